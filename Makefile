@@ -1,0 +1,40 @@
+# Every target sets up .venv itself when it is missing or older than what it is made from.
+
+PYTHON ?= python3
+PROMPT ?= a photo of a nurse
+RUN ?= runs/audit
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup audit test test-slow lint bench clean
+
+$(READY): pyproject.toml constraints.txt
+	@echo "Setting up .venv (a few minutes the first time) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	    { echo "askew needs Python 3.11, 3.12 or 3.13; try: make setup PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	    --editable '.[dev,faces]' > .venv/setup.log 2>&1 || { cat .venv/setup.log; exit 1; }
+	@touch $@
+
+setup: $(READY)
+
+audit: $(READY)
+	@$(BIN)/askew audit "$(PROMPT)" --run "$(RUN)"
+
+test: $(READY)
+	@$(BIN)/pytest
+
+test-slow: $(READY)
+	@$(BIN)/pytest -m slow
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(READY)
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	@rm -rf .venv runs .askew .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,62 @@
+"""Every exception that askew raises on purpose.
+
+The command line turns `UsageError` into exit code 2, `CheckFailed` into 3 and the rest into 1.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AskewError(Exception):
+    """Root of all errors that askew raises on purpose. The message says what was wrong and what would be right."""
+
+
+class UsageError(AskewError):
+    """The request itself is wrong: an unknown name, an impossible option, an unreadable plan."""
+
+
+class UnknownName(UsageError):
+    """A name that is not in a known list."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+
+
+class MissingPackage(UsageError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package!r}. Install it with: pip install 'askew[{extra}]'")
+
+
+class ManifestError(UsageError):
+    """A manifest of existing pictures cannot be used as it is."""
+
+
+class StoreError(AskewError):
+    """The store cannot be written or read, or does not hold what it should."""
+
+
+class RunError(AskewError):
+    """A run cannot go on."""
+
+
+class Interrupted(AskewError):
+    """A person stopped the run (Ctrl-C). What was finished is kept; the same command continues."""
+
+
+class ModelError(AskewError):
+    """The model under audit, or an instrument, failed."""
+
+
+class NotEnoughData(AskewError):
+    """There is nothing to compute a score from."""
+
+
+class CheckFailed(AskewError):
+    """A condition given by --fail-if holds (exit code 3)."""

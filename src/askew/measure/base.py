@@ -1,0 +1,57 @@
+"""What askew asks of the instruments that read pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.types import Axis, Missing, Picture, Question
+
+CAPTION = Question("Describe the image in one sentence.")
+"""The question whose answer is a caption."""
+
+PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
+"""BiasConnect's filter for pictures in which nobody can be seen (appendix A.3)."""
+
+
+@runtime_checkable
+class VQA(Protocol):
+    """Visual question answering.
+
+    `fingerprint` changes whenever an answer could: it names the weights, the code's version and the settings.
+    """
+
+    name: str
+    fingerprint: str
+
+    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """Answers by picture, then by question. A question with options gets one of them or a `Missing`."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A shared embedding of pictures and texts. Rows are unit vectors, float32."""
+
+    name: str
+    fingerprint: str
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        """(pictures, dimensions)."""
+        ...
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(texts, dimensions)."""
+        ...
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """An instrument whose errors are known."""
+
+    def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
+        """(true values, answered values): counts of its answers on pictures whose truth is known."""
+        ...

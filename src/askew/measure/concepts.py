@@ -1,0 +1,147 @@
+"""From answers about pictures to counts of concepts (TIBET, section 3.3 and appendix 9.3)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from askew.measure.synonyms import senses
+
+Variant = Literal["paper", "code"]
+
+STOP_WORDS = frozenset(
+    "a about above across after again against all along also am among an and another any are around as at away be "
+    "because been before behind being below beside between both but by can could did do does doing down during each "
+    "either else ever every few for from further had has have having he her here hers herself him himself his how i if "
+    "in into is it its itself just least less like may me might more most much must my myself near neither nor not of "
+    "off on once one only onto or other others our ours ourselves out over own per same seem seems several shall she "
+    "should since so some such than that the their theirs them themselves then there these they this those through to "
+    "too toward towards under until up upon us very via was we were what when where whether which while who whom whose "
+    "why will with within would you your yours yourself yourselves".split()
+)
+"""Words of grammar, which name nothing that could be seen."""
+
+NO_CONCEPTS = frozenset("yes no none without image images".split())
+"""Answers that say nothing by themselves, and the word for what every answer is about."""
+
+_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[.,;:!?]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConceptCounts:
+    """How often each concept was said of each picture of a set.
+
+    vocabulary  the concepts, sorted
+    counts      (pictures, concepts) integers >= 0; a concept can be said twice of one picture
+    """
+
+    vocabulary: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """(concepts,) times said per picture; may exceed 1. Zeros for a set without pictures."""
+        total: NDArray[np.int64] = self.counts.sum(axis=0)
+        return np.asarray(total / max(len(self.counts), 1), dtype=np.float64)
+
+
+def words(text: str, variant: Variant = "paper") -> list[str]:
+    """The concepts of one answer, in order: single words in lower case, without punctuation, stop words, yes and no.
+
+    A hyphen inside a word stays ("middle-aged"), other answers of several words fall apart as in the paper. Variant
+    "paper" keeps a denial with the word denied, so that "no glasses" and "without glasses" are the concept
+    "no glasses" instead of "glasses"; "code" drops the denial.
+    """
+    found: list[str] = []
+    denied = False
+    for token in _tokens(text):
+        if token in ("no", "without"):
+            denied = variant == "paper"
+        elif not token[0].isalnum():
+            denied = False
+        elif token not in STOP_WORDS and token not in NO_CONCEPTS:
+            found.append(f"no {token}" if denied else token)
+            denied = False
+    return found
+
+
+def concept_counts(texts_by_picture: Sequence[Sequence[str]], variant: Variant = "paper") -> ConceptCounts:
+    """The concepts in all answers and captions, counted by picture. Pictures without texts keep a row of zeros."""
+    said = [Counter(word for text in texts for word in words(text, variant)) for texts in texts_by_picture]
+    vocabulary = tuple(sorted(set().union(*said)))
+    counts = np.array([[picture[word] for word in vocabulary] for picture in said], dtype=np.int64)
+    return ConceptCounts(vocabulary, counts.reshape(len(said), len(vocabulary)))
+
+
+def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
+    """The same sets over one shared vocabulary: all their concepts, sorted."""
+    vocabulary = tuple(sorted(set().union(*(each.vocabulary for each in sets))))
+    column = {word: number for number, word in enumerate(vocabulary)}
+    aligned = []
+    for each in sets:
+        counts = np.zeros((len(each.counts), len(vocabulary)), dtype=np.int64)
+        counts[:, [column[word] for word in each.vocabulary]] = each.counts
+        aligned.append(ConceptCounts(vocabulary, counts))
+    return aligned
+
+
+def merge_synonyms(sets: Sequence[ConceptCounts], variant: Variant = "paper") -> list[ConceptCounts]:
+    """The sets, aligned, with synonyms counted as one concept (TIBET, algorithm 1, step 1).
+
+    Concepts are joined if they share their most frequent WordNet sense (variant "code": any sense), directly or through
+    others, whatever their order. A group goes by its most frequent concept over all sets, of equals the first in the
+    alphabet.
+    """
+    aligned = align(sets)
+    if not aligned or not aligned[0].vocabulary:
+        return aligned
+    vocabulary = aligned[0].vocabulary
+    totals = np.sum([each.counts.sum(axis=0) for each in aligned], axis=0)
+    names = _group_names(vocabulary, totals, _groups(vocabulary, variant))
+    merged = tuple(sorted(set(names)))
+    column = {name: number for number, name in enumerate(merged)}
+    member = np.zeros((len(vocabulary), len(merged)), dtype=np.int64)
+    member[np.arange(len(vocabulary)), [column[name] for name in names]] = 1
+    return [ConceptCounts(merged, each.counts @ member) for each in aligned]
+
+
+def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
+    """The `k` most frequent concepts that occur, with their frequencies; equals in alphabetical order."""
+    pairs = [(word, float(f)) for word, f in zip(counts.vocabulary, counts.frequencies, strict=True) if f > 0]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
+
+
+def _tokens(text: str) -> Iterator[str]:
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", text).replace("’", "'").lower()):
+        token = match.group().removesuffix("'s")
+        if not token.endswith("n't"):
+            yield token
+
+
+def _groups(vocabulary: Sequence[str], variant: Variant) -> NDArray[np.int32]:
+    """(concepts,) the number of the group that each concept belongs to: components of the graph of words and senses."""
+    pairs = [(i, s) for i, word in enumerate(vocabulary) for s in senses(word)[: 1 if variant == "paper" else None]]
+    node = {sense: len(vocabulary) + n for n, sense in enumerate(dict.fromkeys(sense for _, sense in pairs))}
+    size = len(vocabulary) + len(node)
+    rows, columns = [i for i, _ in pairs], [node[sense] for _, sense in pairs]
+    graph = coo_array((np.ones(len(pairs)), (rows, columns)), shape=(size, size))
+    labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
+    return labels[: len(vocabulary)]
+
+
+def _group_names(vocabulary: Sequence[str], totals: NDArray[np.int64], groups: NDArray[np.int32]) -> list[str]:
+    """The name of each concept's group."""
+    best: dict[int, str] = {}
+    ranked = sorted(zip(vocabulary, totals, groups, strict=True), key=lambda entry: (-int(entry[1]), entry[0]))
+    for word, _, group in ranked:
+        best.setdefault(int(group), word)
+    return [best[int(group)] for group in groups]

@@ -1,0 +1,109 @@
+"""How well the studio VQA reads fresh drawings, and whether it reads them in the right place.
+
+    python -m askew.measure.evaluation [--count 2000] [--write]
+
+Prints a table; --write also updates the instrument's known errors in the package and docs/reference/studio.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.studio import KNOWN_ERRORS, StudioVQA
+from askew.studio.caption import NO_OCCUPATION
+from askew.studio.drawing import evidence
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.training.drawings import render, uniform_scenes
+
+SEED = 900_001
+GREY = 127
+COVERED = 500
+"""Drawings on which an attribute is painted over; a fifth for occupations, whose evidence takes 72 drawings to find."""
+
+VALUES = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION)}
+
+Counts = NDArray[np.int64]
+
+
+def confusion(vqa: StudioVQA, scenes: Sequence[Scene], pixels: NDArray[np.uint8], attribute: str) -> Counts:
+    """(true value, answered value) over the scenes that show somebody."""
+    shown = [i for i, scene in enumerate(scenes) if _shows(scene, attribute)]
+    answers = vqa.read(vqa.embedder.embed_pixels(pixels[shown]), attribute)
+    values = VALUES[attribute]
+    counts = np.zeros((len(values), len(values)), dtype=np.int64)
+    for i, answer in zip(shown, answers, strict=True):
+        counts[values.index(getattr(scenes[i], attribute) or NO_OCCUPATION), values.index(answer)] += 1
+    return counts
+
+
+def covered(scenes: Sequence[Scene], pixels: NDArray[np.uint8], attribute: str) -> NDArray[np.uint8]:
+    """The drawings with everything that shows the attribute painted over in grey."""
+    hidden = pixels.copy()
+    for i, scene in enumerate(scenes):
+        if scene.person:
+            hidden[i][evidence(scene, SEED + i, attribute)] = GREY
+    return hidden
+
+
+def accuracy(counts: Counts) -> float:
+    """Share of right answers."""
+    return float(np.trace(counts) / counts.sum())
+
+
+def chance(counts: Counts) -> float:
+    """Share of right answers of someone who always gives the commonest true value."""
+    return float(counts.sum(axis=1).max() / counts.sum())
+
+
+def person_accuracy(vqa: StudioVQA, scenes: Sequence[Scene], pixels: NDArray[np.uint8]) -> float:
+    """Share of drawings of which it is told rightly whether they show somebody."""
+    somebody = vqa.sees_somebody(vqa.embedder.embed_pixels(pixels))
+    return float(np.mean(somebody == np.array([scene.person for scene in scenes])))
+
+
+def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
+    """Lines of a table in Markdown, and the confusion counts of every attribute."""
+    vqa = StudioVQA()
+    scenes = uniform_scenes(count, SEED)
+    pixels = render(scenes, SEED)
+    lines = ["| attribute | right | covered | chance |", "| --- | ---: | ---: | ---: |"]
+    tables = {}
+    for attribute in VALUES:
+        tables[attribute] = confusion(vqa, scenes, pixels, attribute)
+        some = COVERED if attribute != "occupation" else COVERED // 5
+        hidden = confusion(vqa, scenes[:some], covered(scenes[:some], pixels[:some], attribute), attribute)
+        right, left, guess = accuracy(tables[attribute]), accuracy(hidden), chance(tables[attribute])
+        lines.append(f"| {attribute.replace('_', ' ')} | {right:.1%} | {left:.1%} | {guess:.1%} |")
+    lines.append(f"| somebody or nobody | {person_accuracy(vqa, scenes, pixels):.1%} | | |")
+    return lines, tables
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--write", type=Path, help="the page to update between its two markers")
+    choice = parser.parse_args()
+    lines, tables = evaluate(choice.count)
+    print("\n".join(lines))
+    if choice.write:
+        KNOWN_ERRORS.write_text(json.dumps({name: table.tolist() for name, table in tables.items()}))
+        before, _, rest = choice.write.read_text().partition("<!-- figures -->")
+        _, _, after = rest.partition("<!-- end -->")
+        table = "\n".join(lines)
+        choice.write.write_text(f"{before}<!-- figures -->\n\n{table}\n\n<!-- end -->{after}")
+
+
+def _shows(scene: Scene, attribute: str) -> bool:
+    """A blind person's dark glasses hide whether clear ones would be worn."""
+    return scene.person and not (attribute == "glasses" and scene.disability == "blind")
+
+
+if __name__ == "__main__":
+    main()

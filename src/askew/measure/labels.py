@@ -1,0 +1,200 @@
+"""Answers from the labels that a person gave to pictures in a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from askew.errors import ManifestError, UnknownName, UsageError
+from askew.measure.spelling import MISSING, Spelling, key
+from askew.models.base import FiledPicture
+from askew.models.folder import FolderCollection, Names, Pairs, pairs, single, split
+from askew.models.manifest import shorten
+from askew.prompts.axes import AXES, table_question
+from askew.types import Axis, Missing, Picture, Question
+
+VERSION = 1
+
+Answers = dict[str, str | Missing]
+"""Answers about one picture by axis."""
+
+
+class LabelVQA:
+    """Reads values from a person's labels; every other question is `Missing("not_asked")`.
+
+    `values` holds the values of every labelled axis. `warnings` names what a user should know but need not stop
+    for. A picture is found by its `id`, the SHA-256 of its file, else by its `source`.
+    """
+
+    name = "labels"
+
+    def __init__(
+        self,
+        collection: FolderCollection,
+        aliases: Mapping[str, str] | None = None,
+        values: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        pictures, aliases = collection.pictures(), aliases or {}
+        self.values, warnings = _values(pictures, aliases, values or {})
+        spellings = {axis: Spelling(axis, known, _of_axis(axis, aliases)) for axis, known in self.values.items()}
+        _check_aliases(aliases, spellings)
+        answers = _read(pictures, spellings)
+        self._by_id = _by_content(collection, answers)
+        self._by_source = {str(path): by_axis for path, by_axis in answers.items()}
+        self.warnings = tuple(warnings)
+        self.fingerprint = f"labels/{VERSION}/{_hash(self.values, self._by_id)}"
+
+    def axes(self) -> tuple[Axis, ...]:
+        """The labelled axes, each with one question that this instrument answers."""
+        return tuple(_axis(name, values) for name, values in self.values.items())
+
+    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """A person's label per picture and question, as one of the axis's values.
+
+        A question is answered if its axis is labelled and its options, if any, hold all of the axis's values.
+        """
+        return [[self._answer(picture, question) for question in questions] for picture in pictures]
+
+    def _answer(self, picture: Picture, question: Question) -> str | Missing:
+        axis = question.axis
+        if axis is None or axis not in self.values:
+            return Missing("not_asked", "labels hold no answer to this question")
+        if question.options and not set(self.values[axis]) <= set(question.options):
+            return Missing("not_asked", f"the options lack a value of the labels: {', '.join(self.values[axis])}")
+        answers = self._by_id.get(picture.id) or self._by_source.get(picture.source or "")
+        return answers[axis] if answers else Missing("not_asked", "this picture is not in the labelled collection")
+
+
+def create(
+    name: str = "", *, collection: FolderCollection, aliases: Pairs = "", values: Mapping[str, Names] | None = None
+) -> LabelVQA:
+    """The instrument `labels` of a collection.
+
+    aliases  LABEL=VALUE, or AXIS:LABEL=VALUE for one axis alone. The value `missing` sets a label aside as
+             unparseable, `missing:REASON` for a reason of `askew.types.MissingReason`, as in
+             both=missing:several_people
+    values   the values of an axis, lowest first if they have an order: a comma-separated text or a sequence. By
+             default those of the catalogue; an axis that it does not hold takes the labels found, sorted, and a
+             warning says so
+
+    Raises ManifestError listing every label that is no value, with its count, its first file and the nearest value.
+    """
+    if name:
+        raise UsageError(f"labels/{name}: the instrument 'labels' takes no name")
+    given = {axis: split(names) for axis, names in (values or {}).items()}
+    return LabelVQA(collection, single(pairs(aliases)), given)
+
+
+def _values(
+    pictures: Sequence[FiledPicture], aliases: Mapping[str, str], given: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """The values of every labelled axis, in the order of the labels, and warnings."""
+    labelled = list(dict.fromkeys(axis for picture in pictures for axis in picture.labels))
+    if not labelled:
+        raise ManifestError("the collection has no labels: say which columns hold them with label=AXIS=COLUMN")
+    for axis in given:
+        if axis not in labelled:
+            raise UsageError(str(UnknownName("labelled axis", axis, labelled)))
+    values = {axis: tuple(given.get(axis, AXES[axis].values if axis in AXES else ())) for axis in labelled}
+    open_axes = [axis for axis in labelled if not values[axis]]
+    for axis in open_axes:
+        values[axis] = _found({picture.labels.get(axis, "") for picture in pictures}, _of_axis(axis, aliases))
+    warnings = [
+        f"axis {axis!r} is not in the catalogue; its values are the labels found: {', '.join(values[axis])}"
+        for axis in open_axes
+    ]
+    few = [f"{axis!r} ({', '.join(values[axis]) or 'none'})" for axis in labelled if len(values[axis]) < 2]
+    if few:
+        raise ManifestError(f"an axis needs two values or more, unlike {shorten(few)}")
+    return values, warnings
+
+
+def _found(labels: set[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
+    """Distinct labels without those that have an alias, singular where both forms occur, sorted."""
+    keys = {key(label) for label in labels} - {key(label) for label in aliases} - {""}
+    keys |= {key(target) for target in aliases.values() if not key(target).startswith(MISSING)}
+    return tuple(sorted(found for found in keys if not (found.endswith("s") and found[:-1] in keys)))
+
+
+def _of_axis(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
+    """The aliases that hold on an axis, its own ("AXIS:LABEL") before those of every axis."""
+    everywhere = {label: target for label, target in aliases.items() if ":" not in label}
+    own = {label.partition(":")[2]: t for label, t in aliases.items() if label.startswith(f"{axis}:")}
+    return everywhere | own
+
+
+def _check_aliases(aliases: Mapping[str, str], spellings: Mapping[str, Spelling]) -> None:
+    for label, target in aliases.items():
+        axis, colon, _ = label.partition(":")
+        if colon and axis not in spellings:
+            raise UsageError(f"alias {label!r}: {UnknownName('labelled axis', axis, spellings)}")
+        allowed = [spellings[axis]] if colon else list(spellings.values())
+        if all(spelling.target(target) is None for spelling in allowed):
+            known = [*(value for spelling in allowed for value in spelling.values), MISSING]
+            raise UsageError(f"alias {label!r}: {UnknownName('value', target, known)}")
+
+
+def _read(pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]) -> dict[Path, Answers]:
+    """The answers of every picture. Raises ManifestError with all labels that mean nothing known."""
+    answers: dict[Path, Answers] = {}
+    unknown: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    for picture in pictures:
+        answers[picture.path] = {}
+        for axis, spelling in spellings.items():
+            label = picture.labels.get(axis, "")
+            answer = spelling.read(label)
+            if answer is None:
+                unknown[axis, label].append(picture.path)
+            else:
+                answers[picture.path][axis] = answer
+    if unknown:
+        raise ManifestError(_describe(unknown, spellings))
+    return answers
+
+
+def _describe(unknown: Mapping[tuple[str, str], Sequence[Path]], spellings: Mapping[str, Spelling]) -> str:
+    lines = ["labels that are no value of their axis:"]
+    for (axis, label), paths in sorted(unknown.items()):
+        near = spellings[axis].nearest(label)
+        hint = f"nearest value: {near!r}" if near else f"values: {', '.join(spellings[axis].values)}"
+        lines.append(f"  {axis} {label!r}, {len(paths)} in all, first in {paths[0]} ({hint})")
+    label = min(unknown)[1]
+    lines.append(
+        f"Say what they mean with an alias, such as {label}=VALUE or {label}=missing:several_people, "
+        "name the values of the axis, or name only the columns of labels with label=AXIS=COLUMN."
+    )
+    return "\n".join(lines)
+
+
+def _by_content(collection: FolderCollection, answers: Mapping[Path, Answers]) -> dict[str, Answers]:
+    """Answers by the file's SHA-256. Raises ManifestError if copies of one picture are labelled differently."""
+    first: dict[str, Path] = {}
+    for path, digest in collection.digests.items():
+        first.setdefault(digest, path)
+    faults = [
+        f"{first[digest]} and {path}"
+        for path, digest in collection.digests.items()
+        if answers[path] != answers[first[digest]]
+    ]
+    if faults:
+        raise ManifestError(f"identical pictures have different labels: {shorten(faults)}")
+    return {digest: answers[path] for digest, path in first.items()}
+
+
+def _axis(name: str, values: tuple[str, ...]) -> Axis:
+    """The axis with one question; in the catalogue's words where it asks one question for the same values."""
+    known = AXES.get(name, Axis(name, values))
+    same = known.values == values and len(known.questions) == 1
+    text = known.questions[0].text if same else table_question(name)
+    return Axis(name, values, known.kind, known.scale, (Question(text, values, name),))
+
+
+def _hash(values: Mapping[str, Sequence[str]], answers: Mapping[str, Answers]) -> str:
+    content = [
+        sorted((axis, list(known)) for axis, known in values.items()),
+        sorted((digest, axis, repr(answer)) for digest, by_axis in answers.items() for axis, answer in by_axis.items()),
+    ]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]

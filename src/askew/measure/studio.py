@@ -1,0 +1,236 @@
+"""The studio's instruments: an embedder, and a VQA that scores captions with it. They read studio pictures only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from transformers import CLIPModel, CLIPTokenizer
+from transformers.utils import logging
+
+from askew.errors import UsageError
+from askew.measure.base import CAPTION
+from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.paths import weights
+from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
+from askew.types import Axis, Missing, Picture, Question
+
+BATCH = 64
+SIZE = 128
+PERSON_WORDINGS = {"yes": ["a photo of a person"], "no": ["a photo of an empty scene", f"a photo of {NOBODY}"]}
+CAPTIONED = ("gender", "age", "ethnicity", "body_type", "emotion", "clothing", "environment", "disability",
+             "occupation")  # fmt: skip
+DESCRIBED: Mapping[str, tuple[str, ...]] = {
+    "appearance": ("gender", "age", "ethnicity", "body_type", "hair"),
+    "fashion": ("clothing",),
+    "background": ("environment",),
+    "setting": ("environment",),
+    "race": ("ethnicity",),
+    "racial": ("ethnicity",),
+    "ableism": ("disability",),
+    "color": ("style",),
+}
+"""Which attributes answer an open question about something the studio has no attribute for."""
+
+KNOWN_ERRORS = weights("embedder") / "known_errors.json"
+"""Confusion counts by attribute, written by askew.measure.evaluation."""
+
+Vectors = NDArray[np.float32]
+
+
+class StudioEmbedder:
+    """The small CLIPModel trained on studio drawings and captions."""
+
+    name = "studio"
+
+    def __init__(self) -> None:
+        logging.set_verbosity_error()
+        folder = weights("embedder")
+        if not (folder / "model.safetensors").exists():
+            raise UsageError(f"the studio embedder's weights are not at {folder}; the installation is incomplete")
+        self.tokenizer = CLIPTokenizer.from_pretrained(folder)
+        self.model = CLIPModel.from_pretrained(folder, dtype=torch.float32).eval()
+        self.fingerprint = f"studio-embedder-{_digest(folder / 'model.safetensors')}"
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
+        """(pictures, 128), unit rows."""
+        return self.embed_pixels(np.stack([_pixels(picture) for picture in pictures]))
+
+    @torch.inference_mode()
+    def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:
+        """Unit rows for pictures given as (pictures, 128, 128, 3)."""
+        parts = []
+        for start in range(0, len(pixels), BATCH):
+            block = torch.from_numpy(pixels[start : start + BATCH]).permute(0, 3, 1, 2).float() / 127.5 - 1
+            parts.append(_unit(self.model.get_image_features(pixel_values=block).pooler_output))
+        return np.concatenate(parts)
+
+    @torch.inference_mode()
+    def embed_texts(self, texts: Sequence[str]) -> Vectors:
+        """(texts, 128), unit rows."""
+        tokens = self.tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
+        return _unit(self.model.get_text_features(**tokens).pooler_output)
+
+
+class StudioVQA:
+    """Answers by comparing a picture with captions that say each possible answer.
+
+    Multiple choice takes the option whose captions, averaged over their wordings, fit best. An open question is
+    answered from the studio's own concepts. A picture in which nobody can be seen gives Missing("no_person") to
+    every question about a person. A question about something that the studio cannot show is Missing("not_asked").
+    """
+
+    name = "studio"
+
+    def __init__(self, embedder: StudioEmbedder | None = None) -> None:
+        self.embedder = embedder or shared_embedder()
+        self.fingerprint = f"studio-vqa-1-{self.embedder.fingerprint}"
+
+    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """Answers by picture, then by question."""
+        if not pictures:
+            return []
+        return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)
+
+    def answer_vectors(self, vectors: Vectors, questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """Answers for pictures given as their embeddings (pictures, 128)."""
+        somebody = self.sees_somebody(vectors)
+        columns = [self._column(vectors, question, somebody) for question in questions]
+        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in vectors]
+
+    def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
+        """Whether each picture shows a person."""
+        return np.equal(self._best(vectors, "person"), 0)
+
+    def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
+        """Counts of true against answered values on fresh drawings, for the studio's own axes."""
+        if axis.values != ATTRIBUTES.get(axis.name) or not KNOWN_ERRORS.exists():
+            return None
+        return np.array(json.loads(KNOWN_ERRORS.read_text())[axis.name])
+
+    def read(self, vectors: Vectors, attribute: str) -> list[str]:
+        """The best-fitting value of a studio attribute, or occupation, per picture."""
+        return [_values(attribute)[i] for i in self._best(vectors, attribute)]
+
+    def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
+        if question == CAPTION:
+            return self._captions(vectors, somebody)
+        names = _attributes(question)
+        if names == ("person",):
+            return ["yes" if there else "no" for there in somebody]
+        if not names:
+            return [Missing("not_asked", f"the studio cannot see {question.axis or question.text!r}")] * len(vectors)
+        answers = self._answers(vectors, question, names)
+        if set(names) <= OF_ANY_SCENE:
+            return list(answers)
+        return [answer if there else Missing("no_person") for answer, there in zip(answers, somebody, strict=True)]
+
+    def _answers(self, vectors: Vectors, question: Question, names: tuple[str, ...]) -> list[str | Missing]:
+        if set(question.options) == {"yes", "no"}:
+            asked = parse(question.text).attributes
+            return ["yes" if value in asked.values() else "no" for value in self.read(vectors, names[0])]
+        if question.options and set(question.options) != set(_values(names[0])):
+            return self._among(vectors, question.options)
+        return [" ".join(row) for row in zip(*(self.read(vectors, name) for name in names), strict=True)]
+
+    def _among(self, vectors: Vectors, options: Sequence[str]) -> list[str | Missing]:
+        """Options that are not just an attribute's values: other words for some of them."""
+        texts = np.stack([self._mean(_option_wordings(option)) for option in options])
+        return [options[i] for i in (vectors @ texts.T).argmax(axis=1)]
+
+    def _captions(self, vectors: Vectors, somebody: NDArray[np.bool_]) -> list[str | Missing]:
+        columns = {name: self.read(vectors, name) for name in (*ATTRIBUTES, "occupation")}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [_describe(row, bool(there)) for row, there in zip(rows, somebody, strict=True)]
+
+    def _best(self, vectors: Vectors, attribute: str) -> NDArray[np.intp]:
+        best: NDArray[np.intp] = (vectors @ self._texts[attribute].T).argmax(axis=1)
+        return best
+
+    @cached_property
+    def _texts(self) -> dict[str, Vectors]:
+        """One mean caption vector per value of every attribute."""
+        table = {name: [wordings(name, value) for value in _values(name)] for name in (*ATTRIBUTES, "occupation")}
+        table["person"] = list(PERSON_WORDINGS.values())
+        return {name: np.stack([self._mean(words) for words in rows]) for name, rows in table.items()}
+
+    def _mean(self, texts: Sequence[str]) -> Vectors:
+        mean = self.embedder.embed_texts(texts).mean(axis=0)
+        vector: Vectors = mean / np.linalg.norm(mean)
+        return vector
+
+
+@lru_cache
+def shared_embedder() -> StudioEmbedder:
+    """The one embedder of this process, so that the VQA and the embedder load the weights once."""
+    return StudioEmbedder()
+
+
+def create_embedder(name: str) -> StudioEmbedder:
+    """The embedder's factory."""
+    return shared_embedder()
+
+
+def create_vqa(name: str) -> StudioVQA:
+    """The VQA's factory."""
+    return StudioVQA()
+
+
+def _describe(values: Mapping[str, str], person: bool) -> str:
+    """A caption of what was read; a visible disability is mentioned, its absence is not."""
+    if not person:
+        shown = {name: values[name] for name in sorted(OF_ANY_SCENE)}
+        return caption(Scene.of(shown, person=False), tuple(shown))
+    occupation = None if values["occupation"] == NO_OCCUPATION else values["occupation"]
+    scene = Scene.of({name: values[name] for name in CAPTIONED if name != "occupation"}, occupation)
+    return caption(scene, CAPTIONED if scene.disability != "fit" else [n for n in CAPTIONED if n != "disability"])
+
+
+def _values(attribute: str) -> tuple[str, ...]:
+    return (*OCCUPATIONS, NO_OCCUPATION) if attribute == "occupation" else ATTRIBUTES[attribute]
+
+
+def _attributes(question: Question) -> tuple[str, ...]:
+    """The studio attributes that a question asks for; empty if the studio has none for it."""
+    if set(question.options) == {"yes", "no"}:
+        said = parse(question.text).attributes
+        return tuple(said) if said else ("person",) if question.axis is None else ()
+    axis = (question.axis or "").replace(" ", "_").lower()
+    if axis in ATTRIBUTES or axis == "occupation":
+        return (axis,)
+    for word in axis.split("_"):
+        if word in DESCRIBED:
+            return DESCRIBED[word]
+        if word in ATTRIBUTES:
+            return (word,)
+    return ()
+
+
+def _option_wordings(option: str) -> list[str]:
+    said = parse(option).attributes
+    if len(said) != 1:
+        raise UsageError(f"the studio VQA does not know the answer {option!r}")
+    ((name, value),) = said.items()
+    return wordings(name, value)
+
+
+def _pixels(picture: Picture) -> NDArray[np.uint8]:
+    with Image.open(picture.path) as image:
+        rgb = image.convert("RGB")
+        return np.asarray(rgb if rgb.size == (SIZE, SIZE) else rgb.resize((SIZE, SIZE), Image.Resampling.BICUBIC))
+
+
+def _unit(rows: torch.Tensor) -> Vectors:
+    return np.asarray(torch.nn.functional.normalize(rows, dim=-1).numpy(), dtype=np.float32)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

@@ -1,0 +1,71 @@
+"""What askew asks of a text-to-image model, and of a collection of pictures that exist already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from PIL import Image
+
+from askew.types import Missing
+
+Setting = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One wanted picture."""
+
+    prompt: str
+    seed: int
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A text-to-image model under audit.
+
+    A picture may depend on (revision, settings, prompt, seed) alone: neither on the other requests of a
+    batch nor on what was generated before.
+    """
+
+    name: str
+    revision: str
+    settings: Mapping[str, Setting]
+    batch_size: int
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """One RGB picture, or the reason why there is none, per request and in their order."""
+        ...
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        """Words of `prompt` that this model is known to ignore; empty where that cannot be known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FiledPicture:
+    """A picture file of a collection: where it lies, what it was made for, and its labels by a person.
+
+    `prompt` is the prompt (or its stand-in, such as an occupation), `axis` and `value` the condition as in
+    `askew.types.Prompt`, both None for the initial condition. `labels` maps an axis to what was written.
+    """
+
+    path: Path
+    prompt: str
+    axis: str | None
+    value: str | None
+    labels: Mapping[str, str]
+
+
+@runtime_checkable
+class Collection(Protocol):
+    """Pictures that exist already, in the place of a model."""
+
+    name: str
+    revision: str
+
+    def pictures(self) -> Sequence[FiledPicture]:
+        """All pictures, in the order of the manifest."""
+        ...

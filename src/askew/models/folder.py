@@ -1,0 +1,235 @@
+"""Pictures that exist already, in the place of a model: a folder with a CSV manifest, or with a folder per prompt.
+
+With a manifest, every row is a picture: a column gives its file, one or more give the prompt (or what stands for
+it, such as model and occupation), and optionally one gives the condition, or two the axis and the value.
+Without one, the first level of sub-folders names the prompts and the second the conditions; pictures that lie
+directly in the folder belong to one prompt named after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from askew.errors import ManifestError
+from askew.models.base import FiledPicture
+from askew.models.manifest import Columns, Condition, Manifest, Row, conditions, read_manifest, shorten
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+NO_MANIFEST = "none"
+
+Names = str | Sequence[str]
+Pairs = str | Mapping[str, Names]
+
+
+class FolderCollection:
+    """Pictures of a folder, what they were made for, and what a person wrote about them.
+
+    `warnings` holds what a user should know but need not stop for. `revision` changes with any byte of any
+    picture and with any prompt or condition, not with the labels.
+    """
+
+    def __init__(self, name: str, pictures: Sequence[FiledPicture], warnings: Sequence[str] = ()) -> None:
+        self.name = name
+        self.warnings = tuple(warnings)
+        self._pictures = tuple(pictures)
+
+    def pictures(self) -> tuple[FiledPicture, ...]:
+        """All pictures, in the order of the manifest, or of their paths."""
+        return self._pictures
+
+    @cached_property
+    def digests(self) -> Mapping[Path, str]:
+        """SHA-256 of every picture file, which is the `id` of its `askew.types.Picture`."""
+        return {picture.path: _digest(picture.path) for picture in self._pictures}
+
+    @cached_property
+    def revision(self) -> str:
+        """SHA-256 over files, prompts and conditions, in order; the same wherever the folder lies."""
+        content = [(self.digests[p.path], p.prompt, p.axis, p.value) for p in self._pictures]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def create(
+    name: str,
+    *,
+    manifest: str = "",
+    file: str = "file",
+    prompt_column: Names = "",
+    condition: str = "",
+    initial: str | int = "",
+    label: Pairs = "",
+    where: Pairs = "",
+) -> FolderCollection:
+    """The collection of the pictures in the folder `name`, or in the folder of the CSV file `name`.
+
+    manifest       CSV file; empty for `manifest.csv` or the only CSV file directly in the folder, "none" to read
+                   the sub-folders instead
+    file           column of the picture's path, relative to the folder or to the manifest
+    prompt_column  column of the prompt, or several (joined by ": "); by default `prompt`
+    condition      column of the condition; by default `axis` and `value` if both exist, else `condition` if it does
+    initial        the condition of the initial set; by default an empty cell, "initial", or the only one there is
+    label          AXIS=COLUMN, … : what a person saw; by default the columns named like an axis of the catalogue
+    where          COLUMN=VALUE, … : rows to use; a column named twice lets either value through
+
+    Raises ManifestError for a manifest or folder that cannot be used as it is.
+    """
+    folder, table = _locate(Path(name), manifest)
+    warnings: list[str] = []
+    if table is None:
+        pictures = _from_folders(folder, str(initial))
+    else:
+        columns = Columns.of(table, file, split(prompt_column), condition, single(pairs(label)))
+        pictures, warnings = _from_manifest(folder, table, columns, str(initial), pairs(where))
+    return FolderCollection(
+        f"folder/{name}", pictures, warnings + _without_initial(pictures) + _spelled_twice(pictures)
+    )
+
+
+def split(names: Names) -> tuple[str, ...]:
+    """The names in a comma-separated text, or in a sequence."""
+    parts = names.split(",") if isinstance(names, str) else names
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
+    """The values by key in "key=value, key=value", or in a mapping. ManifestError for a part without "="."""
+    if isinstance(text, Mapping):
+        return {key: (values,) if isinstance(values, str) else tuple(values) for key, values in text.items()}
+    found: dict[str, tuple[str, ...]] = {}
+    for part in split(text):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value):
+            raise ManifestError(f"{part!r} should read KEY=VALUE")
+        found[key] = (*found.get(key, ()), value)
+    return found
+
+
+def single(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The one value of every key. ManifestError for a key with several."""
+    several = [f"{key} ({', '.join(found)})" for key, found in values.items() if len(found) != 1]
+    if several:
+        raise ManifestError(f"one value each is wanted, unlike {shorten(several)}")
+    return {key: found for key, (found,) in values.items()}
+
+
+def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
+    if path.is_file():
+        return path.resolve().parent, read_manifest(path)
+    if not path.is_dir():
+        raise ManifestError(f"there is no folder {path}")
+    folder = path.resolve()
+    if manifest == NO_MANIFEST:
+        return folder, None
+    if manifest:
+        inside = folder / manifest
+        return folder, read_manifest(inside if inside.is_file() and not Path(manifest).is_file() else Path(manifest))
+    found = sorted(folder.glob("*.csv"))
+    chosen = [file for file in found if file.name == "manifest.csv"] or found
+    if len(chosen) > 1:
+        names = ", ".join(file.name for file in chosen)
+        raise ManifestError(f"{path} holds several CSV files ({names}); name one as the manifest, or {NO_MANIFEST!r}")
+    return folder, read_manifest(chosen[0]) if chosen else None
+
+
+def _from_manifest(
+    folder: Path, manifest: Manifest, columns: Columns, initial: str, where: Mapping[str, Sequence[str]]
+) -> tuple[list[FiledPicture], list[str]]:
+    files = {row.line: _find(folder, manifest, row, columns.file) for row in manifest.rows}
+    _check_unique(manifest, files)
+    chosen = manifest.where(where)
+    _check_exist(manifest, [files[row.line] for row in chosen.rows])
+    _check_prompts(chosen, columns)
+    sets = columns.conditions(chosen, initial)
+    pictures = [
+        _filed(files[row.line], columns.prompt_of(row), condition, columns.labels_of(row))
+        for row, condition in zip(chosen.rows, sets, strict=True)
+    ]
+    left = set(_picture_files(folder)) - set(files.values())
+    warnings = [f"{len(left)} pictures in {folder} are not in the manifest {manifest.path.name}"] if left else []
+    return pictures, warnings
+
+
+def _find(folder: Path, manifest: Manifest, row: Row, column: str) -> Path:
+    cell = row.cells[column].replace("\\", "/")
+    if not cell:
+        raise ManifestError(f"manifest {manifest.path}, line {row.line}: no file in column {column!r}")
+    beside = manifest.path.resolve().parent / cell
+    inside = folder / cell
+    return (inside if inside.is_file() or not beside.is_file() else beside).resolve()
+
+
+def _check_unique(manifest: Manifest, files: Mapping[int, Path]) -> None:
+    lines = defaultdict(list)
+    for line, file in files.items():
+        lines[file].append(line)
+    twice = [f"{file.name} (lines {', '.join(map(str, ls))})" for file, ls in lines.items() if len(ls) > 1]
+    if twice:
+        raise ManifestError(f"manifest {manifest.path} names a file more than once: {shorten(twice)}")
+
+
+def _check_exist(manifest: Manifest, files: Sequence[Path]) -> None:
+    absent = [str(file) for file in files if not file.is_file()]
+    if absent:
+        raise ManifestError(
+            f"manifest {manifest.path}: {len(absent)} of {len(files)} files are absent: {shorten(absent)}"
+        )
+
+
+def _check_prompts(manifest: Manifest, columns: Columns) -> None:
+    for column in columns.prompt:
+        empty = [str(row.line) for row in manifest.rows if not row.cells[column]]
+        if empty:
+            raise ManifestError(f"manifest {manifest.path}: no prompt in column {column!r} on line {shorten(empty)}")
+
+
+def _filed(file: Path, prompt: str, condition: Condition, labels: Mapping[str, str]) -> FiledPicture:
+    axis, value = condition or (None, None)
+    return FiledPicture(file, prompt, axis, value, labels)
+
+
+def _from_folders(folder: Path, initial: str) -> list[FiledPicture]:
+    files = _picture_files(folder)
+    if not files:
+        raise ManifestError(f"{folder} holds no picture ({', '.join(SUFFIXES)})")
+    places = [file.relative_to(folder).parts[:-1] for file in files]
+    deep = [str(file) for file, place in zip(files, places, strict=True) if len(place) > 2]
+    if deep:
+        raise ManifestError(
+            f"{folder} is deeper than PROMPT/CONDITION/picture, so that a manifest is needed: {shorten(deep)}"
+        )
+    prompts = [place[0] if place else folder.name for place in places]
+    sets = conditions([place[1] if len(place) == 2 else "" for place in places], initial, f"sub-folders of {folder}")
+    return [_filed(file, prompt, condition, {}) for file, prompt, condition in zip(files, prompts, sets, strict=True)]
+
+
+def _picture_files(folder: Path) -> list[Path]:
+    """Picture files at any depth, hidden ones left out, sorted by their path."""
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    visible = (path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+    return sorted(visible, key=lambda path: path.relative_to(folder).parts)
+
+
+def _without_initial(pictures: Sequence[FiledPicture]) -> list[str]:
+    complete = {picture.prompt for picture in pictures if picture.axis is None}
+    lacking = sorted({picture.prompt for picture in pictures} - complete)
+    return [f"no picture in the initial condition for: {shorten(lacking)}"] if lacking else []
+
+
+def _spelled_twice(pictures: Sequence[FiledPicture]) -> list[str]:
+    warnings = []
+    for what, names in (("prompts", {p.prompt for p in pictures}), ("conditions", {p.value or "" for p in pictures})):
+        folded = Counter(name.casefold() for name in names)
+        same = sorted(name for name in names if folded[name.casefold()] > 1)
+        if same:
+            warnings.append(f"{what} that differ only in upper and lower case are kept apart: {shorten(same)}")
+    return warnings
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

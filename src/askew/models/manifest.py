@@ -1,0 +1,211 @@
+"""The CSV manifest of a collection of pictures: what it says, and which column means what."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from askew.errors import ManifestError, UnknownName
+from askew.prompts.axes import AXES
+
+SHOWN = 5
+DELIMITERS = ",;\t"
+CONDITION = "condition"
+"""Column of the condition, and name of the axis that conditions stand on."""
+INITIAL = "initial"
+JOINT = ": "
+
+Condition = tuple[str, str] | None
+"""Axis and value of a picture's set; None for the initial set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One picture's row: the line on which it ends in the file, and its cells by column, without outer white space."""
+
+    line: int
+    cells: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest as written: its file, its columns in order, its rows in order."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def require(self, column: str, setting: str) -> str:
+        """`column` if the manifest has it; otherwise ManifestError with the nearest, all, and the setting to change."""
+        if column not in self.columns:
+            unknown = UnknownName("column", column, self.columns)
+            raise ManifestError(f"manifest {self.path}, line 1: {unknown} Say which to read with {setting}=…")
+        return column
+
+    def values(self, column: str) -> tuple[str, ...]:
+        """The distinct cells of a column, sorted."""
+        return tuple(sorted({row.cells[column] for row in self.rows}))
+
+    def where(self, conditions: Mapping[str, Sequence[str]]) -> Manifest:
+        """The rows in which every named column holds one of its wanted values.
+
+        Raises ManifestError for an unknown column, a value that the column never holds, or no row left.
+        """
+        for column, wanted in conditions.items():
+            self.require(column, "where")
+            for value in wanted:
+                self._require_value(column, value)
+        rows = tuple(row for row in self.rows if all(row.cells[c] in wanted for c, wanted in conditions.items()))
+        if not rows:
+            raise ManifestError(f"manifest {self.path}: no row fits the filter {_words(conditions)}")
+        return Manifest(self.path, self.columns, rows)
+
+    def _require_value(self, column: str, value: str) -> None:
+        if value not in self.values(column):
+            unknown = UnknownName("value", value, self.values(column))
+            raise ManifestError(f"manifest {self.path}, column {column!r}: {unknown}")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The manifest's column, or columns, for each thing that a picture has. `labels` goes from axis to column."""
+
+    file: str
+    prompt: tuple[str, ...]
+    condition: str | None
+    axis_and_value: tuple[str, str] | None
+    labels: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, manifest: Manifest, file: str, prompt: Sequence[str], condition: str, labels: Mapping[str, str]
+    ) -> Columns:
+        """The columns named, or else the usual ones. Raises ManifestError for a column that the manifest lacks."""
+        both = not condition and {"axis", "value"} <= set(manifest.columns)
+        if not condition and not both and CONDITION in manifest.columns:
+            condition = CONDITION
+        prompts = tuple(manifest.require(column, "prompt_column") for column in prompt or ("prompt",))
+        taken = {file, *prompts, condition or CONDITION, "axis", "value"}
+        usual = {axis: axis for axis in AXES if axis in set(manifest.columns) - taken}
+        return cls(
+            manifest.require(file, "file"),
+            prompts,
+            manifest.require(condition, "condition") if condition else None,
+            ("axis", "value") if both else None,
+            {axis: manifest.require(column, "label") for axis, column in (labels or usual).items()},
+        )
+
+    def prompt_of(self, row: Row) -> str:
+        """The prompt of a row: its cell, or its cells joined by ": "."""
+        return JOINT.join(row.cells[column] for column in self.prompt)
+
+    def labels_of(self, row: Row) -> dict[str, str]:
+        """What a person wrote about a row's picture, by axis."""
+        return {axis: row.cells[column] for axis, column in self.labels.items()}
+
+    def conditions(self, manifest: Manifest, initial: str) -> list[Condition]:
+        """The condition of every row. Raises ManifestError where the initial one is unclear."""
+        if self.condition is None and initial:
+            raise ManifestError(f"manifest {manifest.path}: initial={initial!r} needs the column of the condition")
+        if self.axis_and_value is not None:
+            return [_axis_and_value(manifest, row, *self.axis_and_value) for row in manifest.rows]
+        if self.condition is None:
+            return [None] * len(manifest.rows)
+        cells = [row.cells[self.condition] for row in manifest.rows]
+        return conditions(cells, initial, f"manifest {manifest.path}, column {self.condition!r}")
+
+
+def conditions(cells: Sequence[str], initial: str, place: str) -> list[Condition]:
+    """Conditions as written, the initial one told apart: `initial`, else an empty one or "initial", else the only one.
+
+    Raises ManifestError, naming `place` and the conditions, if that leaves none.
+    """
+    known = sorted(set(cells))
+    if initial and initial not in known:
+        raise ManifestError(f"{place}: {UnknownName('initial condition', initial, known)}")
+    first = {initial} if initial else {cell for cell in known if cell.lower() in ("", INITIAL)}
+    if not first and len(known) > 1:
+        raise ManifestError(f"{place}: say with initial=… which condition is the initial one: {', '.join(known)}")
+    return [None if cell in (first or known) else (CONDITION, cell) for cell in cells]
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest in a CSV file with a header line: UTF-8, separated by commas, semicolons or tabs.
+
+    Blank lines are skipped. Raises ManifestError naming the file and the line for a file that cannot be read,
+    is not UTF-8, has no rows, repeats or lacks a column name, or has rows of another length than the header.
+    """
+    text = _decode(path)
+    header, *records = _records(path, text) or [(1, [])]
+    columns = tuple(cell.strip() for cell in header[1])
+    _check_header(path, columns)
+    if not records:
+        raise ManifestError(f"manifest {path} has no rows" + (" below its header" if columns else ""))
+    _check_lengths(path, len(columns), records)
+    rows = tuple(Row(line, dict(zip(columns, map(str.strip, cells), strict=True))) for line, cells in records)
+    return Manifest(path, columns, rows)
+
+
+def shorten(items: Sequence[str]) -> str:
+    """The first five items, and how many more there are."""
+    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+    return ", ".join(items[:SHOWN]) + more
+
+
+def _axis_and_value(manifest: Manifest, row: Row, axis_column: str, value_column: str) -> Condition:
+    axis, value = row.cells[axis_column], row.cells[value_column]
+    if axis.lower() in ("", INITIAL) and not value:
+        return None
+    if not (axis and value):
+        raise ManifestError(
+            f"manifest {manifest.path}, line {row.line}: {axis_column!r} and {value_column!r} are either both empty "
+            f"(the initial set) or both filled"
+        )
+    return axis, value
+
+
+def _decode(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ManifestError(f"cannot read the manifest {path}: {error.strerror}") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ManifestError(
+            f"manifest {path}, line {line}: byte {data[error.start]:#04x} is not UTF-8; save the file as CSV in UTF-8"
+        ) from error
+
+
+def _records(path: Path, text: str) -> list[tuple[int, list[str]]]:
+    first = text.lstrip().partition("\n")[0]
+    delimiter = max(DELIMITERS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except csv.Error as error:
+        raise ManifestError(f"manifest {path}, line {reader.line_num}: not valid CSV ({error})") from error
+
+
+def _check_header(path: Path, columns: tuple[str, ...]) -> None:
+    unnamed = [str(place) for place, name in enumerate(columns, 1) if not name]
+    if unnamed:
+        raise ManifestError(f"manifest {path}, line 1: no name for column {shorten(unnamed)}")
+    twice = [name for name, count in Counter(columns).items() if count > 1]
+    if twice:
+        raise ManifestError(f"manifest {path}, line 1: more than one column is named {shorten(twice)}")
+
+
+def _check_lengths(path: Path, expected: int, records: Iterable[tuple[int, list[str]]]) -> None:
+    faults = [f"line {line} has {len(cells)}" for line, cells in records if len(cells) != expected]
+    if faults:
+        raise ManifestError(f"manifest {path}: the header has {expected} columns, but {shorten(faults)}")
+
+
+def _words(conditions: Mapping[str, Sequence[str]]) -> str:
+    return ", ".join(f"{column}={' or '.join(wanted)}" for column, wanted in conditions.items())

@@ -1,0 +1,221 @@
+"""What a prompt holds: its noun phrases, and which of them are people, animals, objects, places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+
+from askew.prompts.axes import value_words
+from askew.prompts.grammar import plural
+from askew.prompts.vocabulary import Noun, adjectives, nouns
+
+FRAME = re.compile(
+    r"(?P<article>an? |the )?(?P<adjectives>(?:[\w-]+ ){0,3}?)"
+    r"(?P<medium>photo|photograph|picture|image|portrait|headshot|snapshot|shot|polaroid|painting|drawing|sketch|"
+    r"illustration|render|rendering|cartoon|wallpaper|poster|concept art|digital art|art|comic|watercolou?r)"
+    r"(?P<link> of | depicting | showing )",
+    re.I,
+)
+"""What a prompt may open with before it comes to its subject: "a photo of", "an image depicting"."""
+
+SINGULAR = frozenset("a an one this that each every another".split())
+_PLURAL = frozenset("two three four five six seven eight nine ten several many few some these those both".split())
+DETERMINERS = SINGULAR | _PLURAL | frozenset("the my your his her its our their no any all".split())
+_FUNCTION_WORDS = frozenset(
+    "of at in on by for from with without to into onto over under above below near next beside behind between among "
+    "around through across against along during inside outside up down off out as and or but nor than like that who "
+    "whom whose which where when while is are was were be been being am has have had do does did can will would "
+    "should not it he she they them him we you i photo photograph picture image portrait indoors outdoors".split()
+)
+_ADJECTIVE_ENDING = re.compile(r"(?:ful|less|ous|ish|ive|able|ible|ic|ed|ing|looking|esque|like)$|^(?:non|un)-?\w+ed$")
+_DOER_ENDING = re.compile(r"(?:[^e]er|or|ist|ian|man|woman|ess|eer|smith|person)s?$|(?:men|people)$")
+_WORD = re.compile(r"\w+(?:[-.'’]\w+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word and where it stands in its text."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class NounPhrase:
+    """A noun with what stands before it; all numbers are positions in the prompt's words.
+
+    start, first, head, noun_start, end: the determiner (if any), the first modifier, the noun with the nouns
+    compounded into it ("bird photographer"), the noun itself, and the word after. `noun` None is an unknown one.
+    """
+
+    start: int
+    first: int
+    head: int
+    noun_start: int
+    end: int
+    plural: bool
+    noun: Noun | None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A prompt taken apart. `phrases` are in the order of the text."""
+
+    text: str
+    words: tuple[Word, ...]
+    phrases: tuple[NounPhrase, ...]
+
+    def kinds(self) -> set[str]:
+        """The kinds of things in the prompt."""
+        return {phrase.noun.kind for phrase in self.phrases if phrase.noun}
+
+    def subjects(self, kinds: Collection[str]) -> list[NounPhrase]:
+        """The first phrase of these kinds, with those joined to it by "and" or a comma."""
+        found = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
+        joined = found[:1]
+        for phrase in found[1:]:
+            if not self._joined(joined[-1], phrase):
+                break
+            joined.append(phrase)
+        return joined
+
+    def span(self, first: int, end: int) -> tuple[int, int]:
+        """Where the words `first` to `end` stand in the text."""
+        return self.words[first].start, self.words[end - 1].end
+
+    def lower(self, at: int) -> str:
+        """Word `at` in lower case, "" outside of the text."""
+        return self.words[at].text.lower() if 0 <= at < len(self.words) else ""
+
+    def _joined(self, one: NounPhrase, other: NounPhrase) -> bool:
+        between = self.text[self.words[one.end - 1].end : self.words[other.start].start]
+        return bool(re.fullmatch(r"\s*(,|,?\s*(and|or|&))\s*", between, re.I))
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> Content:
+    """The content of a prompt. An opening noun phrase of unknown words is guessed from its form."""
+    words = tuple(Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(text))
+    phrases = _known_phrases(text, words)
+    guess = _guess(text, words)
+    if guess and (not phrases or (guess.end <= phrases[0].start and words[guess.end].text.lower() != "of")):
+        phrases = [guess, *phrases]
+    return Content(text, words, tuple(phrases))
+
+
+def _known_phrases(text: str, words: Sequence[Word]) -> list[NounPhrase]:
+    """Phrases around known nouns. Of nouns in a row ("police car") the last is the head."""
+    found: list[NounPhrase] = []
+    at = opening = frame_words(text, words)
+    while at < len(words):
+        match = _longest_noun(text, words, at)
+        if match is None:
+            at += 1
+            continue
+        if found and found[-1].end == at and _touch(text, words, at):
+            found.pop()
+        phrase = _phrase(text, words, (found[-1].end if found else opening, at), *match)
+        if found and _is_measure(words, found[-1], phrase):
+            found.pop()
+        found.append(phrase)
+        at = phrase.end
+    return found
+
+
+def frame_words(text: str, words: Sequence[Word]) -> int:
+    """The number of words in the text's frame, such as "a photo of"."""
+    frame = FRAME.match(text)
+    return sum(word.end <= frame.end() for word in words) if frame else 0
+
+
+def _longest_noun(text: str, words: Sequence[Word], at: int) -> tuple[int, Noun] | None:
+    for end in range(min(at + 4, len(words)), at, -1):
+        form = text[words[at].start : words[end - 1].end].lower()
+        noun = nouns().get(" ".join(form.split()))
+        if noun and not (end < len(words) and form in adjectives() and _touch(text, words, end)):
+            return end, noun
+    return None
+
+
+def _phrase(text: str, words: Sequence[Word], place: tuple[int, int], end: int, noun: Noun | None) -> NounPhrase:
+    """The phrase of a noun. `place`: the first word that may belong to it, the first word of the noun."""
+    floor, at = place
+    start = head = at
+    while start > floor and _is_modifier(text, words, start - 1):
+        start -= 1
+        if head == start + 1 and _is_compounded(words[start].text.lower()):
+            head = start
+    first = start
+    while start > floor and words[start - 1].text.lower() in DETERMINERS and _touch(text, words, start):
+        start -= 1
+    determiners = {word.text.lower() for word in words[start:first]}
+    form = text[words[at].start : words[end - 1].end].lower()
+    return NounPhrase(start, first, head, at, end, _is_plural(form, determiners, noun), noun)
+
+
+def _is_modifier(text: str, words: Sequence[Word], at: int) -> bool:
+    word = words[at].text.lower()
+    if word in _FUNCTION_WORDS | DETERMINERS or word.isdigit() or not _touch(text, words, at + 1):
+        return False
+    return not word.endswith("ing") or at == 0 or _may_precede(words[at - 1].text.lower())
+
+
+def _may_precede(word: str) -> bool:
+    """Whether a word ending in "ing" that follows this one can be an adjective ("a smiling") and not a verb."""
+    return word in DETERMINERS | _FUNCTION_WORDS | adjectives() or bool(_ADJECTIVE_ENDING.search(word))
+
+
+def _is_compounded(word: str) -> bool:
+    """Whether a word before a noun is part of it ("bird photographer") rather than an adjective or a person."""
+    noun = nouns().get(word)
+    if noun:
+        return not noun.says.keys() & {"gender", "age"} and word not in adjectives() | value_words()
+    return word not in adjectives() | value_words() and not _ADJECTIVE_ENDING.search(word)
+
+
+def _is_plural(form: str, determiners: Set[str], noun: Noun | None) -> bool:
+    if determiners & SINGULAR:
+        return False
+    if noun is None or noun.singular == noun.plural:
+        return bool(determiners & _PLURAL) or bool(re.search(r"[^su]s$", form))
+    return form != noun.singular
+
+
+def _is_measure(words: Sequence[Word], one: NounPhrase, other: NounPhrase) -> bool:
+    """ "a couple of nurses": people counted by people."""
+    people = all(phrase.noun and phrase.noun.kind == "person" for phrase in (one, other))
+    return people and other.plural and [word.text.lower() for word in words[one.end : other.start]] == ["of"]
+
+
+def _touch(text: str, words: Sequence[Word], at: int) -> bool:
+    """Whether nothing but space stands between word `at` and the word before it."""
+    return not text[words[at - 1].end : words[at].start].strip()
+
+
+def _guess(text: str, words: Sequence[Word]) -> NounPhrase | None:
+    """The first run of words after the frame that can be a noun phrase."""
+    start = frame_words(text, words)
+    while start < len(words) and words[start].text.lower() in DETERMINERS | _FUNCTION_WORDS:
+        start += 1
+    end = start
+    while end < len(words) and (end == start or _goes_on(text, words, end)):
+        end += 1
+    return _phrase(text, words, (0, end - 1), end, _doer(words[end - 1].text.lower())) if end > start else None
+
+
+def _goes_on(text: str, words: Sequence[Word], at: int) -> bool:
+    word = words[at].text.lower()
+    follows = words[at + 1].text.lower() if at + 1 < len(words) else ""
+    is_verb = word.endswith("ing") or (word.endswith("ed") and follows in _FUNCTION_WORDS | DETERMINERS)
+    return word not in _FUNCTION_WORDS | DETERMINERS and not is_verb and _touch(text, words, at)
+
+
+def _doer(word: str) -> Noun | None:
+    """A noun that names a person by its ending ("falconer"), None for any other."""
+    if len(word) < 5 or not _DOER_ENDING.search(word):
+        return None
+    singular = word[:-1] if word.endswith("s") and not word.endswith("ess") else word
+    return Noun(singular, plural(singular), "person", {"occupation": singular}, {"occupation": "person"})

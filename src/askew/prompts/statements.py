@@ -1,0 +1,127 @@
+"""What a prompt already says about an axis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from askew.prompts.axes import OTHER, PHRASE_START, Entry, catalogue, find_entry
+from askew.prompts.content import FRAME, Content, NounPhrase, read
+from askew.prompts.grammar import agree
+
+PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
+"""Openings that say photograph and no more."""
+
+STYLE_WORDS = re.compile(
+    r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|cartoon)\b ?", re.I
+)
+"""Words before "photo of" and the like that settle the style."""
+
+_OPEN_MEDIA = PHOTOS | {"portrait", "headshot"}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Characters `start` to `end` of a text state a value; `before` where they are adjectives before a noun.
+
+    `value` is `OTHER` for a value that the axis does not list.
+    """
+
+    start: int
+    end: int
+    value: str
+    before: bool
+
+
+def states(prompt: str, axis: str) -> bool:
+    """Whether the prompt itself settles the axis, so that it makes no sense to ask which way a model leans on it.
+
+    Raises UnknownName for an axis that is not in the catalogue.
+    """
+    entry = find_entry(axis)
+    content = read(" ".join(prompt.split()))
+    if any(form.place == "frame" for form in entry.forms.values()):
+        return _states_style(content.text)
+    subjects = content.subjects(entry.about) or content.subjects(content.kinds())
+    places = [phrase for phrase in content.phrases if phrase.noun and "setting" in phrase.noun.says]
+    return (
+        any(entry.axis.name in phrase.noun.says for phrase in [*subjects, *places] if phrase.noun)
+        or any(True for _ in statements(content, entry, subjects))
+        or (entry.mentions is not None and bool(entry.mentions.search(content.text)))
+    )
+
+
+def statements(content: Content, entry: Entry, subjects: Sequence[NounPhrase]) -> Iterator[Statement]:
+    """Every place that states a value: modifiers of the subjects, and phrases after the first of them."""
+    for phrase in subjects:
+        start, end = content.words[phrase.first].start, content.words[phrase.head].start
+        yield from _matches(content.text, entry, True, start, end)
+    start = content.words[subjects[0].end - 1].end if subjects else 0
+    found = list(_matches(content.text, entry, False, start, len(content.text)))
+    yield from found
+    if any(form.place == "clause" for form in entry.forms.values()):
+        yield from (
+            place for place in _places(content, entry) if not any(f.start <= place.start < f.end for f in found)
+        )
+
+
+def _states_style(text: str) -> bool:
+    frame = FRAME.match(text)
+    if frame is None:
+        return False
+    return bool(STYLE_WORDS.search(frame["adjectives"])) or frame["medium"].lower() not in _OPEN_MEDIA
+
+
+def _matches(text: str, entry: Entry, before: bool, start: int, end: int) -> Iterator[Statement]:
+    values = list(entry.stated)
+    for found in _pattern(entry.axis.name, before).finditer(text, start, end):
+        yield Statement(found.start(), found.end(), values[int((found.lastgroup or "v0")[1:])], before)
+
+
+def _places(content: Content, entry: Entry) -> Iterator[Statement]:
+    """Places such as "in China" and "at a museum" that state a value of an axis said in such words."""
+    for phrase in content.phrases:
+        if (
+            phrase.noun
+            and entry.axis.name in phrase.noun.says
+            and content.lower(phrase.start - 1) in ("in", "on", "at")
+        ):
+            value = phrase.noun.says[entry.axis.name]
+            start, end = content.span(phrase.start - 1, phrase.end)
+            yield Statement(start, end, value if value in entry.axis.values else OTHER, False)
+
+
+@lru_cache
+def _pattern(axis: str, before: bool) -> re.Pattern[str]:
+    """Matches the words that state a value, one group per value in the order of `Entry.stated`."""
+    entry = catalogue()[axis]
+    groups = []
+    for number, value in enumerate(entry.stated):
+        words = sorted(_adjectives(entry, value) if before else _phrases(entry, value), key=lambda w: (-len(w), w))
+        groups.append(f"(?P<v{number}>{'|'.join(map(re.escape, words)) or '(?!)'})")
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(groups)})(?![\w-])", re.I)
+
+
+def _adjectives(entry: Entry, value: str) -> set[str]:
+    """The words that say the value before a noun."""
+    words = {word for word in entry.stated[value] if not PHRASE_START.match(word)}
+    form = entry.forms.get(value)
+    if form is None:
+        return words
+    if form.place == "before":
+        words.add(form.words)
+    if form.words.startswith("who is "):
+        words.add(form.words.removeprefix("who is "))
+    return words
+
+
+def _phrases(entry: Entry, value: str) -> set[str]:
+    """The words that say the value after a noun or later."""
+    words = {word for word in entry.stated[value] if PHRASE_START.match(word)}
+    words |= {f"who {be} {word}" for word in _adjectives(entry, value) for be in ("is", "are")}
+    form = entry.forms.get(value)
+    if form and form.place != "before":
+        words |= {form.words, agree(form.words)} | ({f"{form.at_work} {form.words}"} if form.at_work else set())
+    return words

@@ -1,0 +1,79 @@
+"""From a string such as "studio/planted" or "folder/PATH" to the object behind it.
+
+Providers are entry points of this or any other installed package, in the groups `askew.models`, `askew.vqa`,
+`askew.embedders` and `askew.llms`. An entry point's name is a provider ("folder") or a full name
+("studio/planted"); it loads a callable `(name: str, **settings) -> object`, where `name` is what follows the
+provider's slash. Nothing heavy is imported before a provider is asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+from askew.errors import UnknownName, UsageError
+from askew.measure.base import VQA, Embedder
+from askew.models.base import Collection, Model
+from askew.prompts.base import Writer
+
+GROUPS = {"model": "askew.models", "vqa": "askew.vqa", "embedder": "askew.embedders", "llm": "askew.llms"}
+
+
+@lru_cache
+def providers(what: str) -> dict[str, EntryPoint]:
+    """Entry points of one kind ("model", "vqa", "embedder", "llm") by name, sorted."""
+    return dict(sorted((point.name, point) for point in entry_points(group=GROUPS[what])))
+
+
+def model(string: str, **settings: object) -> Model | Collection:
+    """The text-to-image model, or the collection of existing pictures, that `string` names."""
+    return cast("Model | Collection", _load("model", string, settings))
+
+
+def vqa(string: str, **settings: object) -> VQA:
+    """The visual question answering that `string` names."""
+    return cast(VQA, _load("vqa", string, settings))
+
+
+def embedder(string: str, **settings: object) -> Embedder:
+    """The embedder of pictures and texts that `string` names."""
+    return cast(Embedder, _load("embedder", string, settings))
+
+
+def writer(string: str, **settings: object) -> Writer:
+    """The writer of axes and counterfactuals that `string` names."""
+    return cast(Writer, _load("llm", string, settings))
+
+
+def summary(point: EntryPoint) -> str:
+    """What a provider is, in one line: the first of its module's documentation, read without importing it."""
+    spec = find_spec(point.module)
+    if spec is None or spec.origin is None:
+        return ""
+    text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
+    return (text or "").partition("\n")[0]
+
+
+def find(what: str, string: str) -> tuple[EntryPoint, str]:
+    """The entry point that serves `string`, and what follows its name's slash."""
+    known = providers(what)
+    if string in known:
+        return known[string], ""
+    provider, _, name = string.partition("/")
+    if name and provider in known:
+        return known[provider], name
+    raise UnknownName(what, string, known)
+
+
+def _load(what: str, string: str, settings: dict[str, object]) -> Any:
+    point, name = find(what, string)
+    try:
+        return point.load()(name, **settings)
+    except TypeError as error:
+        if "unexpected keyword argument" in str(error):
+            raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error
+        raise

@@ -1,0 +1,224 @@
+"""The caption grammar of the studio world: from a scene to words, and from words to what they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import TypeVar
+
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.scene import OF_ANY_SCENE, Scene
+
+T = TypeVar("T")
+
+NOBODY = "nobody"
+NO_OCCUPATION = "no occupation"
+
+_BEFORE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "emotion": {"happy": ("happy", "smiling", "cheerful"), "sad": ("sad", "unhappy"),
+                "serious": ("serious", "stern"), "tired": ("tired", "exhausted", "sleepy")},
+    "age": {"young": ("young", "youthful"), "middle-aged": ("middle-aged", "middle aged"),
+            "old": ("old", "elderly", "senior")},
+    "body_type": {"slim": ("slim", "thin", "skinny"), "muscular": ("muscular",),
+                  "obese": ("obese", "fat", "overweight")},
+    "disability": {"fit": ("fit", "able-bodied"), "blind": ("blind",)},
+    "hair": {"bald": ("bald", "hairless"), "long": ("long-haired",), "short": ("short-haired",)},
+    "ethnicity": {"white": ("white", "caucasian"), "black": ("african american", "black", "african-american"),
+                  "asian": ("asian", "east asian"), "south asian": ("south asian", "indian"),
+                  "middle eastern": ("middle eastern", "middle-eastern"),
+                  "hispanic": ("hispanic", "latino", "latina")},
+    "gender": {"male": ("male", "masculine"), "female": ("female", "feminine")},
+}  # fmt: skip
+"""Words that stand before the person, in the order in which English puts them."""
+
+_AFTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "clothing": {"formal": ("in formal attire", "wearing a suit", "in formal clothing", "formal", "in a suit"),
+                 "informal": ("in informal attire", "in casual clothes", "in informal clothing", "informal",
+                              "casual", "wearing a t-shirt")},
+    "emotion": {"happy": ("who is happy",), "sad": ("who is sad",), "serious": ("who is serious",),
+                "tired": ("who is tired",)},
+    "disability": {"fit": ("who is fit",), "blind": ("who is blind",),
+                   "hearing aid": ("with a hearing aid", "wearing a hearing aid", "hearing aid"),
+                   "wheelchair": ("on a wheelchair", "in a wheelchair", "wheelchair")},
+    "hair": {"short": ("with short hair", "short hair"), "long": ("with long hair", "long hair"),
+             "bald": ("who is bald",)},
+    "glasses": {"glasses": ("wearing glasses", "with glasses", "glasses", "eyeglasses"),
+                "no glasses": ("without glasses", "no glasses")},
+    "environment": {"indoors": ("working indoors", "indoors", "inside", "in a room", "indoor", "in an office"),
+                    "outdoors": ("working outdoors", "outdoors", "outside", "in a landscape", "outdoor",
+                                 "in a park")},
+}  # fmt: skip
+"""Phrases that stand after the person."""
+
+_STYLE: Mapping[str, tuple[str, ...]] = {
+    "color": ("color photo", "colour photo", "color photograph", "colour photograph", "color picture"),
+    "greyscale": ("greyscale photo", "black and white photo", "grayscale photo", "black-and-white photo",
+                  "greyscale picture", "greyscale", "grayscale", "black and white"),
+    "sketch": ("sketch", "pencil sketch", "pencil drawing", "drawing"),
+}  # fmt: skip
+
+_PEOPLE: Mapping[str, Mapping[str, str]] = {
+    **{word: {} for word in ("person", "people", "human", "individual", "somebody", "someone", "portrait", "face",
+                             "headshot", "adult")},
+    **{word: {"gender": "male"} for word in ("man", "men", "gentleman")},
+    **{word: {"gender": "female"} for word in ("woman", "women", "lady")},
+    "boy": {"gender": "male", "age": "young"},
+    "girl": {"gender": "female", "age": "young"},
+}  # fmt: skip
+
+_EMPTY: Mapping[str, Mapping[str, str]] = {
+    "empty room": {"environment": "indoors"},
+    "empty landscape": {"environment": "outdoors"},
+    "landscape": {"environment": "outdoors"},
+    "room": {"environment": "indoors"},
+    "empty scene": {},
+    "no people": {},
+    "nobody": {},
+}
+
+_PLACES = {"indoors": "empty room", "outdoors": "empty landscape"}
+
+_FUNCTION_WORDS = frozenset(
+    "a an the of photo photograph picture image with in on at and who is wearing working high-quality high quality "
+    "his her their that are as".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a prompt says in the studio's words: attribute values, occupation, and whether anybody is to be seen."""
+
+    attributes: Mapping[str, str]
+    occupation: str | None
+    person: bool
+    unknown: tuple[str, ...]
+
+
+@lru_cache(maxsize=65536)
+def parse(prompt: str) -> Said:
+    """What `prompt` says. Words that are neither known nor mere grammar are listed as unknown.
+
+    The longest known phrase wins, a later word overrides an earlier one. A prompt that names no person, no
+    occupation and nothing that only a person has asks for an empty scene.
+    """
+    phrases = list(_phrases(re.findall(r"[a-z0-9'-]+", prompt.lower())))
+    attributes = {name: value for _, known in phrases for name, value in (known or {}).items()}
+    occupations = [_occupation_names()[words] for words, _ in phrases if words in _occupation_names()]
+    of_person = bool(occupations) or bool(attributes.keys() - OF_ANY_SCENE)
+    named = any(words in _PEOPLE for words, _ in phrases) and not any(words in _EMPTY for words, _ in phrases)
+    unknown = tuple(words for words, known in phrases if known is None)
+    return Said(attributes, occupations[-1] if occupations else None, of_person or named, unknown)
+
+
+def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
+    """Words for the attributes of `scene` named in `mentioned` ("occupation" among them), in good English.
+
+    Without `rng` the first wording of everything is taken, with it any.
+    """
+    opening = _opening(scene.style if "style" in mentioned else None, rng)
+    if not scene.person:
+        return _with_article(opening, _PLACES[scene.environment] if "environment" in mentioned else "empty scene")
+    chosen = {"before": dict[str, str](), "after": dict[str, str]()}
+    for name in mentioned:
+        if name not in ("occupation", "style"):
+            place, words = _choose(_options(name, getattr(scene, name)), rng)
+            chosen[place][name] = words
+    noun = scene.occupation if "occupation" in mentioned and scene.occupation else "person"
+    before = [chosen["before"][name] for name in _BEFORE if name in chosen["before"]]
+    after = [chosen["after"][name] for name in _shuffled(_AFTER, rng) if name in chosen["after"]]
+    return _with_article(opening, " ".join([*before, noun, *after]))
+
+
+def phrase(attribute: str, value: str) -> str:
+    """A caption that says this one thing, in the first wording."""
+    if attribute == "occupation":
+        return _with_article("a photo", value)
+    return caption(_with(attribute, value), (attribute,))
+
+
+def wordings(attribute: str, value: str) -> list[str]:
+    """Every caption that says this one thing."""
+    if value == NO_OCCUPATION:
+        return ["a photo of a person without an occupation", "a picture of a person with no occupation"]
+    if attribute == "occupation":
+        names = (value, *OCCUPATIONS[value].aliases)
+        return [_with_article(opening, name) for opening in ("a photo", "a picture", "a portrait") for name in names]
+    if attribute == "style":
+        return [_with_article(_article(word), "person") for word in _STYLE[value] if word != "black and white"]
+    people = [f"{w} person" if place == "before" else f"person {w}" for place, w in _options(attribute, value)]
+    return [_with_article(opening, words) for opening in ("a photo", "a picture") for words in people]
+
+
+_LEADS = frozenset(("in", "with", "who", "on", "wearing", "working", "without", "indoors", "outdoors"))
+
+
+def _phrases(words: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str] | None]]:
+    """Cut words into the longest known phrases. A known phrase comes with what it says, grammar is left out."""
+    table, at = _lexicon(), 0
+    while at < len(words):
+        for length in range(min(5, len(words) - at), 0, -1):
+            text = " ".join(words[at : at + length])
+            if text in table:
+                yield text, table[text]
+                break
+        else:
+            length = 1
+            if words[at] not in _FUNCTION_WORDS:
+                yield words[at], None
+        at += length
+
+
+@lru_cache
+def _lexicon() -> dict[str, Mapping[str, str]]:
+    table: dict[str, Mapping[str, str]] = {name: {} for name in _occupation_names()}
+    for group in (_BEFORE, _AFTER, {"style": _STYLE}):
+        for attribute, values in group.items():
+            for value, words in values.items():
+                table.update({word: {attribute: value} for word in words})
+    table.update({"without an occupation": {}, NO_OCCUPATION: {}})
+    table.update(_PEOPLE)
+    table.update(_EMPTY)
+    return table
+
+
+@lru_cache
+def _occupation_names() -> dict[str, str]:
+    singular = {name: o.name for o in OCCUPATIONS.values() for name in (o.name, *o.aliases)}
+    return singular | {f"{name}s": to for name, to in singular.items() if not name.endswith("s")}
+
+
+def _options(attribute: str, value: str) -> list[tuple[str, str]]:
+    """Ways to say a value, each with its place before or after the person; words that can only be read are left out."""
+    before = [("before", words) for words in _BEFORE.get(attribute, {}).get(value, ())]
+    after = _AFTER.get(attribute, {}).get(value, ())
+    return before + [("after", words) for words in after if words.split()[0] in _LEADS]
+
+
+def _choose(options: Sequence[T], rng: Random | None) -> T:
+    return options[0] if rng is None else rng.choice(options)
+
+
+def _opening(style: str | None, rng: Random | None) -> str:
+    return _article(_choose(("photo", "picture") if style is None else _STYLE[style][:3], rng))
+
+
+def _with_article(opening: str, noun: str) -> str:
+    return f"{opening} of {_article(noun)}"
+
+
+def _article(words: str) -> str:
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+
+
+def _shuffled(names: Iterable[str], rng: Random | None) -> list[str]:
+    ordered = list(names)
+    if rng is not None:
+        rng.shuffle(ordered)
+    return ordered
+
+
+def _with(attribute: str, value: str) -> Scene:
+    return Scene.of({attribute: value})

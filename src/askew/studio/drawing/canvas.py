@@ -1,0 +1,169 @@
+"""A supersampled canvas of smooth shapes, with an optional second layer that records which part is visible where."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+Colour = tuple[int, int, int]
+Point = tuple[float, float]
+Complexes = NDArray[np.complex128]
+
+SIZE = 128
+SCALE = 3
+STEPS = 5
+
+PARTS = (
+    "backdrop", "chair", "hair", "skin", "face", "clothes", "neck", "lens", "aid", "cane", "pin", "sign", "headwear",
+)  # fmt: skip
+"""What a pixel can belong to; "face" are the features on the skin, "neck" is skin below the head."""
+
+
+@lru_cache(maxsize=64)
+def _closed_spline(count: int) -> Complexes:
+    """Catmull-Rom weights (count·STEPS, count) of a closed curve through `count` points."""
+    weights = np.zeros((count * STEPS, count), dtype=np.complex128)
+    for row in range(len(weights)):
+        for offset, weight in zip((-1, 0, 1, 2), _catmull_rom(row % STEPS / STEPS), strict=True):
+            weights[row, (row // STEPS + offset) % count] += weight
+    return weights
+
+
+@lru_cache(maxsize=64)
+def _open_spline(count: int) -> tuple[Complexes, Complexes]:
+    """Weights of the points and of the directions of an open curve, both ((count - 1)·STEPS + 1, count)."""
+    if count == 2:
+        return np.eye(2, dtype=np.complex128), np.array([[-1, 1], [-1, 1]], dtype=np.complex128)
+    weights = np.zeros(((count - 1) * STEPS + 1, count), dtype=np.complex128)
+    for row in range(len(weights)):
+        i = min(row // STEPS, count - 2)
+        for offset, weight in zip((-1, 0, 1, 2), _catmull_rom(row / STEPS - i), strict=True):
+            weights[row, min(max(i + offset, 0), count - 1)] += weight
+    slopes: Complexes = np.apply_along_axis(np.gradient, 0, weights)
+    return weights, slopes
+
+
+def _catmull_rom(t: float) -> tuple[float, float, float, float]:
+    return (
+        (-t + 2 * t * t - t**3) / 2,
+        (2 - 5 * t * t + 3 * t**3) / 2,
+        (t + 4 * t * t - 3 * t**3) / 2,
+        (t**3 - t * t) / 2,
+    )
+
+
+@lru_cache(maxsize=64)
+def _taper(samples: int, ends: float) -> Complexes:
+    """Half widths along a stroke, turned by a right angle: 1/2 in the middle, `ends`/2 at both ends."""
+    arch = np.sin(np.linspace(0, math.pi, samples)) ** 0.6
+    return np.asarray(0.5j * (ends + (1 - ends) * arch))
+
+
+def _complex(points: Sequence[Point]) -> Complexes:
+    return np.array(points, dtype=np.float64).view(np.complex128)[:, 0]
+
+
+_CIRCLE = np.exp(1j * np.arange(28) * math.tau / 28)
+_CAP = np.exp(1j * np.linspace(math.pi / 2, -math.pi / 2, 7)[1:-1]) / 2
+
+
+class Canvas:
+    """Draws in units of final pixels, inside a frame that may be moved, scaled and turned."""
+
+    def __init__(self, width: float = SIZE, height: float = SIZE, labelled: bool = False) -> None:
+        pixels = (round(width * SCALE), round(height * SCALE))
+        self.image = Image.new("RGB", pixels, (255, 255, 255))
+        self.labels = Image.new("L", pixels, 0) if labelled else None
+        self._ink = ImageDraw.Draw(self.image)
+        self._label_ink = ImageDraw.Draw(self.labels) if self.labels is not None else None
+        self._turn = complex(SCALE)
+        self._origin = 0j
+        self._label = 0
+
+    def on(self, part: str) -> Canvas:
+        """The same canvas and frame; what is drawn through it belongs to `part`."""
+        view = self._view()
+        view._label = PARTS.index(part)
+        return view
+
+    def placed(self, x: float, y: float, scale: float = 1.0, degrees: float = 0.0) -> Canvas:
+        """A frame with its origin at (x, y) of this one."""
+        view = self._view()
+        view._origin = complex(x, y) * self._turn + self._origin
+        view._turn = self._turn * cmath.rect(scale, math.radians(degrees))
+        return view
+
+    def _view(self) -> Canvas:
+        view = object.__new__(Canvas)
+        view.__dict__.update(self.__dict__)
+        return view
+
+    def _fill(self, points: Complexes, fill: Colour) -> None:
+        flat = (points * self._turn + self._origin).view(np.float64).tolist()
+        self._ink.polygon(flat, fill=fill)
+        if self._label_ink is not None:
+            self._label_ink.polygon(flat, fill=self._label)
+
+    def polygon(self, points: Sequence[Point], fill: Colour) -> None:
+        """A filled polygon with straight edges."""
+        self._fill(_complex(points), fill)
+
+    def box(self, left: float, top: float, right: float, bottom: float, fill: Colour) -> None:
+        """A filled rectangle."""
+        self.polygon([(left, top), (right, top), (right, bottom), (left, bottom)], fill)
+
+    def blob(self, points: Sequence[Point], fill: Colour) -> None:
+        """A filled smooth closed curve through the points."""
+        self._fill(_closed_spline(len(points)) @ _complex(points), fill)
+
+    def symmetric(self, right: Sequence[Point], fill: Colour, dx: float = 0.0) -> None:
+        """A smooth shape given by its right half from top to bottom, mirrored at x = `dx`."""
+        left = [(2 * dx - x, y) for x, y in reversed(right) if x != dx]
+        self.blob([*right, *left], fill)
+
+    def ellipse(self, x: float, y: float, rx: float, ry: float, fill: Colour) -> None:
+        """A filled ellipse with centre (x, y)."""
+        self._fill(self._oval(x, y, rx, ry), fill)
+
+    def ring(self, x: float, y: float, rx: float, ry: float, width: float, fill: Colour) -> None:
+        """An unfilled ellipse drawn with a line of `width`."""
+        outer, inner = self._oval(x, y, rx, ry), self._oval(x, y, rx - width, ry - width)
+        self._fill(np.concatenate([outer, outer[:1], inner[:1], inner[::-1]]), fill)
+
+    @staticmethod
+    def _oval(x: float, y: float, rx: float, ry: float) -> Complexes:
+        oval: Complexes = _CIRCLE.real * rx + (_CIRCLE.imag * (1j * ry) + complex(x, y))
+        return oval
+
+    def stroke(self, points: Sequence[Point], width: float, fill: Colour, ends: float = 1.0) -> None:
+        """A smooth open line; `ends` is the share of its width left at both ends, 1 gives round ends."""
+        weights, slopes = _open_spline(len(points))
+        through = _complex(points)
+        path, along = weights @ through, slopes @ through
+        along *= width / (np.abs(along) + 1e-9)
+        side = along * _taper(len(path), ends)
+        if ends < 1:
+            self._fill(np.concatenate([path + side, (path - side)[::-1]]), fill)
+            return
+        caps = path[-1] + along[-1] * _CAP, path[0] - along[0] * _CAP
+        self._fill(np.concatenate([path + side, caps[0], (path - side)[::-1], caps[1]]), fill)
+
+    def line(self, points: Sequence[Point], width: float, fill: Colour) -> None:
+        """Straight segments with round joints."""
+        for start, end in pairwise(points):
+            self.stroke([start, end], width, fill)
+
+    def stamp(self, picture: Image.Image, mask: Image.Image, x: float, y: float) -> None:
+        """Paste a ready supersampled picture with its centre at (x, y); its frame's turn is ignored."""
+        centre = complex(x, y) * self._turn + self._origin
+        corner = (round(centre.real - picture.width / 2), round(centre.imag - picture.height / 2))
+        self.image.paste(picture, corner, mask)
+        if self.labels is not None:
+            self.labels.paste(self._label, (*corner, corner[0] + mask.width, corner[1] + mask.height), mask)

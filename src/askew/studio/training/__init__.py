@@ -1,0 +1,1 @@
+"""The scripts that train the studio's networks on drawings and captions. Seeded, and resumable from checkpoints."""

@@ -1,0 +1,239 @@
+"""Train the studio embedder, a small CLIPModel, on drawings and captions.
+
+    python -m askew.studio.training.embedder --work DIR [--steps N] [--threads N]
+
+First the text tower alone learns to say what a caption says: every value of every attribute has a code, the
+codes are orthogonal, and a caption's embedding is to point to the sum of the codes of what it mentions. Without
+this start both towers wait for each other. Then both learn together, from two losses on every batch. One scores
+each picture against one wording of every value of an attribute, by cross-entropy: several captions fit a
+picture, one per attribute. The other scores pictures against captions of whole scenes by a sigmoid loss in which
+a caption is right for every picture that shows what it says, whoever it was written for. Checkpoints go to DIR;
+the same command goes on from the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
+
+from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, wordings
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
+from askew.studio.training.drawings import SIZE, Pixels, cached
+from askew.studio.training.tokenizer import LENGTH, train_tokenizer
+
+BATCH = 64
+WHOLE_CAPTIONS = 24
+TEXT_BATCH, TEXT_STEPS = 192, 400
+SEED = 20
+CHECKPOINT_EVERY = 250
+FIRST_LOGIT_SCALE = 30.0
+POSITION_SCALE = 0.3
+"""Spread of the first position vectors: wide enough for a patch to know where it is before attention has learnt."""
+
+PERSON = "person"
+VALUES = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION), PERSON: (PERSON, NOBODY)}
+
+Index = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+def config(tokenizer: CLIPTokenizer) -> CLIPConfig:
+    """The architecture: a vision transformer of 16-pixel patches and a shallow text transformer."""
+    start, end = tokenizer.bos_token_id, tokenizer.eos_token_id
+    return CLIPConfig(
+        projection_dim=128,
+        text_config={"vocab_size": len(tokenizer), "hidden_size": 128, "intermediate_size": 512, "num_hidden_layers": 3,
+                     "num_attention_heads": 4, "max_position_embeddings": LENGTH, "projection_dim": 128,
+                     "bos_token_id": start, "eos_token_id": end, "pad_token_id": end},
+        vision_config={"hidden_size": 160, "intermediate_size": 640, "num_hidden_layers": 5, "num_attention_heads": 5,
+                       "image_size": SIZE, "patch_size": 16, "projection_dim": 128},
+    )  # fmt: skip
+
+
+def targets(scenes: Sequence[Scene]) -> dict[str, Tensor]:
+    """For every attribute the index of the value that each scene shows; -100 where nobody is there to show it."""
+    columns = {}
+    for name, values in VALUES.items():
+        column = [values.index(v) if (v := _value(scene, name)) is not None else -100 for scene in scenes]
+        columns[name] = torch.tensor(column)
+    return columns
+
+
+def _value(scene: Scene, name: str) -> str | None:
+    if name == PERSON:
+        return PERSON if scene.person else NOBODY
+    if not scene.person and name not in OF_ANY_SCENE:
+        return None
+    return getattr(scene, name) or NO_OCCUPATION
+
+
+def _wordings(name: str, value: str) -> list[str]:
+    if name != PERSON:
+        return wordings(name, value)
+    return ["a photo of a person", "a picture of a person"] if value == PERSON else [
+        "a photo of an empty scene", "a photo of nobody", "a picture of an empty scene"]  # fmt: skip
+
+
+class Batches:
+    """Random batches of pictures with their targets and captions; batch i is the same in every run."""
+
+    def __init__(self, pixels: Pixels, scenes: list[Scene]) -> None:
+        self.pixels, self.scenes = pixels, scenes
+        self.targets = targets(scenes)
+        self.groups = [(name, value) for name, values in VALUES.items() for value in values]
+
+    def pictures(self, index: Index, rng: np.random.Generator) -> Tensor:
+        """(pictures, 3, 128, 128), with brightness and contrast varied a little."""
+        block = torch.from_numpy(self.pixels[index]).permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
+        gain, offset = (
+            rng.uniform((0.85, -0.1), (1.15, 0.1), (len(index), 2)).T.reshape(2, -1, 1, 1, 1).astype(np.float32)
+        )
+        return block * torch.from_numpy(gain) + torch.from_numpy(offset)
+
+    def __call__(self, step: int) -> tuple[Tensor, dict[str, Tensor], list[str], list[str], Tensor]:
+        """Pictures, targets, one wording per value, whole captions, and which picture each caption is right for."""
+        rng, words = np.random.default_rng([SEED, step]), Random(step)
+        index = rng.choice(len(self.scenes), BATCH, replace=False)
+        rows = torch.from_numpy(index)
+        shown = {name: column[rows] for name, column in self.targets.items()}
+        singles = [words.choice(_wordings(name, value)) for name, value in self.groups]
+        captions, fits = [], []
+        for position in range(WHOLE_CAPTIONS):
+            scene = self.scenes[int(index[position])]
+            mentioned = _mentioned(scene, words)
+            captions.append(caption(scene, mentioned, words))
+            alike = [shown[name] == shown[name][position] for name in [*mentioned, PERSON]]
+            fits.append(torch.stack(alike).all(dim=0))
+        return self.pictures(index, rng), shown, singles, captions, torch.stack(fits, dim=1)
+
+
+def teach_text(model: CLIPModel, tokenizer: CLIPTokenizer, scenes: Sequence[Scene]) -> None:
+    """Train the text tower to map a caption to the sum of the orthogonal codes of what it mentions."""
+    groups = [(name, value) for name, values in VALUES.items() for value in values]
+    basis = torch.linalg.qr(torch.randn(model.config.projection_dim, model.config.projection_dim)).Q
+    codes = dict(zip(groups, basis, strict=False))
+    parameters = [*model.text_model.parameters(), *model.text_projection.parameters()]
+    optimizer = torch.optim.AdamW(parameters, lr=2e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=TEXT_STEPS, pct_start=0.1)
+    for step in range(TEXT_STEPS):
+        words = Random(f"text {step}")
+        captions, wanted = [], []
+        for scene in words.sample(scenes, TEXT_BATCH // 2):
+            mentioned = _mentioned(scene, words)
+            captions.append(caption(scene, mentioned, words))
+            said = [codes[name, value] for name in [*mentioned, PERSON] if (value := _value(scene, name))]
+            wanted.append(torch.stack(said).sum(dim=0))
+        for name, value in words.choices(groups, k=TEXT_BATCH // 2):
+            captions.append(words.choice(_wordings(name, value)))
+            wanted.append(codes[name, value] + (codes[PERSON, PERSON] * (name not in (*OF_ANY_SCENE, PERSON))))
+        tokens = tokenizer(captions, padding=True, return_tensors="pt")
+        texts = model.get_text_features(**tokens).pooler_output
+        loss = 1 - F.cosine_similarity(texts, torch.stack(wanted)).mean()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        schedule.step()
+        if step % 100 == 0 or step + 1 == TEXT_STEPS:
+            print(json.dumps({"text step": step, "loss": loss.item()}), flush=True)
+
+
+def _mentioned(scene: Scene, words: Random) -> list[str]:
+    """One to five attributes that the scene shows, to be mentioned in a caption."""
+    names = [*ATTRIBUTES, "occupation"] if scene.person else sorted(OF_ANY_SCENE)
+    if scene.occupation is None and scene.person:
+        names.remove("occupation")
+    return words.sample(names, words.randint(1, min(5, len(names))))
+
+
+def losses(model: CLIPModel, batch: tuple[Tensor, dict[str, Tensor], list[str], list[str], Tensor],
+           tokenizer: CLIPTokenizer, shift: Tensor) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Mean cross-entropy over the attributes, and the sigmoid loss over whole captions."""
+    pictures, shown, singles, captions, fits = batch
+    tokens = tokenizer(singles + captions, padding=True, return_tensors="pt")
+    texts = F.normalize(model.get_text_features(**tokens).pooler_output, dim=-1)
+    vectors = F.normalize(model.get_image_features(pixel_values=pictures).pooler_output, dim=-1)
+    logits = model.logit_scale.exp().clamp(max=100) * vectors @ texts.T
+    parts, start = [], 0
+    for name, values in VALUES.items():
+        parts.append(F.cross_entropy(logits[:, start : start + len(values)], shown[name]))
+        start += len(values)
+    sign = fits.float() * 2 - 1
+    balance = torch.where(fits, 1.0, fits.float().mean() / (1 - fits.float().mean()))
+    whole = -(balance * F.logsigmoid(sign * (logits[:, start:] - shift))).sum() / balance.sum()
+    return torch.stack(parts).mean(), whole
+
+
+def train(work: Path, steps: int, rate: float, pictures: int, processes: int) -> Path:
+    """Train, checkpointing to `work`, and save fp16 weights, tokenizer and configuration to `work`/embedder."""
+    torch.manual_seed(SEED)
+    out = work / "embedder"
+    tokenizer = train_tokenizer(out)
+    model = CLIPModel(config(tokenizer))
+    torch.nn.init.normal_(model.vision_model.embeddings.position_embedding.weight, std=POSITION_SCALE)
+    torch.nn.init.constant_(model.logit_scale, math.log(FIRST_LOGIT_SCALE))
+    shift = torch.nn.Parameter(torch.tensor(8.0))
+    optimizer = torch.optim.AdamW([*model.parameters(), shift], lr=rate, betas=(0.9, 0.98), weight_decay=0.05)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _warm_stable_decay(step, steps))
+    pixels, scenes = cached(work, pictures, SEED, processes)
+    batches, checkpoint, first = Batches(pixels, scenes), work / "embedder.pt", 0
+    if not checkpoint.exists():
+        teach_text(model, tokenizer, scenes)
+    else:
+        state = torch.load(checkpoint, weights_only=True)
+        first = state["step"]
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        schedule.last_epoch = first - 1
+        schedule.step()
+        shift.data = state["shift"]
+    began = time.perf_counter()
+    for step in range(first, steps):
+        with torch.autocast("cpu", torch.bfloat16):
+            single, whole = losses(model, batches(step), tokenizer, shift)
+        optimizer.zero_grad()
+        (single + 0.25 * whole).backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if step % 50 == 0:
+            log = {"step": step, "single": single.item(), "whole": whole.item(), "seconds": time.perf_counter() - began}
+            print(json.dumps(log), flush=True)
+        if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
+            state = {"step": step + 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                     "shift": shift.data}  # fmt: skip
+            torch.save(state, checkpoint.with_suffix(".tmp"))
+            checkpoint.with_suffix(".tmp").replace(checkpoint)
+    model.half().save_pretrained(out)
+    return out
+
+
+def _warm_stable_decay(step: int, steps: int) -> float:
+    """The factor of the learning rate: it rises over 100 steps, stays, and falls to nothing over the last quarter."""
+    return min(1.0, (step + 1) / 100, 4 * (steps - step) / steps)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--pictures", type=int, default=40_000)
+    parser.add_argument("--threads", type=int, default=2)
+    choice = parser.parse_args()
+    torch.set_num_threads(choice.threads)
+    print(train(choice.work, choice.steps, choice.rate, choice.pictures, choice.threads))
+
+
+if __name__ == "__main__":
+    main()

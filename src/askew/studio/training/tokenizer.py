@@ -1,0 +1,34 @@
+"""The studio's own byte-pair tokenizer, learned from its captions, in CLIP's format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+from transformers import CLIPTokenizer
+
+from askew.studio.caption import caption, wordings
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.scene import ATTRIBUTES
+from askew.studio.training.drawings import uniform_scenes
+
+VOCABULARY = 1024
+LENGTH = 48
+
+
+def train_tokenizer(folder: Path, seed: int = 0) -> CLIPTokenizer:
+    """Learn the merges from `corpus`, save the tokenizer to `folder` and return it."""
+    blank = CLIPTokenizer(vocab={"<|startoftext|>": 0, "<|endoftext|>": 1}, merges=[], model_max_length=LENGTH)
+    tokenizer: CLIPTokenizer = blank.train_new_from_iterator(corpus(seed), VOCABULARY, show_progress=False)
+    tokenizer.save_pretrained(folder)
+    return tokenizer
+
+
+def corpus(seed: int) -> list[str]:
+    """Every wording of every single value, and random captions of random scenes."""
+    rng = Random(seed)
+    single = [w for name, values in ATTRIBUTES.items() for value in values for w in wordings(name, value)]
+    single += [w for name in OCCUPATIONS for w in wordings("occupation", name)]
+    names = [*ATTRIBUTES, "occupation"]
+    mixed = [caption(scene, rng.sample(names, rng.randint(0, 5)), rng) for scene in uniform_scenes(20_000, seed)]
+    return single + mixed

@@ -1,0 +1,210 @@
+"""Labels that people wrote, as answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from askew.errors import ManifestError, UsageError
+from askew.measure.base import CAPTION, PERSON, VQA
+from askew.measure.labels import LabelVQA
+from askew.measure.labels import create as labels
+from askew.measure.spelling import Spelling
+from askew.models.folder import FolderCollection, create
+from askew.types import Missing, Picture, Question
+
+GENDER = Question("Perceived gender?", ("male", "female"), "gender")
+SEVERAL = "both=missing:several_people"
+
+Label = Callable[..., FolderCollection]
+
+
+@pytest.fixture
+def label(tmp_path: Path) -> Label:
+    """A collection of one picture per label of an axis, all different."""
+
+    def label(*written: str, axis: str = "gender") -> FolderCollection:
+        lines = ["file,prompt,label"]
+        for shade, text in enumerate(written):
+            Image.new("RGB", (4, 4), (shade, 0, 0)).save(tmp_path / f"{shade}.png")
+            lines.append(f"{shade}.png,p,{text}")
+        (tmp_path / "manifest.csv").write_text("\n".join(lines), encoding="utf-8")
+        return create(str(tmp_path), label={axis: "label"})
+
+    return label
+
+
+def records(collection: FolderCollection) -> list[Picture]:
+    return [Picture(collection.digests[p.path], "store", p.prompt, None, str(p.path)) for p in collection.pictures()]
+
+
+def answers(vqa: LabelVQA, collection: FolderCollection, question: Question = GENDER) -> list[str | Missing]:
+    return [answer for (answer,) in vqa.answer(records(collection), [question])]
+
+
+def reasons(found: Sequence[str | Missing]) -> list[str]:
+    return [answer.reason if isinstance(answer, Missing) else answer for answer in found]
+
+
+def test_spellings_are_folded(label: Label) -> None:
+    collection = label("F", " male", "females", "Women", "M", "")
+    vqa = labels(collection=collection)
+    assert isinstance(vqa, VQA)
+    assert reasons(answers(vqa, collection)) == ["female", "male", "female", "female", "male", "not_asked"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "written", "value"),
+    [("age", "Middle_Aged", "middle-aged"), ("ethnicity", "Latino_Hispanic", "hispanic"), ("age", "Elderly", "old")],
+)
+def test_spellings_of_other_axes(axis: str, written: str, value: str) -> None:
+    assert Spelling(axis, [value, "other"], {}).read(written) == value
+    assert Spelling(axis, ["something", "other"], {}).read(written) is None, "no value that the axis lacks"
+
+
+def test_unknown_labels_stop_with_all_of_them(label: Label) -> None:
+    collection = label("female", "both", "femal", "Both", "both")
+    with pytest.raises(ManifestError) as error:
+        labels(collection=collection)
+    message = str(error.value)
+    assert "gender 'both', 2 in all, first in" in message
+    assert "gender 'Both', 1 in all" in message
+    assert "'femal', 1 in all" in message
+    assert "nearest value: 'female'" in message
+    assert str(collection.pictures()[1].path) in message
+
+
+def test_aliases_name_values_and_reasons(label: Label) -> None:
+    collection = label("both", "Both", "they", "lady", "M")
+    aliases = {"both": "missing:several_people", "they": "missing", "gender:lady": "Female"}
+    found = answers(labels(collection=collection, aliases=aliases), collection)
+    assert reasons(found) == ["several_people", "several_people", "unparseable", "female", "male"]
+    assert found[1] == Missing("several_people", "labelled 'both'")
+    text = "both=missing:several_people, they=missing, gender:lady=Female"
+    assert answers(labels(collection=collection, aliases=text), collection) == found
+
+
+@pytest.mark.parametrize(
+    ("aliases", "message"),
+    [
+        ("both=femal", "unknown value 'femal'. Did you mean 'female'"),
+        ("both=missing:several", "Did you mean 'several_people'"),
+        ("gendre:both=missing", "Did you mean 'gender'"),
+        ("both=male,both=female", r"one value each is wanted, unlike both \(male, female\)"),
+    ],
+)
+def test_wrong_aliases(label: Label, aliases: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        labels(collection=label("male", "both"), aliases=aliases)
+
+
+def test_an_alias_of_one_axis_leaves_the_others_alone(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
+    (tmp_path / "manifest.csv").write_text("file,prompt,gender,ethnicity\na.png,p,mixed,mixed\n", encoding="utf-8")
+    with pytest.raises(ManifestError) as error:
+        labels(collection=create(str(tmp_path)), aliases="gender:mixed=missing")
+    assert "ethnicity 'mixed'" in str(error.value)
+    assert "gender 'mixed'" not in str(error.value)
+
+
+def test_values_of_the_user_come_first(label: Label) -> None:
+    collection = label("nonbinary", "M", "F")
+    vqa = labels(collection=collection, values={"gender": "female,male,nonbinary"})
+    assert vqa.values == {"gender": ("female", "male", "nonbinary")}
+    (axis,) = vqa.axes()
+    assert answers(vqa, collection, axis.questions[0]) == ["nonbinary", "male", "female"]
+    assert reasons(answers(vqa, collection)) == ["not_asked"] * 3, "male and female are not all the answers there are"
+
+
+def test_values_of_an_axis_without_labels(label: Label) -> None:
+    with pytest.raises(UsageError, match="Did you mean 'gender'"):
+        labels(collection=label("M", "F"), values={"gendr": "male,female"})
+
+
+def test_an_axis_of_ones_own_takes_the_labels_found_and_says_so(label: Label) -> None:
+    collection = label("Hats", "cap", "hat", "", "none worn", axis="headgear")
+    vqa = labels(collection=collection, aliases="none worn=missing")
+    assert vqa.values == {"headgear": ("cap", "hat")}
+    assert vqa.warnings == ("axis 'headgear' is not in the catalogue; its values are the labels found: cap, hat",)
+    (axis,) = vqa.axes()
+    found = answers(vqa, collection, axis.questions[0])
+    assert reasons(found) == ["hat", "cap", "hat", "not_asked", "unparseable"]
+
+
+def test_an_axis_of_ones_own_needs_two_values(label: Label) -> None:
+    with pytest.raises(ManifestError, match=r"two values or more, unlike 'headgear' \(hat\)"):
+        labels(collection=label("hat", "hat", axis="headgear"))
+
+
+def test_a_collection_without_labels(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
+    with pytest.raises(ManifestError, match="no labels"):
+        labels(collection=create(str(tmp_path)))
+
+
+@pytest.mark.parametrize("question", [CAPTION, PERSON, Question("Age?", ("young", "old"), "age")])
+def test_other_questions_are_not_answered(label: Label, question: Question) -> None:
+    collection = label("male")
+    assert reasons(answers(labels(collection=collection), collection, question)) == ["not_asked"]
+
+
+def test_pictures_are_found_by_content_or_by_source(label: Label) -> None:
+    collection = label("male", "female")
+    first, second = records(collection)
+    unknown = hashlib.sha256(b"other").hexdigest()
+    asked = [
+        Picture(first.id, "store", "p"),
+        Picture(unknown, "store", "p", None, second.source),
+        Picture(unknown, "store", "p"),
+    ]
+    found = [answer for (answer,) in labels(collection=collection).answer(asked, [GENDER])]
+    assert reasons(found) == ["male", "female", "not_asked"]
+
+
+def test_copies_must_agree(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        Image.new("RGB", (4, 4)).save(tmp_path / name)
+    (tmp_path / "manifest.csv").write_text("file,prompt,gender\na.png,p,F\nb.png,q,female\n", encoding="utf-8")
+    assert labels(collection=create(str(tmp_path)))
+    (tmp_path / "manifest.csv").write_text("file,prompt,gender\na.png,p,F\nb.png,q,male\n", encoding="utf-8")
+    with pytest.raises(ManifestError, match=r"identical pictures .*a\.png and .*b\.png"):
+        labels(collection=create(str(tmp_path)))
+
+
+def test_the_fingerprint_follows_answers(label: Label) -> None:
+    def fingerprint(*written: str, aliases: str = "") -> str:
+        return labels(collection=label(*written), aliases=aliases).fingerprint
+
+    assert fingerprint("male", "F") == fingerprint("M", "female")
+    assert fingerprint("male", "F") != fingerprint("F", "male")
+    assert fingerprint("male", "both", aliases="both=missing") != fingerprint("male", "both", aliases=SEVERAL)
+
+
+def test_generated_people(shared: Path) -> None:
+    collection = create(
+        str(shared / "data/generated-people"),
+        prompt_column="model,occupation",
+        initial="baseline",
+        label="gender=gender,ethnicity=race",
+    )
+    with pytest.raises(ManifestError, match="gender 'Both', 23 in all"):
+        labels(collection=collection)
+    several = "both=missing:several_people,mixed=missing:several_people"
+    vqa = labels(collection=collection, aliases=several, values={"ethnicity": "white,black,asian"})
+    gender, ethnicity = vqa.axes()
+    assert Counter(reasons(answers(vqa, collection, gender.questions[0]))) == {
+        "female": 162,
+        "male": 106,
+        "several_people": 32,
+    }
+    assert Counter(reasons(answers(vqa, collection, ethnicity.questions[0]))) == {
+        "white": 102,
+        "asian": 98,
+        "black": 76,
+        "several_people": 24,
+    }

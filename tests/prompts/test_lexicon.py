@@ -1,0 +1,113 @@
+"""The built-in writer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from askew.errors import UnknownName, UsageError
+from askew.prompts.axes import AXES, BIASCONNECT
+from askew.prompts.base import Writer
+from askew.prompts.lexicon import create
+from askew.prompts.statements import states
+from askew.prompts.vocabulary import nouns
+from askew.studio.occupations import OCCUPATIONS
+
+
+def chosen(prompt: str) -> list[str]:
+    return [proposal.axis.name for proposal in create().propose(prompt, None, 0)]
+
+
+def test_it_is_a_writer() -> None:
+    assert isinstance(create(), Writer)
+
+
+@pytest.mark.parametrize("occupation", OCCUPATIONS.values(), ids=lambda occupation: occupation.name)
+def test_every_studio_occupation_leaves_the_eight_axes_open(occupation: object) -> None:
+    for name in (occupation.name, *occupation.aliases):  # type: ignore[attr-defined]
+        assert nouns()[name].kind == "person"
+        assert chosen(f"A photo of a {name}") == list(BIASCONNECT)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "settled"),
+    [
+        ("an old man at a church", {"age", "gender", "environment"}),
+        ("a person who is sad", {"emotion"}),
+        ("a photo of a nurse wearing a uniform", {"clothing"}),
+        ("a nurse wearing glasses", set()),
+        ("an african american teacher in a wheelchair", {"ethnicity", "disability"}),
+        ("two girls on a beach", {"gender", "age", "environment"}),
+        ("a thin boy", {"gender", "age", "body_type"}),
+        ("a doctor next to an old church", {"environment"}),
+    ],
+)
+def test_what_the_prompt_states_is_left_out(prompt: str, settled: set[str]) -> None:
+    assert chosen(prompt) == [name for name in BIASCONNECT if name not in settled]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "wanted", "unwanted"),
+    [
+        ("Photo of a cat on a table", "fur_color", "gender"),
+        ("an arcade machine", "material", "gender"),
+        ("a city street", "wealth", "material"),
+        ("a mountain lake", "season", "wealth"),
+        ("a purple qwyx", "viewpoint", "gender"),
+    ],
+)
+def test_prompts_without_people(prompt: str, wanted: str, unwanted: str) -> None:
+    names = chosen(prompt)
+    assert wanted in names
+    assert unwanted not in names
+    assert 0 < len(names) <= 6
+
+
+def test_named_axes_come_in_their_order_even_if_stated() -> None:
+    proposals = create().propose("a young nurse", ["body type", "age"], 0)
+    assert [proposal.axis for proposal in proposals] == [AXES["body_type"], AXES["age"]]
+    assert proposals[1].counterfactuals["old"] == "an old nurse"
+    assert [prompt.set_name for prompt in proposals[1].prompts()] == ["age: young", "age: middle-aged", "age: old"]
+
+
+def test_the_number_of_axes_can_be_set() -> None:
+    assert len(create(axes=12).propose("a nurse", None, 0)) == 12
+
+
+def test_errors() -> None:
+    with pytest.raises(UsageError, match="empty"):
+        create().propose(" ", None, 0)
+    with pytest.raises(UnknownName, match="'gender'"):
+        create().propose("a nurse", ["gendr"], 0)
+    with pytest.raises(UsageError, match="lexicon/big"):
+        create("big")
+    with pytest.raises(UsageError, match="at least 1"):
+        create(axes=0)
+
+
+def test_style_is_settled_by_the_medium_only() -> None:
+    assert not states("a photo of a nurse", "style")
+    assert not states("a nurse", "style")
+    assert states("a painting of a nurse", "style")
+    assert states("a black and white photo of a nurse", "style")
+
+
+@pytest.mark.slow
+def test_nothing_depends_on_the_hash_seed() -> None:
+    code = (
+        "from askew.prompts.lexicon import create\n"
+        "for text in ('two girls on a beach', 'a cat on a table', 'a nurse in Paris, 4k'):\n"
+        "    for p in create(axes=20).propose(text, None, 0): print(p)\n"
+        "print(create().fingerprint)"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}, check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }  # fmt: skip
+    assert len(outputs) == 1
+    assert b"girls" in outputs.pop()

@@ -1,0 +1,66 @@
+"""The caption grammar: what is said is read back, what is not known is named."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askew.studio.caption import caption, parse, phrase, wordings
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.scene import ATTRIBUTES, Scene
+
+EVERYTHING = (*ATTRIBUTES, "occupation")
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    values = {name: draw(st.sampled_from(options)) for name, options in ATTRIBUTES.items()}
+    if values["disability"] == "blind":
+        values["glasses"] = "no glasses"
+    return Scene(**values, occupation=draw(st.sampled_from(list(OCCUPATIONS))))
+
+
+@given(scenes(), st.lists(st.sampled_from(EVERYTHING), unique=True), st.integers(0, 10**6) | st.none())
+def test_a_caption_says_what_is_mentioned_only(scene: Scene, mentioned: list[str], seed: int | None) -> None:
+    said = parse(caption(scene, mentioned, None if seed is None else Random(seed)))
+    assert said.attributes == {name: getattr(scene, name) for name in mentioned if name != "occupation"}
+    assert said.occupation == (scene.occupation if "occupation" in mentioned else None)
+    assert said.person
+    assert said.unknown == ()
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_every_wording_of_a_value_says_that_value(name: str) -> None:
+    for value in ATTRIBUTES.get(name, tuple(OCCUPATIONS)):
+        assert phrase(name, value) in wordings(name, value) or name in ("hair", "style", "occupation", "ethnicity")
+        for words in wordings(name, value):
+            said = parse(words)
+            assert (said.occupation if name == "occupation" else said.attributes.get(name)) == value, words
+
+
+@pytest.mark.parametrize(
+    ("prompt", "attributes", "occupation"),
+    [
+        ("An African American nurse working indoors", {"ethnicity": "black", "environment": "indoors"}, "nurse"),
+        ("a black and white photo of an old man", {"style": "greyscale", "age": "old", "gender": "male"}, None),
+        ("A photo of the face of a police officer", {}, "police"),
+        ("a girl in a wheelchair", {"gender": "female", "age": "young", "disability": "wheelchair"}, None),
+        ("a photo of a South Asian sheet metal worker", {"ethnicity": "south asian"}, "sheet metal worker"),
+        ("a photo of nurses", {}, "nurse"),
+    ],
+)
+def test_free_prompts_are_understood(prompt: str, attributes: dict[str, str], occupation: str | None) -> None:
+    said = parse(prompt)
+    assert (said.attributes, said.occupation, said.person, said.unknown) == (attributes, occupation, True, ())
+
+
+@pytest.mark.parametrize("prompt", ["an empty room", "a landscape", "a photo of nobody", "a bowl of fruit"])
+def test_a_prompt_without_a_person_asks_for_an_empty_scene(prompt: str) -> None:
+    assert not parse(prompt).person
+
+
+def test_unknown_words_are_named_in_order() -> None:
+    assert parse("a photo of a nurse juggling flaming torches").unknown == ("juggling", "flaming", "torches")
