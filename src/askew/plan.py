@@ -1,0 +1,170 @@
+"""The validated plan of a run: everything that decides its results, from TOML or from the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from askew.errors import UsageError
+from askew.types import Axis, Kind, Prompt, Question, Scale
+
+PLAN_FILE = "plan.toml"
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+class QuestionPlan(_Part):
+    """A question, with the answers to choose from unless it is open."""
+
+    text: Text
+    options: tuple[str, ...] = ()
+
+
+class AxisPlan(_Part):
+    """An axis for one prompt: its questions, and a counterfactual prompt per value."""
+
+    name: Text
+    kind: Kind = "societal"
+    scale: Scale = "nominal"
+    values: tuple[str, ...] = ()
+    questions: tuple[QuestionPlan, ...] = Field(min_length=1)
+    counterfactuals: dict[str, Text] = Field(default_factory=dict)
+    ideal: dict[str, float] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AxisPlan:
+        if len(self.counterfactuals) == 1:
+            raise ValueError(f"axis {self.name!r} has one counterfactual; it needs none or at least two")
+        if self.ideal is not None:
+            _check_ideal(self.name, self.values, self.ideal)
+        return self
+
+    @classmethod
+    def of(cls, axis: Axis, counterfactuals: Mapping[str, str] | None = None) -> AxisPlan:
+        """The plan of an axis, with a writer's counterfactual prompts by value."""
+        return cls(
+            name=axis.name,
+            kind=axis.kind,
+            scale=axis.scale,
+            values=axis.values,
+            questions=tuple(QuestionPlan(text=q.text, options=q.options) for q in axis.questions),
+            counterfactuals=dict(counterfactuals or {}),
+        )
+
+    def axis(self) -> Axis:
+        """The axis as a record."""
+        questions = tuple(Question(q.text, q.options, self.name) for q in self.questions)
+        return Axis(self.name, self.values, self.kind, self.scale, questions)
+
+    def prompts(self) -> list[Prompt]:
+        """The counterfactual prompts in order."""
+        return [Prompt(text, self.name, value) for value, text in self.counterfactuals.items()]
+
+
+class PromptPlan(_Part):
+    """An initial prompt and its axes."""
+
+    text: Text
+    axes: tuple[AxisPlan, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _unique(self) -> PromptPlan:
+        names = [axis.name for axis in self.axes]
+        if len(set(names)) < len(names):
+            raise ValueError(f"prompt {self.text!r} names an axis twice: {', '.join(names)}")
+        return self
+
+    def prompts(self) -> list[Prompt]:
+        """The initial prompt and every counterfactual, in order."""
+        return [Prompt(self.text), *(prompt for axis in self.axes for prompt in axis.prompts())]
+
+
+class Plan(_Part):
+    """Everything that decides the results of a run."""
+
+    method: Literal["audit"] = "audit"
+    model: Text = "studio/planted"
+    model_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    images: int = Field(default=48, ge=1, le=100_000)
+    vqa: tuple[Text, ...] = Field(default=("studio",), min_length=1)
+    aliases: dict[str, str] = Field(default_factory=dict)
+    values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    embedder: Text = "studio"
+    llm: Text = "lexicon"
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
+    variant: Literal["paper", "code"] = "paper"
+    prompts: tuple[PromptPlan, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Plan:
+        texts = [prompt.text for prompt in self.prompts]
+        twice = sorted({text for text in texts if texts.count(text) > 1})
+        if twice:
+            raise ValueError(f"the plan holds a prompt twice: {twice[0]!r}")
+        return self
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the plan's canonical JSON."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def texts(self) -> list[str]:
+        """Every distinct prompt text of the plan, in order of first appearance."""
+        return list(dict.fromkeys(p.text for prompt in self.prompts for p in prompt.prompts()))
+
+    def to_toml(self) -> str:
+        """The plan as TOML, to read, edit and run again."""
+        return tomli_w.dumps(_without_none(self.model_dump(mode="json")))
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the plan {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the plan {path} is not valid TOML: {error}") from error
+    return make_plan(data, f"the plan {path}")
+
+
+def make_plan(data: dict[str, Any], source: str = "the plan") -> Plan:
+    """A validated plan. Raises UsageError listing every fault by its place."""
+    try:
+        return Plan.model_validate(data)
+    except ValidationError as error:
+        faults = "; ".join(f"{_place(e['loc'])}{e['msg'].removeprefix('Value error, ')}" for e in error.errors())
+        raise UsageError(f"{source} cannot be used: {faults}") from error
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location) + ": " if location else ""
+
+
+def _check_ideal(axis: str, values: tuple[str, ...], ideal: dict[str, float]) -> None:
+    if set(ideal) != set(values):
+        raise ValueError(f"the ideal of axis {axis!r} must give a share to each of: {', '.join(values)}")
+    if any(share < 0 for share in ideal.values()) or abs(sum(ideal.values()) - 1) > 1e-6:
+        raise ValueError(f"the ideal shares of axis {axis!r} must be at least 0 and sum to 1")
+
+
+def _without_none(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _without_none(value) for key, value in node.items() if value is not None}
+    if isinstance(node, list):
+        return [_without_none(value) for value in node]
+    return node

@@ -1,0 +1,136 @@
+"""How far a run is: bars on a terminal, one JSON line per event elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+Kind = Literal["started", "batch", "finished", "stopped"]
+StageName = Literal["pictures", "files", "answers", "vectors"]
+
+LABELS: dict[StageName, str] = {
+    "pictures": "Making pictures",
+    "files": "Reading pictures",
+    "answers": "Asking",
+    "vectors": "Embedding",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A step of a stage. `done` and `total` count pictures, `rate` is pictures per second, `eta` seconds left.
+
+    `name` is the model or instrument at work. What the store held already counts as done, but not for the rate.
+    """
+
+    kind: Kind
+    stage: StageName
+    name: str
+    done: int
+    total: int
+    rate: float | None = None
+    eta: float | None = None
+
+
+Progress = Callable[[Event], None]
+
+
+def silent(event: Event) -> None:
+    """Says nothing."""
+
+
+@dataclass(slots=True)
+class JsonLines:
+    """One JSON object per event and line."""
+
+    stream: TextIO
+
+    def __call__(self, event: Event) -> None:
+        """Write one line."""
+        print(json.dumps(asdict(event)), file=self.stream, flush=True)
+
+
+@dataclass(slots=True)
+class Terminal:
+    """A bar per stage; it stays, filled, when the stage is done."""
+
+    stream: TextIO
+    _bars: Bars | None = field(default=None, init=False)
+    _task: TaskID = field(default=TaskID(0), init=False)
+
+    def __call__(self, event: Event) -> None:
+        """Draw."""
+        if event.kind == "started":
+            self._start(event)
+        if self._bars is None:
+            return
+        rate = "" if event.rate is None else f"{event.rate:.1f}/s"
+        self._bars.update(self._task, completed=event.done, rate=rate)
+        if event.kind in ("finished", "stopped"):
+            self._bars.stop()
+            self._bars = None
+
+    def _start(self, event: Event) -> None:
+        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn()]
+        columns += [TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True)]
+        self._bars = Bars(*columns, console=Console(file=self.stream))
+        self._task = self._bars.add_task(f"{LABELS[event.stage]}: {event.name}", total=event.total, rate="")
+        self._bars.start()
+
+
+def choose(stream: TextIO | None = None) -> Progress:
+    """Bars if `stream` (default: standard error) is a terminal, JSON lines if not."""
+    stream = stream or sys.stderr
+    return Terminal(stream) if stream.isatty() else JsonLines(stream)
+
+
+@dataclass(slots=True)
+class Stage:
+    """Counts one stage and tells `progress` about it."""
+
+    progress: Progress
+    stage: StageName
+    name: str
+    done: int
+    total: int
+    _made: int = field(default=0, init=False)
+    _begun: float = field(default_factory=time.monotonic, init=False)
+
+    def tell(self, kind: Kind) -> None:
+        """Send an event of this kind with the present counts."""
+        elapsed = time.monotonic() - self._begun
+        rate = self._made / elapsed if self._made and elapsed > 0 else None
+        eta = (self.total - self.done) / rate if rate else None
+        rounded = [None if x is None else round(x, 3) for x in (rate, eta)]
+        self.progress(Event(kind, self.stage, self.name, self.done, self.total, *rounded))
+
+    def advance(self, count: int) -> None:
+        """`count` more pictures are done."""
+        self.done += count
+        self._made += count
+        self.tell("batch")
+
+
+@contextmanager
+def stage(progress: Progress, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:
+    """A stage from "started" to "finished", or to "stopped" when an exception ends it. Silent with nothing to do."""
+    current = Stage(progress, name, who, done, total)
+    if done == total:
+        yield current
+        return
+    current.tell("started")
+    try:
+        yield current
+    except BaseException:
+        current.tell("stopped")
+        raise
+    current.tell("finished")

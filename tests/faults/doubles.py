@@ -1,0 +1,116 @@
+"""A small model and instruments that obey the protocols: what they give depends on their arguments alone."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from askew.models.base import Request
+from askew.plan import Plan, make_plan
+from askew.types import Missing, Picture, Question
+
+
+class PatternModel:
+    """Draws random blocks. `log` collects the seed of every picture made, `before` is called before each batch."""
+
+    name = "test/pattern"
+
+    def __init__(
+        self,
+        batch_size: int = 4,
+        revision: str = "1",
+        size: int = 8,
+        log: Path | None = None,
+        before: Callable[[Sequence[Request]], None] | None = None,
+        delay: float = 0.0,
+        **settings: float,
+    ) -> None:
+        self.batch_size = batch_size
+        self.revision = revision
+        self.settings = settings
+        self.made: list[Request] = []
+        self._size, self._log, self._before, self._delay = size, log, before, delay
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        if self._before:
+            self._before(requests)
+        time.sleep(self._delay)
+        self.made += requests
+        if self._log:
+            with self._log.open("a") as file:
+                file.writelines(f"{request.seed}\n" for request in requests)
+        return [self._draw(request) for request in requests]
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        return []
+
+    def _draw(self, request: Request) -> Image.Image | Missing:
+        if "refuse" in request.prompt:
+            return Missing("refused", "the server said no")
+        if "blank" in request.prompt:
+            return Image.new("RGB", (32, 32), "white")
+        text = f"{self.revision} {self.settings} {request}"
+        noise = np.random.default_rng(int(hashlib.sha256(text.encode()).hexdigest(), 16))
+        blocks = noise.integers(0, 256, (self._size, self._size, 3), dtype=np.uint8)
+        return Image.fromarray(blocks).resize((128, 128), Image.Resampling.NEAREST)
+
+
+class BrightVQA:
+    """Says whether a picture is bright. Remembers every pair that it was asked."""
+
+    name = "test/bright"
+    fingerprint = "test/bright@1"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        self.asked += [(picture.id, question.text) for picture in pictures for question in questions]
+        return [[self._one(picture, question) for question in questions] for picture in pictures]
+
+    def _one(self, picture: Picture, question: Question) -> str | Missing:
+        with Image.open(picture.path) as image:
+            bright = bool(np.asarray(image.convert("L")).mean() > 127)
+        if not question.options:
+            return f"a picture, {question.text} {bright}"
+        return question.options[bright]
+
+
+class MeanEmbedder:
+    """The mean colour as a unit vector."""
+
+    name = "test/mean"
+    fingerprint = "test/mean@1"
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        self.embedded += [picture.id for picture in pictures]
+        rows = np.stack([np.asarray(Image.open(p.path).convert("RGB"), np.float32).mean((0, 1)) for p in pictures])
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+
+BRIGHT = Question("Is it bright?", ("no", "yes"), "light")
+OPEN = Question("What is it?")
+
+
+def small_plan(images: int = 6, seed: int = 0) -> Plan:
+    """A plan with two prompts and a counterfactual."""
+    light = {
+        "name": "light",
+        "values": ["no", "yes"],
+        "questions": [{"text": BRIGHT.text, "options": list(BRIGHT.options)}],
+        "counterfactuals": {"no": "a dark nurse", "yes": "a bright nurse"},
+    }
+    prompts = [{"text": "a nurse", "axes": [light]}]
+    return make_plan({"model": "test/pattern", "images": images, "seed": seed, "prompts": prompts})

@@ -1,0 +1,154 @@
+"""Runs that are killed, interrupted, run side by side, or out of room: nothing is lost, nothing differs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import askew.types
+from askew.check import check
+from askew.errors import StoreError
+from askew.store import Store
+
+WORKER = Path(__file__).parent / "worker.py"
+SOURCE = Path(askew.types.__file__).parents[1]
+IMAGES = 16  # of each of three prompts: 12 batches of 4
+BATCH = 4
+
+
+def start(folder: Path, store: Path, log: Path, delay: float = 0.0, *more: object) -> subprocess.Popen[str]:
+    command = [sys.executable, WORKER, folder, store, log, IMAGES, delay, *more]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    return subprocess.Popen(
+        [str(part) for part in command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for_batches(log: Path, batches: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if log.exists() and len(log.read_text().split()) >= batches * BATCH:
+            return
+        time.sleep(0.005)
+    raise AssertionError("the run made no pictures")
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """results.json of a run that nothing happened to."""
+    place = tmp_path_factory.mktemp("uninterrupted")
+    worker = start(place / "run", place / "store", place / "log")
+    assert worker.wait(60) == 0, worker.communicate()
+    return (place / "run" / "results.json").read_bytes()
+
+
+@pytest.mark.parametrize("batches", [1, 8])
+def test_killed_run_goes_on_to_the_same_result(tmp_path: Path, uninterrupted: bytes, batches: int) -> None:
+    run, store, log = tmp_path / "run", tmp_path / "store", tmp_path / "log"
+    worker = start(run, store, log, 0.03)
+    wait_for_batches(log, batches)
+    worker.send_signal(signal.SIGKILL)
+    assert worker.wait() == -signal.SIGKILL
+    made_before = len(log.read_text().split())
+    assert not (run / "results.json").exists()
+
+    assert start(run, store, log).wait(60) == 0
+    assert (run / "results.json").read_bytes() == uninterrupted
+    made = Counter(log.read_text().split())
+    assert len(made) == 3 * IMAGES
+    assert made.total() - len(made) <= BATCH  # at most the batch that the kill fell into
+    assert made_before < 3 * IMAGES
+    with Store(store) as opened:
+        assert check(run, opened).ok
+
+
+def test_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path: Path, uninterrupted: bytes) -> None:
+    run, store, log = tmp_path / "run", tmp_path / "store", tmp_path / "log"
+    worker = start(run, store, log, 0.03)
+    wait_for_batches(log, 3)
+    worker.send_signal(signal.SIGINT)
+    out, err = worker.communicate(timeout=30)
+    said = json.loads(out)
+    assert worker.returncode == 1
+    assert said["error"] == "Interrupted"
+    assert "the same command continues" in said["message"]
+    last = json.loads(err.splitlines()[-1])
+    assert last["kind"] == "stopped"
+    with Store(store) as opened:
+        report = check(run, opened)
+    assert report.stored == last["done"] > 0
+    assert report.left == 3 * IMAGES - report.stored
+    assert not list((store / "incoming").iterdir())
+    assert start(run, store, log).wait(60) == 0
+    assert (run / "results.json").read_bytes() == uninterrupted
+
+
+def test_two_processes_share_a_store(tmp_path: Path, uninterrupted: bytes) -> None:
+    """Both begin at once on a store that does not exist yet and want the same pictures."""
+    store = tmp_path / "store"
+    workers = [start(tmp_path / name, store, tmp_path / f"{name}.log", 0.01) for name in ("one", "two")]
+    for worker in workers:
+        assert worker.wait(60) == 0, worker.communicate()
+    for name in ("one", "two"):
+        assert (tmp_path / name / "results.json").read_bytes() == uninterrupted
+        with Store(store) as opened:
+            assert check(tmp_path / name, opened).ok
+
+
+def test_no_room_for_a_file(tmp_path: Path, uninterrupted: bytes) -> None:
+    """A limit on the size of files stops the writing midway, as a full disk does."""
+    run, store, log = tmp_path / "run", tmp_path / "store", tmp_path / "log"
+    assert start(tmp_path / "first", store, log).wait(60) == 0  # the index exists already
+    for path in (store / "pictures").glob("*/*.png"):
+        path.unlink()
+    worker = start(run, store, log, 0.0, 300)
+    out, _ = worker.communicate(timeout=60)
+    assert worker.returncode == 1
+    assert json.loads(out)["error"] in ("StoreError", "RunError")
+    assert not list((store / "incoming").iterdir())
+    assert start(run, store, log).wait(60) == 0
+    assert (run / "results.json").read_bytes() == uninterrupted
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A file system of half a megabyte fills up; with more room the same command goes on."""
+    place, log = tmp_path / "small", tmp_path / "log"
+    place.mkdir()
+    command = f"{sys.executable} {WORKER} {place}/run {place}/store {log} 400 0"
+    script = f"""
+        mount -t tmpfs -o size=512k tmpfs {place} || exit 77
+        {command} && exit 1
+        mount -o remount,size=100m {place}
+        {command} || exit 2
+        cp {place}/run/results.json {tmp_path}
+    """
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("this system lets nobody mount a small file system")
+    assert done.returncode == 0, done.stdout + done.stderr[-500:]
+    said = json.loads(done.stdout)
+    assert said["error"] == "StoreError"
+    assert "the disk is full" in said["message"]
+    assert (tmp_path / "results.json").exists()
+
+
+def test_locked_index_is_an_error_that_says_so(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    other = sqlite3.connect(tmp_path / "index.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with Store(tmp_path, timeout=0.1) as store, pytest.raises(StoreError, match="written by another process"):
+        store.plan_pictures("run", [])
+    other.execute("ROLLBACK")
+    with Store(tmp_path, timeout=0.1) as store:
+        store.plan_pictures("run", [])
+    other.close()

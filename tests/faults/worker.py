@@ -1,0 +1,42 @@
+"""A run in a process of its own, to be killed, interrupted, or run twice at once.
+
+Usage: worker.py RUN STORE LOG IMAGES DELAY [MEGABYTES]   (a limit on the size of any file, as a full disk has)
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
+
+from askew.errors import AskewError
+from askew.progress import JsonLines
+from askew.run import Run
+from askew.store import Store
+from askew.types import Picture
+
+
+def main(folder: str, store: str, log: str, images: str, delay: str, limit: str = "") -> None:
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+    plan = small_plan(int(images))
+    model = PatternModel(log=Path(log), delay=float(delay))
+    with Store(store) as opened:
+        run = Run(Path(folder), opened, plan, progress=JsonLines(sys.stderr))
+        made = run.pictures(model, plan.texts(), plan.images, plan.seed)
+        pictures = [one for row in made.values() for one in row if isinstance(one, Picture)]
+        answers = run.answers(BrightVQA(), pictures, [BRIGHT, OPEN])
+        vectors = run.vectors(MeanEmbedder(), pictures)
+        sets = [{"text": text, "pictures": [one.id for one in row]} for text, row in made.items()]
+        run.write({"plan_hash": plan.hash, "sets": sets, "answers": answers, "vectors": vectors})
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except AskewError as error:
+        print(json.dumps({"error": type(error).__name__, "message": str(error)}))
+        sys.exit(1)
