@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 PROMPT ?= a photo of a nurse
-RUN ?= runs/audit
+RUN ?=
 BIN := .venv/bin
 READY := .venv/.ready
 
@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 setup: $(READY)
 
 audit: $(READY)
-	@$(BIN)/askew audit "$(PROMPT)" --run "$(RUN)"
+	@$(BIN)/askew audit "$(PROMPT)" $(if $(RUN),--run "$(RUN)")
 
 test: $(READY)
 	@$(BIN)/pytest

@@ -21,6 +21,10 @@ GENDER = {
 }
 
 
+def with_axis(*changes: dict[str, Any]) -> dict[str, Any]:
+    return {"prompts": [{"text": "a nurse", "axes": [GENDER | change for change in changes]}]}
+
+
 def minimal(**changes: Any) -> dict[str, Any]:
     return {"prompts": [{"text": "a nurse", "axes": [GENDER]}]} | changes
 
@@ -33,11 +37,17 @@ def test_a_plan_survives_toml(tmp_path: Path) -> None:
 
 
 def test_every_change_changes_the_hash() -> None:
-    plans = [make_plan(minimal(**changes)) for changes in ({}, {"images": 47}, {"seed": 1}, {"model_args": {"bias": 1.0}})]
+    plans = [
+        make_plan(minimal(**changes)) for changes in ({}, {"images": 47}, {"seed": 1}, {"model_args": {"bias": 1.0}})
+    ]
     assert len({plan.hash for plan in plans}) == len(plans)
 
 
-@given(st.dictionaries(st.text(min_size=1), st.integers() | st.booleans() | st.text() | st.floats(allow_nan=False), max_size=3))
+@given(
+    st.dictionaries(
+        st.text(min_size=1), st.integers() | st.booleans() | st.text() | st.floats(allow_nan=False), max_size=3
+    )
+)
 def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
     import tomllib
 
@@ -52,10 +62,10 @@ def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
         ({"level": 2}, "level"),
         ({"pictures": 5}, "pictures: Extra inputs"),
         ({"prompts": []}, "prompts"),
-        ({"prompts": [{"text": "a nurse", "axes": [GENDER, GENDER]}]}, "names an axis twice"),
-        ({"prompts": [{"text": "a nurse", "axes": [{**GENDER, "counterfactuals": {"male": "x"}}]}]}, "needs none or at least two"),
-        ({"prompts": [{"text": "a nurse", "axes": [{**GENDER, "ideal": {"male": 1.0}}]}]}, "a share to each of: male, female"),
-        ({"prompts": [{"text": "a nurse", "axes": [{**GENDER, "ideal": {"male": 0.9, "female": 0.9}}]}]}, "sum to 1"),
+        (with_axis({}, {}), "names an axis twice"),
+        (with_axis({"counterfactuals": {"male": "x"}}), "needs none or at least two"),
+        (with_axis({"ideal": {"male": 1.0}}), "a share to each of: male, female"),
+        (with_axis({"ideal": {"male": 0.9, "female": 0.9}}), "sum to 1"),
         ({"prompts": [{"text": "a nurse", "axes": [GENDER]}] * 2}, "holds a prompt twice"),
     ],
 )  # fmt: skip

@@ -26,6 +26,7 @@ from askew.types import Axis, Missing, Picture, Question
 BATCH = 64
 SIZE = 128
 PERSON_WORDINGS = {"yes": ["a photo of a person"], "no": ["a photo of an empty scene", f"a photo of {NOBODY}"]}
+OPENING = "a photo of "
 CAPTIONED = ("gender", "age", "ethnicity", "body_type", "emotion", "clothing", "environment", "disability",
              "occupation")  # fmt: skip
 DESCRIBED: Mapping[str, tuple[str, ...]] = {
@@ -53,16 +54,23 @@ class StudioEmbedder:
 
     def __init__(self) -> None:
         logging.set_verbosity_error()
+        logging.disable_progress_bar()
         folder = weights("embedder")
         if not (folder / "model.safetensors").exists():
             raise UsageError(f"the studio embedder's weights are not at {folder}; the installation is incomplete")
         self.tokenizer = CLIPTokenizer.from_pretrained(folder)
         self.model = CLIPModel.from_pretrained(folder, dtype=torch.float32).eval()
+        self._known: dict[str, Vectors] = {}
         self.fingerprint = f"studio-embedder-{_digest(folder / 'model.safetensors')}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
-        """(pictures, 128), unit rows."""
-        return self.embed_pixels(np.stack([_pixels(picture) for picture in pictures]))
+        """(pictures, 128), unit rows. Remembered by picture, since VQA and embedder ask for the same ones."""
+        new = list({p.id: p for p in pictures if p.id not in self._known}.values())
+        for start in range(0, len(new), BATCH):
+            part = new[start : start + BATCH]
+            rows = self.embed_pixels(np.stack([_pixels(picture) for picture in part]))
+            self._known.update(zip((picture.id for picture in part), rows, strict=True))
+        return np.stack([self._known[picture.id] for picture in pictures])
 
     @torch.inference_mode()
     def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:
@@ -185,13 +193,14 @@ def create_vqa(name: str) -> StudioVQA:
 
 
 def _describe(values: Mapping[str, str], person: bool) -> str:
-    """A caption of what was read; a visible disability is mentioned, its absence is not."""
+    """A caption of what was read. A visible disability is mentioned, its absence is not, nor that it is a photo."""
     if not person:
-        shown = {name: values[name] for name in sorted(OF_ANY_SCENE)}
-        return caption(Scene.of(shown, person=False), tuple(shown))
+        scene = Scene.of({"environment": values["environment"]}, person=False)
+        return caption(scene, ("environment",)).removeprefix(OPENING)
     occupation = None if values["occupation"] == NO_OCCUPATION else values["occupation"]
     scene = Scene.of({name: values[name] for name in CAPTIONED if name != "occupation"}, occupation)
-    return caption(scene, CAPTIONED if scene.disability != "fit" else [n for n in CAPTIONED if n != "disability"])
+    mentioned = [name for name in CAPTIONED if (name, values[name]) != ("disability", "fit")]
+    return caption(scene, mentioned).removeprefix(OPENING)
 
 
 def _values(attribute: str) -> tuple[str, ...]:

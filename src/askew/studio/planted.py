@@ -6,7 +6,7 @@ a share of women that rises evenly from .05 to .95 over the occupations. Interac
 gender -> hair, age -> glasses, ethnicity -> clothing, environment -> clothing, clothing -> emotion. What a
 prompt says conditions the whole network (Bayes), as it does in a model trained on captioned pictures.
 
-The leanings of ethnicity, body type, age and disability are dealt out to the occupations by rotation: they are
+The leanings of ethnicity, body type, age, emotion and disability are dealt out to the occupations by rotation: they are
 a known pattern to be found again, and describe no real group.
 """
 

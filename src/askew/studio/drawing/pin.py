@@ -36,8 +36,11 @@ def draw_pin(canvas: Canvas, ethnicity: str, x: float, y: float) -> None:
     """Draw the pin of an ethnicity with its centre at (x, y)."""
     pin = canvas.on("pin").placed(x, y)
     shape = _SHAPES[ethnicity]
-    for colour, radius in ((palette.INK, _RADIUS + 1.5), (palette.WHITE, _RADIUS + 0.5), (palette.PIN[ethnicity],
-                                                                                          _RADIUS - 0.7)):
+    for colour, radius in (
+        (palette.INK, _RADIUS + 1.5),
+        (palette.WHITE, _RADIUS + 0.5),
+        (palette.PIN[ethnicity], _RADIUS - 0.7),
+    ):
         pin.polygon([(px * radius, py * radius) for px, py in shape], colour)
     _mark(pin, ethnicity)
 

@@ -226,7 +226,7 @@ def _warm_stable_decay(step: int, steps: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--steps", type=int, default=4500)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--pictures", type=int, default=40_000)
     parser.add_argument("--threads", type=int, default=2)

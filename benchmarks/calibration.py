@@ -1,0 +1,178 @@
+"""Measured coverage of the intervals of CAS and MAD, and rate of false alarms of MAD's p-value, by simulation.
+
+    python benchmarks/calibration.py --repeats 400 --draws 400 [cas] [mad] [fair]
+
+Pictures are drawn from known populations: some questions with exactly one answer each, and words of a caption that are
+there or not. The population scores are exact, so an interval is right or wrong without doubt. Prints Markdown tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.stats.association import cas, mad
+from askew.stats.association_intervals import associations
+from askew.stats.concept_shift import PATHS, concept_shift
+from askew.stats.intervals import bootstrap_errors
+
+Floats = NDArray[np.float64]
+SIZES = {"5 concepts": ((2, 3), 0), "23 concepts": ((2, 3, 6), 12), "60 concepts": ((2, 3, 6, 2, 4, 3), 40)}
+ALARM = 0.05
+
+
+@dataclass(frozen=True)
+class Population:
+    """P(answer) of each question, and P(word) of each word of the caption."""
+
+    questions: tuple[Floats, ...]
+    words: Floats
+
+    @property
+    def histogram(self) -> Floats:
+        return np.concatenate([*self.questions, self.words])
+
+    def sample(self, n: int, rng: np.random.Generator) -> Floats:
+        """Concept counts of n pictures: (n, concepts)."""
+        answers = [np.eye(len(q))[rng.choice(len(q), size=n, p=q)] for q in self.questions]
+        return np.concatenate([*answers, rng.random((n, len(self.words))) < self.words], axis=1)
+
+    def shifted(self, share: float, rng: np.random.Generator) -> Population:
+        """A share of every distribution replaced by a random one."""
+        moved = [(1 - share) * q + share * rng.dirichlet(np.full(len(q), 0.5)) for q in self.questions]
+        return Population(tuple(moved), (1 - share) * self.words + share * rng.permutation(self.words))
+
+    def with_answer(self, value: int) -> Population:
+        """The first question always answered with that value."""
+        return Population((np.eye(len(self.questions[0]))[value], *self.questions[1:]), self.words)
+
+
+def population(questions: tuple[int, ...], words: int, rng: np.random.Generator) -> Population:
+    """Random answers; words whose frequency falls with their rank, from .9 to about .03."""
+    answers = tuple(rng.dirichlet(np.full(k, 1.5)) for k in questions)
+    return Population(answers, 0.9 / np.arange(1, words + 1) ** 0.9)
+
+
+def pairs(base: Population) -> Iterator[tuple[str, Population, Population]]:
+    """Named pairs of populations, from equal to very different."""
+    yield "equal", base, base
+    yield "one question differs", base, base.with_answer(1)
+    for name, share in (("slight", 0.1), ("moderate", 0.3), ("strong", 0.7), ("all new", 1.0)):
+        yield name, base, base.shifted(share, np.random.default_rng(7))
+    zero = np.zeros(len(base.words))
+    yield "nothing shared", base.with_answer(0), Population((np.eye(len(base.questions[0]))[1],), zero)
+
+
+@dataclass
+class Tally:
+    """Intervals seen so far for one population score."""
+
+    truth: float
+    above: int = 0
+    below: int = 0
+    width: float = 0.0
+    value: float = 0.0
+    total: int = 0
+
+    def add(self, value: float, low: float, high: float) -> None:
+        self.above += low > self.truth + 1e-9
+        self.below += high < self.truth - 1e-9
+        self.width += high - low
+        self.value += value
+        self.total += 1
+
+    def row(self) -> str:
+        mean, width = self.value / self.total, self.width / self.total
+        covered = 1 - (self.above + self.below) / self.total
+        return f"{self.truth:.3f} | {mean:.3f} | {covered:.3f} | {self.above} | {self.below} | {width:.3f}"
+
+
+HEADER = "true score | mean plug-in | coverage | interval too high | too low | mean width"
+
+
+def cas_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
+    print(f"| pictures | concepts | populations | {HEADER} |\n" + "|---" * 9 + "|")
+    for n in sizes:
+        for size, (questions, words) in SIZES.items():
+            base = population(questions, words, np.random.default_rng(5))
+            for name, a, b in pairs(base):
+                if len(b.histogram) != len(a.histogram):
+                    continue
+                tally = Tally(float(cas(a.histogram, b.histogram)))
+                rng = np.random.default_rng(0)
+                for _ in range(repeats):
+                    first, second = a.sample(n, rng), b.sample(n, rng)
+                    errors = (bootstrap_errors(s, draws, rng) for s in (first, second))
+                    shift = concept_shift(first, second, *errors, rng)
+                    curves = {path: shift.curve(path, 0.95) for path in PATHS}
+                    high = float(curves["sparse"].population(shift.score, curves["sparse"].low))
+                    low = float(curves["dense"].population(shift.score, curves["dense"].high))
+                    tally.add(shift.score, min(low, high), high)
+                print(f"| {n} | {size.split()[0]} | {name} | {tally.row()} |", flush=True)
+
+
+def axis(k: int, words: int, elsewhere: float, rng: np.random.Generator) -> list[Population]:
+    """K populations that differ completely on the first question and by `elsewhere` on everything else."""
+    base = population((k, 2, 3, 4), words, rng)
+    return [base.shifted(elsewhere, rng).with_answer(value) for value in range(k)]
+
+
+def mixture(populations: list[Population], shares: Floats, n: int, rng: np.random.Generator) -> Floats:
+    counts = rng.multinomial(n, shares)
+    return np.concatenate([p.sample(m, rng) for p, m in zip(populations, counts, strict=True)])
+
+
+def mad_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
+    print(f"| pictures | K | words | differ elsewhere | lean | {HEADER} |\n" + "|---" * 11 + "|")
+    for n in sizes:
+        for k, words, elsewhere in ((2, 0, 0.0), (2, 40, 0.3), (3, 12, 0.0), (3, 12, 0.3), (6, 0, 0.3), (6, 40, 0.0)):
+            populations = axis(k, words, elsewhere, np.random.default_rng(k))
+            for lean in (0.0, 0.3, 0.8, 1.0):
+                shares = (1 - lean) / k + lean * np.eye(k)[0]
+                mixed = sum(s * p.histogram for s, p in zip(shares, populations, strict=True))
+                tally = Tally(float(mad(np.array([cas(mixed, p.histogram) for p in populations]))))
+                rng = np.random.default_rng(0)
+                for _ in range(repeats):
+                    sets = [p.sample(n, rng) for p in populations]
+                    found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws).mad
+                    tally.add(found.value, found.low or 0.0, found.high or 0.0)
+                print(f"| {n} | {k} | {words} | {elsewhere} | {lean} | {tally.row()} |", flush=True)
+
+
+def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
+    print("| pictures | K | words | axes | p < .05 | p < .5 | mean MAD | mean null |\n" + "|---" * 8 + "|")
+    for n in sizes:
+        for k in (2, 3, 4, 6):
+            for words in (0, 12, 40):
+                rng = np.random.default_rng(3)
+                found = []
+                for i in range(repeats):
+                    populations = axis(k, words, 0.2 * (i % 2), rng)
+                    sets = [p.sample(n, rng) for p in populations]
+                    initial = mixture(populations, np.full(k, 1 / k), n, rng)
+                    score = associations(initial, sets, rng=rng, draws=draws).mad
+                    found.append((score.p, score.value, score.null))
+                p, value, null = np.array(found, dtype=float).T
+                rates = f"{(p < ALARM).mean():.3f} | {(p < 0.5).mean():.3f} | {value.mean():.3f} | {null.mean():.3f}"
+                print(f"| {n} | {k} | {words} | {repeats} | {rates} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=[], help="cas, mad, fair; all without any")
+    parser.add_argument("--repeats", type=int, default=400)
+    parser.add_argument("--draws", type=int, default=400)
+    parser.add_argument("--pictures", type=int, nargs="+", default=[24, 48, 96])
+    options = parser.parse_args()
+    tables = {"cas": cas_coverage, "mad": mad_coverage, "fair": fair_alarms}
+    for part in options.parts or tables:
+        print(f"\n{part}, {options.repeats} repeats, {options.draws} draws\n")
+        tables[part](options.repeats, options.draws, options.pictures)
+
+
+if __name__ == "__main__":
+    main()

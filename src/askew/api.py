@@ -1,0 +1,166 @@
+"""What the command line and Python share: one function per command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from re import sub
+from typing import Any
+
+from askew import registry
+from askew.audit_result import AuditResult
+from askew.auditing import Audit
+from askew.check import CheckReport
+from askew.check import check as check_run
+from askew.errors import UnknownName, UsageError
+from askew.methods.sensitivity import sensitivity as simulate_errors
+from askew.plan import PLAN_FILE, Plan, read_plan
+from askew.planning import plan_audit
+from askew.progress import choose, silent
+from askew.prompts.files import clean_prompts, read_prompts
+from askew.results import read_results
+from askew.run import Run
+from askew.settings import column_settings
+from askew.store import Store, default_store
+from askew.work import Work
+
+
+def audit(
+    prompts: str | Sequence[str] = (),
+    model: str = "studio/planted",
+    *,
+    model_args: Mapping[str, Any] | None = None,
+    images: int = 48,
+    axes: Sequence[str] | None = None,
+    vqa: str | Sequence[str] = "studio",
+    embedder: str = "studio",
+    llm: str = "lexicon",
+    seed: int = 0,
+    run: str | Path | None = None,
+    store: str | Path | None = None,
+    manifest: str | Path | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> AuditResult:
+    """Audit prompts on a model, or pictures that exist already, and write results and report.
+
+    `prompts`   one prompt or several; may be empty for a collection such as `folder/PATH`
+    `model`     the model under audit, as `provider/name`; `model_args` are its settings
+    `images`    pictures per prompt
+    `axes`      names of axes; None lets the writer `llm` choose
+    `vqa`       one or more instruments; `embedder` "none" leaves CAS^CLIP out
+    `run`       folder of the run, by default runs/NAME with the prompt and the plan's hash in its name; the same
+                call goes on in the same folder. `store` is shared by runs, by default .askew beside the run
+    `manifest`  CSV that describes a folder's pictures
+    `settings`  further fields of `Plan`: level, draws, variant, aliases, values
+
+    Raises UsageError for a request that cannot be met, other AskewErrors where a run fails.
+    """
+    texts = [prompts] if isinstance(prompts, str) else list(prompts)
+    described = column_settings(Path(manifest) if manifest else None)
+    plan = plan_audit(
+        texts,
+        axes=axes,
+        model=model,
+        model_args={**described, **(model_args or {})},
+        images=images,
+        vqa=(vqa,) if isinstance(vqa, str) else tuple(vqa),
+        embedder=embedder,
+        llm=llm,
+        seed=seed,
+        **settings,
+    )
+    return run_plan(plan, run, store, progress=progress)
+
+
+def run_plan(
+    plan: Plan,
+    run: str | Path | None = None,
+    store: str | Path | None = None,
+    *,
+    budget: int | None = None,
+    progress: bool = False,
+) -> AuditResult:
+    """Run a plan, or what is left of it, and write results and report into the run folder."""
+    folder = Path(run) if run else default_run(plan)
+    with Store(Path(store) if store else default_store(folder)) as opened:
+        session = Run(folder, opened, plan, progress=choose() if progress else silent, budget=budget)
+        result = Audit.prepare(plan, session)()
+        result.write_report()
+    return result
+
+
+def work(plan: Plan, run: str | Path | None = None, store: str | Path | None = None) -> Work:
+    """What running a plan would make and ask. Nothing is made or written."""
+    folder = Path(run) if run else default_run(plan)
+    with Store(Path(store) if store else default_store(folder), create=False) as opened:
+        return Audit.prepare(plan, Run(folder, opened, plan)).work()
+
+
+def load(run: str | Path, store: str | Path | None = None) -> AuditResult:
+    """A finished run. Its pictures are looked up in the store."""
+    folder = Path(run)
+    plan = read_plan(folder / PLAN_FILE)
+    read_results(folder)
+    return AuditResult(plan, folder, Path(store) if store else default_store(folder))
+
+
+def check(run: str | Path, store: str | Path | None = None) -> CheckReport:
+    """Whether a run is whole: planned = stored + missing, and every file is what it was."""
+    folder = Path(run)
+    read_plan(folder / PLAN_FILE)
+    with Store(Path(store) if store else default_store(folder), create=False) as opened:
+        return check_run(folder, opened)
+
+
+def sensitivity(run: str | Path, store: str | Path | None = None, repeats: int = 10) -> list[dict[str, Any]]:
+    """Change of a run's scores, in percent, when 5 to 40 % of the VQA's answers are replaced (TIBET, section 5.3)."""
+    folder = Path(run)
+    plan = read_plan(folder / PLAN_FILE)
+    with Store(Path(store) if store else default_store(folder), create=False) as opened:
+        return simulate_errors(Audit.prepare(plan, Run(folder, opened, plan)).observe(), plan, repeats)
+
+
+def collect_prompts(prompts: Sequence[str], file: Path | None, clean: bool = False) -> list[str]:
+    """Prompts as given and from a file, the file's shortened to their core if `clean`."""
+    filed = read_prompts(file) if file else []
+    if clean and file is None:
+        raise UsageError("--clean shortens the prompts of a file; give one by --prompts FILE")
+    return [*prompts, *(clean_prompts(filed) if clean else filed)]
+
+
+def default_run(plan: Plan) -> Path:
+    """runs/NAME-HASH, from the first prompt and the plan's hash."""
+    name = sub(r"[^a-z0-9]+", "-", plan.prompts[0].text.lower()).strip("-")[:40].strip("-")
+    return Path("runs") / f"{name or 'audit'}-{plan.hash[:8]}"
+
+
+def write_plan(plan: Plan, path: Path) -> None:
+    """Write a plan as TOML, to be edited and run. Raises UsageError where that is impossible."""
+    try:
+        path.write_text(plan.to_toml(), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write the plan to {path}: {error.strerror}") from error
+
+
+def list_providers() -> list[dict[str, str]]:
+    """Every model and instrument that can be named: the option that takes it, its name, and what it is."""
+    return [
+        {"option": f"--{kind}", "name": name, "summary": registry.summary(point)}
+        for kind in registry.GROUPS
+        for name, point in registry.providers(kind).items()
+    ]
+
+
+def studio_sheet(path: Path, what: str = "attributes", seed: int = 0) -> Path:
+    """Write a labelled contact sheet of the studio's attributes or occupations as PNG."""
+    from askew.studio.drawing import attribute_sheet, occupation_sheet
+
+    sheets = {"attributes": attribute_sheet, "occupations": occupation_sheet}
+    if what not in sheets:
+        raise UnknownName("sheet", what, sheets)
+    try:
+        sheets[what](seed).save(path, format="PNG")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+    return path

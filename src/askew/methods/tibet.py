@@ -1,0 +1,202 @@
+"""TIBET (Chinchure et al., ECCV 2024): concept association between a prompt's pictures and its counterfactuals'.
+
+Axes and counterfactual prompts come from a writer (section 3.1), pictures from the model (3.2), answers and
+captions from a VQA. Here they become concepts, the concepts CAS and CAS^CLIP (3.3), and these MAD (3.4).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.errors import NotEnoughData
+from askew.measure.concepts import ConceptCounts, concept_counts, merge_synonyms, top_concepts
+from askew.methods.observed import ObservedSet
+from askew.methods.scoring import Scoring, Vision
+from askew.stats.association import bipartite
+from askew.stats.association_difference import cas_difference
+from askew.stats.association_intervals import Associations, associations, embedding_associations
+from askew.types import Axis, Estimate, Missing, Picture
+
+TOP_K = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Concepts:
+    """The concepts of one picture set, one row per picture that answered every question."""
+
+    counts: ConceptCounts
+    complete: NDArray[np.bool_]
+
+    @property
+    def missing(self) -> int:
+        """Pictures left out because an answer is missing."""
+        return int((~self.complete).sum())
+
+
+def tibet(
+    initial: ObservedSet,
+    counterfactuals: Sequence[ObservedSet],
+    axes: Sequence[Axis],
+    scoring: Scoring,
+    vision: Vision | None = None,
+) -> dict[str, Any]:
+    """Scores and concepts of one prompt, as its entry of `tibet` in results.json but for q-values.
+
+    Without `vision` there is no CAS^CLIP and no bipartite baseline.
+    """
+    sets = [initial, *counterfactuals]
+    concepts = dict(zip([s.name for s in sets], extract_concepts(sets, axes, scoring), strict=True))
+    entry: dict[str, Any] = {"prompt": initial.prompt.text, "top_concepts": _top(concepts["initial"].counts)}
+    entry["axes"] = {
+        axis.name: _axis(axis, axes, [initial, *own], concepts, scoring, vision)
+        for axis in axes
+        if (own := [s for s in counterfactuals if s.prompt.axis == axis.name])
+    }
+    return entry
+
+
+def extract_concepts(sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring) -> list[Concepts]:
+    """Concepts of all answers and captions, synonyms merged over all sets (appendix 9.3).
+
+    A picture counts only if every question has an answer there, so that a missing answer cannot look like a
+    difference. A question that was not answered for any picture of any set is left out for all.
+    """
+    sources = [_texts(s, axes, scoring.instrument) for s in sets]
+    answered = [any(not isinstance(row[i], Missing) for rows in sources for row in rows) for i in range(len(axes) + 1)]
+    kept = [[[text for text, keep in zip(row, answered, strict=True) if keep] for row in rows] for rows in sources]
+    complete = [np.array([not any(isinstance(t, Missing) for t in row) for row in rows], dtype=bool) for rows in kept]
+    tables = [
+        concept_counts([[str(t) for t in row] for row, whole in zip(rows, mask, strict=True) if whole])
+        for rows, mask in zip(kept, complete, strict=True)
+    ]
+    merged = merge_synonyms(tables, scoring.variant)
+    return [Concepts(counts, mask) for counts, mask in zip(merged, complete, strict=True)]
+
+
+def axis_concepts(observed: ObservedSet, axis: Axis, instrument: str) -> list[tuple[str, float]]:
+    """Axis-aligned Top-K concepts (section 3.4): those of the answers about this axis alone."""
+    answers = [v for v in observed.values[instrument][axis.name] if not isinstance(v, Missing)]
+    return _top(concept_counts([[answer] for answer in answers])) if answers else []
+
+
+def _axis(
+    axis: Axis,
+    axes: Sequence[Axis],
+    sets: Sequence[ObservedSet],
+    concepts: Mapping[str, Concepts],
+    scoring: Scoring,
+    vision: Vision | None,
+) -> dict[str, Any]:
+    """One axis; `sets` are the initial set and the axis's own counterfactuals."""
+    names = [str(s.prompt.value) for s in sets[1:]]
+    clip = _associate_vectors(sets, axis, scoring, vision) if vision else None
+    return {
+        "kind": axis.kind,
+        "question": [question.text for question in axis.questions],
+        **_scores(sets, axis, concepts, scoring),
+        "mad_clip": clip.mad if isinstance(clip, Associations) else clip,
+        "cas_clip": _by_value(clip, names) if clip else None,
+        "bipartite": _bipartite(sets, concepts, vision) if vision else None,
+        "top_concepts": {
+            name: axis_concepts(s, axis, scoring.instrument) for name, s in zip(["initial", *names], sets, strict=True)
+        },
+        "second_axis": {
+            name: {other.name: axis_concepts(s, other, scoring.instrument) for other in axes if other.name != axis.name}
+            for name, s in zip(names, sets[1:], strict=True)
+        },
+    }
+
+
+def _texts(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> list[tuple[str | Missing, ...]]:
+    """Per picture its values on the axes, then its caption."""
+    columns = [observed.values[instrument][axis.name] for axis in axes]
+    return list(zip(*columns, observed.captions, strict=True))
+
+
+def _scores(
+    sets: Sequence[ObservedSet], axis: Axis, concepts: Mapping[str, Concepts], scoring: Scoring
+) -> dict[str, Any]:
+    """MAD, CAS and the alternatives from concepts, and the lean between the first two values; Missing where absent."""
+    names = [str(s.prompt.value) for s in sets[1:]]
+    counts = [_in_order(concepts[s.name].counts.counts) for s in sets]
+    rng = scoring.rng(sets[0].prompt.text, axis.name, "concepts")
+    how: dict[str, Any] = {"draws": scoring.draws, "level": scoring.level, "variant": scoring.variant}
+    try:
+        missing = [concepts[s.name].missing for s in sets]
+        scores: Associations | Missing = associations(
+            counts[0], counts[1:], rng=rng, initial_missing=missing[0], counterfactual_missing=missing[1:], **how
+        )
+        lean: Estimate | Missing = cas_difference(counts[0], counts[1], counts[2], rng=rng, **how)
+    except NotEnoughData as error:
+        scores = lean = _why(sets, axis, scoring, error)
+    return {
+        "mad": scores.mad if isinstance(scores, Associations) else scores,
+        "cas": _by_value(scores, names),
+        "difference": lean,
+        "alternatives": {
+            name: getattr(scores, name) if isinstance(scores, Associations) else scores
+            for name in ("wasserstein", "standard_deviation")
+        },
+    }
+
+
+def _associate_vectors(
+    sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring, vision: Vision
+) -> Associations | Missing:
+    pictures = [[p for p in s.pictures if isinstance(p, Picture)] for s in sets]
+    if not all(pictures):
+        return Missing("not_asked", "a set has no picture")
+    vectors = [_in_order(vision.pictures(some)) for some in pictures]
+    missing = [len(s.pictures) - len(some) for s, some in zip(sets, pictures, strict=True)]
+    return embedding_associations(
+        vectors[0],
+        vectors[1:],
+        rng=scoring.rng(sets[0].prompt.text, axis.name, "vectors"),
+        draws=scoring.draws,
+        level=scoring.level,
+        variant=scoring.variant,
+        initial_missing=missing[0],
+        counterfactual_missing=missing[1:],
+    )
+
+
+def _bipartite(
+    sets: Sequence[ObservedSet], concepts: Mapping[str, Concepts], vision: Vision
+) -> dict[str, float] | None:
+    """The baseline of table 3: concepts matched by the cosine of their text embeddings."""
+    tables = [concepts[s.name].counts for s in sets]
+    if not all(len(table.counts) for table in tables):
+        return None
+    texts = vision.texts(tables[0].vocabulary).astype(np.float64)
+    cosine = texts @ texts.T
+    return {
+        str(s.prompt.value): bipartite(tables[0].frequencies, table.frequencies, cosine)
+        for s, table in zip(sets[1:], tables[1:], strict=True)
+    }
+
+
+def _by_value(scores: Associations | Missing, names: Sequence[str]) -> dict[str, Estimate | Missing]:
+    if isinstance(scores, Missing):
+        return dict.fromkeys(names, scores)
+    return dict(zip(names, scores.cas, strict=True))
+
+
+def _why(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring, error: NotEnoughData) -> Missing:
+    """The commonest reason why a set has no answers on this axis."""
+    reasons = Counter(r for s in sets for r, n in s.missing(scoring.instrument, axis).items() for _ in range(n))
+    return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
+
+
+def _in_order(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows sorted, so that random draws do not depend on the order of the pictures."""
+    return rows[np.lexsort(rows.T[::-1])] if rows.size else rows
+
+
+def _top(counts: ConceptCounts) -> list[tuple[str, float]]:
+    return top_concepts(counts, TOP_K)

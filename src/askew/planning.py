@@ -1,0 +1,63 @@
+"""From a request to a plan: prompts with axes and counterfactuals, or the prompts of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from askew import registry
+from askew.errors import UsageError
+from askew.instruments import LABELS, load_instruments
+from askew.measure.labels import LabelVQA
+from askew.models.base import Collection
+from askew.plan import AxisPlan, Plan, PromptPlan, make_plan
+from askew.prompts.axes import find_axis
+from askew.types import Axis
+
+AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
+"""What is read from existing pictures if neither axes nor labels say otherwise."""
+
+
+def plan_audit(prompts: Sequence[str], *, axes: Sequence[str] | None = None, **settings: Any) -> Plan:
+    """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
+
+    `axes` None lets the writer choose. `settings` are the other fields of `Plan`. For a collection of existing
+    pictures its own prompts are planned, restricted to `prompts` if any are given. Raises UsageError.
+    """
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
+    chosen = defaults | settings
+    source = registry.model(chosen["model"], **chosen["model_args"])
+    if isinstance(source, Collection):
+        planned = _plan_collection(source, prompts, axes, chosen)
+    else:
+        if not prompts:
+            raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
+        writer = registry.writer(chosen["llm"])
+        proposals = [writer.propose(text, axes, chosen["seed"]) for text in prompts]
+        planned = [
+            PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
+            for text, proposed in zip(prompts, proposals, strict=True)
+        ]
+    return make_plan({**settings, "prompts": [p.model_dump() for p in planned]}, "this request")
+
+
+def _plan_collection(
+    source: Collection, prompts: Sequence[str], axes: Sequence[str] | None, chosen: Mapping[str, Any]
+) -> list[PromptPlan]:
+    found = list(dict.fromkeys(filed.prompt for filed in source.pictures()))
+    for prompt in prompts:
+        if prompt not in found:
+            raise UsageError(f"{source.name} has no pictures of {prompt!r}; it has: {', '.join(found)}")
+    plans = tuple(AxisPlan.of(axis) for axis in _readable(source, axes, chosen))
+    return [PromptPlan(text=text, axes=plans) for text in prompts or found]
+
+
+def _readable(source: Collection, axes: Sequence[str] | None, chosen: Mapping[str, Any]) -> list[Axis]:
+    """The axes to read: those asked for, else those with labels, else the usual ones of people."""
+    labels = None
+    if LABELS in chosen["vqa"]:
+        labels = load_instruments((LABELS,), source, chosen["aliases"], chosen["values"])[LABELS]
+    labelled = {axis.name: axis for axis in labels.axes()} if isinstance(labels, LabelVQA) else {}
+    if axes is not None:
+        return [labelled.get(name) or find_axis(name) for name in axes]
+    return list(labelled.values()) or [find_axis(name) for name in AXES_OF_PEOPLE]

@@ -1,0 +1,51 @@
+"""Small tables for the terminal: plan previews, providers, sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from askew.plan import Plan, PromptPlan
+
+
+def plan_preview(plan: Plan) -> RenderableType:
+    """The axes of each prompt with their questions and counterfactual prompts."""
+    return Group(*(part for prompt in plan.prompts for part in (Text(prompt.text, style="bold"), _axes(prompt))))
+
+
+def providers_table(rows: Sequence[Mapping[str, str]]) -> RenderableType:
+    """What can be named on the command line, by option."""
+    table = _table("option", "name", "what it is")
+    for row in rows:
+        table.add_row(row["option"], row["name"], row["summary"])
+    return table
+
+
+def sensitivity_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Change of the scores by error rate, in percent."""
+    table = _table("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation")
+    for row in rows:
+        cells = (row[name] for name in ("cas", "mad", "wasserstein", "standard_deviation"))
+        table.add_row(f"{row['rate']:.0%}", *("–" if cell is None else f"{cell:.1f} %" for cell in cells))
+    return Group(Text("Mean absolute change of the scores when the VQA errs"), table)
+
+
+def _axes(prompt: PromptPlan) -> Table:
+    table = _table("axis", "question", "counterfactual prompts")
+    for axis in prompt.axes:
+        questions = "\n".join(question.text for question in axis.questions)
+        table.add_row(axis.axis().label, Text(questions), Text("\n".join(axis.counterfactuals.values())))
+        table.add_section()
+    return table
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in headers:
+        table.add_column(header, overflow="fold")
+    return table

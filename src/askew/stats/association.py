@@ -1,0 +1,204 @@
+"""Association scores of TIBET: how close the initial set is to each counterfactual set, and how uneven that is.
+
+Numbers only: intervals and p-values are in `association_intervals`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+from askew.errors import NotEnoughData, UnknownName
+
+Floats = NDArray[np.float64]
+Variant = Literal["paper", "code"]
+ROUNDING = 1e-13
+
+
+def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper") -> Floats:
+    """Concept Association Score: intersection over union of two concept histograms (TIBET, Eq. 1-3).
+
+    CAS = sum_c min(w_c, v_c) / sum_c max(w_c, v_c), in [0, 1]; 1 where the histograms are equal.
+
+    Args:
+        initial: (..., concepts), frequency of each concept divided by the number of pictures.
+        counterfactual: (..., concepts), the same concepts in the same order. Leading axes broadcast.
+        variant: "code" first scales each histogram to sum 1, as the paper's public code does.
+
+    Returns:
+        (...), a 0-d result comes back as a scalar.
+
+    Raises:
+        NotEnoughData: a histogram holds no concept at all, so that there is nothing to compare.
+        ValueError: a frequency is negative or not a number, or the numbers of concepts differ.
+    """
+    w, v = _histogram(initial, variant), _histogram(counterfactual, variant)
+    if w.shape[-1] != v.shape[-1]:
+        raise ValueError(f"histograms have {w.shape[-1]} and {v.shape[-1]} concepts; they must share one list")
+    return np.asarray(np.minimum(w, v).sum(axis=-1) / np.maximum(w, v).sum(axis=-1))[()]
+
+
+def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
+    """Mean cosine of every picture of one set with every picture of the other (TIBET, Eq. 4), in [-1, 1].
+
+    The mean over all pairs is the dot product of the two mean unit vectors, so no pair is ever formed.
+
+    Args:
+        initial: (pictures, dimensions) embeddings.
+        counterfactual: (other pictures, dimensions) embeddings.
+
+    Raises:
+        NotEnoughData: a set is empty.
+        ValueError: a vector has length zero, or the numbers of dimensions differ.
+    """
+    return float(unit_vectors(initial).mean(axis=0) @ unit_vectors(counterfactual).mean(axis=0))
+
+
+def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
+    """Normalised mean absolute deviation of K association scores (TIBET, Eq. 6-7).
+
+    sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)| and MAD_K = 2 (K - 1) / K**2, the MAD of one 1 and K - 1 zeros.
+    0 where all scores are equal, at most `mad_max(K)`, which exceeds 1 for K > 3.
+
+    Args:
+        scores: (..., K), K >= 2.
+        variant: "code" first scales the K scores to sum 1 (all zero counts as all equal); the range is then [0, 1].
+
+    Raises:
+        NotEnoughData: fewer than two scores.
+    """
+    s = _scores(scores)
+    if variant_of(variant) == "code":
+        s = _scaled(s)
+    deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
+    return _normalised_root(deviation, one_hot_mad(s.shape[-1]))
+
+
+def uniform_wasserstein(scores: ArrayLike) -> Floats:
+    """First alternative to MAD (TIBET, appendix 9.4): W1 between the scores scaled to sum 1 and the value 1/K.
+
+    sqrt(W1 / W1 of the one-hot scores), in [0, 1]. W1 is taken between the K values and K times 1/K, so the order
+    of the counterfactuals does not matter. Scaling makes it equal to `mad(scores, "code")`: unlike MAD, it changes when
+    all scores shrink together.
+
+    Args:
+        scores: (..., K), K >= 2. All zero counts as all equal.
+    """
+    return mad(scores, "code")
+
+
+def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
+    """Second alternative to MAD (TIBET, appendix 9.4): sqrt(SD / SD of the one-hot scores), population SD.
+
+    0 where all scores are equal, at most `standard_deviation_max(K)`.
+
+    Args:
+        scores: (..., K), K >= 2.
+        variant: "code" first scales the K scores to sum 1.
+    """
+    s = _scores(scores)
+    if variant_of(variant) == "code":
+        s = _scaled(s)
+    k = s.shape[-1]
+    return _normalised_root(s.std(axis=-1), math.sqrt(k - 1) / k)
+
+
+def one_hot_mad(k: int) -> float:
+    """MAD of K scores of which one is 1 and the others 0: the denominator of Eq. 7."""
+    return 2 * (k - 1) / k**2
+
+
+def mad_max(k: int, variant: Variant = "paper") -> float:
+    """Largest `mad` of K scores in [0, 1]: half of them 1, the others 0. With "code" one score alone is the largest."""
+    if variant_of(variant) == "code":
+        return 1.0
+    return math.sqrt(2 * (k // 2) * ((k + 1) // 2) / k**2 / one_hot_mad(k))
+
+
+def standard_deviation_max(k: int, variant: Variant = "paper") -> float:
+    """Largest `standard_deviation` of K scores in [0, 1]: half of them 1, the others 0."""
+    if variant_of(variant) == "code":
+        return 1.0
+    return math.sqrt(math.sqrt((k // 2) * ((k + 1) // 2)) / math.sqrt(k - 1))
+
+
+def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
+    """Baseline of TIBET, section 5.4: concepts matched one to one by the cosine of their text embeddings.
+
+    The paper gives no formula. Here: of all one-to-one matchings, the one with the largest sum of m * cosine is taken,
+    where m is the smaller of the two frequencies. The score is that sum over sum_i w_i + sum_j v_j - sum of the matched
+    m. Equal sets whose concepts have cosine 1 with themselves give 1, as CAS does. Negative cosines count as 0.
+
+    Args:
+        initial: (C0,) frequencies of the initial set's concepts.
+        counterfactual: (C1,) frequencies of the counterfactual set's concepts.
+        cosine: (C0, C1) cosines, in [-1, 1].
+
+    Raises:
+        NotEnoughData: a set holds no concept.
+    """
+    w, v = _histogram(initial, "paper"), _histogram(counterfactual, "paper")
+    similarity = np.clip(np.asarray(cosine, dtype=float), 0.0, 1.0)
+    if similarity.shape != (w.size, v.size):
+        raise ValueError(f"cosine has shape {similarity.shape}; {(w.size, v.size)} is needed")
+    shared = np.minimum(w[:, None], v[None, :])
+    rows, columns = linear_sum_assignment(shared * similarity, maximize=True)
+    matched = similarity[rows, columns] > 0
+    rows, columns = rows[matched], columns[matched]
+    union = w.sum() + v.sum() - shared[rows, columns].sum()
+    return float((shared * similarity)[rows, columns].sum() / union)
+
+
+def unit_vectors(embeddings: ArrayLike) -> Floats:
+    """Rows scaled to length 1: (pictures, dimensions) to the same shape."""
+    rows = np.asarray(embeddings, dtype=float)
+    if rows.ndim != 2:
+        raise ValueError(f"embeddings have {rows.ndim} axes; (pictures, dimensions) is needed")
+    if len(rows) == 0:
+        raise NotEnoughData("a picture set has no embeddings; at least one picture is needed")
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.all(np.isfinite(length) & (length > 0)):
+        raise ValueError("an embedding has length zero or is not a number; cosine is not defined for it")
+    return np.asarray(rows / length)
+
+
+def variant_of(name: str) -> Variant:
+    """`name`, checked to be a known variant."""
+    if name not in get_args(Variant):
+        raise UnknownName("variant", name, get_args(Variant))
+    return cast(Variant, name)
+
+
+def _histogram(frequencies: ArrayLike, variant: str) -> Floats:
+    w = np.asarray(frequencies, dtype=float)
+    if w.ndim == 0 or not np.all(np.isfinite(w)) or np.any(w < 0):
+        raise ValueError("a histogram holds frequencies along its last axis: finite and not negative")
+    total = w.sum(axis=-1, keepdims=True)
+    if np.any(total == 0):
+        raise NotEnoughData("a histogram holds no concept; CAS needs at least one answer in each picture set")
+    return w / total if variant_of(variant) == "code" else w
+
+
+def _scores(scores: ArrayLike) -> Floats:
+    s = np.asarray(scores, dtype=float)
+    if s.ndim == 0 or s.shape[-1] < 2:
+        raise NotEnoughData("a spread needs the scores of at least two counterfactuals")
+    return s
+
+
+def _normalised_root(spread: ArrayLike, most_skewed: float) -> Floats:
+    """Eq. 7. A spread of the size of rounding errors is 0: the root would make it visible."""
+    share = np.asarray(spread) / most_skewed
+    return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
+
+
+def _scaled(scores: Floats) -> Floats:
+    total = scores.sum(axis=-1, keepdims=True)
+    if np.any(total < 0):
+        raise ValueError("scores with a negative sum cannot be scaled to sum 1; use variant='paper'")
+    uniform = np.full_like(scores, 1 / scores.shape[-1])
+    return np.asarray(np.divide(scores, total, out=uniform, where=total > 0))

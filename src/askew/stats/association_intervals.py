@@ -1,0 +1,228 @@
+"""All association scores of one axis with their intervals, nulls and p-values, from one set of draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import norm
+
+from askew.errors import NotEnoughData
+from askew.stats.association import (
+    Variant,
+    cas,
+    cas_clip,
+    mad,
+    mad_max,
+    standard_deviation,
+    standard_deviation_max,
+    uniform_wasserstein,
+    unit_vectors,
+    variant_of,
+)
+from askew.stats.concept_shift import PATHS, ConceptShift, Curve, Path, concept_shift
+from askew.stats.fair_null import fair_histograms, mixture_means
+from askew.stats.intervals import Floats, bootstrap_errors, missing_per_set, picture_matrix, tail, with_null
+from askew.stats.spread import Spread, spread_interval
+from askew.types import Estimate
+
+Noisy = tuple[Floats, Floats]  # unbiased scores (K,) and draws of their joint error (draws, K)
+
+
+@dataclass(frozen=True, slots=True)
+class Associations:
+    """The scores of one axis: one CAS per counterfactual, in the order given, and their spread by three measures."""
+
+    cas: tuple[Estimate, ...]
+    mad: Estimate
+    wasserstein: Estimate
+    standard_deviation: Estimate
+
+
+def associations(
+    initial: ArrayLike,
+    counterfactuals: Sequence[ArrayLike],
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    variant: Variant = "paper",
+    initial_missing: int = 0,
+    counterfactual_missing: Sequence[int] | None = None,
+) -> Associations:
+    """CAS of every counterfactual and MAD with its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4).
+
+    Values are the plug-in scores. Intervals are for the population scores: those of CAS by test inversion
+    (`concept_shift`), those of MAD by test inversion on debiased scores (`spread`). At small n the plug-in CAS is far
+    too low and may lie outside its interval. Nulls: see `fair_null`. CAS has no null.
+
+    Args:
+        initial: (n0, concepts) count of each concept in each picture of the initial set.
+        counterfactuals: K >= 2 arrays (n_k, concepts), the same concepts in the same order.
+        variant: "code" scales each histogram, and the K scores, to sum 1 first.
+        initial_missing, counterfactual_missing: pictures that gave no answer, for the record.
+
+    Raises:
+        NotEnoughData: a set has no picture or no concept, or there are fewer than two counterfactuals.
+        ValueError: negative counts, or sets with different numbers of concepts.
+    """
+    first, others = _sets(initial, counterfactuals, "counts")
+    if any(np.any(pictures < 0) for pictures in (first, *others)):
+        raise ValueError("counts of concepts cannot be negative")
+    missing = missing_per_set(counterfactual_missing, len(others))
+    scores = np.array([cas(first.mean(axis=0), other.mean(axis=0), variant) for other in others])
+    if variant_of(variant) == "code":
+        first, others = _equal_mass(first), [_equal_mass(other) for other in others]
+
+    errors = bootstrap_errors(first, draws, rng)
+    shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in others]
+    curves = [{path: shift.curve(path, level) for path in PATHS} for shift in shifts]
+    noisy = [_debiased(shifts, [curve[path] for curve in curves], path) for path in PATHS]
+    estimates = tuple(
+        _cas_estimate(score, shift.score, curve, level, len(first) + len(other), initial_missing + gone)
+        for score, shift, curve, other, gone in zip(scores, shifts, curves, others, missing, strict=True)
+    )
+    initial_null, counterfactual_null = fair_histograms(first, others, draws, rng)
+    null = np.moveaxis(_cas_of_draws(initial_null, counterfactual_null), 0, -1)
+    n, gone = _pictures(first, others), initial_missing + sum(missing)
+    return _summary(estimates, scores, noisy, null, variant, level, n, gone)
+
+
+def embedding_associations(
+    initial: ArrayLike,
+    counterfactuals: Sequence[ArrayLike],
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    variant: Variant = "paper",
+    initial_missing: int = 0,
+    counterfactual_missing: Sequence[int] | None = None,
+) -> Associations:
+    """CAS^CLIP of every counterfactual and the MAD of these (TIBET, Eq. 4, 6-7).
+
+    The mean cosine is a product of two means, so its plug-in value is unbiased and a bootstrap of both sets gives its
+    interval (normal, with the bootstrap standard error).
+
+    Args:
+        initial: (n0, dimensions) embeddings.
+        counterfactuals: K >= 2 arrays (n_k, dimensions).
+
+    Raises:
+        NotEnoughData: a set has no picture, or there are fewer than two counterfactuals.
+        ValueError: a vector has length zero, or dimensions differ.
+    """
+    first, others = _sets(initial, counterfactuals, "embeddings")
+    first, others = unit_vectors(first), [unit_vectors(other) for other in others]
+    missing = missing_per_set(counterfactual_missing, len(others))
+    scores = np.array([cas_clip(first, other) for other in others])
+    mean, error = first.mean(axis=0), bootstrap_errors(first, draws, rng)
+    cosines = [_row_dot(mean + error, other.mean(axis=0) + bootstrap_errors(other, draws, rng)) for other in others]
+    errors = np.stack(cosines, axis=-1)
+    errors -= errors.mean(axis=0)
+    estimates = tuple(
+        _cosine_estimate(score, column, level, len(first) + len(other), initial_missing + gone)
+        for score, column, other, gone in zip(scores, errors.T, others, missing, strict=True)
+    )
+    null = mixture_means(others, len(first), draws, rng) @ np.stack([other.mean(axis=0) for other in others]).T
+    n, gone = _pictures(first, others), initial_missing + sum(missing)
+    return _summary(estimates, scores, [(scores, errors)], null, variant, level, n, gone)
+
+
+def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -> tuple[Floats, list[Floats]]:
+    if len(counterfactuals) < 2:
+        raise NotEnoughData(f"the spread of an axis needs at least 2 counterfactual sets, got {len(counterfactuals)}")
+    first = picture_matrix(initial, f"{what} of the initial set")
+    others = [picture_matrix(c, f"{what} of counterfactual set {k}") for k, c in enumerate(counterfactuals)]
+    if any(other.shape[1] != first.shape[1] for other in others):
+        raise ValueError(f"{what} of all sets must have the same columns, got {[s.shape[1] for s in (first, *others)]}")
+    return first, others
+
+
+def _pictures(first: Floats, others: list[Floats]) -> int:
+    return len(first) + sum(len(other) for other in others)
+
+
+def _equal_mass(pictures: Floats) -> Floats:
+    """Rows whose mean is the histogram scaled to sum 1 and which vary as that histogram does (first order)."""
+    scaled = pictures / pictures.sum(axis=1).mean()
+    return np.asarray(scaled - scaled.mean(axis=0) * (scaled.sum(axis=1, keepdims=True) - 1))
+
+
+def _debiased(shifts: list[ConceptShift], curves: list[Curve], path: Path) -> Noisy:
+    """Median-unbiased CAS along one path, and draws of the joint error: every pair shares the initial set's error."""
+    scores, draws = [], []
+    for shift, curve in zip(shifts, curves, strict=True):
+        scores.append(float(curve.debiased(shift.score)))
+        sampled = shift.joint_draws(path, curve.center(shift.score))
+        draws.append(curve.debiased(sampled))
+    errors = np.stack(draws, axis=-1)
+    return np.array(scores), errors - np.median(errors, axis=0)
+
+
+def _cas_of_draws(initial: Floats, counterfactual: Floats) -> Floats:
+    """CAS along the last axis, for frequencies that linearisation may have pushed slightly below 0."""
+    w, v = np.maximum(initial, 0), np.maximum(counterfactual, 0)
+    union = np.maximum(w, v).sum(axis=-1)
+    return np.asarray(np.divide(np.minimum(w, v).sum(axis=-1), union, out=np.zeros_like(union), where=union > 0))
+
+
+def _row_dot(a: Floats, b: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->i", a, b))
+
+
+def _cas_estimate(
+    score: float, linear_score: float, curves: dict[Path, Curve], level: float, n: int, missing: int
+) -> Estimate:
+    sparse, dense = curves["sparse"], curves["dense"]
+    high = float(sparse.population(linear_score, sparse.low))
+    low = min(float(dense.population(linear_score, dense.high)), high)
+    name = "test inversion, sparse and dense path"
+    return Estimate(float(score), low, high, level, name, n, missing, max=1.0)
+
+
+def _cosine_estimate(score: float, errors: Floats, level: float, n: int, missing: int) -> Estimate:
+    reach = float(norm.isf(tail(level)) * errors.std())
+    low, high = max(score - reach, -1.0), min(score + reach, 1.0)
+    return Estimate(float(score), low, high, level, "normal, bootstrap standard error", n, missing, max=1.0)
+
+
+def _scalable(measure: Callable[[Floats, Variant], Floats], variant: Variant) -> Spread:
+    chosen = partial(measure, variant=variant)
+    return _not_negative(chosen) if variant == "code" else chosen
+
+
+def _not_negative(measure: Spread) -> Spread:
+    """Scores below 0 (a mean cosine may be, an error may push one there) count as 0 where scores are scaled to sum 1."""
+    return lambda scores: measure(np.maximum(scores, 0.0))
+
+
+def _summary(
+    estimates: tuple[Estimate, ...],
+    scores: Floats,
+    noisy: list[Noisy],
+    null: Floats,
+    variant: Variant,
+    level: float,
+    n: int,
+    missing: int,
+) -> Associations:
+    """The three measures of spread of the K scores. `null` is (draws, K)."""
+    k = len(scores)
+
+    def spread(measure: Spread, maximum: float) -> Estimate:
+        ends = [spread_interval(center, errors, measure, level) for center, errors in noisy]
+        low, high = min(low for low, _ in ends), min(max(high for _, high in ends), maximum)
+        name = "test inversion on debiased scores"
+        estimate = Estimate(float(measure(scores)), min(low, high), high, level, name, n, missing)
+        return with_null(estimate, measure(null), maximum)
+
+    return Associations(
+        cas=estimates,
+        mad=spread(_scalable(mad, variant), mad_max(k, variant)),
+        wasserstein=spread(_not_negative(uniform_wasserstein), 1.0),
+        standard_deviation=spread(_scalable(standard_deviation, variant), standard_deviation_max(k, variant)),
+    )

@@ -1,0 +1,170 @@
+"""Interval of CAS by inverting a test along two paths of possible populations.
+
+With S the sum and D = sum |w0 - w1| the L1 distance of two histograms, CAS = (S - D) / (S + D). D computed from n
+pictures is too large, by up to 0.8 standard errors for each concept that does not differ at all, and no resampling of
+the plug-in value undoes that: how large the excess is depends on how the true difference is spread over the concepts,
+which the data tell only in part. So both ends are taken from the spread that is least favourable to them:
+
+- high CAS: the difference sits in as few concepts as possible ("sparse"). Concepts enter by falling z-value.
+- low CAS: the difference is spread over all concepts ("dense"). Concepts that clearly differ keep their difference, the
+  rest is scaled; beyond the observed difference every concept moves further by the same number of standard errors.
+
+A population on a path is rejected if fewer than (1 - level) / 2 of its samples would be as far out as the observed CAS.
+Concepts that do not differ on the path get their error from permuting the pictures of both sets (exact where they are
+equal), the others from the bootstrap of each set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from askew.stats.intervals import Floats, tail
+
+CLEAR_Z = 3.0  # concepts beyond this z-value keep their difference on the dense path
+SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
+DENSE_STEPS = np.concatenate([np.linspace(0.0, 1.0, 8), [1.25, 1.6, 2.1, 2.8, 4.0, 6.0, 9.0]])
+Path = Literal["sparse", "dense"]
+SLOPES = (1.0, 3.0)  # of population CAS against observed CAS beyond the start of a path
+PATHS: tuple[Path, ...] = ("sparse", "dense")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What CAS to expect along a path: population `scores`, and three quantiles of CAS computed from samples.
+
+    All (steps,), falling. Reading a curve backwards turns an observed CAS into the population that explains it.
+    """
+
+    steps: Floats
+    scores: Floats
+    low: Floats
+    median: Floats
+    high: Floats
+
+    def population(self, observed: ArrayLike, quantile: Floats) -> Floats:
+        """Population CAS for which `observed` is that quantile (`low`, `median` or `high` of this curve)."""
+        return np.asarray(np.interp(np.asarray(observed), quantile[::-1], self.scores[::-1]))
+
+    def debiased(self, observed: ArrayLike) -> Floats:
+        """As `population` by the median, but going on beyond the start of the path at the slope of its first half.
+
+        Unclipped, so that errors around populations that are (nearly) equal stay two-sided.
+        """
+        half = len(self.steps) // 2
+        drop = self.median[0] - self.median[half]
+        slope = np.clip((self.scores[0] - self.scores[half]) / drop, *SLOPES) if drop > 0 else SLOPES[0]
+        beyond = np.maximum(np.asarray(observed) - self.median[0], 0.0)
+        return self.population(observed, self.median) + np.asarray(slope * beyond)
+
+    def center(self, observed: float) -> float:
+        """The step at which `observed` is the median."""
+        return float(np.interp(observed, self.median[::-1], self.steps[::-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptShift:
+    """Two histograms and draws of their errors, reduced to what CAS needs. Arrays: (concepts,) or (draws, concepts).
+
+    `order` sorts concepts by falling z-value. `bootstrap` and `permuted` are errors of the difference, `sum_errors` of
+    the sum.
+    """
+
+    difference: Floats
+    total: Floats
+    standard_error: Floats
+    z: Floats
+    order: NDArray[np.intp]
+    bootstrap: Floats
+    permuted: Floats
+    sum_errors: Floats
+
+    @property
+    def score(self) -> float:
+        """CAS as observed."""
+        return self.score_of(self.difference)
+
+    def score_of(self, difference: Floats) -> float:
+        """CAS of the population with this difference and the observed sum."""
+        distance, total = np.minimum(np.abs(difference), self.total).sum(), self.total.sum()
+        return float((total - distance) / (total + distance))
+
+    def at(self, path: Path, step: float) -> tuple[Floats, Floats]:
+        """The population at a step of a path: (difference, share of the observed difference that is in it)."""
+        return self._sparse(step) if path == "sparse" else self._dense(step)
+
+    def _sparse(self, step: float) -> tuple[Floats, Floats]:
+        size = np.abs(self.difference)[self.order]
+        before = np.cumsum(size) - size
+        inside = np.clip(step * size.sum() - before, 0, size)
+        share = np.zeros_like(size)
+        share[self.order] = np.divide(inside, size, out=np.zeros_like(size), where=size > 0)
+        return share * self.difference, share
+
+    def _dense(self, step: float) -> tuple[Floats, Floats]:
+        share = np.where(self.z > CLEAR_Z, 1.0, min(step, 1.0))
+        outward = np.where(self.difference < 0, -1.0, 1.0) * self.standard_error * max(step - 1.0, 0.0)
+        return share * self.difference + outward, share
+
+    def draws(self, difference: Floats, share: Floats) -> Floats:
+        """CAS of samples from the population with this difference: (draws,)."""
+        return self._scores_of_errors(
+            difference, share * self.bootstrap + np.sqrt(1 - share**2) * self.permuted, share * self.sum_errors
+        )
+
+    def joint_draws(self, path: Path, step: float) -> Floats:
+        """As `draws`, with bootstrap errors alone: in draw i, pairs that share a set share its error."""
+        return self._scores_of_errors(self.at(path, step)[0], self.bootstrap, self.sum_errors)
+
+    def _scores_of_errors(self, difference: Floats, errors: Floats, sum_errors: Floats) -> Floats:
+        totals = np.maximum(self.total + sum_errors, 0.0)
+        distance = np.minimum(np.abs(difference + errors), totals).sum(axis=1)
+        total = totals.sum(axis=1)
+        return np.asarray((total - distance) / np.maximum(total + distance, np.finfo(float).tiny))
+
+    def curve(self, path: Path, level: float) -> Curve:
+        """The calibration curve along a path, with the quantiles that a central interval of `level` needs."""
+        steps = SPARSE_STEPS if path == "sparse" else DENSE_STEPS
+        populations = [self.at(path, step) for step in steps]
+        quantiles = [np.quantile(self.draws(*p), [tail(level), 0.5, 1 - tail(level)]) for p in populations]
+        low, median, high = np.minimum.accumulate(np.array(quantiles), axis=0).T
+        scores = np.minimum.accumulate([self.score_of(difference) for difference, _ in populations])
+        return Curve(steps, scores, low, median, high)
+
+
+def concept_shift(
+    initial: Floats, counterfactual: Floats, initial_errors: Floats, errors: Floats, rng: np.random.Generator
+) -> ConceptShift:
+    """Reduce two (pictures, concepts) sets and their bootstrap errors (draws, concepts) to a `ConceptShift`."""
+    w, v = initial.mean(axis=0), counterfactual.mean(axis=0)
+    seen = w + v > 0
+    standard_error = _standard_error(initial[:, seen], counterfactual[:, seen])
+    difference = (w - v)[seen]
+    z = np.abs(difference) / standard_error
+    return ConceptShift(
+        difference=difference,
+        total=(w + v)[seen],
+        standard_error=standard_error,
+        z=z,
+        order=np.argsort(-z, kind="stable"),
+        bootstrap=(initial_errors - errors)[:, seen],
+        permuted=_permuted_differences(initial[:, seen], counterfactual[:, seen], len(errors), rng),
+        sum_errors=(initial_errors + errors)[:, seen],
+    )
+
+
+def _standard_error(initial: Floats, counterfactual: Floats) -> Floats:
+    n, m = len(initial), len(counterfactual)
+    frequency = (initial.sum(axis=0) + counterfactual.sum(axis=0) + 0.5) / (n + m + 1)
+    variance = np.maximum(frequency * (1 - frequency), 0.25 / min(n, m))  # words may occur more than once per picture
+    return np.asarray(np.sqrt(variance * (1 / n + 1 / m)))
+
+
+def _permuted_differences(initial: Floats, counterfactual: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    n, m = len(initial), len(counterfactual)
+    weights = np.concatenate([np.full(n, 1 / n), np.full(m, -1 / m)])
+    shuffled = rng.permuted(np.tile(weights, (draws, 1)), axis=1)
+    return np.asarray(shuffled @ np.concatenate([initial, counterfactual]))

@@ -1,0 +1,109 @@
+"""Shares corrected for the known errors of the instrument that read them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import nnls
+
+from askew.stats.distance import normalised
+from askew.stats.intervals import Floats, percentile_interval, positive_counts
+from askew.types import Estimate
+
+PSEUDO_COUNT = 0.5  # added to every cell of a row, in total, so that an error never seen is not taken as impossible
+
+
+def confusion_rates(matrix: ArrayLike) -> Floats:
+    """P(observed | true): counts (true, observed) with every row scaled to sum 1.
+
+    Raises:
+        NotEnoughData: a true value was never seen by the reference.
+        ValueError: not a square table of counts.
+    """
+    return normalised(_square(matrix), "the reference's counts of a value")
+
+
+def correct_shares(observed_counts: ArrayLike, confusion_counts: ArrayLike) -> Floats:
+    """Shares of the true values that explain the observed ones best: least squares on the simplex.
+
+    Minimises sum_o (sum_t s_t P(o | t) - observed_o)**2 over s >= 0 with sum 1. If rows of P(o | t) coincide, the
+    instrument cannot tell these values apart and the answer is one of several equally good ones.
+
+    Args:
+        observed_counts: (K,) counts, or shares, of the instrument's answers.
+        confusion_counts: (K, K) counts, rows the true values, columns the answers.
+
+    Returns:
+        (K,) shares, on the simplex.
+
+    Raises:
+        NotEnoughData: no answers, or a true value that the reference never saw.
+        ValueError: shapes that do not fit, or something negative.
+    """
+    shares, rates = normalised(observed_counts, "observed counts"), confusion_rates(confusion_counts)
+    if shares.shape != rates.shape[:1]:
+        raise ValueError(f"observed counts of shape {shares.shape} do not fit {len(rates)} values")
+    return _least_squares(shares[None], rates[None])[0]
+
+
+def corrected_share_intervals(
+    observed_counts: ArrayLike,
+    confusion_counts: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    missing: int = 0,
+) -> tuple[Estimate, ...]:
+    """`correct_shares` with intervals that carry the sampling error of the answers and of the confusion counts.
+
+    Percentiles of a parametric bootstrap: observed shares and every row of P(observed | true) are drawn anew and the
+    shares corrected again. Arguments and errors as `correct_shares`.
+    """
+    values = correct_shares(observed_counts, confusion_counts)
+    observed, confused = np.asarray(observed_counts, dtype=float), _square(confusion_counts)
+    shares = _dirichlet(observed, draws, rng)
+    rates = np.stack([_dirichlet(row, draws, rng) for row in confused], axis=1)
+    corrected = _least_squares(shares, rates)
+    n = round(float(observed.sum()))
+    return tuple(
+        Estimate(float(value), *percentile_interval(column, level), level, "parametric bootstrap", n, missing, max=1.0)
+        for value, column in zip(values, corrected.T, strict=True)
+    )
+
+
+def _square(matrix: ArrayLike) -> Floats:
+    counts = np.asarray(matrix, dtype=float)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
+        raise ValueError(f"confusion counts have shape {counts.shape}; (true, observed) over the same values is needed")
+    return np.asarray(positive_counts(counts, "the reference's counts of a value"))
+
+
+def _dirichlet(counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Distributions (draws, K) that counts (K,) are compatible with."""
+    return np.asarray(rng.dirichlet(counts + PSEUDO_COUNT / len(counts), size=draws))
+
+
+def _least_squares(shares: Floats, rates: Floats) -> Floats:
+    """Solve many problems at once: shares (draws, K), rates (draws, true, observed) to (draws, K).
+
+    A solution without constraint that happens to be on the simplex is the answer; the others go through `_on_simplex`.
+    """
+    columns = np.swapaxes(rates, 1, 2)
+    regular = np.linalg.cond(columns) < 1 / np.finfo(float).eps
+    solved = np.full_like(shares, -1.0)
+    solved[regular] = np.linalg.solve(columns[regular], shares[regular][..., None])[..., 0]
+    for i in np.flatnonzero(solved.min(axis=1) < 0):
+        solved[i] = _on_simplex(columns[i], shares[i])
+    return np.asarray(solved / solved.sum(axis=1, keepdims=True))
+
+
+def _on_simplex(matrix: Floats, target: Floats) -> Floats:
+    """argmin |matrix @ s - target| over s >= 0 with sum 1.
+
+    With B = matrix - target 1', |B u|**2 + (sum(u) - 1)**2 over u >= 0 has its minimum at a multiple of that s, because
+    for any direction s the best multiple leaves |B s|**2 / (1 + |B s|**2), which grows with |B s|.
+    """
+    system = np.vstack([matrix - target[:, None], np.ones(len(target))])
+    multiple, _ = nnls(system, np.append(np.zeros(len(target)), 1.0))
+    return np.asarray(multiple / multiple.sum())

@@ -1,0 +1,245 @@
+"""Differences between picture sets on one axis: of a share, of the distance from an ideal, sensitivity (BiasConnect).
+
+Distances of few pictures are too large, and the more so the fewer they are, so that sets of different sizes differ even
+if nothing happened. Here both sets' distances are taken at the same number of pictures, as means over
+subsamples without replacement: their expectations are then equal wherever the populations are. What is
+left of the excess is reduced by extrapolating from half as many pictures.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from askew.stats.distance import Distance, distance_max, distance_named, normalised
+from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
+from askew.stats.intervals import TOLERANCE, Floats, positive_counts, tail
+from askew.stats.shares import axis_counts
+from askew.types import Estimate
+
+EXTRAPOLATION = 0.7  # of the step that would remove an excess in proportion to 1 / sqrt(pictures)
+MOST_TABLES = 1_000_000  # beyond as many possible outcomes a score test is as good as exact
+
+
+def share_difference(counts_a: ArrayLike, counts_b: ArrayLike, value_index: int, *, level: float = 0.95) -> Estimate:
+    """Difference of a value's share between two independent sets, a - b, in [-1, 1].
+
+    Interval: Newcombe's hybrid of two Wilson intervals. p: two-sided unconditional score test, that is the probability,
+    at the pooled share, of all outcomes with a score statistic at least as large (Storer and Kim 1990).
+
+    Args:
+        counts_a: (K,) counts of one set.
+        counts_b: (K,) counts of the other.
+        value_index: which of the K values.
+
+    Raises:
+        NotEnoughData: a set without answers.
+        ValueError: lists of different length, or something that is not a count.
+    """
+    a, b = _pair(counts_a, counts_b)
+    x, n, y, m = (int(k) for k in (a[value_index], a.sum(), b[value_index], b.sum()))
+    p, q = x / n, y / m
+    (low_p, high_p), (low_q, high_q) = _wilson(x, n, level), _wilson(y, m, level)
+    low = p - q - math.hypot(p - low_p, high_q - q)
+    high = p - q + math.hypot(high_p - p, q - low_q)
+    return Estimate(p - q, low, high, level, "Newcombe", n + m, null=0.0, max=1.0, p=_score_test(x, n, y, m))
+
+
+def distance_difference(
+    counts_a: ArrayLike,
+    counts_b: ArrayLike,
+    ideal: ArrayLike,
+    *,
+    distance: str | Distance = "total_variation",
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Difference of two sets' distances from an ideal, a - b, debiased for their numbers of pictures.
+
+    Interval: both distances' intervals joined as in Newcombe's method (MOVER). p: two-sided, by permutation of the
+    sets' labels, which asks whether the sets come from one population.
+
+    Args:
+        counts_a: (K,) counts of one set, K >= 2.
+        counts_b: (K,) counts of the other.
+        ideal: (K,) shares, or weights.
+        distance: a name of `distance.DISTANCES`, or a function of two distributions.
+
+    Raises:
+        NotEnoughData: a set without answers.
+        ValueError: lists of different length, or something that is not a count.
+    """
+    a, b = _pair(counts_a, counts_b)
+    target, measure = normalised(ideal, "the ideal"), distance_named(distance)
+    estimate = _difference(_Mixture(a[None]), _Mixture(b[None]), target, measure, rng, draws, level)
+    observed = float(measure(a, target) - measure(b, target))
+    first = rng.multivariate_hypergeometric((a + b).astype(np.int64), int(a.sum()), size=draws)
+    permuted = measure(first, target) - measure(a + b - first, target)
+    centre = permuted.mean()
+    exceedances = int(np.count_nonzero(np.abs(permuted - centre) >= abs(observed - centre) - TOLERANCE))
+    return replace(estimate, p=(1 + exceedances) / (1 + draws))
+
+
+def sensitivity_estimate(
+    initial: ArrayLike,
+    after: ArrayLike,
+    ideal: ArrayLike,
+    *,
+    distance: str | Distance = "total_variation",
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Intersectional Sensitivity (BiasConnect, Eq. 1-4), debiased: distance before less distance after, in [-1, 1].
+
+    The distribution after the intervention is the mean of the counterfactual sets' shares, each with the same weight.
+    Interval: both distances' intervals joined as in Newcombe's method (MOVER). p: two-sided, of sensitivity 0, from the
+    same interval: below 1 - level where the interval leaves out 0.
+
+    Args:
+        initial: (K,) counts of the initial set, K >= 2.
+        after: (sets, K) counts of each counterfactual set.
+        ideal: (K,) shares, or weights.
+        distance: a name of `distance.DISTANCES`, or a function of two distributions.
+
+    Raises:
+        NotEnoughData: a set without answers.
+        ValueError: shapes that do not fit, or something that is not a count.
+    """
+    before, sets = axis_counts(initial)[None], positive_counts(after, "counts of a counterfactual set")
+    if sets.ndim != 2 or sets.shape[1] != before.shape[1] or np.any(sets % 1):
+        raise ValueError(f"counterfactual counts have shape {sets.shape}; (sets, {before.shape[1]}) is needed")
+    target, measure = normalised(ideal, "the ideal"), distance_named(distance)
+    estimate = _difference(_Mixture(before), _Mixture(sets), target, measure, rng, draws, level)
+    return replace(estimate, p=_p_from_interval(estimate, level))
+
+
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """Counts (sets, K) of picture sets that stand for one population, each set with the same weight."""
+
+    counts: Floats
+
+    @property
+    def smallest(self) -> int:
+        """Pictures of the smallest set."""
+        return int(self.counts.sum(axis=1).min())
+
+    @property
+    def shares(self) -> Floats:
+        """Mean of the sets' shares (K,)."""
+        return np.asarray(normalised(self.counts).mean(axis=0))
+
+    @property
+    def pictures(self) -> int:
+        """How many independent pictures of the mixture would have shares as exact as these."""
+        n = self.counts.sum(axis=1, keepdims=True)
+        smooth = (self.counts + 1 / self.counts.shape[1]) / (n + 1)
+        mean = smooth.mean(axis=0)
+        variance = (smooth * (1 - smooth) / n).sum() / len(n) ** 2
+        return max(1, round(float((mean * (1 - mean)).sum() / variance)))
+
+    def distance(self, pictures: int, target: Floats, measure: Distance, draws: int, rng: np.random.Generator) -> float:
+        """Mean distance of so many pictures drawn from the mixture, at most `smallest`, without replacement."""
+        if len(self.counts) == 1 and pictures == self.smallest:
+            return float(measure(self.counts[0], target))
+        per_set = rng.multinomial(pictures, np.full(len(self.counts), 1 / len(self.counts)), size=draws)
+        drawn = sum(_without_replacement(c, size, rng) for c, size in zip(self.counts, per_set.T, strict=True))
+        return float(np.mean(measure(drawn, target)))
+
+    def debiased(self, pictures: int, target: Floats, measure: Distance, draws: int, rng: np.random.Generator) -> float:
+        """Distance at so many pictures, less what extrapolation from half as many shows to be excess."""
+        full = self.distance(pictures, target, measure, draws, rng)
+        if pictures < 2:
+            return full
+        half = self.distance(pictures // 2, target, measure, draws, rng)
+        return full - EXTRAPOLATION / (math.sqrt(pictures / (pictures // 2)) - 1) * (half - full)
+
+    def interval(
+        self, target: Floats, measure: Distance, draws: int, level: float, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """Interval of the mixture's distance."""
+        sample = SampledShares(self.shares, self.pictures, target, measure)
+        return distance_interval(sample, sample.samples(target, draws, rng), rng=rng, level=level)
+
+
+def _difference(
+    a: _Mixture,
+    b: _Mixture,
+    target: Floats,
+    measure: Distance,
+    rng: np.random.Generator,
+    draws: int,
+    level: float,
+) -> Estimate:
+    """Distance of a less that of b, both at the number of pictures of the smallest set."""
+    pictures = min(a.smallest, b.smallest)
+    one, other = (m.debiased(pictures, target, measure, draws, rng) for m in (a, b))
+    (low_a, high_a), (low_b, high_b) = (m.interval(target, measure, draws, level, rng) for m in (a, b))
+    inside_a, inside_b = float(np.clip(one, low_a, high_a)), float(np.clip(other, low_b, high_b))
+    return Estimate(
+        one - other,
+        one - other - math.hypot(inside_a - low_a, high_b - inside_b),
+        one - other + math.hypot(high_a - inside_a, inside_b - low_b),
+        level,
+        f"MOVER, {METHOD}",
+        int(a.counts.sum() + b.counts.sum()),
+        null=0.0,
+        max=distance_max(target, measure),
+    )
+
+
+def _without_replacement(counts: Floats, sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Values of `sizes` (draws,) pictures taken out of counts (K,): (draws, K)."""
+    left, wanted = int(counts.sum()), sizes.copy()
+    drawn = np.zeros((len(sizes), len(counts)), dtype=np.int64)
+    for i, count in enumerate(counts.astype(np.int64)):
+        left -= int(count)
+        drawn[:, i] = rng.hypergeometric(count, left, wanted)
+        wanted = wanted - drawn[:, i]
+    return drawn
+
+
+def _p_from_interval(estimate: Estimate, level: float) -> float:
+    """Two-sided p of the value 0, taking the interval's half towards 0 as a normal quantile times a standard error."""
+    end = estimate.low if estimate.value > 0 else estimate.high
+    reach = abs(estimate.value - (end if end is not None else estimate.value))
+    if reach <= TOLERANCE:
+        return 1.0 if abs(estimate.value) <= TOLERANCE else 0.0
+    return float(2 * stats.norm.sf(abs(estimate.value) / reach * stats.norm.isf(tail(level))))
+
+
+def _pair(counts_a: ArrayLike, counts_b: ArrayLike) -> tuple[Floats, Floats]:
+    a, b = axis_counts(counts_a), axis_counts(counts_b)
+    if a.shape != b.shape:
+        raise ValueError(f"counts over {a.size} and {b.size} values; they must share one list")
+    return a, b
+
+
+def _wilson(x: int, n: int, level: float) -> tuple[float, float]:
+    found = stats.binomtest(x, n).proportion_ci(level, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def _score_test(x: int, n: int, y: int, m: int) -> float:
+    """Two-sided p of equal shares, x of n against y of m."""
+    observed = float(_score(np.array(x), n, np.array(y), m))
+    if (n + 1) * (m + 1) > MOST_TABLES:
+        return float(2 * stats.norm.sf(observed))
+    pooled = (x + y) / (n + m)
+    a, b = np.arange(n + 1), np.arange(m + 1)
+    extreme = _score(a[:, None], n, b, m) >= observed - TOLERANCE
+    return min(1.0, float(stats.binom.pmf(a, n, pooled) @ extreme @ stats.binom.pmf(b, m, pooled)))
+
+
+def _score(x: NDArray[np.int64], n: int, y: NDArray[np.int64], m: int) -> Floats:
+    """Size of the score statistic of x of n against y of m; 0 where all or none of both show the value."""
+    pooled = (x + y) / (n + m)
+    error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+    gap = np.abs(x / n - y / m)
+    return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)

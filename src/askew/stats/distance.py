@@ -1,0 +1,124 @@
+"""Distances between two distributions on an axis, and the sensitivity built from them (BiasConnect, Eq. 1-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from askew.errors import NotEnoughData, UnknownName
+
+Floats = NDArray[np.float64]
+Distance = Callable[[ArrayLike, ArrayLike], Floats]
+
+
+def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
+    """W1 between two distributions over ranks 0..K-1, divided by K - 1, for ordered values such as age (Eq. 2).
+
+    Equals the sum of |P - Q| over the first K - 1 cumulative shares, divided by K - 1. In [0, 1].
+
+    Args:
+        p: (..., K) counts or shares, scaled to sum 1 here.
+        q: (..., K) likewise. Leading axes broadcast.
+
+    Raises:
+        NotEnoughData: a distribution sums to 0.
+        ValueError: a share is negative or not finite, the lengths differ, or K < 2.
+    """
+    p, q = distributions(p, q)
+    steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
+    return np.asarray(steps.sum(axis=-1) / (p.shape[-1] - 1))[()]
+
+
+def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
+    """Half the sum of |p - q|, for values without an order: the share that has to move. In [0, 1].
+
+    Arguments and errors as in `wasserstein`.
+    """
+    p, q = distributions(p, q)
+    return np.asarray(np.abs(p - q).sum(axis=-1) / 2)[()]
+
+
+def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
+    """W1 between the K shares of p and the K shares of q, each taken as an unlabelled sample.
+
+    The mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K - 1) / K**2]. It does not
+    see which value has which share, so it answers "how uneven", and q must be uniform.
+
+    Raises:
+        ValueError: q is not uniform; otherwise as in `wasserstein`.
+    """
+    p, q = distributions(p, q)
+    if not np.allclose(q, 1 / q.shape[-1]):
+        raise ValueError("the distance 'values' forgets which value has which share; it needs a uniform ideal")
+    return np.asarray(np.abs(p - q).mean(axis=-1))[()]
+
+
+DISTANCES: Mapping[str, Distance] = MappingProxyType(
+    {"wasserstein": wasserstein, "total_variation": total_variation, "values": probability_values}
+)
+
+
+def distance_named(distance: str | Distance) -> Distance:
+    """The distance function of that name; a function is returned as it is.
+
+    Raises:
+        UnknownName: no distance has that name.
+    """
+    if not isinstance(distance, str):
+        return distance
+    if distance not in DISTANCES:
+        raise UnknownName("distance", distance, DISTANCES)
+    return DISTANCES[distance]
+
+
+def distance_max(ideal: ArrayLike, distance: str | Distance = "total_variation") -> float:
+    """Largest distance of any distribution from `ideal`, reached where one value takes all (distances are convex)."""
+    ideal = np.asarray(ideal, dtype=float)
+    return float(distance_named(distance)(np.eye(len(ideal)), ideal).max())
+
+
+def sensitivity(
+    initial: ArrayLike, after: ArrayLike, ideal: ArrayLike, distance: str | Distance = "total_variation"
+) -> Floats:
+    """Intersectional Sensitivity IS = d(initial, ideal) - d(after, ideal) (BiasConnect, Eq. 4), not debiased.
+
+    Positive: the intervention brings the distribution closer to the ideal. `differences.sensitivity_estimate` corrects
+    for the different numbers of pictures behind the two distributions and adds an interval.
+
+    Args:
+        initial: (..., K) counts or shares of the initial pictures on the target axis.
+        after: (..., K) the same after the intervention.
+        ideal: (..., K) desired distribution.
+        distance: "total_variation" (nominal axes), "wasserstein" (ordinal), "values", or a function of (p, q).
+    """
+    measure = distance_named(distance)
+    return np.asarray(measure(initial, ideal) - measure(after, ideal))[()]
+
+
+def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
+    """Both arguments checked and scaled to sum 1 along the last axis; they need the same K >= 2 values."""
+    first, second = normalised(p, "the first distribution"), normalised(q, "the second distribution")
+    if first.shape[-1] != second.shape[-1] or first.shape[-1] < 2:
+        raise ValueError(
+            f"distributions over {first.shape[-1]} and {second.shape[-1]} values; the same two or more are needed"
+        )
+    return first, second
+
+
+def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
+    """(..., K) counts or shares, scaled to sum 1 along the last axis.
+
+    Raises:
+        NotEnoughData: a distribution sums to 0.
+        ValueError: something negative or not finite.
+    """
+    values = np.asarray(shares, dtype=float)
+    if values.ndim == 0 or not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise ValueError(f"{name} must hold finite numbers that are not negative")
+    total = values.sum(axis=-1, keepdims=True)
+    if np.any(total == 0):
+        raise NotEnoughData(f"{name} sums to 0; at least one picture with an answer is needed")
+    return np.asarray(values / total)

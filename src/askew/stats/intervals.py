@@ -1,0 +1,121 @@
+"""Generic pieces of inference: bootstrap weights and errors, percentile intervals, test inversion, null summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from askew.errors import NotEnoughData
+from askew.types import CorrectedForm, Estimate
+
+Floats = NDArray[np.float64]
+BOUNDED_FORM: CorrectedForm = "(value - null) / (max - null)"
+TOLERANCE = 1e-9  # scores closer than this count as equal, so that rounding decides no p-value
+
+
+def tail(level: float) -> float:
+    """Probability left out on each side of a central interval, in (0, 0.5)."""
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}; it must lie between 0 and 1")
+    return (1 - level) / 2
+
+
+def picture_matrix(pictures: ArrayLike, name: str = "a picture set") -> Floats:
+    """`pictures` as a checked (pictures, columns) float array.
+
+    Raises:
+        NotEnoughData: there is no picture.
+        ValueError: not two axes, or a number that is not finite.
+    """
+    x = np.asarray(pictures, dtype=float)
+    if x.ndim != 2:
+        raise ValueError(f"{name} has {x.ndim} axes; (pictures, columns) is needed")
+    if len(x) == 0:
+        raise NotEnoughData(f"{name} is empty; at least one picture is needed")
+    if not np.all(np.isfinite(x)):
+        raise ValueError(f"{name} holds numbers that are not finite")
+    return x
+
+
+def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
+    """Weights of n pictures in `draws` resamples with replacement: (draws, n), each row sums to 1."""
+    return np.asarray(rng.multinomial(n, np.full(n, 1 / n), size=draws) / n)
+
+
+def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Sampling errors of the mean of a (pictures, columns) array: (draws, columns), centred at 0.
+
+    Stretched by sqrt(n / (n - 1)), as a resample varies less than a fresh sample. One picture shows no error.
+    """
+    n = len(pictures)
+    errors = bootstrap_weights(n, draws, rng) @ pictures - pictures.mean(axis=0)
+    return np.asarray(errors * np.sqrt(n / max(n - 1, 1)))
+
+
+def percentile_interval(draws: Floats, level: float) -> tuple[float, float]:
+    """The central `level` of bootstrap draws: (draws,) to (low, high)."""
+    low, high = np.quantile(draws, [tail(level), 1 - tail(level)])
+    return float(low), float(high)
+
+
+def first_accepted(accepts: Callable[[float], bool], start: float, stop: float, steps: int = 10) -> float:
+    """Where a test along a path from `start` to `stop` turns from rejecting to accepting, by bisection.
+
+    `accepts(start)` decides at once if true; if nothing before `stop` is accepted, the answer is `stop`.
+    """
+    if accepts(start):
+        return start
+    for _ in range(steps):
+        middle = (start + stop) / 2
+        start, stop = (start, middle) if accepts(middle) else (middle, stop)
+    return stop
+
+
+def p_value(value: float, null_draws: Floats) -> float:
+    """Share of null draws at least as large as the value: (1 + exceedances) / (1 + draws)."""
+    return float((1 + np.count_nonzero(null_draws >= value - TOLERANCE)) / (1 + len(null_draws)))
+
+
+def with_null(estimate: Estimate, null_draws: Floats, maximum: float) -> Estimate:
+    """An unsigned bounded score with its null mean, p-value and chance-corrected value.
+
+    `corrected` is unclipped; it is None where the null mean is already the maximum and leaves no room.
+    """
+    null = float(null_draws.mean())
+    room = maximum - null
+    corrected = (estimate.value - null) / room if room > TOLERANCE else None
+    return replace(
+        estimate,
+        null=null,
+        max=maximum,
+        corrected=corrected,
+        corrected_form=None if corrected is None else BOUNDED_FORM,
+        p=p_value(estimate.value, null_draws),
+    )
+
+
+def positive_counts(counts: ArrayLike, name: str = "counts") -> Floats:
+    """`counts` as a checked float array of counts (..., values) with at least one observation in every row.
+
+    Raises:
+        NotEnoughData: a row sums to 0.
+        ValueError: a count is negative or not finite.
+    """
+    c = np.asarray(counts, dtype=float)
+    if c.ndim == 0 or not np.all(np.isfinite(c)) or np.any(c < 0):
+        raise ValueError(f"{name} must be counts: finite and not negative")
+    if np.any(c.sum(axis=-1) == 0):
+        raise NotEnoughData(f"{name} are all zero; at least one picture with an answer is needed")
+    return c
+
+
+def missing_per_set(missing: Sequence[int] | None, sets: int) -> Sequence[int]:
+    """Missing pictures of each counterfactual set; zeros where not told."""
+    if missing is None:
+        return [0] * sets
+    if len(missing) != sets:
+        raise ValueError(f"missing counts of {len(missing)} sets were given for {sets} sets")
+    return missing

@@ -1,0 +1,110 @@
+"""Shares of the values of one axis in one picture set, and their distance from an ideal."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import bdtr
+
+from askew.stats.distance import Distance, distance_max, distance_named, normalised
+from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
+from askew.stats.intervals import Floats, positive_counts, tail, with_null
+from askew.types import Estimate
+
+BISECTIONS = 50
+
+
+def share_intervals(counts: ArrayLike, *, level: float = 0.95, missing: int = 0) -> tuple[Estimate, ...]:
+    """The share of every value, with the mid-P version of the Clopper-Pearson interval.
+
+    At a count of 0 or of all pictures, where mid-P is a little short, the far end is that of Clopper and Pearson.
+    Chosen by exact coverage: never below .925 for 10 to 200 pictures and any share, .95 to .97 on average.
+
+    Args:
+        counts: (K,) pictures that show each value.
+        missing: pictures without an answer, recorded only.
+
+    Raises:
+        NotEnoughData: no picture with an answer.
+        ValueError: something that is not a count.
+    """
+    c = axis_counts(counts)
+    n = int(c.sum())
+    low, high = mid_p_interval(c, n, level)
+    return tuple(
+        Estimate(float(k / n), float(a), float(b), level, "mid-P Clopper-Pearson", n, missing, max=1.0)
+        for k, a, b in zip(c, low, high, strict=True)
+    )
+
+
+def distance_estimate(
+    counts: ArrayLike,
+    ideal: ArrayLike,
+    *,
+    distance: str | Distance = "total_variation",
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    missing: int = 0,
+) -> Estimate:
+    """Distance of the shares from an ideal: plug-in value, interval of the population's distance, null, p, corrected.
+
+    The interval is by test inversion (`distance_intervals`) and may lie below the value. The null is the distance of as
+    many pictures drawn from the ideal itself.
+
+    Args:
+        counts: (K,) pictures that show each value, K >= 2.
+        ideal: (K,) shares, or weights, that would be no bias.
+        distance: a name of `distance.DISTANCES`, or a function of two distributions.
+        missing: pictures without an answer, recorded only.
+
+    Raises:
+        NotEnoughData: no picture with an answer.
+        ValueError: something that is not a count, or shapes that differ.
+    """
+    c, target, measure = axis_counts(counts), normalised(ideal, "the ideal"), distance_named(distance)
+    n = int(c.sum())
+    sample = SampledShares(c / n, n, target, measure)
+    fair = sample.samples(target, draws, rng)
+    low, high = distance_interval(sample, fair, rng=rng, level=level)
+    estimate = Estimate(sample.observed, low, high, level, METHOD, n, missing)
+    return with_null(estimate, fair, distance_max(target, measure))
+
+
+def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
+    """Shares if none, and if all, of the missing pictures showed the value: two arrays (K,).
+
+    Bounds without any assumption, for answers that may be missing because of what they would have been.
+
+    Raises:
+        NotEnoughData: no picture at all.
+        ValueError: something that is not a count.
+    """
+    if missing < 0:
+        raise ValueError(f"missing is {missing}; it cannot be negative")
+    c = axis_counts(np.append(np.asarray(counts, dtype=float), missing))
+    return c[:-1] / c.sum(), (c[:-1] + missing) / c.sum()
+
+
+def axis_counts(counts: ArrayLike) -> Floats:
+    """`counts` as a checked (K,) array of whole numbers with a sum above 0."""
+    c = positive_counts(counts)
+    if c.ndim != 1 or np.any(c % 1):
+        raise ValueError("counts of one picture set on one axis must be one list of whole numbers")
+    return c
+
+
+def mid_p_interval(counts: Floats, n: int, level: float) -> tuple[Floats, Floats]:
+    """Mid-P interval of a binomial share; counts (K,) out of n to (low (K,), high (K,))."""
+    return 1 - _mid_p_upper(n - counts, n, level), _mid_p_upper(counts, n, level)
+
+
+def _mid_p_upper(counts: Floats, n: int, level: float) -> Floats:
+    """The share at which P(X < k) + P(X = k) / 2 has fallen to the tail; for k = 0, P(X = 0), for k = n, 1."""
+    low, high = counts / n, np.ones_like(counts)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        below = np.where(counts > 0, bdtr(np.maximum(counts - 1, 0), n, middle), bdtr(0, n, middle))
+        still_likely = (below + bdtr(counts, n, middle)) / 2 > tail(level)
+        low, high = np.where(still_likely, middle, low), np.where(still_likely, high, middle)
+    return np.where(counts == n, 1.0, high)

@@ -1,0 +1,82 @@
+"""What every registered VQA and embedder must do. A new one needs one line in VQAS or EMBEDDERS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from askew import registry
+from askew.errors import MissingPackage
+from askew.measure.base import CAPTION, PERSON, VQA, Embedder
+from askew.prompts.axes import find_axis
+from askew.types import Missing, Picture, Question
+
+VQAS: dict[str, Callable[[Path], dict[str, object]]] = {
+    "studio": lambda folder: {},
+    "faces": lambda folder: {},
+    "labels": lambda folder: {"collection": registry.model(f"folder/{folder}")},
+}
+EMBEDDERS = ("studio",)
+GENDER = find_axis("gender").questions[0]
+QUESTIONS = [GENDER, CAPTION, PERSON, Question("What is the weather like?", (), "weather")]
+
+
+def load(name: str, folder: Path) -> VQA:
+    try:
+        return registry.vqa(name, **VQAS[name](folder))
+    except MissingPackage as error:
+        pytest.skip(str(error))
+
+
+def test_every_registered_instrument_has_a_case() -> None:
+    assert set(registry.providers("vqa")) == set(VQAS)
+    assert set(registry.providers("embedder")) == set(EMBEDDERS)
+
+
+@pytest.mark.parametrize("name", VQAS)
+def test_answers_have_the_shape_of_the_questions(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+    vqa = load(name, drawn_folder)
+    rows = vqa.answer(pictures, QUESTIONS)
+    assert [len(row) for row in rows] == [len(QUESTIONS)] * len(pictures)
+    for row in rows:
+        assert isinstance(row[0], Missing) or row[0] in GENDER.options
+        assert all(isinstance(answer, str | Missing) and answer != "" for answer in row)
+    assert vqa.answer([], QUESTIONS) == []
+    assert vqa.answer(pictures[:1], []) == [[]]
+
+
+@pytest.mark.parametrize("name", VQAS)
+def test_answers_do_not_depend_on_batch_or_order(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+    vqa = load(name, drawn_folder)
+    together = vqa.answer(pictures, QUESTIONS)
+    assert vqa.answer(pictures[::-1], QUESTIONS)[::-1] == together
+    assert [vqa.answer([picture], QUESTIONS)[0] for picture in pictures] == together
+    assert [row[::-1] for row in vqa.answer(pictures, QUESTIONS[::-1])] == together
+
+
+@pytest.mark.parametrize("name", VQAS)
+def test_fingerprints_are_stable(name: str, drawn_folder: Path) -> None:
+    assert load(name, drawn_folder).fingerprint == load(name, drawn_folder).fingerprint
+    assert isinstance(load(name, drawn_folder), VQA)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_vectors_are_unit_rows(name: str, pictures: list[Picture]) -> None:
+    embedder = registry.embedder(name)
+    assert isinstance(embedder, Embedder)
+    for vectors in (embedder.embed_pictures(pictures), embedder.embed_texts(["a photo of a nurse", "a room"])):
+        assert vectors.dtype == np.float32
+        assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_vectors_do_not_depend_on_the_batch(name: str, pictures: list[Picture]) -> None:
+    embedder = registry.embedder(name)
+    together = embedder.embed_pictures(pictures)
+    alone = np.concatenate([embedder.embed_pictures([picture]) for picture in pictures])
+    assert np.abs(together - alone).max() < 1e-4
+    texts = ["a photo of an old nurse in a wheelchair", "a room"]
+    assert np.abs(embedder.embed_texts(texts)[1:] - embedder.embed_texts(texts[1:])).max() < 1e-4

@@ -1,0 +1,87 @@
+"""What every registered model or collection must do. A new provider needs one line in CASES."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from askew import registry
+from askew.errors import UnknownName, UsageError
+from askew.models.base import Collection, Model, Request
+from askew.types import Missing
+
+Case = Callable[[Path], tuple[str, dict[str, object]]]
+
+CASES: dict[str, Case] = {
+    "studio/planted": lambda folder: ("studio/planted", {"bias": 0.5}),
+    "folder": lambda folder: (f"folder/{folder}", {}),
+}
+
+
+def load(name: str, folder: Path) -> Model | Collection:
+    string, settings = CASES[name](folder)
+    return registry.model(string, **settings)
+
+
+def generators(folder: Path) -> list[Model]:
+    return [one for name in CASES if isinstance(one := load(name, folder), Model)]
+
+
+def test_every_registered_provider_has_a_case() -> None:
+    assert set(registry.providers("model")) == set(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_a_model_or_a_collection(name: str, drawn_folder: Path) -> None:
+    one = load(name, drawn_folder)
+    assert isinstance(one, Model) != isinstance(one, Collection)
+    assert one.name.split("/")[0] == name.split("/")[0]
+    assert one.revision
+    assert one.revision == load(name, drawn_folder).revision
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_unknown_setting_is_a_usage_error(name: str, drawn_folder: Path) -> None:
+    string, settings = CASES[name](drawn_folder)
+    with pytest.raises(UsageError, match="nonsense"):
+        registry.model(string, **settings, nonsense=1)
+
+
+def test_pictures_depend_on_the_request_alone(drawn_folder: Path) -> None:
+    for model in generators(drawn_folder):
+        requests = [Request(text, seed) for text in ("a photo of a nurse", "a photo of a chef") for seed in (3, 2**62)]
+        together = model.generate(requests)
+        assert len(together) == len(requests)
+        for request, image in zip(requests, together, strict=True):
+            (alone,) = load_again(model).generate([request])
+            assert not isinstance(image, Missing)
+            assert not isinstance(alone, Missing)
+            assert image.mode == "RGB"
+            assert np.abs(np.asarray(image, int) - np.asarray(alone, int)).max() <= 1
+
+
+def test_settings_are_scalars_that_change_the_picture(drawn_folder: Path) -> None:
+    for model in generators(drawn_folder):
+        assert all(isinstance(value, str | int | float | bool) for value in model.settings.values())
+        assert isinstance(model.unknown_words("a photo of a nurse"), list)
+        assert model.batch_size >= 1
+
+
+def test_a_collection_names_its_files(drawn_folder: Path) -> None:
+    for name in CASES:
+        one = load(name, drawn_folder)
+        if isinstance(one, Collection):
+            assert [filed.path.exists() for filed in one.pictures()] == [True] * 8
+            assert {filed.prompt for filed in one.pictures()} == {"a nurse"}
+
+
+def test_an_unknown_model_names_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="studio/planted"):
+        registry.model("studio/plantd")
+
+
+def load_again(model: Model) -> Model:
+    return type(model)(**dict(model.settings))

@@ -1,0 +1,205 @@
+"""The command line as a user types it, on real pictures of the studio world."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from askew.cli import _run
+
+SMALL = ["--images", "6", "--axes", "gender,age", "--draws", "200"]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small finished run."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    assert _run(["audit", "a photo of a nurse", *SMALL, "--run", str(folder)]) == 0
+    return folder
+
+
+def results(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return found
+
+
+def without_environment(folder: Path) -> str:
+    return json.dumps({**results(folder), "environment": None})
+
+
+def test_an_audit_ends_with_the_path_of_a_report(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["audit", "a photo of a nurse", *SMALL]) == 0
+    out = capsys.readouterr().out
+    last = out.strip().splitlines()[-1]
+    assert last.startswith("report: ")
+    assert Path(last.removeprefix("report: ")).read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+    assert all(len(line) <= 80 for line in out.splitlines()[:-1])
+
+
+def test_the_same_command_makes_nothing_again(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = without_environment(finished)
+    assert _run(["audit", "a photo of a nurse", *SMALL, "--run", str(finished)]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    assert not [event for event in events if event["kind"] == "batch"]
+    assert without_environment(finished) == before
+
+
+def test_two_stores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
+    assert _run(["audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "other")]) == 0
+    assert without_environment(tmp_path / "other") == without_environment(finished)
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "77"])
+def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path, hash_seed: str) -> None:
+    command = [sys.executable, "-m", "askew", "audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "run")]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    assert without_environment(tmp_path / "run") == without_environment(finished)
+
+
+def test_scores_do_not_depend_on_the_order_of_the_axes(finished: Path, tmp_path: Path) -> None:
+    swapped = [*SMALL[:3], "age,gender", *SMALL[4:]]
+    assert _run(["audit", "a photo of a nurse", *swapped, "--run", str(tmp_path / "run")]) == 0
+    one, other = (results(folder)["tibet"][0]["axes"] for folder in (finished, tmp_path / "run"))
+    assert {name: axis["cas"] for name, axis in one.items()} == {name: axis["cas"] for name, axis in other.items()}
+    assert {name: axis["mad"] for name, axis in one.items()} == {name: axis["mad"] for name, axis in other.items()}
+
+
+def test_a_dry_run_counts_and_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["audit", "a photo of a nurse", *SMALL, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "36" in out  # six sets of six pictures
+    assert "108" in out  # two axes and a caption each
+    assert list(place.iterdir()) == []
+
+
+def test_results_are_strict_json_on_request(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["report", str(finished), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == results(finished)
+
+
+@pytest.mark.parametrize(("condition", "code"), [("mad.value >= 0", 3), ("gender: mad.n > 1000", 0), ("mad.x > 1", 2)])
+def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int) -> None:
+    command = ["audit", "a photo of a nurse", *SMALL, "--run", str(finished), "--fail-if", condition]
+    assert _run(command) == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["audit"], "no prompt to audit"),
+        (["audit", "  "], "empty"),
+        (["audit", "a nurse", "--axes", "gendr"], "Did you mean 'gender'"),
+        (["audit", "a nurse", "--model", "studio/plantd"], "Did you mean 'studio/planted'"),
+        (["audit", "a nurse", "-M", "bias"], "NAME=VALUE"),
+        (["audit", "a nurse", "-M", "bias=3"], "from 0 (uniform) to 1"),
+        (["audit", "a nurse", "-M", "tint=3"], "tint"),
+        (["audit", "a nurse", "--images", "0"], "images"),
+        (["audit", "a nurse", "--vqa", "labels"], "needs --model folder/PATH"),
+        (["audit", "a nurse", "a nurse"], "twice"),
+        (["audit", "--prompts", "nowhere.txt"], "nowhere.txt"),
+        (["audit", "--plan", "nowhere.toml"], "nowhere.toml"),
+        (["audit", "--model", "folder/nowhere"], "nowhere"),
+        (["audit", "a nurse", "--clean"], "--prompts FILE"),
+        (["report", "nowhere"], "nowhere"),
+        (["studio", "path", "nothing"], "embedder"),
+        (["studio", "truth", "an empty room"], "shows nobody"),
+        (["studio", "sheet", "--out", "/nowhere/sheet.png"], "/nowhere/sheet.png"),
+    ],
+)
+def test_wrong_usage_is_one_clear_sentence(
+    place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert _run(arguments) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_an_unwritable_run_folder_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "file").write_text("not a folder")
+    assert _run(["audit", "a photo of a nurse", *SMALL, "--run", "file/run"]) == 1
+    assert "file" in capsys.readouterr().err
+
+
+def test_another_plan_in_the_same_folder_is_refused(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["audit", "a photo of a chef", *SMALL, "--run", str(finished)]) == 2
+    assert "another" in capsys.readouterr().err
+
+
+def test_words_that_the_studio_does_not_know_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["audit", "a photo of a nurse juggling", *SMALL]) == 0
+    assert "'juggling'" in capsys.readouterr().err
+
+
+def test_axes_are_previewed_edited_and_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["axes", "a photo of a nurse"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "a photo of a male nurse" in shown
+    assert _run(["axes", "a photo of a nurse", "--axes", "gender", "--to", "plan.toml"]) == 0
+    text = (place / "plan.toml").read_text(encoding="utf-8")
+    (place / "plan.toml").write_text(text.replace("images = 48", "images = 5"), encoding="utf-8")
+    assert _run(["audit", "--plan", "plan.toml", "--run", "edited"]) == 0
+    assert {entry["n"] for entry in results(place / "edited")["sets"]} == {5}
+
+
+def test_a_finished_run_is_checked(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["check", str(finished)]) == 0
+    assert "36" in capsys.readouterr().out
+
+
+def test_a_damaged_picture_is_found_and_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "run")]
+    assert _run(command) == 0
+    before = without_environment(tmp_path / "run")
+    victim = next((tmp_path / ".askew" / "pictures").rglob("*.png"))
+    victim.write_bytes(b"damaged")
+    assert _run(["check", str(tmp_path / "run")]) == 1
+    assert _run(command) == 0
+    assert _run(["check", str(tmp_path / "run")]) == 0
+    assert without_environment(tmp_path / "run") == before
+
+
+def test_sensitivity_grows_with_the_error_rate(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["sensitivity", str(finished), "--json", "--repeats", "5"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0]["cas"] < rows[-1]["cas"]
+
+
+def test_providers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["models", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {"studio/planted", "folder", "labels", "faces", "lexicon"} <= {row["name"] for row in rows}
+    assert all(row["summary"] for row in rows)
+
+
+@pytest.mark.parametrize("what", ["attributes", "occupations"])
+def test_contact_sheets_are_pictures(tmp_path: Path, what: str) -> None:
+    assert _run(["studio", "sheet", "--out", str(tmp_path / "sheet.png"), "--what", what]) == 0
+    with Image.open(tmp_path / "sheet.png") as image:
+        assert image.size[0] > 500
+
+
+def test_the_truth_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["studio", "truth", "a photo of a mechanic"]) == 0
+    assert "0.050" in capsys.readouterr().out
+
+
+def test_versions_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["--version"]) == 0
+    assert _run(["audit", "--help"]) == 0
+    assert "askew audit" in capsys.readouterr().out

