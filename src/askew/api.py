@@ -32,7 +32,7 @@ def audit(
     model_args: Mapping[str, Any] | None = None,
     images: int = 48,
     axes: Sequence[str] | None = None,
-    vqa: str | Sequence[str] = "studio",
+    vqa: str | Sequence[str] | None = None,
     embedder: str = "studio",
     llm: str = "lexicon",
     seed: int = 0,
@@ -48,7 +48,8 @@ def audit(
     `model`     the model under audit, as `provider/name`; `model_args` are its settings
     `images`    pictures per prompt
     `axes`      names of axes; None lets the writer `llm` choose
-    `vqa`       one or more instruments; `embedder` "none" leaves CAS^CLIP out
+    `vqa`       one or more instruments; None is labels for a collection, else studio
+    `embedder`  for CAS^CLIP; "none" leaves it out
     `run`       folder of the run, by default runs/NAME with the prompt and the plan's hash in its name; the same
                 call goes on in the same folder. `store` is shared by runs, by default .askew beside the run
     `manifest`  CSV that describes a folder's pictures
@@ -64,7 +65,7 @@ def audit(
         model=model,
         model_args={**described, **(model_args or {})},
         images=images,
-        vqa=(vqa,) if isinstance(vqa, str) else tuple(vqa),
+        vqa=(vqa,) if isinstance(vqa, str) else vqa,
         embedder=embedder,
         llm=llm,
         seed=seed,

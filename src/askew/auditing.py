@@ -27,6 +27,8 @@ from askew.types import Missing, Picture, Prompt, Question
 from askew.work import Work
 
 NO_EMBEDDER = "none"
+STUDIO = "studio"
+DRAWINGS_ONLY = "the studio's VQA reads the studio's drawings; what it says about other pictures means nothing"
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,8 @@ class Audit:
         """Load what the plan names. Raises UsageError for names that do not exist."""
         source = registry.model(plan.model, **plan.model_args)
         instruments = load_instruments(plan.vqa, source, plan.aliases, plan.values)
-        embedder = (
-            None if plan.embedder == NO_EMBEDDER or set(plan.vqa) == {LABELS} else registry.embedder(plan.embedder)
-        )
+        wanted = plan.embedder != NO_EMBEDDER and _has_counterfactuals(plan, source)
+        embedder = registry.embedder(plan.embedder) if wanted else None
         return cls(plan, run, source, instruments, embedder)
 
     def work(self) -> Work:
@@ -133,7 +134,8 @@ class Audit:
         """What a reader should know: words that the model ignores, and oddities of a collection and its labels."""
         if not isinstance(self.source, Model):
             speakers = (self.source, *self.instruments.values())
-            return [text for s in speakers if isinstance(s, FolderCollection | LabelVQA) for text in s.warnings]
+            heard = [text for s in speakers if isinstance(s, FolderCollection | LabelVQA) for text in s.warnings]
+            return [*heard, DRAWINGS_ONLY] if STUDIO in self.instruments else heard
         unknown = {text: self.source.unknown_words(text) for text in self.plan.texts()}
         words = sorted({word for some in unknown.values() for word in some})
         if not words:
@@ -141,3 +143,11 @@ class Audit:
         first = next(text for text, some in unknown.items() if some)
         listed = ", ".join(repr(word) for word in words)
         return [f"{self.source.name} does not know these words and ignores them: {listed} (first in {first!r})"]
+
+
+def _has_counterfactuals(plan: Plan, source: Model | Collection) -> bool:
+    """Whether there will be TIBET scores, which alone need vectors. A collection has counterfactuals only by chance."""
+    if isinstance(source, Model):
+        return True
+    axes = {axis.name for prompt in plan.prompts for axis in prompt.axes}
+    return any(filed.axis in axes for filed in source.pictures())

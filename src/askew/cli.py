@@ -64,7 +64,7 @@ def audit(
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
     images: Annotated[int, typer.Option(help="Pictures per prompt.")] = 48,
     axes: Axes = None,
-    vqa: Annotated[str, typer.Option(help="Instruments that read the pictures, separated by commas.")] = "studio",
+    vqa: Annotated[str | None, typer.Option(help="Instruments, with commas; labels for a folder, else studio.")] = None,
     embedder: Annotated[str, typer.Option(help="Embedder for CAS^CLIP; none leaves it out.")] = "studio",
     llm: Llm = "lexicon",
     seed: Seed = 0,
@@ -106,7 +106,7 @@ def audit(
     texts = api.collect_prompts(prompts or (), prompt_file, clean)
     settings: dict[str, Any] = {
         "model": model, "model_args": {**columns, **key_values(setting or (), "-M")}, "images": images,
-        "vqa": tuple(name.strip() for name in vqa.split(",") if name.strip()), "llm": llm, "seed": seed,
+        "vqa": _listed(vqa), "llm": llm, "seed": seed,
         "embedder": embedder, "level": level, "draws": draws, "variant": variant,
         "aliases": pairs(alias or (), "--alias"),
         "values": {k: tuple(v.split(",")) for k, v in pairs(values or (), "--values").items()},
@@ -271,8 +271,8 @@ def _fail(error: object, code: int) -> int:
     return code
 
 
-def _listed(axes: str | None) -> list[str] | None:
-    return None if axes is None else [name.strip() for name in axes.split(",") if name.strip()]
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _only_plan(context: typer.Context) -> None:

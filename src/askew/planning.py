@@ -18,15 +18,19 @@ AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
 """What is read from existing pictures if neither axes nor labels say otherwise."""
 
 
-def plan_audit(prompts: Sequence[str], *, axes: Sequence[str] | None = None, **settings: Any) -> Plan:
+def plan_audit(
+    prompts: Sequence[str], *, axes: Sequence[str] | None = None, vqa: Sequence[str] | None = None, **settings: Any
+) -> Plan:
     """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
 
-    `axes` None lets the writer choose. `settings` are the other fields of `Plan`. For a collection of existing
-    pictures its own prompts are planned, restricted to `prompts` if any are given. Raises UsageError.
+    `axes` None lets the writer choose. `vqa` None reads a collection of existing pictures by its labels and a
+    model's by the studio. `settings` are the other fields of `Plan`. Of a collection its own prompts are planned,
+    restricted to `prompts` if any are given. Raises UsageError.
     """
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
     chosen = defaults | settings
     source = registry.model(chosen["model"], **chosen["model_args"])
+    chosen["vqa"] = tuple(vqa or ((LABELS,) if isinstance(source, Collection) else defaults["vqa"]))
     if isinstance(source, Collection):
         planned = _plan_collection(source, prompts, axes, chosen)
     else:
@@ -38,7 +42,7 @@ def plan_audit(prompts: Sequence[str], *, axes: Sequence[str] | None = None, **s
             PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
             for text, proposed in zip(prompts, proposals, strict=True)
         ]
-    return make_plan({**settings, "prompts": [p.model_dump() for p in planned]}, "this request")
+    return make_plan({**settings, "vqa": chosen["vqa"], "prompts": [p.model_dump() for p in planned]}, "this request")
 
 
 def _plan_collection(

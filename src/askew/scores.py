@@ -33,7 +33,7 @@ def score(
     """
     confusions, known = _confusions(plan, sets, instruments)
     share_entries = _shares(plan, sets, instruments, known)
-    by_instrument(share_entries, lambda entry: entry["set"] == "initial")
+    by_instrument(share_entries, lambda entry: not entry["set"].startswith(f"{entry['axis']}: "))
     difference_entries = _differences(plan, sets, instruments)
     by_instrument(difference_entries, lambda entry: True)
     tibet_entries = _tibet(plan, sets, _scoring(plan, captioner), vision) if captioner else []

@@ -88,8 +88,9 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: py
     for seed in range(3):
         draw(Scene(occupation="nurse"), seed).save(folder / f"{seed}.png")
     (folder / "broken.png").write_bytes(b"not a picture")
-    command = ["audit", "--model", f"folder/{folder.parent}", "--axes", "gender", "--run", str(tmp_path / "run")]
-    assert _run([*command, "--draws", "100"]) == 0
+    command = ["audit", "--model", f"folder/{folder.parent}", "--axes", "gender", "--vqa", "studio"]
+    assert _run([*command, "--draws", "100", "--run", str(tmp_path / "run")]) == 0
+    assert "means nothing" in capsys.readouterr().err
     found = askew.api.load(tmp_path / "run")
     assert found.results["sets"][0]["missing"] == {"corrupt_file": 1}
     assert found.results["sets"][0]["n"] == 4

@@ -170,7 +170,7 @@ def _shares_only(reading: Reading) -> str:
         tests = f"in {len(far) or 'none'} of {len(entries)} pairs of a picture set and an axis"
     reader = f"as read by {shorten(first, 40)}"
     few = "" if far else " at this number of pictures"
-    return f"{capital(tests)}, {axes} is further from the ideal than chance would bring it{few}, {reader}."
+    return f"{capital(axes)}: further from the ideal than chance would bring it {tests}{few}, {reader}."
 
 
 def _verdict(mad: Record) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +22,7 @@ from askew.stats.association import (
     unit_vectors,
     variant_of,
 )
-from askew.stats.concept_shift import PATHS, ConceptShift, Curve, Path, concept_shift
+from askew.stats.concept_shift import PATHS, ConceptShift, Curve, Path, concept_shift, interval
 from askew.stats.fair_null import fair_histograms, mixture_means
 from askew.stats.intervals import Floats, bootstrap_errors, missing_per_set, picture_matrix, tail, with_null
 from askew.stats.spread import Spread, spread_interval
@@ -177,9 +176,7 @@ def _row_dot(a: Floats, b: Floats) -> Floats:
 def _cas_estimate(
     score: float, linear_score: float, curves: dict[Path, Curve], level: float, n: int, missing: int
 ) -> Estimate:
-    sparse, dense = curves["sparse"], curves["dense"]
-    high = float(sparse.population(linear_score, sparse.low))
-    low = min(float(dense.population(linear_score, dense.high)), high)
+    low, high = interval(linear_score, curves["sparse"], curves["dense"])
     name = "test inversion, sparse and dense path"
     return Estimate(float(score), low, high, level, name, n, missing, max=1.0)
 
@@ -191,12 +188,13 @@ def _cosine_estimate(score: float, errors: Floats, level: float, n: int, missing
 
 
 def _scalable(measure: Callable[[Floats, Variant], Floats], variant: Variant) -> Spread:
-    chosen = partial(measure, variant=variant)
-    return _not_negative(chosen) if variant == "code" else chosen
+    if variant == "code":
+        return _not_negative(lambda scores: measure(scores, "code"))
+    return lambda scores: measure(scores, "paper")
 
 
 def _not_negative(measure: Spread) -> Spread:
-    """Scores below 0 (a mean cosine may be, an error may push one there) count as 0 where scores are scaled to sum 1."""
+    """Scores below 0 (a mean cosine can be, or an error drives one there) count as 0 where they are scaled to sum 1."""
     return lambda scores: measure(np.maximum(scores, 0.0))
 
 

@@ -58,11 +58,22 @@ class Curve:
         drop = self.median[0] - self.median[half]
         slope = np.clip((self.scores[0] - self.scores[half]) / drop, *SLOPES) if drop > 0 else SLOPES[0]
         beyond = np.maximum(np.asarray(observed) - self.median[0], 0.0)
-        return self.population(observed, self.median) + np.asarray(slope * beyond)
+        return np.asarray(self.population(observed, self.median) + slope * beyond)
 
     def center(self, observed: float) -> float:
         """The step at which `observed` is the median."""
         return float(np.interp(observed, self.median[::-1], self.steps[::-1]))
+
+
+def interval(observed: float, sparse: Curve, dense: Curve) -> tuple[float, float]:
+    """Interval of the population CAS from the curves of both paths.
+
+    Two sets that are more alike than equal populations usually give do not exclude small differences: for the low end
+    the observed CAS counts at most as the median under equality.
+    """
+    high = float(sparse.population(observed, sparse.low))
+    low = float(dense.population(min(observed, float(dense.median[0])), dense.high))
+    return min(low, high), high
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def correct_shares(observed_counts: ArrayLike, confusion_counts: ArrayLike) -> F
     shares, rates = normalised(observed_counts, "observed counts"), confusion_rates(confusion_counts)
     if shares.shape != rates.shape[:1]:
         raise ValueError(f"observed counts of shape {shares.shape} do not fit {len(rates)} values")
-    return _least_squares(shares[None], rates[None])[0]
+    return np.asarray(_least_squares(shares[None], rates[None])[0])
 
 
 def corrected_share_intervals(

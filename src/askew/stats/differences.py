@@ -115,8 +115,7 @@ def sensitivity_estimate(
     if sets.ndim != 2 or sets.shape[1] != before.shape[1] or np.any(sets % 1):
         raise ValueError(f"counterfactual counts have shape {sets.shape}; (sets, {before.shape[1]}) is needed")
     target, measure = normalised(ideal, "the ideal"), distance_named(distance)
-    estimate = _difference(_Mixture(before), _Mixture(sets), target, measure, rng, draws, level)
-    return replace(estimate, p=_p_from_interval(estimate, level))
+    return _difference(_Mixture(before), _Mixture(sets), target, measure, rng, draws, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +161,11 @@ class _Mixture:
 
     def interval(
         self, target: Floats, measure: Distance, draws: int, level: float, rng: np.random.Generator
-    ) -> tuple[float, float]:
-        """Interval of the mixture's distance."""
+    ) -> tuple[float, float, float]:
+        """Low end, estimate and high end of the mixture's distance, from all pictures."""
         sample = SampledShares(self.shares, self.pictures, target, measure)
-        return distance_interval(sample, sample.samples(target, draws, rng), rng=rng, level=level)
+        low, high = distance_interval(sample, sample.samples(target, draws, rng), rng=rng, level=level)
+        return low, float(np.clip(self.debiased(self.smallest, target, measure, draws, rng), low, high)), high
 
 
 def _difference(
@@ -177,21 +177,26 @@ def _difference(
     draws: int,
     level: float,
 ) -> Estimate:
-    """Distance of a less that of b, both at the number of pictures of the smallest set."""
-    pictures = min(a.smallest, b.smallest)
-    one, other = (m.debiased(pictures, target, measure, draws, rng) for m in (a, b))
-    (low_a, high_a), (low_b, high_b) = (m.interval(target, measure, draws, level, rng) for m in (a, b))
-    inside_a, inside_b = float(np.clip(one, low_a, high_a)), float(np.clip(other, low_b, high_b))
-    return Estimate(
-        one - other,
-        one - other - math.hypot(inside_a - low_a, high_b - inside_b),
-        one - other + math.hypot(high_a - inside_a, inside_b - low_b),
-        level,
-        f"MOVER, {METHOD}",
-        int(a.counts.sum() + b.counts.sum()),
-        null=0.0,
-        max=distance_max(target, measure),
-    )
+    """Distance of a less that of b. Value: both at the number of pictures of the smallest set; interval: all pictures."""
+    matched = min(a.smallest, b.smallest)
+    first, second = (m.debiased(matched, target, measure, draws, rng) for m in (a, b))
+    low, centre, high = _joined(*(m.interval(target, measure, draws, level, rng) for m in (a, b)))
+    n = int(a.counts.sum() + b.counts.sum())
+    p = _p_from_interval(low, centre, high, level)
+    maximum = distance_max(target, measure)
+    return Estimate(first - second, low, high, level, f"MOVER, {METHOD}", n, null=0.0, max=maximum, p=p)
+
+
+def _joined(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Low end, centre and high end of a difference a - b from those of its parts (MOVER, as in Newcombe's method).
+
+    Where a part may be 0, the bound of a distance, the ends are subtracted in full: 0 is then not an end that the part
+    reaches once in forty times, but what it may well be.
+    """
+    (low_a, one, high_a), (low_b, other, high_b) = a, b
+    low = -high_b if low_a == 0 else one - other - math.hypot(one - low_a, high_b - other)
+    high = high_a if low_b == 0 else one - other + math.hypot(high_a - one, other - low_b)
+    return low, one - other, high
 
 
 def _without_replacement(counts: Floats, sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -205,13 +210,12 @@ def _without_replacement(counts: Floats, sizes: NDArray[np.int64], rng: np.rando
     return drawn
 
 
-def _p_from_interval(estimate: Estimate, level: float) -> float:
+def _p_from_interval(low: float, centre: float, high: float, level: float) -> float:
     """Two-sided p of the value 0, taking the interval's half towards 0 as a normal quantile times a standard error."""
-    end = estimate.low if estimate.value > 0 else estimate.high
-    reach = abs(estimate.value - (end if end is not None else estimate.value))
+    reach = centre - low if centre > 0 else high - centre
     if reach <= TOLERANCE:
-        return 1.0 if abs(estimate.value) <= TOLERANCE else 0.0
-    return float(2 * stats.norm.sf(abs(estimate.value) / reach * stats.norm.isf(tail(level))))
+        return 1.0 if abs(centre) <= TOLERANCE else 0.0
+    return float(2 * stats.norm.sf(abs(centre) / reach * stats.norm.isf(tail(level))))
 
 
 def _pair(counts_a: ArrayLike, counts_b: ArrayLike) -> tuple[Floats, Floats]:

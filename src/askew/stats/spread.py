@@ -22,7 +22,8 @@ def spread_interval(scores: Floats, errors: Floats, spread: Spread, level: float
       smallest spread whose samples reach the observed one in at least (1 - level) / 2 of cases.
     - high: the pattern shrinks or grows as a whole; beyond the observed one each score moves outward by the same number
       of its standard errors. The end is the smallest spread whose samples exceed the observed one in all but
-      (1 - level) / 2 of cases.
+      (1 - level) / 2 of cases. Scores more alike than equal populations usually give do not exclude a small spread:
+      for this end the observed spread counts at least as the median under equality.
 
     Args:
         scores: (K,) unbiased estimates of the scores.
@@ -30,12 +31,13 @@ def spread_interval(scores: Floats, errors: Floats, spread: Spread, level: float
         spread: maps (..., K) to (...), 0 where all scores are equal.
     """
     alpha, observed = tail(level), float(spread(scores))
+    at_least = max(observed, float(np.median(spread(_gathered(scores, 0.0) + errors))))
 
     def reached(t: float) -> bool:
         return bool(np.quantile(spread(_gathered(scores, t) + errors), 1 - alpha) >= observed)
 
     def exceeded(t: float) -> bool:
-        return bool(np.quantile(spread(_stretched(scores, t, errors) + errors), alpha) > observed)
+        return bool(np.quantile(spread(_stretched(scores, t, errors) + errors), alpha) > at_least)
 
     low = first_accepted(reached, 0.0, 1.0)
     high = first_accepted(exceeded, 0.0, 1.0) if exceeded(1.0) else first_accepted(exceeded, 1.0, 1.0 + FURTHEST)

@@ -17,9 +17,10 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -38,6 +39,10 @@ WHOLE_CAPTIONS = 24
 TEXT_BATCH, TEXT_STEPS = 192, 400
 SEED = 20
 CHECKPOINT_EVERY = 250
+EMPHASIS_FROM = 3500
+EMPHASIS = {"disability": 4.0, "hair": 2.0, "occupation": 2.0}
+"""Weights of what is seen in the smallest places, once the rest is learnt."""
+
 FIRST_LOGIT_SCALE = 30.0
 POSITION_SCALE = 0.3
 """Spread of the first position vectors: wide enough for a patch to know where it is before attention has learnt."""
@@ -85,6 +90,16 @@ def _wordings(name: str, value: str) -> list[str]:
         "a photo of an empty scene", "a photo of nobody", "a picture of an empty scene"]  # fmt: skip
 
 
+class Batch(NamedTuple):
+    """Pictures with the index of every value they show, one wording per value, captions, and what each caption fits."""
+
+    pictures: Tensor
+    shown: dict[str, Tensor]
+    singles: list[str]
+    captions: list[str]
+    fits: Tensor
+
+
 class Batches:
     """Random batches of pictures with their targets and captions; batch i is the same in every run."""
 
@@ -101,8 +116,8 @@ class Batches:
         )
         return block * torch.from_numpy(gain) + torch.from_numpy(offset)
 
-    def __call__(self, step: int) -> tuple[Tensor, dict[str, Tensor], list[str], list[str], Tensor]:
-        """Pictures, targets, one wording per value, whole captions, and which picture each caption is right for."""
+    def __call__(self, step: int) -> Batch:
+        """The batch of this step."""
         rng, words = np.random.default_rng([SEED, step]), Random(step)
         index = rng.choice(len(self.scenes), BATCH, replace=False)
         rows = torch.from_numpy(index)
@@ -115,7 +130,7 @@ class Batches:
             captions.append(caption(scene, mentioned, words))
             alike = [shown[name] == shown[name][position] for name in [*mentioned, PERSON]]
             fits.append(torch.stack(alike).all(dim=0))
-        return self.pictures(index, rng), shown, singles, captions, torch.stack(fits, dim=1)
+        return Batch(self.pictures(index, rng), shown, singles, captions, torch.stack(fits, dim=1))
 
 
 def teach_text(model: CLIPModel, tokenizer: CLIPTokenizer, scenes: Sequence[Scene]) -> None:
@@ -156,20 +171,21 @@ def _mentioned(scene: Scene, words: Random) -> list[str]:
     return words.sample(names, words.randint(1, min(5, len(names))))
 
 
-def losses(model: CLIPModel, batch: tuple[Tensor, dict[str, Tensor], list[str], list[str], Tensor],
-           tokenizer: CLIPTokenizer, shift: Tensor) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Mean cross-entropy over the attributes, and the sigmoid loss over whole captions."""
-    pictures, shown, singles, captions, fits = batch
-    tokens = tokenizer(singles + captions, padding=True, return_tensors="pt")
+def losses(
+    model: CLIPModel, batch: Batch, tokenizer: CLIPTokenizer, shift: Tensor, emphasis: Mapping[str, float]
+) -> tuple[Tensor, Tensor]:
+    """Weighted mean cross-entropy over the attributes, and the sigmoid loss over whole captions."""
+    tokens = tokenizer(batch.singles + batch.captions, padding=True, return_tensors="pt")
     texts = F.normalize(model.get_text_features(**tokens).pooler_output, dim=-1)
-    vectors = F.normalize(model.get_image_features(pixel_values=pictures).pooler_output, dim=-1)
+    vectors = F.normalize(model.get_image_features(pixel_values=batch.pictures).pooler_output, dim=-1)
     logits = model.logit_scale.exp().clamp(max=100) * vectors @ texts.T
     parts, start = [], 0
     for name, values in VALUES.items():
-        parts.append(F.cross_entropy(logits[:, start : start + len(values)], shown[name]))
+        cross_entropy = F.cross_entropy(logits[:, start : start + len(values)], batch.shown[name])
+        parts.append(emphasis.get(name, 1.0) * cross_entropy)
         start += len(values)
-    sign = fits.float() * 2 - 1
-    balance = torch.where(fits, 1.0, fits.float().mean() / (1 - fits.float().mean()))
+    sign, share = batch.fits.float() * 2 - 1, batch.fits.float().mean()
+    balance = torch.where(batch.fits, 1.0, share / (1 - share))
     whole = -(balance * F.logsigmoid(sign * (logits[:, start:] - shift))).sum() / balance.sum()
     return torch.stack(parts).mean(), whole
 
@@ -200,7 +216,8 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
     began = time.perf_counter()
     for step in range(first, steps):
         with torch.autocast("cpu", torch.bfloat16):
-            single, whole = losses(model, batches(step), tokenizer, shift)
+            emphasis = EMPHASIS if step >= EMPHASIS_FROM else {}
+            single, whole = losses(model, batches(step), tokenizer, shift, emphasis)
         optimizer.zero_grad()
         (single + 0.25 * whole).backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -226,7 +243,7 @@ def _warm_stable_decay(step: int, steps: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=4500)
+    parser.add_argument("--steps", type=int, default=5400)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--pictures", type=int, default=40_000)
     parser.add_argument("--threads", type=int, default=2)

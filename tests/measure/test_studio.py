@@ -1,0 +1,112 @@
+"""The studio's instruments: right on fresh drawings, for the right reason, and silent where there is nothing to see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from askew.files import sha256
+from askew.measure.base import CAPTION, PERSON
+from askew.measure.evaluation import SEED, VALUES, accuracy, chance, confusion, covered, person_accuracy
+from askew.measure.studio import StudioVQA
+from askew.prompts.axes import AXES, BIASCONNECT, find_axis
+from askew.studio.caption import parse
+from askew.studio.drawing import draw
+from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.training.drawings import render, uniform_scenes
+from askew.types import Missing, Picture, Question
+
+COUNT = 300
+LEAST = {"disability": 0.93, "occupation": 0.90}
+NURSE = Scene(gender="male", age="old", ethnicity="asian", disability="wheelchair", occupation="nurse", hair="long")
+
+
+@pytest.fixture(scope="module")
+def vqa() -> StudioVQA:
+    return StudioVQA()
+
+
+@pytest.fixture(scope="module")
+def drawings() -> tuple[list[Scene], NDArray[np.uint8]]:
+    scenes = uniform_scenes(COUNT, SEED + 1)
+    return scenes, render(scenes, SEED)
+
+
+def picture_of(scene: Scene, folder: Path, seed: int = 5) -> Picture:
+    path = folder / "picture.png"
+    draw(scene, seed).save(path)
+    return Picture(sha256(path.read_bytes()), str(path), "a prompt")
+
+
+@pytest.mark.parametrize("attribute", VALUES)
+def test_fresh_drawings_are_read_rightly(
+    vqa: StudioVQA, drawings: tuple[list[Scene], NDArray[np.uint8]], attribute: str
+) -> None:
+    assert accuracy(confusion(vqa, *drawings, attribute)) >= LEAST.get(attribute, 0.95)
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_an_attribute_is_not_read_where_it_is_covered(
+    vqa: StudioVQA, drawings: tuple[list[Scene], NDArray[np.uint8]], attribute: str
+) -> None:
+    scenes, pixels = drawings[0][:150], drawings[1][:150]
+    counts = confusion(vqa, scenes, covered(scenes, pixels, attribute), attribute)
+    guess = chance(counts)
+    assert accuracy(counts) <= guess + 4 * np.sqrt(guess * (1 - guess) / counts.sum())
+
+
+def test_nobody_is_recognised(vqa: StudioVQA, drawings: tuple[list[Scene], NDArray[np.uint8]]) -> None:
+    assert person_accuracy(vqa, *drawings) == 1.0
+
+
+def test_questions_about_people_are_missing_where_nobody_is(vqa: StudioVQA, tmp_path: Path) -> None:
+    empty = picture_of(Scene(person=False, environment="outdoors", style="sketch"), tmp_path)
+    questions = [*AXES["gender"].questions, PERSON, *AXES["environment"].questions, CAPTION]
+    gender, person, environment, words = vqa.answer([empty], questions)[0]
+    assert gender == Missing("no_person")
+    assert (person, environment) == ("no", "outdoors")
+    assert not parse(str(words)).person
+
+
+def test_every_axis_of_biasconnect_is_answered(vqa: StudioVQA, tmp_path: Path) -> None:
+    picture = picture_of(NURSE, tmp_path)
+    for name in BIASCONNECT:
+        axis = find_axis(name)
+        assert axis.read(vqa.answer([picture], axis.questions)[0]) == getattr(NURSE, name)
+
+
+def test_open_questions_are_answered_from_concepts(vqa: StudioVQA, tmp_path: Path) -> None:
+    picture = picture_of(NURSE, tmp_path)
+    open_questions = [
+        Question("Describe the appearance in the image.", (), "appearance"),
+        Question("What is the ethnicity of the person in the image?", (), "race"),
+        Question("What is the economic outlook?", (), "economy"),
+    ]
+    appearance, race, economy = vqa.answer([picture], open_questions)[0]
+    assert "male" in str(appearance).split()
+    assert race == "asian"
+    assert isinstance(economy, Missing)
+    assert economy.reason == "not_asked"
+
+
+def test_other_words_for_the_options_are_understood(vqa: StudioVQA, tmp_path: Path) -> None:
+    question = Question("What is the body type?", ("fat", "thin", "muscular"), "body_type")
+    assert vqa.answer([picture_of(Scene(body_type="obese"), tmp_path)], [question]) == [["fat"]]
+
+
+def test_a_caption_says_what_is_seen(vqa: StudioVQA, tmp_path: Path) -> None:
+    said = parse(str(vqa.answer([picture_of(NURSE, tmp_path)], [CAPTION])[0][0]))
+    assert said.occupation == "nurse"
+    assert said.attributes["disability"] == "wheelchair"
+    assert said.attributes["age"] == "old"
+
+
+def test_errors_are_known_for_its_own_axes_only(vqa: StudioVQA) -> None:
+    counts = vqa.known_errors(AXES["gender"])
+    assert counts is not None
+    assert counts.shape == (2, 2)
+    assert np.trace(counts) / counts.sum() > 0.95
+    assert vqa.known_errors(AXES["weather"]) is None

@@ -1,0 +1,80 @@
+"""The generic pieces of inference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap, norm
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import (
+    bootstrap_errors,
+    bootstrap_weights,
+    first_accepted,
+    p_value,
+    percentile_interval,
+    picture_matrix,
+    positive_counts,
+    tail,
+    with_null,
+)
+from askew.types import Estimate
+
+
+def test_bootstrap_weights_are_resamples() -> None:
+    weights = bootstrap_weights(12, 500, np.random.default_rng(0))
+    assert weights.shape == (500, 12)
+    assert np.allclose(weights.sum(axis=1), 1)
+    assert np.allclose(weights * 12, np.round(weights * 12))
+
+
+def test_bootstrap_errors_have_the_standard_error_of_the_mean() -> None:
+    pictures = np.random.default_rng(1).random((40, 3))
+    errors = bootstrap_errors(pictures, 20_000, np.random.default_rng(2))
+    assert np.allclose(errors.std(axis=0), pictures.std(axis=0, ddof=1) / np.sqrt(40), rtol=0.03)
+    assert np.all(bootstrap_errors(pictures[:1], 5, np.random.default_rng(2)) == 0)
+
+
+def test_percentile_interval_agrees_with_scipy() -> None:
+    x = np.random.default_rng(3).normal(size=30)
+    draws = bootstrap_weights(30, 20_000, np.random.default_rng(4)) @ x
+    expected = bootstrap((x,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(5))
+    assert percentile_interval(draws, 0.95) == pytest.approx(tuple(expected.confidence_interval), abs=0.02)
+
+
+def test_bisection_finds_where_a_test_starts_to_accept() -> None:
+    assert first_accepted(lambda t: t >= 0.3, 0.0, 1.0, steps=30) == pytest.approx(0.3)
+    assert first_accepted(lambda t: t >= -1, 0.0, 1.0) == 0.0
+    assert first_accepted(lambda t: False, 0.0, 1.0, steps=60) == pytest.approx(1.0)
+
+
+def test_inverting_the_normal_test_gives_the_normal_interval() -> None:
+    upper = first_accepted(lambda mu: norm.cdf(0.7 - mu) <= tail(0.95), 0.0, 10.0, steps=40)
+    assert upper == pytest.approx(0.7 + norm.isf(0.025))
+
+
+def test_p_counts_the_observed_value_itself() -> None:
+    assert p_value(2.0, np.array([1.0, 2.0, 3.0])) == 3 / 4
+    assert p_value(9.0, np.array([1.0, 2.0, 3.0])) == 1 / 4
+    assert p_value(0.1 + 0.2, np.array([0.3])) == 1.0
+
+
+def test_correction_for_chance() -> None:
+    null = np.array([0.1, 0.3])
+    assert with_null(Estimate(0.6), null, 1.2).corrected == pytest.approx(0.4)
+    assert with_null(Estimate(0.1), null, 1.2).corrected == pytest.approx(-0.1)
+    full = with_null(Estimate(1.0), np.array([1.0, 1.0]), 1.0)
+    assert (full.corrected, full.corrected_form, full.null, full.p) == (None, None, 1.0, 1.0)
+
+
+def test_nothing_to_count_is_said_so() -> None:
+    with pytest.raises(NotEnoughData, match="set A is empty"):
+        picture_matrix(np.empty((0, 3)), "set A")
+    with pytest.raises(NotEnoughData, match="all zero"):
+        positive_counts([[1, 2], [0, 0]])
+    with pytest.raises(ValueError, match="not finite"):
+        picture_matrix([[np.nan]])
+    with pytest.raises(ValueError, match="1 axes"):
+        picture_matrix([1.0, 2.0])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        tail(1.0)
