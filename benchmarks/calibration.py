@@ -55,7 +55,7 @@ class Population:
 def population(questions: tuple[int, ...], words: int, rng: np.random.Generator) -> Population:
     """Random answers; words whose frequency falls with their rank, from .9 to about .03."""
     answers = tuple(rng.dirichlet(np.full(k, 1.5)) for k in questions)
-    return Population(answers, 0.9 / np.arange(1, words + 1) ** 0.9)
+    return Population(answers, np.asarray(0.9 / np.arange(1, words + 1) ** 0.9))
 
 
 def pairs(base: Population) -> Iterator[tuple[str, Population, Population]]:
@@ -68,6 +68,8 @@ def pairs(base: Population) -> Iterator[tuple[str, Population, Population]]:
     first = Population(tuple(np.eye(len(q))[0] for q in base.questions), base.words * odd)
     second = Population(tuple(np.eye(len(q))[1] for q in base.questions), base.words * (1 - odd))
     yield "nothing shared", first, second
+    rarely = tuple(0.98 * q + 0.02 * np.eye(len(q))[0] for q in second.questions)
+    yield "hardly anything shared", first, Population(rarely, second.words)
 
 
 @dataclass
@@ -107,10 +109,10 @@ def cas_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
                 rng = np.random.default_rng(0)
                 for _ in range(repeats):
                     first, second = a.sample(n, rng), b.sample(n, rng)
-                    errors = (bootstrap_errors(s, draws, rng) for s in (first, second))
-                    shift = concept_shift(first, second, *errors, rng)
+                    errors = [bootstrap_errors(s, draws, rng) for s in (first, second)]
+                    shift = concept_shift(first, second, errors[0], errors[1], rng)
                     curves = {path: shift.curve(path, 0.95) for path in PATHS}
-                    tally.add(shift.score, *interval(shift.score, curves["sparse"], curves["dense"]))
+                    tally.add(shift.score, *interval(shift, curves["sparse"], curves["dense"], 0.95))
                 print(f"| {n} | {size.split()[0]} | {name} | {tally.row()} |", flush=True)
 
 

@@ -100,8 +100,7 @@ def test_headlines(results_of: Callable[[str], Results]) -> None:
         "Over 3 prompts, studio/planted leans further than chance would in "
     )
     assert headline(results_of("folder")) == (
-        "Perceived gender: further from the ideal than chance would bring it in 2 of 4 picture sets, "
-        "as read by labels."
+        "Perceived gender: further from the ideal than chance would bring it in 2 of 4 picture sets, as read by labels."
     )
     assert (
         headline(results_of("nothing"))

@@ -72,7 +72,7 @@ def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
     """Lines of a table in Markdown, and the confusion counts of every attribute."""
     vqa = StudioVQA()
     scenes = uniform_scenes(count, SEED)
-    pixels = render(scenes, SEED)
+    pixels = render(scenes, range(SEED, SEED + count))
     lines = ["| attribute | right | covered | chance |", "| --- | ---: | ---: | ---: |"]
     tables = {}
     for attribute in VALUES:

@@ -81,7 +81,7 @@ def associations(
     curves = [{path: shift.curve(path, level) for path in PATHS} for shift in shifts]
     noisy = [_debiased(shifts, [curve[path] for curve in curves], path) for path in PATHS]
     estimates = tuple(
-        _cas_estimate(score, shift.score, curve, level, len(first) + len(other), initial_missing + gone)
+        _cas_estimate(score, shift, curve, level, len(first) + len(other), initial_missing + gone)
         for score, shift, curve, other, gone in zip(scores, shifts, curves, others, missing, strict=True)
     )
     initial_null, counterfactual_null = fair_histograms(first, others, draws, rng)
@@ -174,9 +174,9 @@ def _row_dot(a: Floats, b: Floats) -> Floats:
 
 
 def _cas_estimate(
-    score: float, linear_score: float, curves: dict[Path, Curve], level: float, n: int, missing: int
+    score: float, shift: ConceptShift, curves: dict[Path, Curve], level: float, n: int, missing: int
 ) -> Estimate:
-    low, high = interval(linear_score, curves["sparse"], curves["dense"])
+    low, high = interval(shift, curves["sparse"], curves["dense"], level)
     name = "test inversion, sparse and dense path"
     return Estimate(float(score), low, high, level, name, n, missing, max=1.0)
 

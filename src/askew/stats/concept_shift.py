@@ -21,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import beta
 
 from askew.stats.intervals import Floats, tail
 
@@ -28,6 +29,7 @@ CLEAR_Z = 3.0  # concepts beyond this z-value keep their difference on the dense
 SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
 DENSE_STEPS = np.concatenate([np.linspace(0.0, 1.0, 8), [1.25, 1.6, 2.1, 2.8, 4.0, 6.0, 9.0]])
 Path = Literal["sparse", "dense"]
+FEW = 5.0  # shared occurrences below which the normal shape of errors is not to be trusted
 SLOPES = (1.0, 3.0)  # of population CAS against observed CAS beyond the start of a path
 PATHS: tuple[Path, ...] = ("sparse", "dense")
 
@@ -65,23 +67,12 @@ class Curve:
         return float(np.interp(observed, self.median[::-1], self.steps[::-1]))
 
 
-def interval(observed: float, sparse: Curve, dense: Curve) -> tuple[float, float]:
-    """Interval of the population CAS from the curves of both paths.
-
-    Two sets that are more alike than equal populations usually give do not exclude small differences: for the low end
-    the observed CAS counts at most as the median under equality.
-    """
-    high = float(sparse.population(observed, sparse.low))
-    low = float(dense.population(min(observed, float(dense.median[0])), dense.high))
-    return min(low, high), high
-
-
 @dataclass(frozen=True, slots=True)
 class ConceptShift:
     """Two histograms and draws of their errors, reduced to what CAS needs. Arrays: (concepts,) or (draws, concepts).
 
     `order` sorts concepts by falling z-value. `bootstrap` and `permuted` are errors of the difference, `sum_errors` of
-    the sum.
+    the sum. `smaller` is the number of pictures of the smaller set.
     """
 
     difference: Floats
@@ -92,6 +83,7 @@ class ConceptShift:
     bootstrap: Floats
     permuted: Floats
     sum_errors: Floats
+    smaller: int
 
     @property
     def score(self) -> float:
@@ -146,6 +138,31 @@ class ConceptShift:
         return Curve(steps, scores, low, median, high)
 
 
+def interval(shift: ConceptShift, sparse: Curve, dense: Curve, level: float) -> tuple[float, float]:
+    """Interval of the population CAS from the curves of both paths.
+
+    Two sets that are more alike than equal populations usually give do not exclude small differences: for the low end
+    the observed CAS counts at most as the median under equality. For sets with hardly a common concept see `_rare_end`.
+    """
+    high = max(float(sparse.population(shift.score, sparse.low)), _rare_end(shift, level))
+    low = float(dense.population(min(shift.score, float(dense.median[0])), dense.high))
+    return min(low, high), high
+
+
+def _rare_end(shift: ConceptShift, level: float) -> float:
+    """High end for sets that share fewer than `FEW` occurrences: no resampling shows how many more there could be.
+
+    The shared occurrences count as successes among the smaller set's pictures (Clopper-Pearson). 0 otherwise.
+    """
+    mass, unit = float(shift.total.sum()), float(shift.total.max())
+    shared = (mass - float(np.abs(shift.difference).sum())) / 2
+    seen = shared / unit * shift.smaller
+    if seen >= min(FEW, shift.smaller):
+        return 0.0
+    possible = unit * float(beta.isf(tail(level), seen + 1, shift.smaller - seen))
+    return min(possible / max(mass - possible, possible), 1.0)
+
+
 def concept_shift(
     initial: Floats, counterfactual: Floats, initial_errors: Floats, errors: Floats, rng: np.random.Generator
 ) -> ConceptShift:
@@ -164,6 +181,7 @@ def concept_shift(
         bootstrap=(initial_errors - errors)[:, seen],
         permuted=_permuted_differences(initial[:, seen], counterfactual[:, seen], len(errors), rng),
         sum_errors=(initial_errors + errors)[:, seen],
+        smaller=min(len(initial), len(counterfactual)),
     )
 
 

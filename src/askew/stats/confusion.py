@@ -10,7 +10,7 @@ from askew.stats.distance import normalised
 from askew.stats.intervals import Floats, percentile_interval, positive_counts
 from askew.types import Estimate
 
-PSEUDO_COUNT = 0.5  # added to every cell of a row, in total, so that an error never seen is not taken as impossible
+PSEUDO_COUNT = 1.0  # spread over a row, so that an error that was never seen is not taken as impossible
 
 
 def confusion_rates(matrix: ArrayLike) -> Floats:
@@ -80,8 +80,9 @@ def _square(matrix: ArrayLike) -> Floats:
 
 
 def _dirichlet(counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Distributions (draws, K) that counts (K,) are compatible with."""
-    return np.asarray(rng.dirichlet(counts + PSEUDO_COUNT / len(counts), size=draws))
+    """Distributions (draws, K) that counts (K,) are compatible with, as variable as the shares of as many pictures."""
+    shares = normalised(counts + PSEUDO_COUNT / len(counts))
+    return np.asarray(rng.dirichlet(shares * max(counts.sum() - 1, 1), size=draws))
 
 
 def _least_squares(shares: Floats, rates: Floats) -> Floats:

@@ -17,7 +17,7 @@ from scipy import stats
 
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
-from askew.stats.intervals import TOLERANCE, Floats, positive_counts, tail
+from askew.stats.intervals import TOLERANCE, Floats, p_value, positive_counts, tail
 from askew.stats.shares import axis_counts
 from askew.types import Estimate
 
@@ -61,8 +61,8 @@ def distance_difference(
 ) -> Estimate:
     """Difference of two sets' distances from an ideal, a - b, debiased for their numbers of pictures.
 
-    Interval: both distances' intervals joined as in Newcombe's method (MOVER). p: two-sided, by permutation of the
-    sets' labels, which asks whether the sets come from one population.
+    Interval: both distances' intervals joined as in Newcombe's method (MOVER). p: by permutation of the sets' labels,
+    which asks whether the sets come from one population; twice the smaller side.
 
     Args:
         counts_a: (K,) counts of one set, K >= 2.
@@ -80,9 +80,7 @@ def distance_difference(
     observed = float(measure(a, target) - measure(b, target))
     first = rng.multivariate_hypergeometric((a + b).astype(np.int64), int(a.sum()), size=draws)
     permuted = measure(first, target) - measure(a + b - first, target)
-    centre = permuted.mean()
-    exceedances = int(np.count_nonzero(np.abs(permuted - centre) >= abs(observed - centre) - TOLERANCE))
-    return replace(estimate, p=(1 + exceedances) / (1 + draws))
+    return replace(estimate, p=min(1.0, 2 * min(p_value(observed, permuted), p_value(-observed, -permuted))))
 
 
 def sensitivity_estimate(
@@ -161,11 +159,10 @@ class _Mixture:
 
     def interval(
         self, target: Floats, measure: Distance, draws: int, level: float, rng: np.random.Generator
-    ) -> tuple[float, float, float]:
-        """Low end, estimate and high end of the mixture's distance, from all pictures."""
+    ) -> tuple[float, float]:
+        """Interval of the mixture's distance, from all pictures."""
         sample = SampledShares(self.shares, self.pictures, target, measure)
-        low, high = distance_interval(sample, sample.samples(target, draws, rng), rng=rng, level=level)
-        return low, float(np.clip(self.debiased(self.smallest, target, measure, draws, rng), low, high)), high
+        return distance_interval(sample, sample.samples(target, draws, rng), rng=rng, level=level)
 
 
 def _difference(
@@ -177,7 +174,7 @@ def _difference(
     draws: int,
     level: float,
 ) -> Estimate:
-    """Distance of a less that of b. Value: both at the number of pictures of the smallest set; interval: all pictures."""
+    """Distance of a less that of b, both at the number of pictures of the smallest set."""
     matched = min(a.smallest, b.smallest)
     first, second = (m.debiased(matched, target, measure, draws, rng) for m in (a, b))
     low, centre, high = _joined(*(m.interval(target, measure, draws, level, rng) for m in (a, b)))
@@ -187,16 +184,18 @@ def _difference(
     return Estimate(first - second, low, high, level, f"MOVER, {METHOD}", n, null=0.0, max=maximum, p=p)
 
 
-def _joined(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float, float]:
-    """Low end, centre and high end of a difference a - b from those of its parts (MOVER, as in Newcombe's method).
+def _joined(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float, float]:
+    """Low end, centre and high end of a difference a - b from the intervals of its parts (MOVER, with their middles).
 
     Where a part may be 0, the bound of a distance, the ends are subtracted in full: 0 is then not an end that the part
     reaches once in forty times, but what it may well be.
     """
-    (low_a, one, high_a), (low_b, other, high_b) = a, b
-    low = -high_b if low_a == 0 else one - other - math.hypot(one - low_a, high_b - other)
-    high = high_a if low_b == 0 else one - other + math.hypot(high_a - one, other - low_b)
-    return low, one - other, high
+    (low_a, high_a), (low_b, high_b) = a, b
+    centre = (low_a + high_a - low_b - high_b) / 2
+    reach = math.hypot(high_a - low_a, high_b - low_b) / 2
+    low = -high_b if low_a == 0 else centre - reach
+    high = high_a if low_b == 0 else centre + reach
+    return low, centre, high
 
 
 def _without_replacement(counts: Floats, sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -206,7 +205,7 @@ def _without_replacement(counts: Floats, sizes: NDArray[np.int64], rng: np.rando
     for i, count in enumerate(counts.astype(np.int64)):
         left -= int(count)
         drawn[:, i] = rng.hypergeometric(count, left, wanted)
-        wanted = wanted - drawn[:, i]
+        wanted -= drawn[:, i]
     return drawn
 
 

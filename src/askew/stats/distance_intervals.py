@@ -6,7 +6,8 @@ samples have a distance as far out as the observed one. How large the excess is 
 sits, which the data tell only in part, so each end is sought where that is least favourable to it:
 
 - low: the difference sits in as few values as possible (`sparse`); the others are ideal and add the most excess.
-- high: from the observed shares on, ever more pictures show the value that is most in excess (`outward`).
+- high: from the observed shares on, ever more pictures show the values that are clearly in excess (`outward`); the
+  others move away from the ideal on the other side, where they add no excess.
 
 The ideal itself begins both paths, so the interval leaves out 0 only if a fair population would rarely look like this.
 For the high end rejection is measured relative to the ideal (as in the CLs method of particle physics), and shares more
@@ -23,7 +24,9 @@ import numpy as np
 from askew.stats.distance import Distance
 from askew.stats.intervals import TOLERANCE, Floats, first_accepted, tail
 
-PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal where `outward` turns to the corner
+PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal where `outward` turns
+CLEAR_Z = 1.0  # excess over the ideal, in standard errors, from which a value takes part in the turn
+END = 3.0  # of the outward path
 METHOD = "test inversion"
 
 
@@ -50,10 +53,15 @@ class SampledShares:
         counts = rng.multinomial(self.pictures, population, size=draws)
         return np.asarray(self.measure(counts, self.ideal))
 
+    @property
+    def errors(self) -> Floats:
+        """Standard errors (K,) of the shares, not below those under the ideal."""
+        q, p = self.ideal, self.shares
+        return np.sqrt(np.maximum(q * (1 - q), p * (1 - p)) / self.pictures)
+
     def sparse(self, t: float) -> Floats:
         """The population at t in [0, 1] on the path to the observed shares where values leave the ideal by z-value."""
-        gap, q = self.shares - self.ideal, self.ideal
-        error = np.sqrt(np.maximum(q * (1 - q), self.shares * (1 - self.shares)) / self.pictures)
+        gap, q, error = self.shares - self.ideal, self.ideal, self.errors
         furthest = np.max(np.divide(np.abs(gap), error, out=np.zeros_like(gap), where=error > 0))
         shrunk = np.sign(gap) * np.maximum(np.abs(gap) - (1 - t) * furthest * error, 0)
         more, less = np.maximum(shrunk, 0), np.maximum(-shrunk, 0)
@@ -63,12 +71,15 @@ class SampledShares:
         return np.asarray(q + more * (moved / more.sum()) - less * (moved / less.sum()))
 
     def outward(self, t: float) -> Floats:
-        """The population at t: ideal at 0, almost the observed shares at 1, a single value at 2."""
-        turn = self.ideal + (self.shares - self.ideal) * self.pictures / (self.pictures + PSEUDO_PICTURES)
-        if t <= 1:
-            return (1 - t) * self.ideal + t * turn
-        corner = np.eye(len(self.ideal))[np.argmax(self.shares - self.ideal)]
-        return np.asarray((2 - t) * turn + (t - 1) * corner)
+        """The population at t: ideal at 0, almost the observed shares at 1, values in excess at 2, one value at 3."""
+        gap = self.shares - self.ideal
+        turn = self.ideal + gap * self.pictures / (self.pictures + PSEUDO_PICTURES)
+        corner = np.eye(len(gap))[np.argmax(gap)]
+        clear = np.maximum(gap - CLEAR_Z * self.errors, 0)
+        face = clear / clear.sum() if clear.any() else corner
+        stations = (self.ideal, turn, face, corner)
+        start = min(int(t), len(stations) - 2)
+        return np.asarray(stations[start] + (t - start) * (stations[start + 1] - stations[start]))
 
 
 def distance_interval(
@@ -93,7 +104,7 @@ def distance_interval(
         return share_below(sample.outward(t)) > alpha * below_if_fair
 
     low = sample.distance(sample.sparse(first_accepted(not_too_far, 0.0, 1.0)))
-    high = sample.distance(sample.outward(first_accepted(not_too_close, 2.0, 0.0)))
+    high = sample.distance(sample.outward(first_accepted(not_too_close, END, 0.0)))
     return low, max(low, high)
 
 

@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
+from scipy.special import betaincinv
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, Floats
+from askew.stats.intervals import TOLERANCE, Floats, tail
 
 SMALL_EXPECTED = 5
 CERTAINTY = 0.999
-BATCH = 10_000  # tables in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def independence(
         return Independence(chi2, dof, float(stats.chi2.sf(chi2, dof)), 0, strength, "chi-squared")
     exceedances = draws = 0
     while draws < max_draws and not _decided(exceedances, draws, threshold):
-        more = min(max(draws, first_draws), max_draws - draws, BATCH)
+        more = min(max(draws, first_draws), max_draws - draws)
         tables = stats.random_table(rows, columns, seed=rng).rvs(size=more)
         exceedances += int(np.count_nonzero(_chi_squared(tables, expected) >= chi2 - TOLERANCE * max(chi2, 1.0)))
         draws += more
@@ -86,12 +86,13 @@ def _trimmed(table: ArrayLike) -> Floats:
 
 def _chi_squared(counts: Floats, expected: Floats) -> Floats:
     """(..., R, C) to (...)."""
-    return np.asarray(((counts - expected) ** 2 / expected).sum(axis=(-2, -1)))
+    return np.asarray(np.einsum("...rc,rc->...", np.square(counts), 1 / expected) - expected.sum())
 
 
 def _decided(exceedances: int, draws: int, threshold: float) -> bool:
-    """Whether the exceedances so far put p on one side of the threshold."""
+    """Whether a Clopper-Pearson interval of p lies on one side of the threshold."""
     if draws == 0:
         return False
-    found = stats.binomtest(exceedances, draws).proportion_ci(CERTAINTY, method="exact")
-    return bool(found.low > threshold or found.high < threshold)
+    low = betaincinv(exceedances, draws - exceedances + 1, tail(CERTAINTY)) if exceedances else 0.0
+    high = betaincinv(exceedances + 1, draws - exceedances, 1 - tail(CERTAINTY)) if exceedances < draws else 1.0
+    return bool(low > threshold or high < threshold)

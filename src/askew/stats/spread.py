@@ -55,5 +55,6 @@ def _gathered(scores: Floats, t: float) -> Floats:
 def _stretched(scores: Floats, t: float, errors: Floats) -> Floats:
     """t = 0: all at the mean; t = 1: as observed; beyond, each is t - 1 standard errors further out."""
     deviation = scores - scores.mean()
-    outward = np.where(deviation < 0, -1.0, 1.0) * errors.std(axis=0)
+    apart = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)  # equal scores must not all move the same way
+    outward = np.where(deviation == 0, apart, np.sign(deviation)) * errors.std(axis=0)
     return np.asarray(scores.mean() + min(t, 1.0) * deviation + max(t - 1.0, 0.0) * outward)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -39,23 +37,34 @@ def uniform_scenes(count: int, seed: int) -> list[Scene]:
     return [uniform_scene(rng) for _ in range(count)]
 
 
-def render(scenes: Sequence[Scene], first_seed: int) -> Pixels:
-    """(scenes, 128, 128, 3). Scene i is drawn with seed `first_seed` + i."""
-    return np.stack([np.asarray(draw(scene, first_seed + i)) for i, scene in enumerate(scenes)])
+def twins(count: int, seed: int, attribute: str, values: tuple[str, str]) -> list[Scene]:
+    """`count` pairs of scenes that differ in one attribute alone, one after the other; drawn with one seed a pair."""
+    rng = Random(f"{seed} {attribute}")
+    found: list[Scene] = []
+    while len(found) < 2 * count:
+        scene = uniform_scene(rng)
+        if scene.person and getattr(scene, attribute) in values:
+            found += [Scene.of({**scene.attributes(), attribute: value}, scene.occupation) for value in values]
+    return found
 
 
-def cached(folder: Path, count: int, seed: int, processes: int = 1, part: int = 2000) -> tuple[Pixels, list[Scene]]:
-    """`count` drawings and their scenes, rendered once into `folder` and then read from it."""
-    scenes = uniform_scenes(count, seed)
-    folder.mkdir(parents=True, exist_ok=True)
-    path, note = folder / f"drawings-{seed}-{count}.npy", folder / f"drawings-{seed}-{count}.json"
-    if not note.exists():
-        pixels = np.lib.format.open_memmap(path, "w+", np.uint8, (count, SIZE, SIZE, 3))
-        starts = range(0, count, part)
+def render(scenes: Sequence[Scene], seeds: Sequence[int]) -> Pixels:
+    """(scenes, 128, 128, 3): every scene drawn with its seed."""
+    return np.stack([np.asarray(draw(scene, seed)) for scene, seed in zip(scenes, seeds, strict=True)])
+
+
+def cached(path: Path, scenes: Sequence[Scene], seeds: Sequence[int], processes: int = 1, part: int = 500) -> Pixels:
+    """The drawings of `scenes`, rendered once into the file `path` and then read from it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        unfinished = path.with_suffix(".part")
+        pixels = np.lib.format.open_memmap(unfinished, "w+", np.uint8, (len(scenes), SIZE, SIZE, 3))
+        starts = range(0, len(scenes), part)
+        jobs = ((scenes[start : start + part], seeds[start : start + part]) for start in starts)
         with get_context("fork").Pool(processes) as pool:
-            jobs = ((scenes[start : start + part], seed * count + start) for start in starts)
             for start, block in zip(starts, pool.starmap(render, jobs, chunksize=1), strict=True):
                 pixels[start : start + len(block)] = block
         pixels.flush()
-        note.write_text(json.dumps({"count": count, "seed": seed, "first": asdict(scenes[0])}))
-    return np.load(path, mmap_mode="r"), scenes
+        unfinished.replace(path)
+    drawings: Pixels = np.load(path, mmap_mode="r")
+    return drawings

@@ -2,12 +2,13 @@
 
     python -m askew.studio.training.embedder --work DIR [--steps N] [--threads N]
 
-First the text tower alone learns to say what a caption says: every value of every attribute has a code, the
-codes are orthogonal, and a caption's embedding is to point to the sum of the codes of what it mentions. Without
-this start both towers wait for each other. Then both learn together, from two losses on every batch. One scores
-each picture against one wording of every value of an attribute, by cross-entropy: several captions fit a
-picture, one per attribute. The other scores pictures against captions of whole scenes by a sigmoid loss in which
-a caption is right for every picture that shows what it says, whoever it was written for. Checkpoints go to DIR;
+First the text tower learns to say what a caption says: every value of every attribute has a code, the codes are
+orthogonal, and a caption's embedding is to point to the sum of the codes of what it mentions. Then it is kept as it
+is: if it learnt along, it would give one embedding to two values that the pictures do not tell apart yet, and they
+would never be told apart. The vision tower learns from two losses on every batch. One scores each picture against
+one wording of every value of an attribute, by cross-entropy: several captions fit a picture, one per attribute. The
+other scores pictures against captions of whole scenes by a sigmoid loss in which a caption is right for every
+picture that shows what it says, whoever it was written for. Checkpoints go to DIR;
 the same command goes on from the last.
 """
 
@@ -31,7 +32,7 @@ from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, wordings
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
-from askew.studio.training.drawings import SIZE, Pixels, cached
+from askew.studio.training.drawings import SIZE, Pixels, cached, twins, uniform_scenes
 from askew.studio.training.tokenizer import LENGTH, train_tokenizer
 
 BATCH = 64
@@ -42,6 +43,13 @@ CHECKPOINT_EVERY = 250
 EMPHASIS_FROM = 3500
 EMPHASIS = {"disability": 4.0, "hair": 2.0, "occupation": 2.0}
 """Weights of what is seen in the smallest places, once the rest is learnt."""
+
+TWINS_FROM = 4250
+TWINS = 3000
+TWIN_VALUES = {"disability": ("fit", "hearing aid"), "hair": ("short", "bald")}
+"""Pairs of drawings that differ in nothing but these values, half of every batch from TWINS_FROM on."""
+
+DECAY = 400
 
 FIRST_LOGIT_SCALE = 30.0
 POSITION_SCALE = 0.3
@@ -90,6 +98,13 @@ def _wordings(name: str, value: str) -> list[str]:
         "a photo of an empty scene", "a photo of nobody", "a picture of an empty scene"]  # fmt: skip
 
 
+class Drawings(NamedTuple):
+    """Scenes and their pictures (scenes, 128, 128, 3)."""
+
+    scenes: list[Scene]
+    pixels: Pixels
+
+
 class Batch(NamedTuple):
     """Pictures with the index of every value they show, one wording per value, captions, and what each caption fits."""
 
@@ -103,14 +118,24 @@ class Batch(NamedTuple):
 class Batches:
     """Random batches of pictures with their targets and captions; batch i is the same in every run."""
 
-    def __init__(self, pixels: Pixels, scenes: list[Scene]) -> None:
-        self.pixels, self.scenes = pixels, scenes
-        self.targets = targets(scenes)
+    def __init__(self, drawings: Drawings, twins: Drawings) -> None:
+        self.drawings, self.twins = drawings, twins
+        self.targets = targets([*drawings.scenes, *twins.scenes])
         self.groups = [(name, value) for name, values in VALUES.items() for value in values]
+
+    def choose(self, step: int, rng: np.random.Generator) -> Index:
+        """Numbers of drawings: any, and from TWINS_FROM on as many of twins, which are numbered after the rest."""
+        first = len(self.drawings.scenes)
+        if step < TWINS_FROM:
+            return rng.choice(first, BATCH, replace=False)
+        pairs = rng.choice(len(self.twins.scenes) // 2, BATCH // 4, replace=False) * 2
+        return np.concatenate([rng.choice(first, BATCH // 2, replace=False), first + pairs, first + pairs + 1])
 
     def pictures(self, index: Index, rng: np.random.Generator) -> Tensor:
         """(pictures, 3, 128, 128), with brightness and contrast varied a little."""
-        block = torch.from_numpy(self.pixels[index]).permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
+        first = len(self.drawings.scenes)
+        parts = (self.drawings.pixels[index[index < first]], self.twins.pixels[index[index >= first] - first])
+        block = torch.from_numpy(np.concatenate(parts)).permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
         gain, offset = (
             rng.uniform((0.85, -0.1), (1.15, 0.1), (len(index), 2)).T.reshape(2, -1, 1, 1, 1).astype(np.float32)
         )
@@ -119,13 +144,13 @@ class Batches:
     def __call__(self, step: int) -> Batch:
         """The batch of this step."""
         rng, words = np.random.default_rng([SEED, step]), Random(step)
-        index = rng.choice(len(self.scenes), BATCH, replace=False)
+        index = self.choose(step, rng)
         rows = torch.from_numpy(index)
         shown = {name: column[rows] for name, column in self.targets.items()}
         singles = [words.choice(_wordings(name, value)) for name, value in self.groups]
         captions, fits = [], []
         for position in range(WHOLE_CAPTIONS):
-            scene = self.scenes[int(index[position])]
+            scene = self.drawings.scenes[int(index[position])]
             mentioned = _mentioned(scene, words)
             captions.append(caption(scene, mentioned, words))
             alike = [shown[name] == shown[name][position] for name in [*mentioned, PERSON]]
@@ -176,7 +201,8 @@ def losses(
 ) -> tuple[Tensor, Tensor]:
     """Weighted mean cross-entropy over the attributes, and the sigmoid loss over whole captions."""
     tokens = tokenizer(batch.singles + batch.captions, padding=True, return_tensors="pt")
-    texts = F.normalize(model.get_text_features(**tokens).pooler_output, dim=-1)
+    with torch.no_grad():
+        texts = F.normalize(model.get_text_features(**tokens).pooler_output, dim=-1)
     vectors = F.normalize(model.get_image_features(pixel_values=batch.pictures).pooler_output, dim=-1)
     logits = model.logit_scale.exp().clamp(max=100) * vectors @ texts.T
     parts, start = [], 0
@@ -199,12 +225,13 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
     torch.nn.init.normal_(model.vision_model.embeddings.position_embedding.weight, std=POSITION_SCALE)
     torch.nn.init.constant_(model.logit_scale, math.log(FIRST_LOGIT_SCALE))
     shift = torch.nn.Parameter(torch.tensor(8.0))
-    optimizer = torch.optim.AdamW([*model.parameters(), shift], lr=rate, betas=(0.9, 0.98), weight_decay=0.05)
+    learning = [*model.vision_model.parameters(), *model.visual_projection.parameters(), model.logit_scale, shift]
+    optimizer = torch.optim.AdamW(learning, lr=rate, betas=(0.9, 0.98), weight_decay=0.05)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _warm_stable_decay(step, steps))
-    pixels, scenes = cached(work, pictures, SEED, processes)
-    batches, checkpoint, first = Batches(pixels, scenes), work / "embedder.pt", 0
+    drawings, pairs = draw_all(work, pictures, processes)
+    batches, checkpoint, first = Batches(drawings, pairs), work / "embedder.pt", 0
     if not checkpoint.exists():
-        teach_text(model, tokenizer, scenes)
+        teach_text(model, tokenizer, drawings.scenes)
     else:
         state = torch.load(checkpoint, weights_only=True)
         first = state["step"]
@@ -215,12 +242,11 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
         shift.data = state["shift"]
     began = time.perf_counter()
     for step in range(first, steps):
-        with torch.autocast("cpu", torch.bfloat16):
-            emphasis = EMPHASIS if step >= EMPHASIS_FROM else {}
-            single, whole = losses(model, batches(step), tokenizer, shift, emphasis)
+        emphasis = EMPHASIS if step >= EMPHASIS_FROM else {}
+        single, whole = losses(model, batches(step), tokenizer, shift, emphasis)
         optimizer.zero_grad()
         (single + 0.25 * whole).backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(learning, 1.0)
         optimizer.step()
         schedule.step()
         if step % 50 == 0:
@@ -235,15 +261,27 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
     return out
 
 
+def draw_all(work: Path, pictures: int, processes: int) -> tuple[Drawings, Drawings]:
+    """The drawings of uniform scenes, and the pairs of twins, rendered into `work` or read from there."""
+    scenes = uniform_scenes(pictures, SEED)
+    seeds = [SEED * pictures + i for i in range(pictures)]
+    pairs = [scene for name, values in TWIN_VALUES.items() for scene in twins(TWINS, SEED, name, values)]
+    of_pairs = [SEED * pictures - 1 - i // 2 for i in range(len(pairs))]
+    return (
+        Drawings(scenes, cached(work / f"drawings-{SEED}-{pictures}.npy", scenes, seeds, processes)),
+        Drawings(pairs, cached(work / f"twins-{SEED}-{TWINS}.npy", pairs, of_pairs, processes)),
+    )
+
+
 def _warm_stable_decay(step: int, steps: int) -> float:
-    """The factor of the learning rate: it rises over 100 steps, stays, and falls to nothing over the last quarter."""
-    return min(1.0, (step + 1) / 100, 4 * (steps - step) / steps)
+    """The factor of the learning rate: it rises over 100 steps, stays, and falls to nothing over the last 400."""
+    return min(1.0, (step + 1) / 100, (steps - step) / DECAY)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=5400)
+    parser.add_argument("--steps", type=int, default=5700)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--pictures", type=int, default=40_000)
     parser.add_argument("--threads", type=int, default=2)

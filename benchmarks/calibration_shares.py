@@ -1,0 +1,177 @@
+"""How often the intervals of shares, distances, differences and sensitivity hold the truth, by planted populations.
+
+    python benchmarks/calibration_shares.py [REPEATS]
+
+Prints one table per statistic (Markdown). The intervals of single shares are enumerated exactly, the rest simulated:
+REPEATS (default 300) audits of each population, 300 draws each, everything seeded. About two minutes on one core.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+
+import numpy as np
+from scipy import stats
+
+from askew.stats.confusion import corrected_share_intervals
+from askew.stats.differences import distance_difference, sensitivity_estimate, share_difference
+from askew.stats.distance import DISTANCES, sensitivity
+from askew.stats.shares import distance_estimate, share_intervals
+from askew.types import Estimate
+
+DRAWS = 300
+SIZES = (10, 24, 48, 96)
+FAIR6, ONE6, MILD6 = [1 / 6] * 6, [0.5] + [0.1] * 5, [0.25, 0.25, 0.15, 0.15, 0.1, 0.1]
+
+POPULATIONS: dict[str, tuple[str, Sequence[float]]] = {
+    "2 values, fair": ("total_variation", [0.5, 0.5]),
+    "2 values, .6": ("total_variation", [0.6, 0.4]),
+    "2 values, .8": ("total_variation", [0.8, 0.2]),
+    "2 values, .95": ("total_variation", [0.95, 0.05]),
+    "4 values, two in excess": ("total_variation", [0.4, 0.4, 0.1, 0.1]),
+    "6 values, fair": ("total_variation", FAIR6),
+    "6 values, mild": ("total_variation", MILD6),
+    "6 values, three ideal": ("total_variation", [0.35, 1 / 6, 1 / 6, 1 / 6, 0.075, 0.075]),
+    "6 values, one in excess": ("total_variation", ONE6),
+    "6 values, strong": ("total_variation", [0.8, 0.1, 0.05, 0.05, 0, 0]),
+    "3 ranks, fair": ("wasserstein", [1 / 3] * 3),
+    "3 ranks, low": ("wasserstein", [0.6, 0.3, 0.1]),
+    "3 ranks, both ends": ("wasserstein", [0.45, 0.1, 0.45]),
+    "5 ranks, middle": ("wasserstein", [0.1, 0.2, 0.3, 0.3, 0.1]),
+}
+
+INTERVENTIONS: dict[str, tuple[Sequence[float], Sequence[Sequence[float]]]] = {
+    "nothing, 6 values fair": (FAIR6, [FAIR6] * 6),
+    "nothing, 6 values mild": (MILD6, [MILD6] * 3),
+    "nothing, 6 values one in excess": (ONE6, [ONE6] * 6),
+    "mirrored, .8 to .2": ([0.8, 0.2], [[0.2, 0.8]] * 2),
+    "cured, .8 to .5": ([0.8, 0.2], [[0.5, 0.5]] * 2),
+    "cured, the axis itself": ([0.8, 0.2], [[1, 0], [0, 1]]),
+    "cured, 6 values mild to fair": (MILD6, [FAIR6] * 3),
+    "spoilt, 6 values fair to one in excess": (FAIR6, [ONE6] * 3),
+}
+
+PAIRS: dict[str, tuple[Sequence[float], int, Sequence[float], int]] = {
+    "same, .8": ([0.8, 0.2], 24, [0.8, 0.2], 96),
+    "mirrored, .8": ([0.8, 0.2], 48, [0.2, 0.8], 48),
+    "same, 6 values fair": (FAIR6, 24, FAIR6, 96),
+    "same, 6 values one in excess": (ONE6, 24, ONE6, 96),
+    "6 values, fair less one in excess": (FAIR6, 24, ONE6, 96),
+}
+
+INSTRUMENTS: dict[str, tuple[Sequence[float], float, int, int]] = {
+    "2 values, .5, right .9": ([0.5, 0.5], 0.9, 48, 20),
+    "2 values, .8, right .9": ([0.8, 0.2], 0.9, 48, 20),
+    "2 values, .97, right .9": ([0.97, 0.03], 0.9, 48, 20),
+    "2 values, .97, right .9, many": ([0.97, 0.03], 0.9, 200, 50),
+    "2 values, .8, right .99": ([0.8, 0.2], 0.99, 48, 20),
+    "3 values, right .8": ([0.6, 0.3, 0.1], 0.8, 48, 20),
+    "6 values, right .85": ([0.5, 0.3, 0.1, 0.1, 0, 0], 0.85, 48, 20),
+}
+
+Experiment = Callable[[np.random.Generator], Estimate]
+
+
+def simulate(truth: float, experiment: Experiment, repeats: int) -> list[str]:
+    """Cells: mean value, coverage, truth below and above the interval, mean width, share of p < .05."""
+    rng = np.random.default_rng(0)
+    found = [experiment(rng) for _ in range(repeats)]
+    below = np.mean([truth < e.low - 1e-9 for e in found])
+    above = np.mean([truth > e.high + 1e-9 for e in found])
+    width = np.mean([e.high - e.low for e in found])
+    tested = [e.p for e in found if e.p is not None]
+    small = f"{np.mean(np.array(tested) < 0.05):.3f}" if tested else ""
+    numbers = (truth, float(np.mean([e.value for e in found])))
+    rates = (1 - below - above, below, above, width)
+    return [*(f"{x:+.3f}" for x in numbers), *(f"{x:.3f}" for x in rates), small]
+
+
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a Markdown table, row by row as it is computed."""
+    print(f"\n### {title}\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+SIMULATED = ("truth", "mean value", "coverage", "truth below", "truth above", "width", "p < .05")
+
+
+def share_rows() -> Iterable[list[str]]:
+    """Exact coverage of one share's interval, by pictures."""
+    truths = np.linspace(0.0005, 0.9995, 1999)
+    inside = (truths >= 0.1) & (truths <= 0.9)
+    for n in (10, 15, 24, 48, 96, 200):
+        intervals = [share_intervals([k, n - k])[0] for k in range(n + 1)]
+        low, high = (np.array([[getattr(e, end)] for e in intervals]) for end in ("low", "high"))
+        chances = stats.binom.pmf(np.arange(n + 1)[:, None], n, truths)
+        coverage = (chances * ((low <= truths) & (truths <= high))).sum(axis=0)
+        parts = (coverage[inside], coverage[~inside])
+        yield [str(n), *(f"{f(c):.3f}" for c in parts for f in (np.mean, np.min))]
+
+
+def distance_rows(repeats: int) -> Iterable[list[str]]:
+    """Coverage of the distance from a uniform ideal."""
+    for (name, (distance, shares)), n in product(POPULATIONS.items(), SIZES):
+        p, ideal = np.array(shares), np.full(len(shares), 1 / len(shares))
+
+        def audit(rng: np.random.Generator, p=p, n=n, ideal=ideal, distance=distance) -> Estimate:
+            return distance_estimate(rng.multinomial(n, p), ideal, distance=distance, rng=rng, draws=DRAWS)
+
+        yield [name, str(n), *simulate(float(DISTANCES[distance](p, ideal)), audit, repeats)]
+
+
+def sensitivity_rows(repeats: int, n: int = 48) -> Iterable[list[str]]:
+    """Coverage of Intersectional Sensitivity, n pictures in every set."""
+    for name, (before, after) in INTERVENTIONS.items():
+        p, sets, ideal = np.array(before), np.array(after), np.full(len(before), 1 / len(before))
+
+        def audit(rng: np.random.Generator, p=p, sets=sets, ideal=ideal) -> Estimate:
+            return sensitivity_estimate(rng.multinomial(n, p), rng.multinomial(n, sets), ideal, rng=rng, draws=DRAWS)
+
+        yield [name, str(n), *simulate(float(sensitivity(p, sets.mean(axis=0), ideal)), audit, repeats)]
+
+
+def difference_rows(repeats: int) -> Iterable[list[str]]:
+    """Coverage of differences of a share and of the distance between two sets."""
+    for name, (first, n, second, m) in PAIRS.items():
+        p, q, ideal = np.array(first), np.array(second), np.full(len(first), 1 / len(first))
+
+        def share(rng: np.random.Generator, p=p, q=q, n=n, m=m) -> Estimate:
+            return share_difference(rng.multinomial(n, p), rng.multinomial(m, q), 0)
+
+        def distance(rng: np.random.Generator, p=p, q=q, n=n, m=m, ideal=ideal) -> Estimate:
+            return distance_difference(rng.multinomial(n, p), rng.multinomial(m, q), ideal, rng=rng, draws=DRAWS)
+
+        yield [f"share: {name}", f"{n}, {m}", *simulate(float(p[0] - q[0]), share, repeats)]
+        yield [f"distance: {name}", f"{n}, {m}", *simulate(float(sensitivity(p, q, ideal)), distance, repeats)]
+
+
+def corrected_rows(repeats: int) -> Iterable[list[str]]:
+    """Coverage of every share after correction for the instrument's errors, `labels` labelled pictures per value."""
+    for name, (shares, right, n, labels) in INSTRUMENTS.items():
+        p, k = np.array(shares), len(shares)
+        rates = np.full((k, k), (1 - right) / (k - 1))
+        np.fill_diagonal(rates, right)
+        for value in range(k):
+
+            def audit(rng: np.random.Generator, p=p, rates=rates, n=n, labels=labels, value=value) -> Estimate:
+                answers, confused = rng.multinomial(n, p @ rates), rng.multinomial(labels, rates)
+                return corrected_share_intervals(answers, confused, rng=rng, draws=DRAWS)[value]
+
+            yield [f"{name}, value {value}", f"{n}, {labels}", *simulate(float(p[value]), audit, repeats)]
+
+
+def main(repeats: int) -> None:
+    """Print all tables."""
+    edges = ("inside: mean", "inside: least", "edges: mean", "edges: least")
+    table("One share (exact; inside is .1 to .9)", ("pictures", *edges), share_rows())
+    table("Distance from a uniform ideal", ("population", "pictures", *SIMULATED), distance_rows(repeats))
+    table("Intersectional Sensitivity", ("what happens", "pictures a set", *SIMULATED), sensitivity_rows(repeats))
+    table("Differences of two sets", ("sets", "pictures", *SIMULATED), difference_rows(repeats))
+    table("Corrected shares", ("instrument", "pictures, labels", *SIMULATED), corrected_rows(repeats))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)

@@ -1,0 +1,82 @@
+"""The interval of CAS at both edges, its paths and its curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from askew.stats.association import cas
+from askew.stats.concept_shift import PATHS, ConceptShift, concept_shift, interval
+from askew.stats.intervals import bootstrap_errors
+
+WORDS = 0.9 / np.arange(1, 16) ** 0.9
+
+
+def shift_of(first: np.ndarray, second: np.ndarray, rng: np.random.Generator, draws: int = 200) -> ConceptShift:
+    errors = [bootstrap_errors(s, draws, rng) for s in (first, second)]
+    return concept_shift(first, second, errors[0], errors[1], rng)
+
+
+def interval_of(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
+    shift = shift_of(first, second, rng)
+    return interval(shift, shift.curve("sparse", 0.95), shift.curve("dense", 0.95), 0.95)
+
+
+def coverage(p: np.ndarray, q: np.ndarray, n: int, repeats: int) -> float:
+    rng, truth, hits = np.random.default_rng(n), float(cas(p, q)), []
+    for _ in range(repeats):
+        samples = [(rng.random((n, len(w))) < w).astype(float) for w in (p, q)]
+        low, high = interval_of(samples[0], samples[1], rng)
+        hits.append(low - 1e-9 <= truth <= high + 1e-9)
+    return float(np.mean(hits))
+
+
+def test_the_score_is_cas() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.random((20, 8)), rng.random((30, 8))
+    assert shift_of(first, second, rng).score == pytest.approx(float(cas(first.mean(axis=0), second.mean(axis=0))))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_lead_from_alike_to_the_observed_difference_and_curves_fall(path: str) -> None:
+    rng = np.random.default_rng(1)
+    shift = shift_of(rng.random((30, 8)) * 0.5, rng.random((30, 8)), rng)
+    assert np.allclose(shift.at(path, 1.0)[0], shift.difference)  # type: ignore[arg-type]
+    curve = shift.curve(path, 0.95)  # type: ignore[arg-type]
+    for values in (curve.scores, curve.low, curve.median, curve.high):
+        assert np.all(np.diff(values) <= 1e-12)
+    assert np.all(curve.low <= curve.median)
+    assert np.all(curve.median <= curve.high)
+
+
+def test_at_the_start_of_the_sparse_path_the_sets_are_equal() -> None:
+    rng = np.random.default_rng(2)
+    shift = shift_of(rng.random((30, 8)), rng.random((30, 8)), rng)
+    assert np.all(shift.at("sparse", 0.0)[0] == 0)
+    assert shift.curve("sparse", 0.95).scores[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        (WORDS, WORDS),
+        (WORDS, WORDS[::-1]),
+        (WORDS, np.concatenate([[0.1], WORDS[1:]])),
+        (np.eye(6)[0], np.eye(6)[1] + 0.03 * np.eye(6)[0]),
+        (np.eye(6)[0], np.eye(6)[1]),
+    ],
+    ids=["equal", "reversed", "one word", "hardly anything shared", "nothing shared"],
+)
+@pytest.mark.parametrize(
+    ("n", "repeats", "least"), [(24, 40, 0.85), pytest.param(48, 600, 0.93, marks=pytest.mark.slow)]
+)
+def test_coverage(p: np.ndarray, q: np.ndarray, n: int, repeats: int, least: float) -> None:
+    assert coverage(p, q, n, repeats) >= least
+
+
+def test_a_sample_more_alike_than_chance_does_not_exclude_a_small_difference() -> None:
+    rng = np.random.default_rng(3)
+    pictures = (rng.random((48, 15)) < WORDS).astype(float)
+    low, high = interval_of(pictures, pictures, rng)
+    assert low < 0.9
+    assert high == 1.0

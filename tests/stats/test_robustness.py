@@ -1,0 +1,87 @@
+"""Corrupted answers and what they do to association scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askew.errors import NotEnoughData
+from askew.stats.association import cas, mad, standard_deviation, uniform_wasserstein
+from askew.stats.robustness import corrupt, score_change
+
+SIZES = np.array([2, 3, 7])
+
+
+def answers(seed: int, pictures: int = 48) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, SIZES, size=(pictures, len(SIZES)))
+
+
+@given(st.floats(0, 1), st.integers(0, 100))
+def test_answers_stay_within_their_vocabulary(rate: float, seed: int) -> None:
+    found = corrupt(answers(seed), SIZES, rate, rng=np.random.default_rng(seed))
+    assert found.shape == (48, 3)
+    assert np.all((found >= 0) & (found < SIZES))
+
+
+def test_the_rate_is_that_of_different_answers() -> None:
+    clean = answers(0, 40_000)
+    found = corrupt(clean, SIZES, 0.18, rng=np.random.default_rng(1))
+    np.testing.assert_allclose((found != clean).mean(axis=0), 0.18, atol=0.01)
+    assert np.array_equal(corrupt(clean, SIZES, 0.0, rng=np.random.default_rng(1)), clean)
+    assert np.all(corrupt(clean, SIZES, 1.0, rng=np.random.default_rng(1)) != clean)
+
+
+def test_wrong_answers_are_uniform_over_the_others() -> None:
+    found = corrupt(np.full((60_000, 1), 2), [4], 1.0, rng=np.random.default_rng(2))
+    np.testing.assert_allclose(np.bincount(found[:, 0], minlength=4) / 60_000, [1 / 3, 1 / 3, 0, 1 / 3], atol=0.01)
+
+
+def test_a_question_with_one_answer_cannot_be_answered_wrongly() -> None:
+    clean = np.zeros((10, 1), dtype=int)
+    assert np.array_equal(corrupt(clean, [1], 1.0, rng=np.random.default_rng(0)), clean)
+
+
+def test_no_errors_no_change() -> None:
+    found = score_change(answers(0), [answers(1), answers(2)], SIZES, 0.0, rng=np.random.default_rng(0))
+    assert (found.cas, found.mad, found.wasserstein, found.standard_deviation) == (0, 0, 0, 0)
+
+
+def test_change_agrees_with_a_plain_loop() -> None:
+    sets = [answers(0), np.minimum(answers(1), 1), answers(2) * 0]
+
+    def scores(some: list[np.ndarray]) -> list[np.ndarray]:
+        first, *others = [
+            np.array([np.mean(s[:, j] == v) for j, size in enumerate(SIZES) for v in range(size)]) for s in some
+        ]
+        found = np.array([cas(first, other) for other in others])
+        return [found, mad(found), uniform_wasserstein(found), standard_deviation(found)]
+
+    change = score_change(sets[0], sets[1:], SIZES, 0.2, rng=np.random.default_rng(7), runs=1)
+    rng = np.random.default_rng(7)
+    noisy = scores([corrupt(s[None], SIZES, 0.2, rng=rng)[0] for s in sets])
+    expected = [100 * np.mean(np.abs(n - c) / c) for n, c in zip(noisy, scores(sets), strict=True)]
+    found = [change.cas, change.mad, change.wasserstein, change.standard_deviation]
+    np.testing.assert_allclose(np.array(found, dtype=float), expected)
+
+
+def test_a_clean_score_of_zero_has_no_change_in_percent() -> None:
+    same = answers(0)
+    found = score_change(same, [same, same], SIZES, 0.2, rng=np.random.default_rng(0))
+    assert found.cas is not None
+    assert (found.mad, found.wasserstein, found.standard_deviation) == (None, None, None)
+
+
+def test_what_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="vocabulary"):
+        corrupt([[2]], [2], 0.1, rng=rng)
+    with pytest.raises(ValueError, match="rate"):
+        corrupt([[1]], [2], 1.1, rng=rng)
+    with pytest.raises(ValueError, match="questions"):
+        corrupt([[1, 1]], [2], 0.1, rng=rng)
+    with pytest.raises(NotEnoughData):
+        score_change(np.zeros((0, 3)), [answers(0), answers(1)], SIZES, 0.1, rng=rng)
+    with pytest.raises(NotEnoughData):
+        score_change(answers(0), [answers(1)], SIZES, 0.1, rng=rng)

@@ -1,0 +1,160 @@
+"""Shares and their distance from an ideal: planted truth is covered, chance is taken off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from askew.errors import NotEnoughData
+from askew.stats.distance import DISTANCES, distance_max
+from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
+from askew.types import Estimate
+
+COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6).filter(any)
+
+
+@settings(deadline=None, max_examples=30)
+@given(COUNTS)
+def test_share_intervals_hold_the_share_and_lie_within_clopper_pearson(counts: list[int]) -> None:
+    n = sum(counts)
+    for k, found in zip(counts, share_intervals(counts), strict=True):
+        exact = binomtest(k, n).proportion_ci(method="exact")
+        assert exact.low - 1e-9 <= found.low <= found.value <= found.high <= exact.high + 1e-9
+        assert (found.value, found.n, found.max) == (k / n, n, 1)
+
+
+def test_share_interval_is_mirror_symmetric_and_never_a_point() -> None:
+    women, men = share_intervals([0, 12])
+    assert (women.low, men.high) == (0, 1)
+    assert women.high == pytest.approx(1 - men.low)
+    assert women.high == pytest.approx(1 - 0.025 ** (1 / 12))
+
+
+def test_mid_p_ends_solve_their_equation() -> None:
+    found = share_intervals([7, 13], level=0.9)[0]
+    assert binom.cdf(6, 20, found.high) + binom.pmf(7, 20, found.high) / 2 == pytest.approx(0.05)
+    assert binom.sf(7, 20, found.low) + binom.pmf(7, 20, found.low) / 2 == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("n", [10, 24, 48, 96, 200])
+def test_share_intervals_cover_every_share(n: int) -> None:
+    truths = np.linspace(0.001, 0.999, 999)
+    found = [share_intervals([k, n - k])[0] for k in range(n + 1)]
+    held = np.array([(e.low <= truths) & (truths <= e.high) for e in found])
+    coverage = (binom.pmf(np.arange(n + 1)[:, None], n, truths) * held).sum(axis=0)
+    assert coverage.min() > 0.925
+    assert 0.945 < coverage[(truths > 0.1) & (truths < 0.9)].mean() < 0.97
+
+
+@settings(deadline=None, max_examples=25)
+@given(COUNTS, st.sampled_from(sorted(DISTANCES)), st.integers(0, 9))
+def test_distance_estimates_hang_together(counts: list[int], distance: str, seed: int) -> None:
+    ideal = np.ones(len(counts))
+    found = distance_estimate(counts, ideal, distance=distance, rng=np.random.default_rng(seed), draws=60)
+    assert found.value == pytest.approx(DISTANCES[distance](counts, ideal))
+    assert 0 <= found.low <= found.high <= found.max + 1e-12
+    assert found.max == pytest.approx(distance_max(ideal, distance))
+    assert found.corrected == pytest.approx((found.value - found.null) / (found.max - found.null))
+    assert found.low <= found.value + 1e-9
+    again = distance_estimate(counts, ideal, distance=distance, rng=np.random.default_rng(seed), draws=60)
+    assert again == found
+
+
+def test_the_null_is_the_mean_distance_of_fair_pictures() -> None:
+    found = distance_estimate([13, 11], [1, 1], rng=np.random.default_rng(0), draws=20_000)
+    k = np.arange(25)
+    expected = (np.abs(k / 24 - 0.5) * binom.pmf(k, 24, 0.5)).sum()
+    assert found.null == pytest.approx(expected, abs=0.002)
+    assert found.p == pytest.approx(1 - binom.pmf(12, 24, 0.5), abs=0.01)
+    assert found.corrected == pytest.approx(found.value * 0 + (1 / 24 - expected) / (0.5 - expected), abs=0.01)
+
+
+def test_p_agrees_with_the_exact_binomial_test() -> None:
+    found = distance_estimate([18, 6], [1, 1], rng=np.random.default_rng(0), draws=50_000)
+    assert found.p == pytest.approx(binomtest(6, 24).pvalue, abs=0.002)
+
+
+def test_one_value_only_reaches_the_maximum_and_corrected_one() -> None:
+    found = distance_estimate([48, 0, 0], [1, 1, 1], rng=np.random.default_rng(0))
+    assert found.corrected == pytest.approx(1)
+    assert found.high == pytest.approx(found.max)
+    assert found.p == pytest.approx(1 / 1001)
+
+
+def test_perfect_balance_does_not_prove_that_there_is_no_bias() -> None:
+    found = distance_estimate([4] * 6, [1] * 6, rng=np.random.default_rng(0))
+    assert (found.value, found.low) == (pytest.approx(0), 0)
+    assert found.high > 0.15
+    assert found.corrected < 0
+
+
+def test_an_ideal_value_of_zero_is_allowed() -> None:
+    found = distance_estimate([5, 5, 2], [1, 1, 0], rng=np.random.default_rng(0))
+    assert found.value == pytest.approx(1 / 6)
+    assert found.max == pytest.approx(1)
+    assert found.low == 0 < found.value < found.high
+
+
+def covered(shares: list[float], n: int, distance: str, repeats: int, draws: int) -> float:
+    rng, p, ideal = np.random.default_rng(8), np.array(shares), np.ones(len(shares))
+    truth = float(DISTANCES[distance](p, ideal))
+
+    def audit() -> Estimate:
+        return distance_estimate(rng.multinomial(n, p), ideal, distance=distance, rng=rng, draws=draws)
+
+    found = [audit() for _ in range(repeats)]
+    return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in found]))
+
+
+FAIR, BIASED = [1 / 6] * 6, [0.5] + [0.1] * 5
+
+
+@pytest.mark.parametrize(("shares", "n"), [(FAIR, 10), (FAIR, 48), (BIASED, 24), ([0.8, 0.2], 48)])
+def test_the_population_distance_is_covered(shares: list[float], n: int) -> None:
+    assert covered(shares, n, "total_variation", 100, 100) >= 0.89  # 100 repeats of .95 stay above this 99 times of 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 24, 48, 96])
+@pytest.mark.parametrize(
+    ("shares", "distance"),
+    [
+        (FAIR, "total_variation"),
+        (BIASED, "total_variation"),
+        ([0.25, 0.25, 0.15, 0.15, 0.1, 0.1], "total_variation"),
+        ([0.35, 1 / 6, 1 / 6, 1 / 6, 0.075, 0.075], "total_variation"),
+        ([0.4, 0.4, 0.1, 0.1], "total_variation"),
+        ([0.95, 0.05], "total_variation"),
+        ([0.6, 0.3, 0.1], "wasserstein"),
+        ([0.45, 0.1, 0.45], "wasserstein"),
+        (BIASED, "values"),
+    ],
+)
+def test_the_population_distance_is_covered_closely(shares: list[float], distance: str, n: int) -> None:
+    assert covered(shares, n, distance, 500, 300) >= 0.91
+
+
+def test_worst_case_bounds() -> None:
+    low, high = worst_case_bounds([6, 2], 2)
+    np.testing.assert_allclose([low, high], [[0.6, 0.2], [0.8, 0.4]])
+    np.testing.assert_allclose(worst_case_bounds([0, 0], 3), [[0, 0], [1, 1]])
+    np.testing.assert_allclose(worst_case_bounds([6, 2], 0), [[0.75, 0.25]] * 2)
+
+
+def test_what_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(NotEnoughData):
+        share_intervals([0, 0])
+    with pytest.raises(NotEnoughData):
+        distance_estimate([0, 0], [1, 1], rng=rng)
+    with pytest.raises(NotEnoughData):
+        worst_case_bounds([0, 0], 0)
+    with pytest.raises(ValueError, match="whole numbers"):
+        share_intervals([0.5, 0.5])
+    with pytest.raises(ValueError, match="2 and 3 values"):
+        distance_estimate([1, 1], [1, 1, 1], rng=rng)
+    with pytest.raises(ValueError, match="negative"):
+        worst_case_bounds([1, 1], -1)
