@@ -7,7 +7,6 @@ import pytest
 from askew.errors import UnknownName
 from askew.plan import AxisPlan
 from askew.prompts.axes import AXES, BIASCONNECT, catalogue, find_axis, table_question
-from askew.prompts.base import AxisProposal
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing
 
@@ -36,7 +35,7 @@ def test_an_unknown_axis_names_the_nearest() -> None:
 def test_every_axis_makes_a_valid_plan_and_offers_its_values(axis: object) -> None:
     entry = find_axis(str(axis.name))  # type: ignore[attr-defined]
     assert len(entry.values) >= 2
-    assert AxisPlan.of(AxisProposal(entry, {})).axis() == entry
+    assert AxisPlan.of(entry).axis() == entry
     if len(entry.questions) == 1:
         assert entry.questions[0].options == entry.values
 
