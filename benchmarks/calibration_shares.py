@@ -3,7 +3,8 @@
     python benchmarks/calibration_shares.py [REPEATS]
 
 Prints one table per statistic (Markdown). The intervals of single shares are enumerated exactly, the rest simulated:
-REPEATS (default 300) audits of each population, 300 draws each, everything seeded. About two minutes on one core.
+REPEATS (default 300) audits of each population, 300 draws each, everything seeded. About three
+minutes on one free core.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
         q: (..., K) likewise. Leading axes broadcast.
 
     Raises:
-        NotEnoughData: a distribution sums to 0.
-        ValueError: a share is negative or not finite, the lengths differ, or K < 2.
+        NotEnoughData: a distribution sums to 0, or K < 2.
+        ValueError: a share is negative or not finite, or the lengths differ.
     """
     p, q = distributions(p, q)
     steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
@@ -99,12 +99,14 @@ def sensitivity(
 
 
 def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
-    """Both arguments checked and scaled to sum 1 along the last axis; they need the same K >= 2 values."""
+    """Both arguments checked and scaled to sum 1 along the last axis; they need the same K values, K >= 2."""
     first, second = normalised(p, "the first distribution"), normalised(q, "the second distribution")
-    if first.shape[-1] != second.shape[-1] or first.shape[-1] < 2:
+    if first.shape[-1] != second.shape[-1]:
         raise ValueError(
-            f"distributions over {first.shape[-1]} and {second.shape[-1]} values; the same two or more are needed"
+            f"distributions over {first.shape[-1]} and {second.shape[-1]} values; they must share one list"
         )
+    if first.shape[-1] < 2:
+        raise NotEnoughData("a distance needs an axis with at least two values")
     return first, second
 
 
