@@ -29,8 +29,18 @@ def start(folder: Path, store: Path, log: Path, delay: float = 0.0, *more: objec
     command = [sys.executable, WORKER, folder, store, log, IMAGES, delay, *more]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     return subprocess.Popen(
-        [str(part) for part in command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [str(part) for part in command],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_heed_interrupts,
     )
+
+
+def _heed_interrupts() -> None:
+    """A process started in the background of a shell inherits that it ignores Ctrl-C; a worker must not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for_batches(log: Path, batches: int) -> None:
