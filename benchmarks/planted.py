@@ -18,6 +18,7 @@ from scipy.stats import spearmanr
 
 import askew
 from askew.prompts.axes import BIASCONNECT
+from askew.studio.caption import phrase
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share
 
@@ -30,7 +31,7 @@ def spread(count: int) -> list[str]:
 
 def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:
     """MAD p-values below .05, and all of them, at bias 0."""
-    texts = [f"a photo of a {name}" if name[0] not in "aeiou" else f"a photo of an {name}" for name in spread(prompts)]
+    texts = [phrase("occupation", name) for name in spread(prompts)]
     result = askew.audit(texts, "studio/planted", model_args={"bias": 0.0}, images=images, axes=BIASCONNECT,
                          embedder="none", run=folder / "fair", progress=True)  # fmt: skip
     p = [result.mad(axis, text).p for text in texts for axis in BIASCONNECT]  # type: ignore[union-attr]
@@ -40,7 +41,7 @@ def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:
 def order(occupations: int, images: int, folder: Path) -> float:
     """Spearman's correlation of the corrected gender MAD with the planted skew at bias 1."""
     names = spread(occupations)
-    texts = [f"a photo of a {name}" if name[0] not in "aeiou" else f"a photo of an {name}" for name in names]
+    texts = [phrase("occupation", name) for name in names]
     result = askew.audit(texts, "studio/planted", images=images, axes=["gender"], embedder="none",
                          run=folder / "skewed", progress=True)  # fmt: skip
     found = [result.mad("gender", text).corrected for text in texts]  # type: ignore[union-attr]

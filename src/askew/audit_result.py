@@ -56,12 +56,17 @@ class AuditResult:
         """The main results as a table for a terminal, to print with rich."""
         return terminal_table(self.results)
 
+    @property
+    def report(self) -> Path:
+        """Where the report lies."""
+        return self.folder / REPORT_FILE
+
     def write_report(self) -> Path:
         """Write report.html into the run folder and return its path."""
         ids = [picture for entry in self.results["sets"] for picture in entry["pictures"] if picture]
         with Store(self.store, create=False) as store:
             files = store.known_files(ids)
-        return write_report(self.results, lambda one: _open(files.get(one)), self.folder / REPORT_FILE)
+        return write_report(self.results, lambda one: _open(files.get(one)), self.report)
 
     def _repr_html_(self) -> str:
         console = Console(record=True, file=StringIO(), width=100)

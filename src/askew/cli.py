@@ -157,7 +157,9 @@ def report(run: Existing, store: StoreFolder = None, as_json: AsJson = False) ->
 
     Example: `askew report runs/mine`
     """
-    _show(api.load(run, store), as_json)
+    result = api.load(run, store)
+    result.write_report()
+    _show(result, as_json)
 
 
 @app.command()
@@ -285,11 +287,10 @@ def _only_plan(context: typer.Context) -> None:
 
 
 def _show(result: AuditResult, as_json: bool) -> None:
-    page = result.write_report()
     if as_json:
         sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))
         return
     for warning in result.results["warnings"]:
         err.print(f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
     out.print(result.table())
-    out.print(f"report: {page.resolve()}", soft_wrap=True, markup=False, highlight=False)
+    out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)

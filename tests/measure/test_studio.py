@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from askew.files import sha256
 from askew.measure.base import CAPTION, PERSON
-from askew.measure.evaluation import SEED, VALUES, accuracy, chance, confusion, covered, person_accuracy
-from askew.measure.studio import StudioVQA
+from askew.measure.evaluation import SEED, accuracy, chance, confusion, covered, person_accuracy
+from askew.measure.studio import VALUES, StudioVQA
 from askew.prompts.axes import AXES, BIASCONNECT, find_axis
 from askew.studio.caption import parse
 from askew.studio.drawing import draw

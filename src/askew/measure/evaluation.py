@@ -1,6 +1,6 @@
 """How well the studio VQA reads fresh drawings, and whether it reads them in the right place.
 
-    python -m askew.measure.evaluation [--count 2000] [--write]
+    python -m askew.measure.evaluation [--count 2000] [--write PAGE]
 
 Prints a table; --write also updates the instrument's known errors in the package and docs/reference/studio.md.
 """
@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.measure.studio import KNOWN_ERRORS, StudioVQA
+from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA
 from askew.studio.caption import NO_OCCUPATION
 from askew.studio.drawing import evidence
-from askew.studio.occupations import OCCUPATIONS
-from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.scene import Scene
 from askew.studio.training.drawings import render, uniform_scenes
 
 SEED = 31_415_926
@@ -27,7 +26,6 @@ GREY = 127
 COVERED = 500
 """Drawings on which an attribute is painted over; a fifth for occupations, whose evidence takes 72 drawings to find."""
 
-VALUES = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION)}
 
 Counts = NDArray[np.int64]
 

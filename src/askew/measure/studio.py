@@ -44,6 +44,9 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """Confusion counts by attribute, written by askew.measure.evaluation."""
 
+VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION)}
+"""What can be read from a drawing: the values of every attribute, and of the occupation."""
+
 Vectors = NDArray[np.float32]
 
 
@@ -126,7 +129,7 @@ class StudioVQA:
 
     def read(self, vectors: Vectors, attribute: str) -> list[str]:
         """The best-fitting value of a studio attribute, or occupation, per picture."""
-        return [_values(attribute)[i] for i in self._best(vectors, attribute)]
+        return [VALUES[attribute][i] for i in self._best(vectors, attribute)]
 
     def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
         if question == CAPTION:
@@ -145,7 +148,7 @@ class StudioVQA:
         if set(question.options) == {"yes", "no"}:
             asked = parse(question.text).attributes
             return ["yes" if value in asked.values() else "no" for value in self.read(vectors, names[0])]
-        if question.options and set(question.options) != set(_values(names[0])):
+        if question.options and set(question.options) != set(VALUES[names[0]]):
             return self._among(vectors, question.options)
         return [" ".join(row) for row in zip(*(self.read(vectors, name) for name in names), strict=True)]
 
@@ -155,7 +158,7 @@ class StudioVQA:
         return [options[i] for i in (vectors @ texts.T).argmax(axis=1)]
 
     def _captions(self, vectors: Vectors, somebody: NDArray[np.bool_]) -> list[str | Missing]:
-        columns = {name: self.read(vectors, name) for name in (*ATTRIBUTES, "occupation")}
+        columns = {name: self.read(vectors, name) for name in VALUES}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return [_describe(row, bool(there)) for row, there in zip(rows, somebody, strict=True)]
 
@@ -166,7 +169,7 @@ class StudioVQA:
     @cached_property
     def _texts(self) -> dict[str, Vectors]:
         """One mean caption vector per value of every attribute."""
-        table = {name: [wordings(name, value) for value in _values(name)] for name in (*ATTRIBUTES, "occupation")}
+        table = {name: [wordings(name, value) for value in VALUES[name]] for name in VALUES}
         table["person"] = list(PERSON_WORDINGS.values())
         return {name: np.stack([self._mean(words) for words in rows]) for name, rows in table.items()}
 
@@ -201,10 +204,6 @@ def _describe(values: Mapping[str, str], person: bool) -> str:
     scene = Scene.of({name: values[name] for name in CAPTIONED if name != "occupation"}, occupation)
     mentioned = [name for name in CAPTIONED if (name, values[name]) != ("disability", "fit")]
     return caption(scene, mentioned).removeprefix(OPENING)
-
-
-def _values(attribute: str) -> tuple[str, ...]:
-    return (*OCCUPATIONS, NO_OCCUPATION) if attribute == "occupation" else ATTRIBUTES[attribute]
 
 
 def _attributes(question: Question) -> tuple[str, ...]:
