@@ -20,7 +20,7 @@ from askew.studio.training.drawings import render, uniform_scenes
 from askew.types import Missing, Picture, Question
 
 COUNT = 300
-LEAST = {"disability": 0.93, "hair": 0.85}
+LEAST = {"disability": 0.95}
 NURSE = Scene(gender="male", age="old", ethnicity="asian", disability="wheelchair", occupation="nurse", hair="long")
 
 
@@ -45,7 +45,7 @@ def picture_of(scene: Scene, folder: Path, seed: int = 5) -> Picture:
 def test_fresh_drawings_are_read_rightly(
     vqa: StudioVQA, drawings: tuple[list[Scene], NDArray[np.uint8]], attribute: str
 ) -> None:
-    assert accuracy(confusion(vqa, *drawings, attribute)) >= LEAST.get(attribute, 0.95)
+    assert accuracy(confusion(vqa, *drawings, attribute)) >= LEAST.get(attribute, 0.97)
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
@@ -101,7 +101,7 @@ def test_a_caption_says_what_is_seen(vqa: StudioVQA, tmp_path: Path) -> None:
     said = parse(str(vqa.answer([picture_of(NURSE, tmp_path)], [CAPTION])[0][0]))
     assert said.occupation == "nurse"
     assert said.attributes["disability"] == "wheelchair"
-    assert said.attributes["age"] == "old"
+    assert said.attributes["gender"] == NURSE.gender
 
 
 def test_errors_are_known_for_its_own_axes_only(vqa: StudioVQA) -> None:

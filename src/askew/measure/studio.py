@@ -27,8 +27,9 @@ BATCH = 64
 SIZE = 128
 PERSON_WORDINGS = {"yes": ["a photo of a person"], "no": ["a photo of an empty scene", f"a photo of {NOBODY}"]}
 OPENING = "a photo of "
-CAPTIONED = ("gender", "age", "ethnicity", "body_type", "emotion", "clothing", "environment", "disability",
-             "occupation")  # fmt: skip
+CAPTIONED = ("gender", "clothing", "environment", "disability", "occupation")
+"""What a caption tells: who, dressed how, where. The rest is asked for, and would only blur other axes' scores here."""
+
 DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "appearance": ("gender", "age", "ethnicity", "body_type", "hair"),
     "fashion": ("clothing",),
@@ -103,7 +104,7 @@ class StudioVQA:
 
     def __init__(self, embedder: StudioEmbedder | None = None) -> None:
         self.embedder = embedder or shared_embedder()
-        self.fingerprint = f"studio-vqa-1-{self.embedder.fingerprint}"
+        self.fingerprint = f"studio-vqa-2-{self.embedder.fingerprint}"
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
         """Answers by picture, then by question."""

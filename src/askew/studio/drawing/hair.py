@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import Canvas, Colour, Point
 from askew.studio.drawing.look import Look
+from askew.studio.drawing.workwear import HEADWEAR
 
 _TEXTURE = {  # share of straight, then wavy hair; the rest is coily
     "white": (0.55, 0.95),
@@ -56,6 +57,8 @@ def draw_front_hair(canvas: Canvas, look: Look) -> None:
     _cap(hair, look, texture)
     if look.scene.hair == "long":
         _locks(hair, look, texture)
+    elif look.scene.occupation in HEADWEAR:
+        _pushed_out(hair, look)
     if look.scene.age == "middle-aged":
         _temples(hair, look)
 
@@ -106,6 +109,16 @@ def _locks(hair: Canvas, look: Look, texture: str) -> None:
         for shift in (0.5, 4.0):
             hair.stroke([(side * (w + shift), 8), (side * (w + shift + wave), 24), (side * (w + shift - 2), 42)], 1.1,
                         strand, 0.3)  # fmt: skip
+
+
+def _pushed_out(hair: Canvas, look: Look) -> None:
+    """Short hair that a hat pushes out over the ears; without it one could not tell it from none."""
+    w = look.build.face
+    for side in (-1, 1):
+        outline = [(side * (w - 3.5), -21), (side * (w + 4), -20), (side * (w + 6.5), -13), (side * (w + 4.5), -6),
+                   (side * (w + 0.5), -3), (side * (w - 1.5), -10)]  # fmt: skip
+        hair.blob(outline, look.hair)
+        hair.stroke(outline[1:5], 1.2, palette.darker(look.hair, 0.45), 0.4)
 
 
 def _temples(hair: Canvas, look: Look) -> None:

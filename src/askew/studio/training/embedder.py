@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -32,6 +31,7 @@ from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, wordings
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
+from askew.studio.training import checkpoints
 from askew.studio.training.drawings import SIZE, Pixels, cached, twins, uniform_scenes
 from askew.studio.training.tokenizer import LENGTH, train_tokenizer
 
@@ -40,16 +40,16 @@ WHOLE_CAPTIONS = 24
 TEXT_BATCH, TEXT_STEPS = 192, 400
 SEED = 20
 CHECKPOINT_EVERY = 250
-EMPHASIS_FROM = 3500
+EMPHASIS_FROM = 1000
 EMPHASIS = {"disability": 4.0, "hair": 2.0, "occupation": 2.0}
 """Weights of what is seen in the smallest places, once the rest is learnt."""
 
-TWINS_FROM = 4250
+TWINS_FROM = 1250
 TWINS = 3000
 TWIN_VALUES = {"disability": ("fit", "hearing aid"), "hair": ("short", "bald")}
 """Pairs of drawings that differ in nothing but these values, half of every batch from TWINS_FROM on."""
 
-DECAY = 400
+DECAY = 800
 
 FIRST_LOGIT_SCALE = 30.0
 POSITION_SCALE = 0.3
@@ -113,6 +113,25 @@ class Batch(NamedTuple):
     singles: list[str]
     captions: list[str]
     fits: Tensor
+
+
+class Words:
+    """Unit vectors of texts by a text tower that learns no more; those of single values are computed once."""
+
+    def __init__(self, model: CLIPModel, tokenizer: CLIPTokenizer) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        texts = sorted({text for name, values in VALUES.items() for value in values for text in _wordings(name, value)})
+        self.known = dict(zip(texts, self.embed(texts), strict=True))
+
+    @torch.no_grad()
+    def embed(self, texts: Sequence[str]) -> Tensor:
+        """(texts, width)."""
+        tokens = self.tokenizer(list(texts), padding=True, return_tensors="pt")
+        return F.normalize(self.model.get_text_features(**tokens).pooler_output, dim=-1)
+
+    def __call__(self, batch: Batch) -> Tensor:
+        """(single values and then captions, width)."""
+        return torch.cat([torch.stack([self.known[text] for text in batch.singles]), self.embed(batch.captions)])
 
 
 class Batches:
@@ -197,13 +216,12 @@ def _mentioned(scene: Scene, words: Random) -> list[str]:
 
 
 def losses(
-    model: CLIPModel, batch: Batch, tokenizer: CLIPTokenizer, shift: Tensor, emphasis: Mapping[str, float]
+    model: CLIPModel, batch: Batch, texts: Tensor, shift: Tensor, emphasis: Mapping[str, float]
 ) -> tuple[Tensor, Tensor]:
     """Weighted mean cross-entropy over the attributes, and the sigmoid loss over whole captions."""
-    tokens = tokenizer(batch.singles + batch.captions, padding=True, return_tensors="pt")
-    with torch.no_grad():
-        texts = F.normalize(model.get_text_features(**tokens).pooler_output, dim=-1)
-    vectors = F.normalize(model.get_image_features(pixel_values=batch.pictures).pooler_output, dim=-1)
+    with torch.autocast("cpu", torch.bfloat16):
+        seen = model.get_image_features(pixel_values=batch.pictures).pooler_output
+    vectors = F.normalize(seen.float(), dim=-1)
     logits = model.logit_scale.exp().clamp(max=100) * vectors @ texts.T
     parts, start = [], 0
     for name, values in VALUES.items():
@@ -227,36 +245,28 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
     shift = torch.nn.Parameter(torch.tensor(8.0))
     learning = [*model.vision_model.parameters(), *model.visual_projection.parameters(), model.logit_scale, shift]
     optimizer = torch.optim.AdamW(learning, lr=rate, betas=(0.9, 0.98), weight_decay=0.05)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _warm_stable_decay(step, steps))
     drawings, pairs = draw_all(work, pictures, processes)
-    batches, checkpoint, first = Batches(drawings, pairs), work / "embedder.pt", 0
-    if not checkpoint.exists():
-        teach_text(model, tokenizer, drawings.scenes)
-    else:
-        state = torch.load(checkpoint, weights_only=True)
-        first = state["step"]
+    batches, path, first = Batches(drawings, pairs), work / "embedder.pt", 0
+    if state := checkpoints.load(path):
+        first, shift.data = state["step"], state["shift"]
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
-        schedule.last_epoch = first - 1
-        schedule.step()
-        shift.data = state["shift"]
-    began = time.perf_counter()
+    else:
+        teach_text(model, tokenizer, drawings.scenes)
+    words, log = Words(model, tokenizer), checkpoints.Log()
     for step in range(first, steps):
+        optimizer.param_groups[0]["lr"] = rate * checkpoints.warm_stable_decay(step, steps, DECAY)
         emphasis = EMPHASIS if step >= EMPHASIS_FROM else {}
-        single, whole = losses(model, batches(step), tokenizer, shift, emphasis)
+        batch = batches(step)
+        single, whole = losses(model, batch, words(batch), shift, emphasis)
         optimizer.zero_grad()
         (single + 0.25 * whole).backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(learning, 1.0)
         optimizer.step()
-        schedule.step()
-        if step % 50 == 0:
-            log = {"step": step, "single": single.item(), "whole": whole.item(), "seconds": time.perf_counter() - began}
-            print(json.dumps(log), flush=True)
+        log(step, single=single.item(), whole=whole.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
-            state = {"step": step + 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
-                     "shift": shift.data}  # fmt: skip
-            torch.save(state, checkpoint.with_suffix(".tmp"))
-            checkpoint.with_suffix(".tmp").replace(checkpoint)
+            checkpoints.save(path, {"step": step + 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                                    "shift": shift.data})  # fmt: skip
     model.half().save_pretrained(out)
     return out
 
@@ -273,15 +283,10 @@ def draw_all(work: Path, pictures: int, processes: int) -> tuple[Drawings, Drawi
     )
 
 
-def _warm_stable_decay(step: int, steps: int) -> float:
-    """The factor of the learning rate: it rises over 100 steps, stays, and falls to nothing over the last 400."""
-    return min(1.0, (step + 1) / 100, (steps - step) / DECAY)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=5700)
+    parser.add_argument("--steps", type=int, default=3200)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--pictures", type=int, default=40_000)
     parser.add_argument("--threads", type=int, default=2)

@@ -1,0 +1,63 @@
+"""Training that can be stopped at any step and gone on with: checkpoints, the learning rate, running averages."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+WARM_UP = 100
+
+
+def warm_stable_decay(step: int, steps: int, decay: int) -> float:
+    """The factor of the learning rate: it rises over 100 steps, stays, and falls to nothing over the last `decay`."""
+    return min(1.0, (step + 1) / WARM_UP, (steps - step) / decay)
+
+
+def save(path: Path, state: Mapping[str, Any]) -> None:
+    """Write a checkpoint whole or not at all."""
+    unfinished = path.with_suffix(".tmp")
+    torch.save(dict(state), unfinished)
+    unfinished.replace(path)
+
+
+def load(path: Path) -> dict[str, Any] | None:
+    """The last checkpoint, if there is one."""
+    if not path.exists():
+        return None
+    state: dict[str, Any] = torch.load(path, weights_only=True)
+    return state
+
+
+class Average:
+    """Exponential moving average of a module's parameters, a copy that is sampled from instead of the module."""
+
+    def __init__(self, module: nn.Module, keep: float) -> None:
+        self.module, self.keep = module, keep
+        self.state = {name: value.detach().clone() for name, value in module.state_dict().items()}
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Move towards the module; quickly at first, when there is little to average."""
+        keep = min(self.keep, (step + 1) / (step + 10))
+        current: dict[str, Tensor] = self.module.state_dict()
+        for name, value in self.state.items():
+            value.lerp_(current[name], 1 - keep) if value.is_floating_point() else value.copy_(current[name])
+
+
+class Log:
+    """One JSON line per logged step, on standard output."""
+
+    def __init__(self, every: int = 50) -> None:
+        self.every, self._began = every, time.perf_counter()
+
+    def __call__(self, step: int, **figures: float) -> None:
+        """Print the figures of this step if it is one to be logged."""
+        if step % self.every == 0:
+            seconds = round(time.perf_counter() - self._began, 1)
+            print(json.dumps({"step": step, **figures, "seconds": seconds}), flush=True)
