@@ -68,7 +68,7 @@ def test_correction_for_chance() -> None:
 
 
 def test_nothing_to_count_is_said_so() -> None:
-    with pytest.raises(NotEnoughData, match="set A is empty"):
+    with pytest.raises(NotEnoughData, match="set A: no picture"):
         picture_matrix(np.empty((0, 3)), "set A")
     with pytest.raises(NotEnoughData, match="all zero"):
         positive_counts([[1, 2], [0, 0]])

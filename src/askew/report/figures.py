@@ -272,7 +272,7 @@ def _domain_pair(entry: Record, first: str, second: str, scale: Scale) -> PlotTa
         Row(
             shorten(prompt, 60),
             track(scale, e, f"CAS {first} minus CAS {second}, {shorten(prompt, 60)}", _describe(e, "difference")),
-            (number(e.get("value")), interval(e), _test(e)),
+            (number(e.get("value")), interval(e)),
             strong=exceeds_chance(e) is True,
             note="" if is_estimate(e) else reason(e),
         )
@@ -287,7 +287,7 @@ def _domain_pair(entry: Record, first: str, second: str, scale: Scale) -> PlotTa
         caption,
         "Prompt",
         scale_axis(scale),
-        ("difference", "interval", "q"),
+        ("difference", "interval"),
         tuple(rows),
         (("dot", "difference"), _INTERVAL),
     )

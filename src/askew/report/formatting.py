@@ -120,11 +120,15 @@ def quote(text: str, width: int = 80) -> str:
     return f"“{line}”"
 
 
-def reason(missing: Record) -> str:
-    """Why an estimate is missing, in words."""
+def short_reason(missing: Record) -> str:
+    """Why an estimate is missing, in two or three words."""
     name = str(missing.get("reason") or "no reason given")
-    words = _REASONS.get(name, name.replace("_", " "))
-    detail = missing.get("detail")
+    return _REASONS.get(name, name.replace("_", " "))
+
+
+def reason(missing: Record) -> str:
+    """Why an estimate is missing, in words and with what is known of it."""
+    words, detail = short_reason(missing), missing.get("detail")
     return f"{words} ({shorten(str(detail), 120)})" if detail else words
 
 

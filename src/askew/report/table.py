@@ -20,11 +20,11 @@ from askew.report.formatting import (
     plural,
     points,
     probability,
-    reason,
+    short_reason,
     shorten,
 )
 from askew.report.reading import Reading, exceeds_chance, extremes, grouped, is_estimate, ranked_axes
-from askew.report.sentences import headline, set_label
+from askew.report.sentences import headline, missing_pictures_sentence, set_label
 
 _LONGEST = 12
 """Warnings shown before the rest is only counted."""
@@ -89,7 +89,7 @@ def _differences_tables(entries: Sequence[Record]) -> list[Table]:
             table.add_row(
                 Text(shorten(value, 24)),
                 *(Text(c, style=style) for c in cells),
-                "" if is_estimate(e) else Text(reason(e)),
+                "" if is_estimate(e) else Text(short_reason(e), style="dim"),
             )
         tables.append(table)
     return tables
@@ -120,7 +120,7 @@ def _table(first: str, numbers: Iterable[str], last: str, title: str | None, *, 
 
 def _add_score(table: Table, label: str, score: Record, last: str) -> None:
     if not is_estimate(score):
-        table.add_row(Text(label), *[ABSENT] * 5, Text(reason(score), style="dim"))
+        table.add_row(Text(label), *[ABSENT] * 5, Text(short_reason(score), style="dim"))
         return
     style = "bold" if exceeds_chance(score) else ""
     q = (
@@ -137,6 +137,8 @@ def _notes(reading: Reading) -> list[Text]:
     missing = sum(sum((s.get("missing") or {}).values()) for s in reading.part("sets"))
     if missing:
         notes.append(Text(f"Missing: {plural(missing, 'picture')}; the report says which and why.", style="dim"))
+    uneven = (missing_pictures_sentence(entry) for entry in reading.part("missing_pictures"))
+    notes += [Text(f"Warning: {sentence}") for sentence in uneven if sentence]
     warnings = [str(w) for w in reading.results.get("warnings") or []]
     notes += [Text(f"Warning: {clean(w)}") for w in warnings[:_LONGEST]]
     if len(warnings) > _LONGEST:

@@ -34,7 +34,7 @@ def picture_matrix(pictures: ArrayLike, name: str = "a picture set") -> Floats:
     if x.ndim != 2:
         raise ValueError(f"{name} has {x.ndim} axes; (pictures, columns) is needed")
     if len(x) == 0:
-        raise NotEnoughData(f"{name} is empty; at least one picture is needed")
+        raise NotEnoughData(f"{name}: no picture, and at least one is needed")
     if not np.all(np.isfinite(x)):
         raise ValueError(f"{name} holds numbers that are not finite")
     return x

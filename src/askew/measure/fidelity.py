@@ -1,0 +1,143 @@
+"""How well a model of the studio world shows what a prompt says, and leaves open what it does not say.
+
+    python -m askew.measure.fidelity MODEL [--count 24] [--each 12] [--open 48] [--bias B] [--write PAGE]
+
+MODEL is a model string such as studio or studio/balanced. The studio VQA reads the pictures. --write updates the page
+between the two markers that carry the model's name.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from askew import registry
+from askew.keys import picture_seed
+from askew.measure.studio import StudioVQA
+from askew.models.base import Model, Request
+from askew.studio.caption import caption, phrase
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.planted import truth
+from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
+from askew.types import Missing
+
+SEED = 27_182_818
+BIASCONNECT_AND_STYLE = ("gender", "age", "ethnicity", "body_type", "emotion", "clothing", "environment", "disability",
+                         "style")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """Shares of pictures that show the value asked for, and how open shares compare with the planted ones.
+
+    values       attribute -> value -> share of pictures that show it when the prompt says so
+    occupations  occupation -> share of pictures that show its sign
+    spearman     of the measured and planted shares of women over occupations, where the prompt says no gender
+    error        mean absolute difference of the two
+    """
+
+    values: dict[str, dict[str, float]]
+    occupations: dict[str, float]
+    spearman: float
+    error: float
+
+    def lines(self) -> Iterator[str]:
+        """A table in Markdown, and two sentences."""
+        yield "| asked for | shown |"
+        yield "| --- | --- |"
+        for attribute, shares in self.values.items():
+            shown = ", ".join(f"{value} {share:.0%}" for value, share in shares.items())
+            yield f"| {attribute.replace('_', ' ')} | {shown} |"
+        low = sorted(self.occupations, key=lambda name: (self.occupations[name], name))[:5]
+        least = ", ".join(f"{name} {self.occupations[name]:.0%}" for name in low)
+        yield f"| occupation | mean {np.mean(list(self.occupations.values())):.0%}; least: {least} |"
+        yield ""
+        yield (
+            f"Share of women where the prompt leaves it open, against the planted one: "
+            f"Spearman {self.spearman:.3f}, mean absolute difference {self.error:.3f}."
+        )
+
+
+class Reader:
+    """Makes pictures of prompts with a model, and reads them with the studio VQA."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.vqa = model, StudioVQA()
+
+    def read(self, prompts: Sequence[str], attribute: str) -> list[str | None]:
+        """What one picture of each prompt shows; None where there is no picture, or nobody in it."""
+        requests = [Request(prompt, picture_seed(SEED, prompt, k)) for k, prompt in enumerate(prompts)]
+        size = self.model.batch_size
+        parts = [self.model.generate(requests[i : i + size]) for i in range(0, len(requests), size)]
+        images = [image for part in parts for image in part]
+        found: list[str | None] = [None] * len(prompts)
+        there = [i for i, image in enumerate(images) if not isinstance(image, Missing)]
+        if not there:
+            return found
+        vectors = self.vqa.embedder.embed_pixels(np.stack([np.asarray(images[i]) for i in there]))
+        seen = self.vqa.sees_somebody(vectors) | (attribute in OF_ANY_SCENE)
+        for i, value, somebody in zip(there, self.vqa.read(vectors, attribute), seen, strict=True):
+            found[i] = value if somebody else None
+        return found
+
+
+def fidelity(model: Model, count: int, each: int, open_count: int, bias: float) -> Fidelity:
+    """Measure with `count` pictures per value, `each` per occupation, `open_count` per occupation left open."""
+    reader = Reader(model)
+    values = {
+        attribute: {value: _shown(reader, attribute, value, count) for value in ATTRIBUTES[attribute]}
+        for attribute in BIASCONNECT_AND_STYLE
+    }
+    occupations = {name: _share(reader.read([phrase("occupation", name)] * each, "occupation"), name)
+                   for name in OCCUPATIONS}  # fmt: skip
+    names = spread(36)
+    prompts = [phrase("occupation", name) for name in names]
+    women = [_share(reader.read([prompt] * open_count, "gender"), "female") for prompt in prompts]
+    planted = [truth(prompt, "gender", bias)["female"] for prompt in prompts]
+    rho = float(spearmanr(women, planted).statistic) if bias else float("nan")
+    return Fidelity(values, occupations, rho, float(np.mean(np.abs(np.subtract(women, planted)))))
+
+
+def spread(count: int) -> list[str]:
+    """Occupations at even distances in the order of their planted shares."""
+    names = list(OCCUPATIONS)
+    return [names[int(i)] for i in np.linspace(0, len(names) - 1, count).round()]
+
+
+def _shown(reader: Reader, attribute: str, value: str, count: int) -> float:
+    """The share of pictures that show a value when the prompt says it of somebody with an occupation."""
+    scenes = [Scene.of({attribute: value}, name) for name in spread(count)]
+    return _share(reader.read([caption(scene, (attribute, "occupation")) for scene in scenes], attribute), value)
+
+
+def _share(found: Sequence[str | None], wanted: str) -> float:
+    return float(np.mean([value == wanted for value in found]))
+
+
+def main() -> None:
+    """Measure from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--count", type=int, default=24)
+    parser.add_argument("--each", type=int, default=12)
+    parser.add_argument("--open", type=int, default=48)
+    parser.add_argument("--bias", type=float, default=1.0)
+    parser.add_argument("--write", type=Path, help="the page to update between the model's two markers")
+    choice = parser.parse_args()
+    model = cast(Model, registry.model(choice.model))
+    text = "\n".join(fidelity(model, choice.count, choice.each, choice.open, choice.bias).lines())
+    print(text)
+    if choice.write:
+        before, marker, rest = choice.write.read_text().partition(f"<!-- {choice.model} -->\n")
+        _, end, after = rest.partition("<!-- end -->")
+        choice.write.write_text(f"{before}{marker}\n{text}\n\n{end}{after}")
+
+
+if __name__ == "__main__":
+    main()

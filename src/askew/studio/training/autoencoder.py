@@ -1,0 +1,145 @@
+"""Train the studio's AutoencoderKL, which turns a picture of 128 x 128 pixels into 16 x 16 latents and back.
+
+    python -m askew.studio.training.autoencoder --work DIR [--steps N] [--threads N]
+
+It learns from drawings of uniformly random scenes by the error of pixels, squared (which brings the colors) and
+absolute (which brings sharpness), and by the error of their differences to the neighbours. The face and the places of
+the signs count several times, since emotion, age and occupation lie in a few pixels there. A small Kullback-Leibler
+term keeps the latents near a normal distribution. From step --frozen-from on the encoder is kept as it is, so that
+latents stay what they are while the decoder still learns. Checkpoints go to DIR; the same command goes on from the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+from diffusers import AutoencoderKL
+from diffusers.models.resnet import ResnetBlock2D
+from torch import Tensor, nn
+
+from askew.studio.training import checkpoints
+from askew.studio.training.drawings import SIZE, Pixels, cached, uniform_scenes
+from askew.studio.training.muon import Optimizers
+
+LATENT_CHANNELS = 12
+BATCH = 8
+ADAM_RATE = 2e-3
+SEED = 21
+CHECKPOINT_EVERY = 250
+KL_WEIGHT = 3e-4
+FIRST_LOG_VARIANCE = -5.0
+"""Of the latents' noise: low, so that it does not drown the picture before anything is learnt."""
+
+SQUARED_WEIGHT, EDGE_WEIGHT = 4.0, 0.3
+FACE, FACE_WEIGHT = (slice(20, 80), slice(38, 90)), 4.0
+SIGNS, SIGNS_WEIGHT = (slice(88, 128), slice(4, 104)), 2.0
+"""Rows and columns where the pixels count several times."""
+
+
+def create() -> AutoencoderKL:
+    """The untrained network: convolutions alone, three times halved."""
+    model = AutoencoderKL(
+        down_block_types=("DownEncoderBlock2D",) * 4,
+        up_block_types=("UpDecoderBlock2D",) * 4,
+        block_out_channels=(32, 32, 64, 96),
+        layers_per_block=1,
+        latent_channels=LATENT_CHANNELS,
+        norm_num_groups=8,
+        mid_block_add_attention=False,
+        sample_size=SIZE,
+    )
+    for block in (module for module in model.modules() if isinstance(module, ResnetBlock2D)):
+        nn.init.zeros_(block.conv2.weight)  # every block starts as the identity
+    nn.init.zeros_(model.quant_conv.weight[LATENT_CHANNELS:])
+    nn.init.constant_(model.quant_conv.bias[LATENT_CHANNELS:], FIRST_LOG_VARIANCE)
+    return model
+
+
+def pixel_weights() -> Tensor:
+    """(1, 1, 128, 128), mean 1: how often each pixel counts."""
+    weights = torch.ones(1, 1, SIZE, SIZE)
+    weights[..., *FACE] = FACE_WEIGHT
+    weights[..., *SIGNS] = SIGNS_WEIGHT
+    return weights / weights.mean()
+
+
+def batch(drawings: Pixels, step: int) -> Tensor:
+    """(8, 3, 128, 128) in [-1, 1]; the same for the same step."""
+    rng = np.random.default_rng([SEED, step])
+    index = np.sort(rng.choice(len(drawings), BATCH, replace=False))
+    return torch.from_numpy(drawings[index]).permute(0, 3, 1, 2).float().div_(127.5).sub_(1).contiguous()
+
+
+def reconstruction_error(wanted: Tensor, got: Tensor, weights: Tensor) -> Tensor:
+    """Mean absolute and squared error of pixels, and absolute error of the differences between neighbours."""
+    error = got - wanted
+    pixel = ((error.abs() + SQUARED_WEIGHT * error.square()) * weights).mean()
+    down = ((error[..., 1:, :] - error[..., :-1, :]).abs() * weights[..., 1:, :]).mean()
+    right = ((error[..., 1:] - error[..., :-1]).abs() * weights[..., 1:]).mean()
+    return pixel + EDGE_WEIGHT * (down + right)
+
+
+def train(work: Path, steps: int, frozen_from: int, decay: int, rate: float, pictures: int, processes: int) -> Path:
+    """Train, checkpointing to `work`, and save fp16 weights and configuration to `work`/vae."""
+    torch.manual_seed(SEED)
+    model = create()
+    seeds = range(SEED * pictures, (SEED + 1) * pictures)
+    drawings = cached(work / f"drawings-{SEED}-{pictures}.npy", uniform_scenes(pictures, SEED), seeds, processes)
+    optimizers = Optimizers([model], rate, ADAM_RATE)
+    path, first = work / "vae.pt", 0
+    if state := checkpoints.load(path):
+        first = state["step"]
+        model.load_state_dict(state["model"])
+        optimizers.restore(state["optimizers"])
+    weights, log = pixel_weights(), checkpoints.Log()
+    for step in range(first, steps):
+        error, divergence = losses(model, batch(drawings, step), weights, step, frozen=step >= frozen_from)
+        (error + KL_WEIGHT * divergence).backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizers.step(checkpoints.warm_stable_decay(step, steps, decay))
+        log(step, error=error.item(), divergence=divergence.item())
+        if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
+            checkpoints.save(path, {"step": step + 1, "model": model.state_dict(), "optimizers": optimizers.state()})
+    return finish(model, drawings, work / "vae")
+
+
+def losses(model: AutoencoderKL, pictures: Tensor, weights: Tensor, step: int, frozen: bool) -> tuple[Tensor, Tensor]:
+    """Error of the reconstruction from sampled latents, and mean divergence of the latents from a normal one."""
+    noise = torch.Generator().manual_seed(step)
+    with torch.autocast("cpu", torch.bfloat16):
+        with torch.set_grad_enabled(not frozen):
+            latent = model.encode(pictures).latent_dist
+        got = model.decode(latent.sample(noise)).sample
+    return reconstruction_error(pictures, got.float(), weights), latent.kl().mean() / latent.mean[0].numel()
+
+
+@torch.no_grad()
+def finish(model: AutoencoderKL, drawings: Pixels, out: Path) -> Path:
+    """Save with the scale that gives latents unit spread."""
+    means = [model.encode(batch(drawings, step)).latent_dist.mean for step in range(32)]
+    model.register_to_config(scaling_factor=round(1 / float(torch.cat(means).std()), 4))
+    model.half().save_pretrained(out)
+    return out
+
+
+def main() -> None:
+    """Train from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=1600)
+    parser.add_argument("--frozen-from", type=int, default=1600, help="step from which only the decoder learns")
+    parser.add_argument("--decay", type=int, default=400)
+    parser.add_argument("--rate", type=float, default=0.03, help="of Muon")
+    parser.add_argument("--pictures", type=int, default=20_000)
+    parser.add_argument("--threads", type=int, default=2)
+    choice = parser.parse_args()
+    torch.set_num_threads(choice.threads)
+    print(train(choice.work, choice.steps, choice.frozen_from, choice.decay, choice.rate, choice.pictures,
+                choice.threads))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Captions first, then pictures of what they say: the training pictures of the studio's diffusion models.
+
+A caption says an occupation and a few attributes at random; the scene is then drawn from the planted distribution given
+that, and the drawing encoded. So whatever a caption leaves open follows the planted shares exactly, and an unusual
+wish is granted as often as a usual one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import torch
+from diffusers import AutoencoderKL
+from numpy.typing import NDArray
+
+from askew.studio.caption import Said, caption
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.planted import sample
+from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
+from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached
+
+MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
+"""How often a caption says none, one, … five attributes."""
+
+ENCODED_AT_ONCE = 100
+
+Latents = NDArray[np.float16]
+
+
+@dataclass(frozen=True, slots=True)
+class Captioned:
+    """A scene and the names of what its caption says of it."""
+
+    scene: Scene
+    mentioned: tuple[str, ...]
+
+    def caption(self, rng: Random) -> str:
+        """The caption in a random wording."""
+        return caption(self.scene, self.mentioned, rng)
+
+
+def captioned_scenes(count: int, bias: float, seed: int) -> list[Captioned]:
+    """`count` scenes with what is said of them, at this bias."""
+    rng = Random(f"{seed} {bias}")
+    return [_captioned(rng, bias) for _ in range(count)]
+
+
+def _captioned(rng: Random, bias: float) -> Captioned:
+    person = rng.random() >= WITHOUT_PERSON
+    occupation = rng.choice(list(OCCUPATIONS)) if person and rng.random() >= WITHOUT_OCCUPATION else None
+    names = sorted(ATTRIBUTES if person else OF_ANY_SCENE)
+    number = rng.choices(range(len(MENTIONS)), MENTIONS)[0]
+    values = {name: rng.choice(ATTRIBUTES[name]) for name in rng.sample(names, min(number, len(names)))}
+    if values.get("disability") == "blind":
+        values.pop("glasses", None)  # dark ones are drawn anyway
+    scene = sample(Said(values, occupation, person, ()), bias, rng.getrandbits(48))
+    return Captioned(scene, (*values, *(["occupation"] if occupation else [])))
+
+
+def latents(path: Path, scenes: Sequence[Scene], seed: int, vae: AutoencoderKL, processes: int) -> Latents:
+    """(scenes, channels, 16, 16): the scaled latent means of the drawings, made once and kept in the file `path`."""
+    if not path.exists():
+        seeds = range(seed * len(scenes), (seed + 1) * len(scenes))
+        drawings = cached(path.with_suffix(".pixels.npy"), scenes, seeds, processes)
+        parts = [_encode(vae, drawings[start : start + ENCODED_AT_ONCE])
+                 for start in range(0, len(drawings), ENCODED_AT_ONCE)]  # fmt: skip
+        np.save(path, np.concatenate(parts))
+    known: Latents = np.load(path, mmap_mode="r")
+    return known
+
+
+@torch.inference_mode()
+def _encode(vae: AutoencoderKL, drawings: NDArray[np.uint8]) -> Latents:
+    pictures = torch.from_numpy(np.array(drawings)).permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
+    means = vae.encode(pictures.contiguous()).latent_dist.mean
+    scaled: Latents = (means * vae.config.scaling_factor).half().numpy()
+    return scaled

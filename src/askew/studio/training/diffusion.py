@@ -1,0 +1,216 @@
+"""Train the studio's diffusion models: a Stable-Diffusion pipeline whose weights carry the planted bias.
+
+    python -m askew.studio.training.diffusion --work DIR [--bias B] [--from DIR] [--steps N] [--threads N]
+
+Needs `DIR`/vae from askew.studio.training.autoencoder. Text encoder and tokenizer are the studio embedder's. The UNet
+predicts v at noise levels up to pure noise, so that at the first step nothing of the picture shines through and what a
+prompt leaves open is decided as often as planted. One caption in twelve is empty, for guidance. With --from, the
+training starts from another model's weights: this makes the balanced model. Checkpoints and sheets of samples go to
+DIR; the same command goes on from the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, StableDiffusionPipeline, UNet2DConditionModel
+from diffusers.models.attention_processor import Attention
+from diffusers.models.resnet import ResnetBlock2D
+from PIL import Image
+from torch import Tensor, nn
+from transformers import CLIPTextModel, CLIPTokenizer
+
+from askew.studio.paths import weights
+from askew.studio.training import checkpoints
+from askew.studio.training.captioned import Captioned, Latents, captioned_scenes, latents
+from askew.studio.training.muon import Optimizers
+
+BATCH = 64
+SEED = 22
+CHECKPOINT_EVERY = 200
+SHEET_EVERY = 1000
+EMPTY = 1 / 12
+KEEP = 0.998
+ADAM_RATE = 1e-3
+
+TIMESTEPS = 1000
+SCHEDULE = {"num_train_timesteps": TIMESTEPS, "beta_start": 0.00085, "beta_end": 0.012,
+            "beta_schedule": "scaled_linear", "prediction_type": "v_prediction", "rescale_betas_zero_snr": True,
+            "timestep_spacing": "trailing", "steps_offset": 1, "algorithm_type": "dpmsolver++", "solver_order": 2,
+            "final_sigmas_type": "zero"}  # fmt: skip
+
+SHOWN = ("a photo of a nurse", "a photo of a male nurse", "a photo of a female firefighter",
+         "a photo of an old doctor", "a photo of a happy chef", "a photo of a sad lawyer", "a photo of a tired maid",
+         "a photo of a serious pilot", "a photo of a person", "a photo of a person in a wheelchair",
+         "a photo of a blind person", "a photo of a person with a hearing aid", "a photo of an obese farmer",
+         "a photo of a muscular engineer", "a photo of an asian lawyer outdoors",
+         "a sketch of a scientist")  # fmt: skip
+
+
+class Networks(NamedTuple):
+    """The network that learns, and the text encoder and tokenizer that stay as they are."""
+
+    unet: UNet2DConditionModel
+    text: CLIPTextModel
+    tokenizer: CLIPTokenizer
+
+
+def create(channels: int) -> Networks:
+    """An untrained UNet with cross-attention at three sizes and in the middle, and the embedder's text encoder."""
+    text = CLIPTextModel.from_pretrained(weights("embedder"), dtype=torch.float32)
+    unet = UNet2DConditionModel(
+        sample_size=16,
+        in_channels=channels,
+        out_channels=channels,
+        down_block_types=("CrossAttnDownBlock2D",) * 3,
+        up_block_types=("CrossAttnUpBlock2D",) * 3,
+        block_out_channels=(64, 96, 160),
+        layers_per_block=1,
+        cross_attention_dim=text.config.hidden_size,
+        attention_head_dim=4,
+        norm_num_groups=16,
+    )
+    for module in unet.modules():  # every block starts as the identity
+        if isinstance(module, ResnetBlock2D):
+            nn.init.zeros_(module.conv2.weight)
+        elif isinstance(module, Attention):
+            nn.init.zeros_(module.to_out[0].weight)
+    return Networks(unet, text.requires_grad_(False), CLIPTokenizer.from_pretrained(weights("embedder")))
+
+
+def load(folder: Path) -> Networks:
+    """The networks of a trained pipeline."""
+    unet = UNet2DConditionModel.from_pretrained(folder / "unet", torch_dtype=torch.float32)
+    text = CLIPTextModel.from_pretrained(folder / "text_encoder", dtype=torch.float32)
+    return Networks(unet, text.requires_grad_(False), CLIPTokenizer.from_pretrained(folder / "tokenizer"))
+
+
+def tokens(tokenizer: CLIPTokenizer, captions: Sequence[str]) -> Tensor:
+    """(captions, 48) token numbers, padded as a pipeline pads them."""
+    ids: Tensor = tokenizer(list(captions), padding="max_length", truncation=True, return_tensors="pt").input_ids
+    return ids
+
+
+class Batch(NamedTuple):
+    """Scaled latents (64, channels, 16, 16), a caption and a timestep for each, and noise like the latents."""
+
+    latents: Tensor
+    captions: list[str]
+    noise: Tensor
+    timesteps: Tensor
+
+
+class Batches:
+    """Batch i is the same in every run: latents, captions, noise and timesteps."""
+
+    def __init__(self, examples: Sequence[Captioned], encoded: Latents) -> None:
+        self.examples, self.encoded = examples, encoded
+
+    def __call__(self, step: int) -> Batch:
+        """The batch of this step; its timesteps are spread evenly over all of them."""
+        rng, words = np.random.default_rng([SEED, step]), Random(step)
+        index = np.sort(rng.choice(len(self.examples), BATCH, replace=False))
+        clean = torch.from_numpy(self.encoded[index].astype(np.float32))
+        captions = ["" if words.random() < EMPTY else self.examples[i].caption(words) for i in index]
+        noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
+        places = (rng.permutation(BATCH) + rng.random(BATCH)) / BATCH
+        return Batch(clean, captions, noise, torch.from_numpy((places * TIMESTEPS).astype(np.int64)))
+
+
+def loss(networks: Networks, kept: Tensor, batch: Batch) -> Tensor:
+    """Mean squared error of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep."""
+    signal = kept[batch.timesteps].sqrt()[:, None, None, None]
+    lost = (1 - kept[batch.timesteps]).sqrt()[:, None, None, None]
+    noisy = (signal * batch.latents + lost * batch.noise).contiguous(memory_format=torch.channels_last)
+    with torch.autocast("cpu", torch.bfloat16):
+        said = networks.text(tokens(networks.tokenizer, batch.captions)).last_hidden_state
+        guess = networks.unet(noisy, batch.timesteps, said).sample
+    return F.mse_loss(guess.float(), signal * batch.noise - lost * batch.latents)
+
+
+def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, rate: float, pictures: int,
+          processes: int) -> Path:  # fmt: skip
+    """Train, checkpointing to `work`, and save the pipeline with fp16 weights to `work`/pipeline-BIAS."""
+    torch.manual_seed(SEED)
+    vae = AutoencoderKL.from_pretrained(work / "vae", torch_dtype=torch.float32).eval()
+    examples = captioned_scenes(pictures, bias, SEED)
+    stem = f"latents-{SEED}-{pictures}-{bias:g}.npy"
+    batches = Batches(examples, latents(work / stem, [one.scene for one in examples], SEED, vae, processes))
+    networks = load(start) if start else create(vae.config.latent_channels)
+    networks.unet.to(memory_format=torch.channels_last)
+    average, kept = checkpoints.Average(networks.unet, KEEP), DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
+    optimizers = Optimizers([networks.unet], rate, ADAM_RATE)
+    path, first, log = work / f"diffusion-{bias:g}.pt", 0, checkpoints.Log()
+    if state := checkpoints.load(path):
+        first, average.state = state["step"], state["average"]
+        networks.unet.load_state_dict(state["model"])
+        optimizers.restore(state["optimizers"])
+    for step in range(first, steps):
+        error = loss(networks, kept, batches(step))
+        error.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(networks.unet.parameters(), 1.0)
+        optimizers.step(checkpoints.warm_stable_decay(step, steps, decay))
+        average.update(step)
+        log(step, loss=error.item())
+        if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
+            checkpoints.save(path, {"step": step + 1, "model": networks.unet.state_dict(),
+                                    "optimizers": optimizers.state(), "average": average.state})  # fmt: skip
+        if (step + 1) % SHEET_EVERY == 0 or step + 1 == steps:
+            sheet(averaged(networks, vae, average)).save(work / f"sheet-{bias:g}-{step + 1}.png")
+    out = work / f"pipeline-{bias:g}"
+    averaged(networks, vae, average).to(dtype=torch.float16).save_pretrained(out)
+    return out
+
+
+def averaged(networks: Networks, vae: AutoencoderKL, average: checkpoints.Average) -> StableDiffusionPipeline:
+    """A pipeline with the averaged weights; the network that learns is left alone."""
+    unet = UNet2DConditionModel.from_config(networks.unet.config)
+    unet.load_state_dict(average.state)
+    return StableDiffusionPipeline(
+        vae=vae,
+        text_encoder=networks.text.eval(),
+        tokenizer=networks.tokenizer,
+        unet=unet.eval(),
+        scheduler=DPMSolverMultistepScheduler(**SCHEDULE),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+
+
+def sheet(pipeline: StableDiffusionPipeline) -> Image.Image:
+    """Four pictures of each of SHOWN in a row of four."""
+    pipeline.set_progress_bar_config(disable=True)
+    prompts = [prompt for prompt in SHOWN for _ in range(4)]
+    noise = [torch.Generator().manual_seed(i) for i in range(len(prompts))]
+    pictures = pipeline(prompts, num_inference_steps=12, guidance_scale=1.0, generator=noise).images
+    rows = [np.concatenate([np.asarray(p) for p in pictures[i : i + 8]], axis=1) for i in range(0, len(pictures), 8)]
+    return Image.fromarray(np.concatenate(rows))
+
+
+def main() -> None:
+    """Train from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--bias", type=float, default=1.0)
+    parser.add_argument("--from", type=Path, dest="start", help="a trained pipeline to start from")
+    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--decay", type=int, default=1000)
+    parser.add_argument("--rate", type=float, default=0.02, help="of Muon")
+    parser.add_argument("--pictures", type=int, default=40_000)
+    parser.add_argument("--threads", type=int, default=2)
+    choice = parser.parse_args()
+    torch.set_num_threads(choice.threads)
+    print(train(choice.work, choice.bias, choice.start, choice.steps, choice.decay, choice.rate, choice.pictures,
+                choice.threads))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Muon (Jordan et al., 2024): steps along the orthogonalised momentum of weight matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+QUINTIC = (3.4445, -4.7750, 2.0315)
+"""Coefficients of the iteration, by Jordan: steep near zero, so that five rounds bring singular values near 1."""
+
+
+def orthogonalised(matrix: Tensor, rounds: int = 5) -> Tensor:
+    """(rows, columns) -> the same with singular values near 1, by a quintic Newton-Schulz iteration."""
+    tall = matrix.shape[0] > matrix.shape[1]
+    wide = matrix.T if tall else matrix
+    x: Tensor = wide / (wide.norm() + 1e-7)
+    a, b, c = QUINTIC
+    for _ in range(rounds):
+        square = x @ x.T
+        x = a * x + (b * square + c * square @ square) @ x
+    return x.T if tall else x
+
+
+class Muon(torch.optim.Optimizer):
+    """For weights of two or more dimensions; a convolution's are taken as (outputs, inputs x height x width).
+
+    torch.optim.Muon takes matrices only, hence this one.
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], rate: float, momentum: float = 0.95, decay: float = 0.0) -> None:
+        super().__init__(parameters, {"lr": rate, "momentum": momentum, "decay": decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """One step with Nesterov momentum."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    self._update(weight, group)
+
+    def _update(self, weight: Tensor, group: dict[str, Any]) -> None:
+        velocity = self.state[weight].setdefault("velocity", torch.zeros_like(weight))
+        velocity.lerp_(weight.grad, 1 - group["momentum"])
+        ahead = weight.grad.lerp(velocity, group["momentum"]).flatten(1)  # type: ignore[union-attr]
+        size = max(1.0, ahead.shape[0] / ahead.shape[1]) ** 0.5
+        weight.mul_(1 - group["lr"] * group["decay"])
+        weight.sub_(orthogonalised(ahead).view_as(weight), alpha=group["lr"] * size)
+
+
+class Optimizers:
+    """Muon for the weights of a network's inner layers, AdamW for all else; as one, with a schedule over both."""
+
+    def __init__(self, networks: Iterable[nn.Module], muon_rate: float, adam_rate: float) -> None:
+        weights: list[Tensor] = []
+        others: list[Tensor] = []
+        for network in networks:
+            for module in network.modules():
+                for name, parameter in module.named_parameters(recurse=False):
+                    inner = name == "weight" and isinstance(module, nn.Conv2d | nn.Linear)
+                    (weights if inner else others).append(parameter)
+        self.rates = (muon_rate, adam_rate)
+        self.optimizers = (
+            Muon(weights, muon_rate),
+            torch.optim.AdamW(others, lr=adam_rate, betas=(0.9, 0.99), weight_decay=0.0),
+        )
+
+    def step(self, factor: float) -> None:
+        """One step at `factor` times the learning rates; gradients are cleared."""
+        for optimizer, rate in zip(self.optimizers, self.rates, strict=True):
+            for group in optimizer.param_groups:
+                group["lr"] = rate * factor
+            optimizer.step()
+            optimizer.zero_grad()
+
+    def state(self) -> list[dict[str, Any]]:
+        """For a checkpoint."""
+        return [optimizer.state_dict() for optimizer in self.optimizers]
+
+    def restore(self, state: list[dict[str, Any]]) -> None:
+        """From a checkpoint."""
+        for optimizer, own in zip(self.optimizers, state, strict=True):
+            optimizer.load_state_dict(own)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from askew.measure.fidelity import Fidelity, fidelity
+from askew.models.base import Request
+from askew.models.planted import PlantedModel
+from askew.types import Missing
+
+
+@pytest.fixture(scope="module")
+def planted() -> Fidelity:
+    return fidelity(PlantedModel(), count=5, each=1, open_count=12, bias=1.0)
+
+
+def test_drawings_show_what_is_asked_for(planted: Fidelity) -> None:
+    assert np.mean([share for shares in planted.values.values() for share in shares.values()]) > 0.97
+    assert np.mean(list(planted.occupations.values())) > 0.97
+
+
+def test_what_is_left_open_follows_the_planted_shares(planted: Fidelity) -> None:
+    assert planted.spearman > 0.75  # 12 pictures: the standard error of a share is up to .14
+    assert planted.error < 0.14
+
+
+def test_the_table_names_every_value(planted: Fidelity) -> None:
+    text = "\n".join(planted.lines())
+    assert "wheelchair 100%" in text
+    assert text.count("\n| ") >= 10
+
+
+class Careless(PlantedModel):
+    """Draws the same nurse whatever is asked for, and now and then nothing."""
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        drawn = super().generate([Request("a photo of a young female nurse", request.seed) for request in requests])
+        return [Missing("blank_image") if request.seed % 4 == 0 else image
+                for request, image in zip(requests, drawn, strict=True)]  # fmt: skip
+
+
+def test_a_model_that_does_not_listen_is_found_out() -> None:
+    found = fidelity(Careless(), count=4, each=4, open_count=4, bias=1.0)
+    assert found.values["gender"]["male"] == 0.0
+    assert 0 < found.occupations["nurse"] <= 1
+    assert sum(found.occupations.values()) == found.occupations["nurse"]
+    assert found.error > 0.2

@@ -1,0 +1,302 @@
+"""Paired differences against other packages, against themselves, and against populations whose truth is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from statsmodels.stats.contingency_tables import mcnemar
+
+from askew.stats.association import cas, mad, unit_vectors
+from askew.stats.differences import share_difference
+from askew.stats.distance import total_variation
+from askew.stats.paired_differences import (
+    AssociationDifferences,
+    paired_association_differences,
+    paired_distance_difference,
+    paired_embedding_differences,
+    paired_share_difference,
+)
+from askew.stats.pairing import PairedSets
+from askew.types import Estimate
+
+CODES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
+
+
+def answers(first: Sequence[int], second: Sequence[int], values: int = 3, paired: bool = True) -> PairedSets:
+    keys = [range(len(first)), range(len(second))] if paired else [None, None]
+    return PairedSets.of(np.eye(values)[list(first)], np.eye(values)[list(second)], *keys)
+
+
+def table(both: int, first_only: int, second_only: int, neither: int) -> PairedSets:
+    """Pairs of a value of two, by which of the runs shows it."""
+    cells = [(0, 0)] * both + [(0, 1)] * first_only + [(1, 0)] * second_only + [(1, 1)] * neither
+    return answers(*zip(*cells, strict=True), values=2)
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(1, 9))
+def test_p_of_complete_pairs_is_mcnemars_exact_one(both: int, first: int, second: int, neither: int) -> None:
+    found = paired_share_difference(table(both, first, second, neither), 0)
+    expected = mcnemar([[both, first], [second, neither]], exact=True)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert found.value == pytest.approx((first - second) / (both + first + second + neither))
+
+
+def test_the_interval_is_newcombes_tenth_method() -> None:
+    # Newcombe (1998), "Improved confidence intervals for the difference between binomial proportions based on paired
+    # data": by his formulae with this table, worked by hand below.
+    both, first, second, neither = 36, 12, 2, 0
+    n, x, y, z = 50, 48, 38, 1.959963984540054
+
+    def wilson(k: int) -> tuple[float, float]:
+        centre, reach = 2 * k + z * z, z * math.sqrt(z * z + 4 * k * (n - k) / n)
+        return (centre - reach) / (2 * (n + z * z)), (centre + reach) / (2 * (n + z * z))
+
+    (low_x, high_x), (low_y, high_y) = wilson(x), wilson(y)
+    phi = (both * neither - first * second) / math.sqrt(x * 2 * y * 12)
+    down, up = (x / n - low_x, high_y - y / n), (high_x - x / n, y / n - low_y)
+    low, high = (sign * math.sqrt(a * a - 2 * phi * a * b + b * b) + 0.2 for sign, (a, b) in ((-1, down), (1, up)))
+    found = paired_share_difference(table(both, first, second, neither), 0)
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    assert low == pytest.approx(0.0569, abs=5e-4)  # as printed in his table
+    assert high == pytest.approx(0.3404, abs=5e-4)
+
+
+def test_pictures_without_a_partner_count_as_independent_ones() -> None:
+    first, second = [0] * 9 + [1] * 3, [0] * 4 + [1] * 12
+    alone = paired_share_difference(answers(first, second, 2, paired=False), 0)
+    assert alone == share_difference([9, 3], [4, 12], 0)
+    one_pair = PairedSets.of(np.eye(2)[first], np.eye(2)[second], [1] + [None] * 11, [1] + [None] * 15)
+    found = paired_share_difference(one_pair, 0)
+    assert (found.low, found.high) == (pytest.approx(alone.low), pytest.approx(alone.high))
+    assert found.p == pytest.approx(alone.p, abs=0.03)
+
+
+def test_exact_p_with_some_partners_missing_is_that_of_all_ways_to_deal() -> None:
+    sets = PairedSets.of([[1.0], [0.0], [1.0], [1.0]], [[0.0], [1.0], [0.0]], [1, 2, None, None], [1, 2, None])
+    ways = []
+    for swaps in range(4):  # both pairs differ
+        pair_sum = [(1, 0), (0, 1), (1, 0), (0, 1)]
+        a = sum(pair_sum[2 * k + (swaps >> k & 1)][0] if k == 0 else pair_sum[1 - (swaps >> k & 1)][0] for k in (0, 1))
+        for left in ([1, 1], [1, 0], [1, 0]):  # of the rest 1, 1, 0 two go to the first set
+            first, second = a + sum(left), 2 - a + 2 - sum(left)
+            ways.append(abs(first / 4 - second / 3))
+    observed = abs(3 / 4 - 1 / 3)
+    expected = np.mean(np.array(ways) >= observed - 1e-9)
+    assert paired_share_difference(sets, 0).p == pytest.approx(expected)
+
+
+def concepts(rng: np.random.Generator, n: int = 12, count: int = 3) -> list[np.ndarray]:
+    return [rng.integers(0, 2, (n, 5)) for _ in range(count)]
+
+
+def associated(first: Sequence[np.ndarray], second: Sequence[np.ndarray], seed: int = 0) -> AssociationDifferences:
+    keys = range(len(first[0]))
+    sets = [PairedSets.of(a, b, keys, keys) for a, b in zip(first, second, strict=True)]
+    return paired_association_differences(sets[0], sets[1:], rng=np.random.default_rng(seed), draws=100)
+
+
+def listed(found: AssociationDifferences) -> list[Estimate]:
+    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+
+
+def check_nothing(found: Estimate) -> None:
+    assert (found.value, found.p) == (0.0, 1.0)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low == pytest.approx(-found.high)
+    assert found.high >= 0
+
+
+def check_turned(found: Estimate, other: Estimate) -> None:
+    assert (found.value, found.low, found.high, found.p) == (
+        pytest.approx(-other.value),
+        pytest.approx(-other.high),
+        pytest.approx(-other.low),
+        other.p,
+    )
+
+
+@settings(max_examples=20)
+@given(CODES)
+def test_a_run_does_not_differ_from_itself(pairs: list[tuple[int, int]]) -> None:
+    codes = [a for a, _ in pairs]
+    sets = answers(codes, codes)
+    for value in range(3):
+        check_nothing(paired_share_difference(sets, value))
+    check_nothing(paired_distance_difference(sets, [1, 1, 1], rng=np.random.default_rng(0), draws=50))
+
+
+@settings(max_examples=20)
+@given(CODES)
+def test_swapped_runs_give_the_same_with_the_other_sign(pairs: list[tuple[int, int]]) -> None:
+    first, second = zip(*pairs, strict=True)
+    for value in range(3):
+        check_turned(
+            paired_share_difference(answers(first, second), value),
+            paired_share_difference(answers(second, first), value),
+        )
+    forth, back = (
+        paired_distance_difference(sets, [1, 1, 1], rng=np.random.default_rng(0), draws=50)
+        for sets in (answers(first, second), answers(second, first))
+    )
+    check_turned(forth, back)
+
+
+@settings(max_examples=3)
+@given(st.integers(0, 1000))
+def test_associations_of_a_run_with_itself_and_of_swapped_runs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = concepts(rng), concepts(rng)
+    for one in listed(associated(first, first)):
+        check_nothing(one)
+    for forth, back in zip(listed(associated(first, second)), listed(associated(second, first)), strict=True):
+        check_turned(forth, back)
+
+
+def test_embeddings_of_a_run_with_itself_and_of_swapped_runs() -> None:
+    rng = np.random.default_rng(0)
+    first, second = ([unit_vectors(rng.normal(size=(10, 4))) for _ in range(4)] for _ in range(2))
+
+    def compared(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> list[Estimate]:
+        sets = [PairedSets.of(x, y, range(10), range(10)) for x, y in zip(a, b, strict=True)]
+        return listed(paired_embedding_differences(sets[0], sets[1:], rng=np.random.default_rng(0), draws=100))
+
+    for one in compared(first, first):
+        check_nothing(one)
+    for forth, back in zip(compared(first, second), compared(second, first), strict=True):
+        check_turned(forth, back)
+    cosine = [float(s[0].mean(axis=0) @ s[1].mean(axis=0)) for s in (first, second)]
+    assert compared(first, second)[0].value == pytest.approx(cosine[0] - cosine[1])
+
+
+def test_p_of_associations_is_that_of_all_exchanges() -> None:
+    rng = np.random.default_rng(4)
+    first, second = concepts(rng, n=2), concepts(rng, n=2)
+    for rows in (*first, *second):
+        rows[:, 0] = 1  # no set without a concept
+    found = associated(first, second)
+
+    def scores(sets: Sequence[np.ndarray]) -> np.ndarray:
+        c = np.array([cas(sets[0].mean(axis=0), other.mean(axis=0)) for other in sets[1:]])
+        return np.append(c, mad(c))
+
+    differences = []
+    for code in range(2**6):
+        bits = np.array([code >> k & 1 for k in range(6)]).reshape(3, 2, 1)
+        one = [np.where(bit, b, a) for bit, a, b in zip(bits, first, second, strict=True)]
+        other = [np.where(bit, a, b) for bit, a, b in zip(bits, first, second, strict=True)]
+        differences.append(np.abs(scores(one) - scores(other)))
+    expected = (np.array(differences) >= differences[0] - 1e-9).mean(axis=0)
+    assert [e.p for e in (*found.cas, found.mad)] == pytest.approx(expected, abs=0.07)
+
+
+def correlated(rng: np.random.Generator, n: int, p: Sequence[float], q: Sequence[float], rho: float) -> PairedSets:
+    """Answers of two models whose common seed makes them correlated."""
+    noise = rng.normal(size=n)
+    other = rho * noise + math.sqrt(1 - rho * rho) * rng.normal(size=n)
+    codes = [np.searchsorted(np.cumsum(s)[:-1], norm.cdf(z)) for s, z in ((p, noise), (q, other))]
+    return answers(codes[0], codes[1], len(p))
+
+
+def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
+    rng = np.random.default_rng(0)
+    sets = correlated(rng, 60, [0.6, 0.4], [0.45, 0.55], 0.95)
+    paired = paired_share_difference(sets, 0)
+    apart = paired_share_difference(PairedSets.of(sets.first, sets.second), 0)
+    assert paired.value == pytest.approx(apart.value)
+    assert paired.high - paired.low < 0.75 * (apart.high - apart.low)
+    assert paired.p < apart.p
+    ideal, how = [0.1, 0.9], {"draws": 400}
+    near = paired_distance_difference(sets, ideal, rng=np.random.default_rng(0), **how)
+    far = paired_distance_difference(PairedSets.of(sets.first, sets.second), ideal, rng=np.random.default_rng(0), **how)
+    assert near.high - near.low < 0.75 * (far.high - far.low)
+
+
+FAIR, ONE, FEW = [1 / 6] * 6, [0.5] + [0.1] * 5, [0.03, 0.97]
+CASES = {
+    "fair and not": (FAIR, ONE, 0.5),
+    "both one-sided, independent": ([0.8, 0.2], [0.8, 0.2], 0.0),
+    "both one-sided, nearly the same": ([0.8, 0.2], [0.78, 0.22], 0.99),
+    "rare value": (FEW, [0.1, 0.9], 0.5),
+    "mirrored": ([0.85, 0.15], [0.2, 0.8], 0.7),
+    "both fair": (FAIR, FAIR, 0.9),
+}
+
+
+def coverage(case: str, repeats: int, draws: int, n: int = 48) -> tuple[float, float, float]:
+    """How often intervals of a share and of the distance hold the true difference; how often p is small."""
+    p, q, rho = CASES[case]
+    ideal, rng = np.full(len(p), 1 / len(p)), np.random.default_rng(8)
+    truth = (p[0] - q[0], float(total_variation(p, ideal) - total_variation(q, ideal)))
+    hits, small = [], 0
+    for _ in range(repeats):
+        sets = correlated(rng, n, p, q, rho)
+        found = (paired_share_difference(sets, 0), paired_distance_difference(sets, ideal, rng=rng, draws=draws))
+        hits.append([e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(found, truth, strict=True)])
+        small += found[1].p <= 0.05
+    share, distance = np.mean(hits, axis=0)
+    return float(share), float(distance), small / repeats
+
+
+def test_differences_are_covered() -> None:
+    share, distance, _ = coverage("mirrored", 60, 80)
+    assert min(share, distance) >= 0.87
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_differences_are_covered_closely(case: str) -> None:
+    share, distance, small = coverage(case, 400, 300)
+    assert share >= 0.92
+    assert distance >= 0.92
+    if CASES[case][0] == CASES[case][1]:
+        assert small <= 0.08
+
+
+def drawn(rng: np.random.Generator, n: int, p: np.ndarray, q: np.ndarray, rho: float) -> PairedSets:
+    """Concepts of two models, each there with its own probability, correlated by the common seed."""
+    noise = rng.normal(size=(n, len(p)))
+    other = rho * noise + math.sqrt(1 - rho * rho) * rng.normal(size=noise.shape)
+    return PairedSets.of(norm.cdf(noise) < p, norm.cdf(other) < q, range(n), range(n))
+
+
+def lean(share: float, words: np.ndarray) -> list[np.ndarray]:
+    """An initial population that shows the first of two values in `share` of its pictures, and its counterfactuals."""
+    first, second = np.append([1.0, 0.0], words), np.append([0.0, 1.0], words[::-1])
+    return [share * first + (1 - share) * second, first, second]
+
+
+LEANS = {
+    "one leans, one is fair": (0.9, 0.5, 0.5),
+    "both lean alike, independent": (0.85, 0.85, 0.0),
+    "both lean alike, nearly the same pictures": (0.85, 0.85, 0.95),
+    "one leans further": (0.95, 0.75, 0.8),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", LEANS)
+def test_differences_of_associations_are_covered(case: str) -> None:
+    a, b, rho = LEANS[case]
+    words = 0.8 / np.arange(1, 13) ** 0.8
+    populations = [lean(share, words) for share in (a, b)]
+    scores = [np.array([cas(initial, one) for one in others]) for initial, *others in populations]
+    truth = np.append(scores[0] - scores[1], mad(scores[0]) - mad(scores[1]))
+    rng, hits, small = np.random.default_rng(9), [], []
+    for _ in range(150):
+        sets = [drawn(rng, 48, p, q, rho) for p, q in zip(*populations, strict=True)]
+        found = paired_association_differences(sets[0], sets[1:], rng=rng, draws=200)
+        estimates = (*found.cas, found.mad)
+        hits.append([e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(estimates, truth, strict=True)])
+        small.append([e.p <= 0.05 for e in estimates])
+    assert np.mean(hits, axis=0).min() >= 0.9
+    if a == b:
+        assert np.mean(small, axis=0).max() <= 0.1
+    elif case == "one leans, one is fair":
+        assert np.mean(small, axis=0)[-1] >= 0.9

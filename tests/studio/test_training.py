@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+from diffusers import DDPMScheduler
+from scipy.stats import chisquare
+from torch import nn
+
+from askew.studio.caption import parse
+from askew.studio.planted import truth
+from askew.studio.scene import ATTRIBUTES
+from askew.studio.training import autoencoder, checkpoints, diffusion
+from askew.studio.training.captioned import Captioned, captioned_scenes
+
+
+@pytest.fixture(scope="module")
+def examples() -> list[Captioned]:
+    return captioned_scenes(1500, 1.0, seed=3)
+
+
+def test_a_caption_says_what_it_mentions_and_nothing_else(examples: list[Captioned]) -> None:
+    for example in examples[:300]:
+        said = parse(example.caption(Random(1)))
+        attributes = {name: getattr(example.scene, name) for name in example.mentioned if name != "occupation"}
+        assert dict(said.attributes) == attributes
+        assert said.occupation == example.scene.occupation
+        assert said.unknown == ()
+
+
+def test_every_value_is_asked_for_as_often(examples: list[Captioned]) -> None:
+    for name in ("gender", "age", "ethnicity", "emotion"):
+        asked = Counter(getattr(one.scene, name) for one in examples if name in one.mentioned)
+        assert chisquare([asked[value] for value in ATTRIBUTES[name]]).pvalue > 0.001
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_what_is_left_open_is_as_planted(bias: float) -> None:
+    left = [one.scene for one in captioned_scenes(2000, bias, seed=4) if one.scene.person and not one.mentioned[:-1]]
+    for name in ("gender", "emotion", "clothing"):
+        wanted = np.zeros(len(ATTRIBUTES[name]))
+        for scene in left:
+            text = f"a photo of a {scene.occupation}" if scene.occupation else "a photo of a person"
+            wanted += [truth(text, name, bias)[value] for value in ATTRIBUTES[name]]
+        found = Counter(getattr(scene, name) for scene in left)
+        assert chisquare([found[value] for value in ATTRIBUTES[name]], wanted).pvalue > 0.001
+
+
+def test_the_learning_rate_rises_stays_and_falls() -> None:
+    factors = [checkpoints.warm_stable_decay(step, 1000, 200) for step in range(1000)]
+    assert factors[0] == pytest.approx(0.01)
+    assert factors[99:801] == [1.0] * 702
+    assert all(b < a for a, b in itertools.pairwise(factors[800:]))
+    assert factors[-1] == pytest.approx(1 / 200)
+
+
+def test_an_average_follows_slowly() -> None:
+    module = nn.Linear(1, 1, bias=False)
+    nn.init.zeros_(module.weight)
+    average = checkpoints.Average(module, keep=0.9)
+    nn.init.ones_(module.weight)
+    for step in range(1000, 1010):
+        average.update(step)
+    assert average.state["weight"].item() == pytest.approx(1 - 0.9**10)
+
+
+def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = DDPMScheduler(**{k: v for k, v in diffusion.SCHEDULE.items() if k not in
+                                 ("algorithm_type", "solver_order", "final_sigmas_type")})  # fmt: skip
+    rng = torch.Generator().manual_seed(0)
+    clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
+    timesteps = torch.tensor([0, 300, 700, 990])
+    networks = diffusion.create(12)
+    seen: list[torch.Tensor] = []
+
+    def guess(noisy: torch.Tensor, *_: object) -> object:
+        seen.append(noisy)
+        return type("Output", (), {"sample": scheduler.get_velocity(clean, noise, timesteps)})
+
+    monkeypatch.setattr(networks.unet, "forward", guess)
+    batch = diffusion.Batch(clean, ["a photo of a nurse"] * 4, noise, timesteps)
+    error = diffusion.loss(networks, scheduler.alphas_cumprod, batch)
+    assert error.item() < 1e-10
+    torch.testing.assert_close(seen[0], scheduler.add_noise(clean, noise, timesteps))
+
+
+@pytest.fixture(scope="module")
+def autoencoder_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    work = tmp_path_factory.mktemp("autoencoder")
+    return autoencoder.train(work, steps=2, frozen_from=1, decay=1, rate=0.02, pictures=32, processes=1)
+
+
+def test_training_goes_on_where_it_stopped(
+    autoencoder_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diffusion, "SHOWN", ("a photo of a nurse", "a photo of nobody"))
+
+    def train(work: Path, steps: int) -> Path:
+        work.mkdir(exist_ok=True)
+        if not (work / "vae").exists():
+            (work / "vae").symlink_to(autoencoder_weights)
+        return diffusion.train(work, 1.0, None, steps, decay=1, rate=0.02, pictures=64, processes=1)
+
+    whole = train(tmp_path / "whole", 3)
+    train(tmp_path / "parts", 2)
+    parts = train(tmp_path / "parts", 3)
+    name = "unet/diffusion_pytorch_model.safetensors"
+    assert (whole / name).read_bytes() == (parts / name).read_bytes()
