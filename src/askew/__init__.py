@@ -12,8 +12,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from askew.api import audit
+    from askew.api import audit, compare
     from askew.audit_result import AuditResult
+    from askew.comparing import Comparison
     from askew.errors import AskewError
     from askew.plan import Plan, read_plan
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
@@ -24,6 +25,7 @@ __all__ = [
     "AskewError",
     "AuditResult",
     "Axis",
+    "Comparison",
     "Estimate",
     "Missing",
     "Observation",
@@ -33,12 +35,14 @@ __all__ = [
     "Question",
     "__version__",
     "audit",
+    "compare",
     "read_plan",
 ]
 
 _HOMES = {
-    "askew.api": ("audit",),
+    "askew.api": ("audit", "compare"),
     "askew.audit_result": ("AuditResult",),
+    "askew.comparing": ("Comparison",),
     "askew.errors": ("AskewError",),
     "askew.plan": ("Plan", "read_plan"),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),

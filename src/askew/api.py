@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from re import sub
 from typing import Any
@@ -12,10 +13,12 @@ from askew.audit_result import AuditResult
 from askew.auditing import Audit
 from askew.check import CheckReport
 from askew.check import check as check_run
+from askew.comparing import Comparison, compare_runs
 from askew.errors import UnknownName, UsageError
 from askew.methods.sensitivity import sensitivity as simulate_errors
 from askew.plan import PLAN_FILE, Plan, read_plan
 from askew.planning import plan_audit
+from askew.presets import presets, with_preset
 from askew.progress import choose, silent
 from askew.prompts.files import clean_prompts, read_prompts
 from askew.results import read_results
@@ -27,13 +30,16 @@ from askew.work import Work
 
 def audit(
     prompts: str | Sequence[str] = (),
-    model: str = "studio/planted",
+    model: str | None = None,
     *,
     model_args: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     images: int = 48,
     axes: Sequence[str] | None = None,
     vqa: str | Sequence[str] | None = None,
-    embedder: str = "studio",
+    vqa_args: Mapping[str, Any] | None = None,
+    embedder: str | None = None,
+    embedder_args: Mapping[str, Any] | None = None,
     llm: str = "lexicon",
     seed: int = 0,
     run: str | Path | None = None,
@@ -45,11 +51,13 @@ def audit(
     """Audit prompts on a model, or pictures that exist already, and write results and report.
 
     `prompts`   one prompt or several; may be empty for a collection such as `folder/PATH`
-    `model`     the model under audit, as `provider/name`; `model_args` are its settings
+    `model`     the model under audit, as `provider/name`, studio/planted by default; `model_args` are its settings
+    `preset`    model and instruments by one name, such as sdxl-clip; those given beside it take precedence
     `images`    pictures per prompt
     `axes`      names of axes; None lets the writer `llm` choose
-    `vqa`       one or more instruments; None is labels for a collection, else studio
-    `embedder`  for CAS^CLIP; "none" leaves it out
+    `vqa`       one or more instruments; None is labels for a collection, else studio. `vqa_args` are its settings;
+                with several instruments they are named PROVIDER:SETTING
+    `embedder`  for CAS^CLIP, the studio's by default; "none" leaves it out. `embedder_args` are its settings
     `run`       folder of the run, by default runs/NAME with the prompt and the plan's hash in its name; the same
                 call goes on in the same folder. `store` is shared by runs, by default .askew beside the run
     `manifest`  CSV that describes a folder's pictures
@@ -59,18 +67,12 @@ def audit(
     """
     texts = [prompts] if isinstance(prompts, str) else list(prompts)
     described = column_settings(Path(manifest) if manifest else None)
-    plan = plan_audit(
-        texts,
-        axes=axes,
-        model=model,
-        model_args={**described, **(model_args or {})},
-        images=images,
-        vqa=(vqa,) if isinstance(vqa, str) else vqa,
-        embedder=embedder,
-        llm=llm,
-        seed=seed,
-        **settings,
-    )
+    parts: dict[str, Any] = {"model": model, "vqa": (vqa,) if isinstance(vqa, str) else vqa, "embedder": embedder}
+    chosen = {name: value for name, value in parts.items() if value is not None}
+    chosen["model_args"] = {**described, **(model_args or {})}
+    chosen |= {"vqa_args": dict(vqa_args or {}), "embedder_args": dict(embedder_args or {})}
+    fields = with_preset(preset, chosen, chosen)
+    plan = plan_audit(texts, axes=axes, images=images, llm=llm, seed=seed, **fields, **settings)
     return run_plan(plan, run, store, progress=progress)
 
 
@@ -114,6 +116,27 @@ def check(run: str | Path, store: str | Path | None = None) -> CheckReport:
         return check_run(folder, opened)
 
 
+def compare(
+    *runs: str | Path,
+    names: Sequence[str] | None = None,
+    store: str | Path | Sequence[str | Path] = (),
+    to: str | Path | None = None,
+) -> Comparison:
+    """Compare finished runs of the same plan on several models, every two of them, and write results and page.
+
+    Differences are those of the later run less the earlier one. Pictures of the same prompt and seed are pairs.
+
+    `runs`   folders of two to six runs
+    `names`  a short name for each, by default its model
+    `store`  where the pictures and answers are: one store for all runs or one for each, by default .askew beside each
+    `to`     folder for comparison.json and comparison.html, by default beside the first run
+
+    Raises UsageError for runs that are not finished, or that were planned or read otherwise.
+    """
+    stores = [store] if isinstance(store, str | Path) else store
+    return compare_runs([Path(run) for run in runs], [Path(one) for one in stores], names, Path(to) if to else None)
+
+
 def sensitivity(run: str | Path, store: str | Path | None = None, repeats: int = 10) -> list[dict[str, Any]]:
     """Change of a run's scores, in percent, when 5 to 40 % of the VQA's answers are replaced (TIBET, section 5.3)."""
     folder = Path(run)
@@ -144,13 +167,17 @@ def write_plan(plan: Plan, path: Path) -> None:
         raise UsageError(f"cannot write the plan to {path}: {error.strerror}") from error
 
 
-def list_providers() -> list[dict[str, str]]:
-    """Every model and instrument that can be named: the option that takes it, its name, and what it is."""
-    return [
+def list_providers() -> list[dict[str, Any]]:
+    """Every model, instrument and preset that can be named: the option that takes it, its name, and what it is.
+
+    Presets also have `download_gb` and `memory_gb`, and what they stand for.
+    """
+    providers = [
         {"option": f"--{kind}", "name": name, "summary": registry.summary(point)}
         for kind in registry.GROUPS
         for name, point in registry.providers(kind).items()
     ]
+    return [*providers, *({"option": "--preset", **asdict(preset)} for preset in presets().values())]
 
 
 def studio_sheet(path: Path, what: str = "attributes", seed: int = 0) -> Path:

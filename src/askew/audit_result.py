@@ -63,10 +63,21 @@ class AuditResult:
 
     def write_report(self) -> Path:
         """Write report.html into the run folder and return its path."""
+        return write_report(self.results, self.open_picture, self.report)
+
+    def open_picture(self, picture: str) -> Image.Image | None:
+        """A picture of this audit by its id; None if its file is gone."""
+        path = self._files.get(picture)
+        if path is None or not path.exists():
+            return None
+        with Image.open(path) as image:
+            return image.convert("RGB")
+
+    @cached_property
+    def _files(self) -> Mapping[str, Path]:
         ids = [picture for entry in self.results["sets"] for picture in entry["pictures"] if picture]
         with Store(self.store, create=False) as store:
-            files = store.known_files(ids)
-        return write_report(self.results, lambda one: _open(files.get(one)), self.report)
+            return store.known_files(ids)
 
     def _repr_html_(self) -> str:
         console = Console(record=True, file=StringIO(), width=100)
@@ -83,10 +94,3 @@ def _entry(what: str, name: str, table: Mapping[str, Any]) -> Any:
     if name not in table:
         raise UnknownName(f"{what} in this audit", name, table)
     return table[name]
-
-
-def _open(path: Path | None) -> Image.Image | None:
-    if path is None or not path.exists():
-        return None
-    with Image.open(path) as image:
-        return image.convert("RGB")

@@ -45,9 +45,9 @@ class Audit:
     def prepare(cls, plan: Plan, run: Run) -> Audit:
         """Load what the plan names. Raises UsageError for names that do not exist."""
         source = registry.model(plan.model, **plan.model_args)
-        instruments = load_instruments(plan.vqa, source, plan.aliases, plan.values)
+        instruments = load_instruments(plan.vqa, source, plan.aliases, plan.values, plan.vqa_args)
         wanted = plan.embedder != NO_EMBEDDER and _has_counterfactuals(plan, source)
-        embedder = registry.embedder(plan.embedder) if wanted else None
+        embedder = registry.embedder(plan.embedder, **plan.embedder_args) if wanted else None
         return cls(plan, run, source, instruments, embedder)
 
     def work(self) -> Work:
@@ -68,7 +68,7 @@ class Audit:
             "askew": version("askew"),
             "plan": self.plan.model_dump(mode="json"),
             "plan_hash": self.plan.hash,
-            "environment": environment(started=started),
+            "environment": environment(getattr(self.source, "device", None), started),
             "warnings": self._warnings(),
             "model": {"name": self.source.name, "revision": self.source.revision, "settings": self._settings()},
             "instruments": self._fingerprints(),

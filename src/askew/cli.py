@@ -18,6 +18,7 @@ from askew.condition import parse_condition
 from askew.errors import AskewError, CheckFailed, Interrupted, UsageError
 from askew.plan import read_plan
 from askew.planning import plan_audit
+from askew.presets import with_preset
 from askew.report.terminal import plan_preview, providers_table, sensitivity_table
 from askew.results import RESULTS_FILE
 from askew.settings import column_settings, key_values, pairs
@@ -59,13 +60,17 @@ def audit(
     clean: Clean = False,
     plan: Annotated[Path | None, typer.Option(help="Run this TOML plan; made by `askew axes`.")] = None,
     model: Annotated[
-        str, typer.Option(help="The model under audit: studio/planted, folder/PATH, …")
+        str, typer.Option(help="The model under audit: studio/planted, diffusers/ID-OR-PATH, folder/PATH, …")
     ] = "studio/planted",
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
+    offload: Annotated[bool, typer.Option("--offload", help="Keep in GPU memory only what works; as -M.")] = False,
+    preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
     images: Annotated[int, typer.Option(help="Pictures per prompt.")] = 48,
     axes: Axes = None,
     vqa: Annotated[str | None, typer.Option(help="Instruments, with commas; labels for a folder, else studio.")] = None,
+    vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of an instrument: choice=constrained.")] = None,
     embedder: Annotated[str, typer.Option(help="Embedder for CAS^CLIP; none leaves it out.")] = "studio",
+    embedder_arg: Annotated[list[str] | None, typer.Option(help="Setting of the embedder: device=cpu.")] = None,
     llm: Llm = "lexicon",
     seed: Seed = 0,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
@@ -95,6 +100,8 @@ def audit(
 
     - `askew audit "a photo of a chef" --axes gender,age --images 24 -M bias=0.5`
 
+    - `askew audit "a photo of a nurse" --preset sdxl-turbo-clip`
+
     - `askew audit --prompts prompts.txt --run runs/mine --dry-run`
 
     - `askew audit --model folder/pictures --manifest labels.csv --vqa labels --prompt-column occupation
@@ -104,15 +111,18 @@ def audit(
                               initial=initial, label=label, where=where)  # fmt: skip
     conditions = [parse_condition(text) for text in fail_if or ()]
     texts = api.collect_prompts(prompts or (), prompt_file, clean)
+    own = ({"offload": True} if offload else {}) | key_values(setting or (), "-M")
     settings: dict[str, Any] = {
-        "model": model, "model_args": {**columns, **key_values(setting or (), "-M")}, "images": images,
-        "vqa": _listed(vqa), "llm": llm, "seed": seed,
-        "embedder": embedder, "level": level, "draws": draws, "variant": variant,
+        "model": model, "model_args": {**columns, **own}, "images": images,
+        "vqa": _listed(vqa), "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed,
+        "embedder": embedder, "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),
+        "level": level, "draws": draws, "variant": variant,
         "aliases": pairs(alias or (), "--alias"),
         "values": {k: tuple(v.split(",")) for k, v in pairs(values or (), "--values").items()},
     }  # fmt: skip
     if plan is not None:
         _only_plan(context)
+    settings = with_preset(preset, settings, _given(context))
     made = read_plan(plan) if plan else plan_audit(texts, axes=_listed(axes), **settings)
     if dry_run:
         for line in api.work(made, run, store).lines():
@@ -176,6 +186,32 @@ def check(run: Existing, store: StoreFolder = None) -> None:
 
 
 @app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of two runs or more.", show_default=False)],
+    names: Annotated[str | None, typer.Option(help="A short name for each run, separated by commas.")] = None,
+    store: Annotated[
+        list[Path] | None, typer.Option("--store", help="Store of all runs, or of each in order; may be repeated.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="Folder for the results and the page.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print comparison.json instead of the table.")] = False,
+) -> None:
+    """Compare runs of the same plan on several models, picture by picture where seeds are the same.
+
+    Examples:
+
+    - `askew compare runs/base runs/new`
+
+    - `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
+    """
+    found = api.compare(*runs, names=_listed(names), store=store or (), to=to)
+    if as_json:
+        sys.stdout.write(found.results.read_text(encoding="utf-8"))
+        return
+    out.print(found.table())
+    out.print(f"report: {found.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command()
 def sensitivity(
     run: Existing,
     store: StoreFolder = None,
@@ -192,7 +228,7 @@ def sensitivity(
 
 @app.command()
 def models(as_json: AsJson = False) -> None:
-    """List the models and instruments that can be named on the command line.
+    """List the models, instruments and presets that can be named on the command line.
 
     Example: `askew models`
     """
@@ -279,11 +315,15 @@ def _listed(names: str | None) -> list[str] | None:
 
 def _only_plan(context: typer.Context) -> None:
     """A plan says everything that decides the results: options that would say it again are refused."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-    extra = sorted(given - BESIDE_A_PLAN)
+    extra = sorted(_given(context) - BESIDE_A_PLAN)
     if extra:
         raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
+
+
+def _given(context: typer.Context) -> set[str]:
+    """The names of the parameters that stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
 
 def _show(result: AuditResult, as_json: bool) -> None:

@@ -98,9 +98,11 @@ class Plan(_Part):
     model_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
     images: int = Field(default=48, ge=1, le=100_000)
     vqa: tuple[Text, ...] = Field(default=("studio",), min_length=1)
+    vqa_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
     aliases: dict[str, str] = Field(default_factory=dict)
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     embedder: Text = "studio"
+    embedder_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
     llm: Text = "lexicon"
     seed: int = 0
     level: float = Field(default=0.95, gt=0.5, lt=1)

@@ -30,17 +30,21 @@ def estimate_of(entry: Mapping[str, Any]) -> Estimate | Missing:
 
 
 def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
-    """Write `results` to the run folder and return the file's path. Keys keep their order.
+    """Write `results` to the run folder and return the file's path. Errors as in `write_json`."""
+    return write_json(folder / RESULTS_FILE, results)
+
+
+def write_json(path: Path, content: Any) -> Path:
+    """Write `content` as strict JSON and return the file's path. Keys keep their order.
 
     Estimates, Missing, tuples and NumPy numbers and arrays inside are converted. Raises RunError for a number
     that is not finite, or a thing that JSON cannot hold, with its place; and for a folder that cannot be written.
     """
-    path = folder / RESULTS_FILE
-    text = json.dumps(_plain(results, ""), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(content, ""), indent=1, ensure_ascii=False, allow_nan=False)
     try:
         write_whole({path: (text + "\n").encode()})
     except OSError as error:
-        raise RunError(f"the run folder {folder} {explain_os_error(error)}") from error
+        raise RunError(f"the folder {path.parent} {explain_os_error(error)}") from error
     return path
 
 

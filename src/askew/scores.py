@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from askew.instruments import LABELS
 from askew.measure.base import VQA, Calibrated
 from askew.methods.domain import domain
+from askew.methods.missing_pictures import missing_pictures
 from askew.methods.observed import ObservedSet, tally_missing
 from askew.methods.scoring import Scoring, Vision
 from askew.methods.shares import confusion_between, differences, shares
@@ -41,6 +42,7 @@ def score(
     axes = {prompt.text: [axis.axis() for axis in prompt.axes] for prompt in plan.prompts}
     return {
         "sets": [_set_entry(text, observed) for text, some in sets.items() for observed in some],
+        "missing_pictures": missing_pictures(sets, _scoring(plan, plan.vqa[0])),
         "shares": share_entries,
         "differences": difference_entries,
         "confusion": confusions,

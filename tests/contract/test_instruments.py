@@ -2,33 +2,61 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
 
 from askew import registry
-from askew.errors import MissingPackage
+from askew.errors import MissingPackage, UsageError
 from askew.measure.base import CAPTION, PERSON, VQA, Embedder
 from askew.prompts.axes import find_axis
 from askew.types import Missing, Picture, Question
 
-VQAS: dict[str, Callable[[Path], dict[str, object]]] = {
-    "studio": lambda folder: {},
-    "faces": lambda folder: {},
-    "labels": lambda folder: {"collection": registry.model(f"folder/{folder}")},
+Case = Callable[[Path], tuple[str, dict[str, object]]]
+
+
+@lru_cache
+def network(family: str) -> Path:
+    import tiny_networks  # imports much
+
+    folder = Path(mkdtemp(prefix="askew-network-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+    written: Path = getattr(tiny_networks, family)(folder)
+    return written
+
+
+VQAS: dict[str, Case] = {
+    "studio": lambda folder: ("studio", {}),
+    "faces": lambda folder: ("faces", {}),
+    "labels": lambda folder: ("labels", {"collection": registry.model(f"folder/{folder}")}),
+    "clip": lambda folder: (f"clip/{network('siglip')}", {}),
+    "transformers": lambda folder: (f"transformers/{network('llava')}", {"max_tokens": 5}),
 }
-EMBEDDERS = ("studio",)
+EMBEDDERS: dict[str, Case] = {
+    "studio": lambda folder: ("studio", {}),
+    "clip": lambda folder: (f"clip/{network('clip')}", {}),
+}
 GENDER = find_axis("gender").questions[0]
 QUESTIONS = [GENDER, CAPTION, PERSON, Question("What is the weather like?", (), "weather")]
 
 
 def load(name: str, folder: Path) -> VQA:
     try:
-        return registry.vqa(name, **VQAS[name](folder))
+        string, settings = VQAS[name](folder)
+        return registry.vqa(string, **settings)
     except MissingPackage as error:
         pytest.skip(str(error))
+
+
+def load_embedder(name: str, folder: Path) -> Embedder:
+    string, settings = EMBEDDERS[name](folder)
+    return registry.embedder(string, **settings)
 
 
 def test_every_registered_instrument_has_a_case() -> None:
@@ -63,9 +91,17 @@ def test_fingerprints_are_stable(name: str, drawn_folder: Path) -> None:
     assert isinstance(load(name, drawn_folder), VQA)
 
 
+@pytest.mark.parametrize("name", VQAS)
+def test_an_unknown_setting_is_a_usage_error(name: str, drawn_folder: Path) -> None:
+    load(name, drawn_folder)
+    string, settings = VQAS[name](drawn_folder)
+    with pytest.raises(UsageError, match="colour"):
+        registry.vqa(string, **settings, colour=1)
+
+
 @pytest.mark.parametrize("name", EMBEDDERS)
-def test_vectors_are_unit_rows(name: str, pictures: list[Picture]) -> None:
-    embedder = registry.embedder(name)
+def test_vectors_are_unit_rows(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+    embedder = load_embedder(name, drawn_folder)
     assert isinstance(embedder, Embedder)
     for vectors in (embedder.embed_pictures(pictures), embedder.embed_texts(["a photo of a nurse", "a room"])):
         assert vectors.dtype == np.float32
@@ -73,8 +109,8 @@ def test_vectors_are_unit_rows(name: str, pictures: list[Picture]) -> None:
 
 
 @pytest.mark.parametrize("name", EMBEDDERS)
-def test_vectors_do_not_depend_on_the_batch(name: str, pictures: list[Picture]) -> None:
-    embedder = registry.embedder(name)
+def test_vectors_do_not_depend_on_the_batch(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+    embedder = load_embedder(name, drawn_folder)
     together = embedder.embed_pictures(pictures)
     alone = np.concatenate([embedder.embed_pictures([picture]) for picture in pictures])
     assert np.abs(together - alone).max() < 1e-4

@@ -12,6 +12,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from askew.report import write_report
+from askew.report.compare import ComparedModel, Key, own_scores
+from askew.report.compare_page import write_comparison
 
 Results = dict[str, Any]
 
@@ -413,8 +415,65 @@ def open_picture() -> Callable[[str], Image.Image]:
     return draw
 
 
+Comparison = tuple[list[ComparedModel], list[Results], list[str]]
+
+
+def compared_model(case: str, name: str, seeds: bool) -> ComparedModel:
+    results = CASES[case]()
+    for s in results["sets"]:
+        s["seeds"] = [k + 1 if seeds and picture else None for k, picture in enumerate(s["pictures"])]
+    return ComparedModel(name, f"runs/{name}", results, draw)
+
+
+def difference_entry(key: Key, score: Results, runs: list[str], shift: float) -> Results:
+    entry_score, prompt, axis, picture_set, value, instrument = key
+    difference = MISSING if "reason" in score else estimate(shift, 0.15, p=0.002, q=0.004 if shift < -0.1 else 0.6)
+    if "max" in difference:
+        difference["max"] = 1.0
+    return {"score": entry_score, "prompt": prompt, "axis": axis, "set": picture_set, "value": value,
+            "instrument": instrument or "studio", "runs": runs, "difference": difference}  # fmt: skip
+
+
+def comparison_of(case: str, runs: int = 2, seeds: bool = True) -> Comparison:
+    """Runs that have the results of one case, and differences that a generator of random numbers made up."""
+    name = HOSTILE if case == "hostile" else "run"
+    models = [compared_model(case, f"{name} {k}", seeds) for k in range(runs)]
+    scores, rng = dict(own_scores(models[0].results)), random.Random(3)
+    pairs = [[a.name, b.name] for i, a in enumerate(models) for b in models[i + 1 :]]
+    entries = [
+        difference_entry(key, score, pair, rng.uniform(-0.5, 0.3))
+        for pair in pairs
+        for key, score in scores.items()
+        if score is not None
+    ]
+    return models, entries, [f"unknown word {HOSTILE}"] if case == "hostile" else []
+
+
+COMPARISONS: dict[str, Callable[[], Comparison]] = {
+    "comparison": lambda: comparison_of("many prompts"),
+    "comparison of six": lambda: comparison_of("one axis", runs=6),
+    "comparison of folders": lambda: comparison_of("folder", runs=3, seeds=False),
+    "comparison of nothing": lambda: comparison_of("all missing"),
+    "hostile comparison": lambda: comparison_of("hostile"),
+}
+
+
+@pytest.fixture(params=COMPARISONS)
+def any_comparison(request: pytest.FixtureRequest) -> Comparison:
+    """Each comparison in turn."""
+    return COMPARISONS[request.param]()
+
+
+@pytest.fixture
+def comparison_named() -> Callable[[str], Comparison]:
+    """A comparison by its name."""
+    return lambda name: COMPARISONS[name]()
+
+
 @pytest.fixture(scope="session")
 def report_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Every case as a written report."""
+    """Every case as a written report, and every comparison as its page."""
     folder = tmp_path_factory.mktemp("reports")
-    return {name: write_report(make(), draw, folder / f"{name.replace(' ', '-')}.html") for name, make in CASES.items()}
+    paths = {name: folder / f"{name.replace(' ', '-')}.html" for name in (*CASES, *COMPARISONS)}
+    reports = {name: write_report(make(), draw, paths[name]) for name, make in CASES.items()}
+    return reports | {name: write_comparison(*make(), paths[name]) for name, make in COMPARISONS.items()}

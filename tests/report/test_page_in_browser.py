@@ -48,7 +48,7 @@ def measure(page: Path, folder: Path, width: int, *more: str) -> dict[str, Any]:
     return measured
 
 
-@pytest.mark.parametrize("name", ["one axis", "many prompts", "folder", "hostile"])
+@pytest.mark.parametrize("name", ["one axis", "many prompts", "folder", "hostile", "comparison", "hostile comparison"])
 def test_fits_a_phone_and_fetches_nothing(report_pages: dict[str, Path], tmp_path: Path, name: str) -> None:
     measured = measure(report_pages[name], tmp_path, 360)
     assert measured["window"] == 360

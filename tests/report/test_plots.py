@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from askew.report.figures import concepts, domain
 from askew.report.formatting import interval, number, points, probability, quote, shorten
-from askew.report.html import _environment
+from askew.report.html import page_environment
 from askew.report.plots import Mark, share_scale, signed_scale, track, unit_scale
 
 
@@ -108,7 +108,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def test_colours_can_be_told_apart_in_both_modes() -> None:
-    css = _environment().get_template("report.css").render()
+    css = page_environment().get_template("report.css").render()
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
         for block in re.findall(r":root \{(.*?)\}", css, re.S)[:2]

@@ -171,7 +171,7 @@ def _bipartite(
 ) -> dict[str, float] | None:
     """The baseline of table 3: concepts matched by the cosine of their text embeddings."""
     tables = [concepts[s.name].counts for s in sets]
-    if not all(len(table.counts) for table in tables):
+    if not all(table.counts.size for table in tables):
         return None
     texts = vision.texts(tables[0].vocabulary).astype(np.float64)
     cosine = texts @ texts.T

@@ -35,7 +35,7 @@ def write_report(results: Record, open_picture: OpenPicture, path: Path) -> Path
 def render(results: Record, open_picture: OpenPicture) -> str:
     """The report's page as text."""
     reading = Reading(results)
-    environment = _environment()
+    environment = page_environment()
     style = environment.get_template("report.css").render()
     page = environment.get_template("report.html.j2").render(
         results=results,
@@ -44,7 +44,7 @@ def render(results: Record, open_picture: OpenPicture) -> str:
         prompts=_prompt_sections(reading, open_picture),
         domains=[(entry, figures.domain(entry)) for entry in reading.part("domain")],
         folder=_folder_section(reading, open_picture),
-        missing=_missing_rows(reading),
+        missing=missing_rows(reading),
         plan_text=_plan_text(reading.plan),
         style=Markup(style),
     )
@@ -92,12 +92,12 @@ def _prompt_sections(reading: Reading, open_picture: OpenPicture) -> list[Prompt
     sets = reading.part("sets")
     initial = sum(s["axis"] is None for s in sets)
     allowance = Allowance.of(initial, len(sets) - initial)
-    anchors = _Anchors()
+    anchors = Anchors()
     return [_prompt_section(reading, entry, anchors, open_picture, allowance) for entry in reading.tibet]
 
 
 def _prompt_section(
-    reading: Reading, entry: Record, anchors: _Anchors, open_picture: OpenPicture, allowance: Allowance
+    reading: Reading, entry: Record, anchors: Anchors, open_picture: OpenPicture, allowance: Allowance
 ) -> PromptSection:
     prompt, axes = entry["prompt"], ranked_axes(entry)
     anchor = anchors.make(prompt)
@@ -159,7 +159,7 @@ def _all_grids(reading: Reading, open_picture: OpenPicture) -> list[tuple[str, s
     return [(prompt, where, g) for prompt, where, g in named if g is not None]
 
 
-def _missing_rows(reading: Reading) -> list[tuple[str, str, int, Mapping[str, int]]]:
+def missing_rows(reading: Reading) -> list[tuple[str, str, int, Mapping[str, int]]]:
     """What is missing: (what, where, of how many, {reason: count}), only where something is."""
     rows = [
         ("pictures", _where(s["prompt"], s["axis"], s["value"]), len(s["pictures"]), s["missing"])
@@ -186,7 +186,7 @@ def _plan_text(plan: Record) -> str:
         return json.dumps(plan, indent=2, ensure_ascii=False)
 
 
-class _Anchors:
+class Anchors:
     """Readable anchors, each used once."""
 
     def __init__(self) -> None:
@@ -201,7 +201,8 @@ class _Anchors:
         return name
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Templates, with the filters that write numbers and names."""
     environment = Environment(
         loader=PackageLoader("askew.report"),
         autoescape=True,
@@ -226,6 +227,7 @@ def _environment() -> Environment:
         environment.filters[name] = getattr(formatting, name)
     environment.filters["set_label"] = sentences.set_label
     environment.filters["difference_sentence"] = sentences.difference_sentence
+    environment.filters["missing_pictures_sentence"] = sentences.missing_pictures_sentence
     environment.filters["domain_sentence"] = sentences.domain_sentence
     environment.globals["overview"] = figures.overview
     environment.globals["difference_figure"] = figures.differences

@@ -24,6 +24,7 @@ from askew.report.formatting import (
     thousands,
 )
 from askew.report.reading import (
+    SIGNIFICANCE,
     Reading,
     Strength,
     exceeds_chance,
@@ -106,6 +107,23 @@ def difference_sentence(entry: Record) -> str | None:
     return (
         f"{capital(perceived(entry['axis']))}: {shorten(value, 40)} is seen {more} often in {after} than in {before}, "
         f"{measured(found[value], points)} points{_tail(found[value])}."
+    )
+
+
+def missing_pictures_sentence(entry: Record) -> str | None:
+    """On which value of an axis pictures are missing most often, None if chance would do the same."""
+    if entry["q"] >= SIGNIFICANCE:
+        return None
+    counts = entry["counts"]
+    rates = {value: count["missing"] / count["planned"] for value, count in counts.items()}
+    often, seldom = (
+        f"{shorten(value, 40)} ({counts[value]['missing']} of {counts[value]['planned']})"
+        for value in (max(rates, key=lambda v: rates[v]), min(rates, key=lambda v: rates[v]))
+    )
+    return (
+        f"{capital(axis_label(entry['axis']))}: pictures of {quote(entry['prompt'])} are missing more often for "
+        f"{often} than for {seldom}; {probability(entry['q'], 'q')}. "
+        "What is missing may differ from what is left, and no score can correct that."
     )
 
 

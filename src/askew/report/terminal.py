@@ -18,12 +18,17 @@ def plan_preview(plan: Plan) -> RenderableType:
     return Group(*(part for prompt in plan.prompts for part in (Text(prompt.text, style="bold"), _axes(prompt))))
 
 
-def providers_table(rows: Sequence[Mapping[str, str]]) -> RenderableType:
-    """What can be named on the command line, by option."""
-    table = _table("option", "name", "what it is")
+def providers_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """What can be named on the command line, by option; presets in a table of their own, with their sizes."""
+    providers = _table("option", "name", "what it is")
+    presets = _table("--preset", "what it is", "download", "GPU memory")
     for row in rows:
-        table.add_row(row["option"], row["name"], row["summary"])
-    return table
+        if "memory_gb" in row:
+            sizes = (f"{row[size]:.0f} GB" for size in ("download_gb", "memory_gb"))
+            presets.add_row(row["name"], row["summary"], *(Text(size, justify="right") for size in sizes))
+        else:
+            providers.add_row(row["option"], row["name"], row["summary"])
+    return Group(providers, presets)
 
 
 def sensitivity_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:

@@ -43,7 +43,7 @@ def share_difference(counts_a: ArrayLike, counts_b: ArrayLike, value_index: int,
     a, b = _pair(counts_a, counts_b)
     x, n, y, m = (int(k) for k in (a[value_index], a.sum(), b[value_index], b.sum()))
     p, q = x / n, y / m
-    (low_p, high_p), (low_q, high_q) = _wilson(x, n, level), _wilson(y, m, level)
+    (low_p, high_p), (low_q, high_q) = wilson(x, n, level), wilson(y, m, level)
     low = p - q - math.hypot(p - low_p, high_q - q)
     high = p - q + math.hypot(high_p - p, q - low_q)
     return Estimate(p - q, low, high, level, "Newcombe", n + m, null=0.0, max=1.0, p=_score_test(x, n, y, m))
@@ -76,7 +76,7 @@ def distance_difference(
     """
     a, b = _pair(counts_a, counts_b)
     target, measure = normalised(ideal, "the ideal"), distance_named(distance)
-    estimate = _difference(_Mixture(a[None]), _Mixture(b[None]), target, measure, rng, draws, level)
+    estimate = _difference(Mixture(a[None]), Mixture(b[None]), target, measure, rng, draws, level)
     observed = float(measure(a, target) - measure(b, target))
     first = rng.multivariate_hypergeometric((a + b).astype(np.int64), int(a.sum()), size=draws)
     permuted = measure(first, target) - measure(a + b - first, target)
@@ -113,11 +113,11 @@ def sensitivity_estimate(
     if sets.ndim != 2 or sets.shape[1] != before.shape[1] or np.any(sets % 1):
         raise ValueError(f"counterfactual counts have shape {sets.shape}; (sets, {before.shape[1]}) is needed")
     target, measure = normalised(ideal, "the ideal"), distance_named(distance)
-    return _difference(_Mixture(before), _Mixture(sets), target, measure, rng, draws, level)
+    return _difference(Mixture(before), Mixture(sets), target, measure, rng, draws, level)
 
 
 @dataclass(frozen=True, slots=True)
-class _Mixture:
+class Mixture:
     """Counts (sets, K) of picture sets that stand for one population, each set with the same weight."""
 
     counts: Floats
@@ -166,8 +166,8 @@ class _Mixture:
 
 
 def _difference(
-    a: _Mixture,
-    b: _Mixture,
+    a: Mixture,
+    b: Mixture,
     target: Floats,
     measure: Distance,
     rng: np.random.Generator,
@@ -224,7 +224,8 @@ def _pair(counts_a: ArrayLike, counts_b: ArrayLike) -> tuple[Floats, Floats]:
     return a, b
 
 
-def _wilson(x: int, n: int, level: float) -> tuple[float, float]:
+def wilson(x: int, n: int, level: float) -> tuple[float, float]:
+    """Wilson's interval of the share x / n."""
     found = stats.binomtest(x, n).proportion_ci(level, method="wilson")
     return float(found.low), float(found.high)
 

@@ -6,7 +6,7 @@ It learns from drawings of uniformly random scenes by the error of pixels, squar
 absolute (which brings sharpness), and by the error of their differences to the neighbours. The face and the places of
 the signs count several times, since emotion, age and occupation lie in a few pixels there. A small Kullback-Leibler
 term keeps the latents near a normal distribution. From step --frozen-from on the encoder is kept as it is, so that
-latents stay what they are while the decoder still learns. Checkpoints go to DIR; the same command goes on from the last.
+latents stay what they are while the decoder still learns. Checkpoints go to DIR; the same command goes on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How well a model of the studio world shows what a prompt says, and leaves open what it does not say.
 
-    python -m askew.measure.fidelity MODEL [--count 24] [--each 12] [--open 48] [--bias B] [--write PAGE]
+    python -m askew.methods.fidelity MODEL [--count 24] [--each 12] [--open 48] [--bias B] [--write PAGE]
 
 MODEL is a model string such as studio or studio/balanced. The studio VQA reads the pictures. --write updates the page
 between the two markers that carry the model's name.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew.measure.fidelity import Fidelity, fidelity
+from askew.methods.fidelity import Fidelity, fidelity
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
 from askew.types import Missing

@@ -1,0 +1,195 @@
+"""`clip/ID-OR-PATH`: CLIP, SigLIP and their like, as embedder and as VQA by comparison with captions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from transformers import MODEL_MAPPING, AutoImageProcessor, AutoModel, AutoTokenizer
+
+from askew.errors import UsageError
+from askew.measure.base import CAPTION, PERSON
+from askew.measure.loading import NetworkSettings, load_config, load_part, load_weights, picture_reader
+from askew.measure.wordings import (
+    Wordings,
+    asked_value,
+    is_about_a_person,
+    is_yes_or_no,
+    option_wordings,
+    sight_wordings,
+)
+from askew.models.device import choose_device, choose_dtype, dtype_name
+from askew.models.hub import Pretrained, explained, find_pretrained
+from askew.types import Missing, Picture, Question
+
+VERSION = 1
+PROVIDER = "clip"
+BATCH_SIZE = 32
+EXAMPLE = "clip/openai/clip-vit-large-patch14"
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparingSettings(NetworkSettings):
+    """Settings of the VQA, besides those of every network.
+
+    person_filter  whether questions about a person are answered only where a person is seen above all
+    """
+
+    person_filter: bool = True
+
+
+class ClipEmbedder:
+    """A network with one tower for pictures and one for texts. Weights are loaded when the first vector is asked for.
+
+    Vectors do not depend on the batch but for rounding.
+    """
+
+    def __init__(self, network: Pretrained, settings: NetworkSettings) -> None:
+        config = load_config(network)
+        towers = ("get_image_features", "get_text_features")
+        if not all(hasattr(MODEL_MAPPING.get(type(config), None), tower) for tower in towers):
+            raise UsageError(
+                f"{network.name!r} ({config.model_type}) does not embed pictures and texts; "
+                f"name a model that does, such as {EXAMPLE}"
+            )
+        self.name = f"clip/{network.name}"
+        self.device = choose_device(settings.device)
+        self.dtype = choose_dtype(settings.dtype, self.device)
+        self._network, self._batch_size = network, settings.batch_size
+        self._tokenizer = load_part(AutoTokenizer, network)
+        self._reader = load_part(AutoImageProcessor, network)
+        self._length = config.text_config.max_position_embeddings
+        self._known: dict[str, Vectors] = {}
+        facts = f"dtype={dtype_name(self.dtype)} pictures={picture_reader(self._reader)}"
+        self.fingerprint = f"clip/{VERSION} {network.identity} {facts}"
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
+        """(pictures, dimensions), unit rows. Remembered by picture, since VQA and embedder ask for the same ones."""
+        new = list({p.id: p for p in pictures if p.id not in self._known}.values())
+        for start in range(0, len(new), self._batch_size):
+            part = new[start : start + self._batch_size]
+            inputs = self._reader([_open(picture) for picture in part], return_tensors="pt")
+            rows = self._features(self._model.get_image_features, inputs)
+            self._known.update(zip((picture.id for picture in part), rows, strict=True))
+        return np.stack([self._known[picture.id] for picture in pictures])
+
+    def embed_texts(self, texts: Sequence[str]) -> Vectors:
+        """(texts, dimensions), unit rows. Padded to full length as in training, cut where they are longer."""
+        rows = []
+        for start in range(0, len(texts), self._batch_size):
+            part = list(texts[start : start + self._batch_size])
+            inputs = self._tokenizer(
+                part, padding="max_length", max_length=self._length, truncation=True, return_tensors="pt"
+            )
+            rows.append(self._features(self._model.get_text_features, inputs))
+        return np.concatenate(rows)
+
+    @cached_property
+    def _model(self) -> Any:
+        return load_weights(AutoModel, self._network, self.device, self.dtype)
+
+    @torch.inference_mode()
+    def _features(self, tower: Any, inputs: Any) -> Vectors:
+        with explained(self._network.name):
+            moved = {
+                name: value.to(self.device, self.dtype if value.is_floating_point() else None)
+                for name, value in inputs.items()
+            }
+            rows = tower(**moved).pooler_output.float()
+            return np.asarray(torch.nn.functional.normalize(rows, dim=-1).cpu().numpy(), dtype=np.float32)
+
+
+class ClipVQA:
+    """Answers by comparing a picture with captions that say each possible answer.
+
+    The option whose captions, averaged over their wordings, fit best is the answer; the cosine decides. An open
+    question is answered by a value of its axis. Where no person is seen above all, a question about a person is
+    Missing("no_person"), unless `person_filter` is off. Captions, and questions that no caption answers, are
+    Missing("not_asked").
+
+    It errs more than a trained classifier: on words that CLIP has seen seldom, on several people, on absence.
+    """
+
+    def __init__(self, embedder: ClipEmbedder, person_filter: bool = True) -> None:
+        self.embedder = embedder
+        self.name = embedder.name
+        self._person_filter = person_filter
+        self._known: dict[tuple[str, ...], Vectors] = {}
+        self.fingerprint = f"clip-vqa/{VERSION} person_filter={person_filter} {embedder.fingerprint}"
+
+    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """Answers by picture, then by question."""
+        if not pictures or not questions:
+            return [[] for _ in pictures]
+        vectors = self.embedder.embed_pictures(pictures)
+        somebody = np.array([sight == "person" for sight in self._best(vectors, sight_wordings())])
+        columns = [self._column(vectors, question, somebody) for question in questions]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
+        if question == PERSON:
+            return ["yes" if there else "no" for there in somebody]
+        answers = self._answers(vectors, question)
+        if isinstance(answers, Missing):
+            return [answers] * len(vectors)
+        if not self._person_filter or not is_about_a_person(question):
+            return list(answers)
+        unseen = Missing("no_person", "something else is seen above all")
+        return [answer if there else unseen for answer, there in zip(answers, somebody, strict=True)]
+
+    def _answers(self, vectors: Vectors, question: Question) -> list[str] | Missing:
+        """The best answer per picture, or why there can be none."""
+        if is_yes_or_no(question):
+            asked = asked_value(question)
+            if asked is None:
+                return Missing("not_asked", "CLIP answers yes/no questions only of the catalogue's axes")
+            value, texts = asked
+            return ["yes" if best == value else "no" for best in self._best(vectors, texts)]
+        texts = {} if question == CAPTION else option_wordings(question)
+        if not texts:
+            return Missing("not_asked", "CLIP cannot write; it chooses among given values")
+        return self._best(vectors, texts)
+
+    def _best(self, vectors: Vectors, texts: Wordings) -> list[str]:
+        means = np.stack([self._mean(wordings) for wordings in texts.values()])
+        return [list(texts)[i] for i in (vectors @ means.T).argmax(axis=1)]
+
+    def _mean(self, wordings: tuple[str, ...]) -> Vectors:
+        """The direction of the mean of the wordings' unit vectors."""
+        if wordings not in self._known:
+            mean = self.embedder.embed_texts(wordings).mean(axis=0)
+            self._known[wordings] = mean / np.linalg.norm(mean)
+        return self._known[wordings]
+
+
+def create_embedder(name: str, **settings: object) -> ClipEmbedder:
+    """The embedder's factory: `name` is a folder or an ID; settings as in `NetworkSettings`."""
+    return _shared(name, NetworkSettings.of(PROVIDER, {"batch_size": BATCH_SIZE, **settings}))
+
+
+def create_vqa(name: str, **settings: object) -> ClipVQA:
+    """The VQA's factory. With the settings of an embedder it shares that one's weights and vectors."""
+    chosen = ComparingSettings.of(PROVIDER, {"batch_size": BATCH_SIZE, **settings})
+    network = NetworkSettings(chosen.device, chosen.dtype, chosen.revision, chosen.batch_size)
+    return ClipVQA(_shared(name, network), chosen.person_filter)
+
+
+@lru_cache
+def _shared(name: str, settings: NetworkSettings) -> ClipEmbedder:
+    """One embedder per process, so that weights are loaded once and no picture is embedded twice."""
+    if not name:
+        raise UsageError(f"clip needs a model: clip/ID-OR-PATH, such as {EXAMPLE}")
+    return ClipEmbedder(find_pretrained(name, settings.revision or None), settings)
+
+
+def _open(picture: Picture) -> Image.Image:
+    with Image.open(picture.path) as image:
+        return image.convert("RGB")

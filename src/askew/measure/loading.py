@@ -1,0 +1,127 @@
+"""Loads pretrained instruments by transformers: configuration, processor, weights. Safetensors only, no remote code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import torch
+from transformers import AutoConfig, AutoImageProcessor, AutoProcessor, AutoTokenizer
+from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
+from transformers.utils import is_torchvision_available, logging
+
+from askew.errors import UnknownName, UsageError
+from askew.models.device import AUTO
+from askew.models.hub import READ_BY_LOADERS, Pretrained, explained, fetch
+
+VIDEO = "video_processor"
+WEIGHTS = re.compile(r"model(?:-\d+-of-\d+)?\.safetensors")
+TEMPLATES = "additional_chat_templates/"
+KINDS = {int: "a whole number", bool: "true or false"}
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSettings:
+    """Settings of every instrument that loads a network.
+
+    device      cuda, cuda:1, mps, cpu; `auto` takes the fastest of this machine
+    dtype       float32, bfloat16, float16; `auto` is float32 on a CPU and a 16-bit format on a GPU
+    revision    branch, tag or commit of a repository; empty for its default branch
+    batch_size  pictures at once
+    """
+
+    device: str = AUTO
+    dtype: str = AUTO
+    revision: str = ""
+    batch_size: int = 8
+
+    @classmethod
+    def of(cls, provider: str, given: Mapping[str, object]) -> Self:
+        """The settings that a user gave. Raises UsageError for one that does not exist or is of the wrong kind."""
+        kinds = {field.name: type(field.default) for field in fields(cls)}
+        for name, value in given.items():
+            if name not in kinds:
+                raise UsageError(f"{provider}: {UnknownName('setting', name, kinds)}")
+            if kinds[name] is not str and type(value) is not kinds[name]:
+                raise UsageError(f"{provider}: {name} is {value!r}; it must be {KINDS[kinds[name]]}")
+        made = cls(**{name: str(value) if kinds[name] is str else value for name, value in given.items()})  # type: ignore[arg-type]
+        if made.batch_size < 1:
+            raise UsageError(f"{provider}: batch_size is {made.batch_size}; it must be at least 1")
+        return made
+
+
+def load_config(network: Pretrained) -> Any:
+    """The configuration, by which the class of a network is known."""
+    return load_part(AutoConfig, network)
+
+
+def load_part(auto_class: Any, network: Pretrained) -> Any:
+    """What `auto_class` (AutoConfig, AutoTokenizer, AutoImageProcessor, …) makes of a network's small files."""
+    folder = fetch(network, _is_small)
+    with explained(network.name):
+        return auto_class.from_pretrained(folder, trust_remote_code=False)
+
+
+def load_weights(model_class: Any, network: Pretrained, device: torch.device, dtype: torch.dtype) -> Any:
+    """The network itself, on its device, ready to be asked. Downloads the weights that are not here yet.
+
+    Raises UsageError if the files lack some of its weights: transformers would fill them with random numbers.
+    """
+    folder = fetch(network, lambda name: _is_small(name) or WEIGHTS.fullmatch(name) is not None)
+    with explained(network.name):
+        model, info = model_class.from_pretrained(
+            folder, trust_remote_code=False, use_safetensors=True, dtype=dtype, output_loading_info=True
+        )
+        lacking = sorted(info["missing_keys"])
+        if lacking:
+            raise UsageError(
+                f"{network.name!r} was trained for something else: it has no weights for {len(lacking)} parts of a "
+                f"{type(model).__name__}, such as {lacking[0]}; choose a model of that kind"
+            )
+        return model.eval().to(device)
+
+
+def load_processor(network: Pretrained, config: Any) -> Any:
+    """What turns pictures and texts into a network's inputs.
+
+    Families that also read videos need torchvision for those alone. Where it is not installed, their processor is put
+    together without that part. Raises UsageError for a network that reads no pictures with texts.
+    """
+    family = PROCESSOR_MAPPING.get(type(config), None)
+    if family is None:
+        raise UsageError(f"{network.name!r} ({config.model_type}) does not read pictures together with texts")
+    if VIDEO in family.get_attributes() and not is_torchvision_available():
+        return _without_video(family, network)
+    return load_part(AutoProcessor, network)
+
+
+def picture_reader(processor: Any) -> str:
+    """The class that resizes pictures; the ones with and without torchvision round differently."""
+    return type(getattr(processor, "image_processor", processor)).__name__
+
+
+def _without_video(family: Any, network: Pretrained) -> Any:
+    class PicturesOnly(family):  # type: ignore[misc]
+        def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+            if argument_name == VIDEO and argument is None:
+                return type(None)
+            return super().check_argument_for_proper_class(argument_name, argument)
+
+    parts = {"tokenizer": AutoTokenizer, "image_processor": AutoImageProcessor}
+    with explained(network.name):
+        known, _ = family.get_processor_dict(fetch(network, _is_small))
+        loaded = [load_part(parts[name], network) if name in parts else None for name in family.get_attributes()]
+        processor = PicturesOnly.from_args_and_dict(loaded, known)
+    processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
+    return processor
+
+
+def _is_small(name: str) -> bool:
+    """Whether a file of a repository says how to use its weights; files in folders belong to other formats."""
+    at_top = "/" not in name.removeprefix(TEMPLATES)
+    return at_top and name.endswith(READ_BY_LOADERS) and not name.endswith(".safetensors")

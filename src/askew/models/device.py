@@ -1,0 +1,53 @@
+"""Where networks run, and in which number format: chosen for the machine unless the user says otherwise."""
+
+from __future__ import annotations
+
+import torch
+
+from askew.errors import UnknownName, UsageError
+
+AUTO = "auto"
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def choose_device(name: str = AUTO) -> torch.device:
+    """The device called `name`, such as cuda, cuda:1, mps or cpu; `auto` takes the fastest there is.
+
+    Raises UsageError for a device that this machine does not have.
+    """
+    available = _available()
+    if name == AUTO:
+        return torch.device(available[0])
+    kind, _, number = name.partition(":")
+    if kind not in available:
+        raise UsageError(f"this machine has no device {name!r}; it has: {', '.join(available)}")
+    if number and not (number.isdigit() and (kind != "cuda" or int(number) < torch.cuda.device_count())):
+        raise UsageError(f"this machine has no device {name!r}; {kind}:0 is the first one")
+    return torch.device(name)
+
+
+def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.dtype:
+    """The number format called `name`: float32, bfloat16 or float16.
+
+    `auto` is bfloat16 on a GPU that computes in it, float16 on other GPUs, and float32 on a CPU, where it alone gives
+    the same numbers everywhere. Raises UnknownName.
+    """
+    if name in DTYPES:
+        return DTYPES[name]
+    if name != AUTO:
+        raise UnknownName("dtype", name, (AUTO, *DTYPES))
+    kind = (device or choose_device()).type
+    if kind == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float32 if kind == "cpu" else torch.float16
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """The name that `choose_dtype` takes."""
+    return str(dtype).removeprefix("torch.")
+
+
+def _available() -> list[str]:
+    """The kinds of device of this machine, the fastest first."""
+    found = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
+    return [kind for kind, there in found if there]

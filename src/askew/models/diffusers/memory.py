@@ -1,0 +1,100 @@
+"""Memory that a pipeline's weights need, against what a machine has: a refusal beats being killed half-way."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import struct
+from pathlib import Path
+
+import torch
+
+from askew.errors import ModelError
+from askew.models.device import dtype_name
+from askew.models.diffusers.repository import Repository
+
+GB = 1e9
+WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
+"""Bytes of the floating-point formats, which are converted when loaded; all others keep their width."""
+
+PROC = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def check_memory(
+    repository: Repository, folder: Path, dtype: torch.dtype, device: torch.device, offload: str, variant: str
+) -> None:
+    """Raises ModelError if the weights alone are larger than the memory that is free."""
+    parts = {
+        component: sum(weights_bytes(folder / file, dtype) for file in repository.weights(component, variant))
+        for component in repository.components
+    }
+    moved = offload != "none" and device.type != "cpu"
+    needs = {device: max(parts.values(), default=0) if moved else sum(parts.values())}
+    if moved:
+        needs[torch.device("cpu")] = sum(parts.values())
+    for place, need in needs.items():
+        free = free_bytes(place)
+        if need > free and not (place == device and offload == "sequential"):
+            raise ModelError(
+                f"there is not enough memory for {repository.name!r}: its weights take {need / GB:.1f} GB in "
+                f"{dtype_name(dtype)}, and {free / GB:.1f} GB are free ({place}); {_advice(place, dtype, offload)}"
+            )
+
+
+def weights_bytes(file: Path, dtype: torch.dtype) -> int:
+    """Memory of the weights in a safetensors file once they are loaded as `dtype`; its header alone is read."""
+    with file.open("rb") as stream:
+        (length,) = struct.unpack("<Q", stream.read(8))
+        header = json.loads(stream.read(length))
+    header.pop("__metadata__", None)
+    return sum(_tensor_bytes(tensor, dtype) for tensor in header.values())
+
+
+def free_bytes(device: torch.device) -> float:
+    """Memory that is free on a device. On a CPU, the least that the system and the container leave."""
+    if device.type == "cuda":
+        return float(torch.cuda.mem_get_info(device)[0])
+    if device.type == "mps":
+        return float(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
+    return min(_free_in_system(), _free_in_container())
+
+
+def _tensor_bytes(tensor: dict[str, object], dtype: torch.dtype) -> int:
+    if tensor["dtype"] in WIDTHS:
+        return math.prod(tensor["shape"]) * dtype.itemsize  # type: ignore[call-overload, no-any-return]
+    start, stop = tensor["data_offsets"]  # type: ignore[misc]
+    return int(stop) - int(start)  # type: ignore[has-type]
+
+
+def _free_in_system() -> float:
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M)
+    except OSError:
+        found = None
+    if found:
+        return float(found[1]) * 1024
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):  # not every system tells
+        return math.inf
+
+
+def _free_in_container() -> float:
+    try:
+        limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
+        used = (CGROUP / "memory.current").read_text(encoding="ascii").strip()
+    except OSError:
+        return math.inf
+    return math.inf if limit == "max" else float(limit) - float(used)
+
+
+def _advice(place: torch.device, dtype: torch.dtype, offload: str) -> str:
+    advice = ["close other programs"]
+    if dtype == torch.float32:
+        advice.append("take half as much with -M dtype=bfloat16")
+    if place.type != "cpu":
+        advice.append("-M offload=model" if offload == "none" else "-M offload=sequential")
+    return ", ".join(advice) + ", or choose a smaller model"

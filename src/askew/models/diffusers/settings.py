@@ -1,0 +1,105 @@
+"""What a user sets on the command line or in a plan, checked against what the pipeline takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+
+import diffusers
+import torch
+
+from askew.errors import MissingPackage, UnknownName, UsageError
+from askew.models.base import Setting
+from askew.models.diffusers.families import RECORDED, Parameter
+from askew.models.diffusers.repository import Repository
+
+OTHERS = ("batch_size", "device", "dtype", "offload", "revision", "scheduler", "variant")
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", "height", "width")
+CLEANING = ("bs4", "ftfy")
+OFFLOADS = ("none", "model", "sequential")
+BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
+
+
+def call_settings(
+    known: Mapping[str, Parameter], defaults: Mapping[str, Setting], given: Mapping[str, Setting], name: str
+) -> dict[str, Setting]:
+    """All values that a pipeline is called with: what is given, else `defaults`, else its own of `RECORDED`.
+
+    Raises UsageError for a setting that does not exist, listing those that do, or one of the wrong kind.
+    """
+    for setting in given:
+        if setting not in known:
+            raise UsageError(f"{name}: {UnknownName('setting', setting, (*known, *OTHERS))}")
+    own = {setting: known[setting].default for setting in RECORDED if setting in known}
+    own |= _cleaning(known, given)
+    chosen = {**own, **{k: v for k, v in defaults.items() if k in known}, **given}
+    return {k: _checked(k, v, known[k].kind, name) for k, v in sorted(chosen.items()) if v is not None}
+
+
+def scheduler_class(repository: Repository, wanted: str) -> type | None:
+    """The class of the scheduler called `wanted`, with or without "Scheduler" at its end; None for the model's own.
+
+    Raises UsageError for one that this model does not work with.
+    """
+    if not wanted:
+        return None
+    if "scheduler" not in repository.components:
+        raise UsageError(f"{repository.name!r} has no scheduler that could be replaced: leave the scheduler out")
+    own = repository.components["scheduler"][1]
+    fitting = {own, *getattr(getattr(diffusers, own), "_compatibles", ())}
+    known = sorted(kind for kind in fitting if hasattr(diffusers, kind))
+    for kind in (wanted, f"{wanted}Scheduler"):
+        if kind in known:
+            found: type = getattr(diffusers, kind)
+            return found
+    raise UnknownName(f"scheduler for {repository.name!r}", wanted, known)
+
+
+def offload_mode(wanted: Setting) -> str:
+    """none, model or sequential; true means model. Raises UsageError, also where the package for it is missing."""
+    mode = {True: "model", False: "none"}.get(wanted, wanted) if isinstance(wanted, bool) else wanted
+    if mode not in OFFLOADS:
+        raise UnknownName("offload", str(mode), OFFLOADS)
+    if mode != "none" and find_spec("accelerate") is None:
+        raise MissingPackage("accelerate", "offload", "moving parts of a model to the GPU only while they work")
+    return str(mode)
+
+
+def batch(wanted: Setting, device: torch.device, name: str) -> int:
+    """Pictures to make at once: `wanted`, or what suits the kind of device if that is 0. Raises UsageError."""
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+        raise UsageError(f"{name}: batch_size is {wanted!r}; it must be a whole number, 0 to have it chosen")
+    return wanted or BATCH[device.type]
+
+
+def _cleaning(known: Mapping[str, Parameter], given: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Cleaning of prompts is skipped where its packages are missing: that changes pictures, so it is recorded."""
+    if "clean_caption" not in known or not _absent(CLEANING):
+        return {}
+    if given.get("clean_caption") is True:
+        raise UsageError(f"clean_caption needs more packages: pip install {' '.join(_packages(_absent(CLEANING)))}")
+    return {"clean_caption": False}
+
+
+def _absent(modules: Iterable[str]) -> list[str]:
+    return [module for module in modules if find_spec(module) is None]
+
+
+def _packages(modules: Iterable[str]) -> list[str]:
+    return [{"bs4": "beautifulsoup4"}.get(module, module) for module in modules]
+
+
+def _checked(setting: str, value: Setting, kind: type, name: str) -> Setting:
+    fits = isinstance(value, bool) if kind is bool else not isinstance(value, bool)
+    if kind is int:
+        fits = fits and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+    if kind is float:
+        fits = fits and isinstance(value, int | float) and math.isfinite(value)
+    if not fits:
+        raise UsageError(f"{name}: {setting} is {value!r}; it must be {WORDS[kind]}")
+    if setting in AT_LEAST_ONE and float(value) < 1:
+        raise UsageError(f"{name}: {setting} is {value}; it must be at least 1")
+    checked: Setting = kind(value)
+    return checked

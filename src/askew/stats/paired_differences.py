@@ -1,0 +1,309 @@
+"""Differences between two models' scores, first less second, where pictures of the same prompt and seed are pairs.
+
+Every score of one model has an interval already, by whatever method keeps its coverage at few pictures. The interval of
+a difference joins two of them (MOVER, Zou and Donner 2008; for shares, Newcombe's tenth method) and takes off what the
+pairing shows the two errors to have in common. Where pictures have no partner, nothing is in common, and the
+interval is that of independent sets.
+
+Two models that agree in every one of m pairs may still differ in a few pictures of a hundred, which m pairs would often
+not show. So the correlation never reaches 1: by Newcombe's continuity correction for shares, and for the other scores
+by what that amounts to at a share of one half.
+
+p asks whether both models draw alike: the pictures of a pair change places at random, (1 + exceedances) / (1 + draws).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from askew.stats.association import Variant, cas, mad, standard_deviation, uniform_wasserstein
+from askew.stats.association_intervals import Associations, associations, embedding_associations
+from askew.stats.differences import Mixture, share_difference, wilson
+from askew.stats.distance import Distance, distance_max, distance_named, normalised
+from askew.stats.intervals import TOLERANCE, Floats
+from askew.stats.pairing import PairedSets
+from askew.types import Estimate
+
+POINT = 1e-9  # an interval at level 0, as good as: median-unbiased estimates by its two ends
+CORRECTION = 2.0  # pairs; what a continuity correction of n / 2 takes off a phi of 1 at shares of one half, times n
+ENOUGH = 10  # exceedances from which a p-value is known well enough
+MOST = 20  # times the draws asked for, while there are fewer exceedances
+
+Scores = Callable[[Floats, Sequence[Floats]], Floats]
+
+
+def paired_share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Estimate:
+    """Difference of one value's share, in [-1, 1].
+
+    Interval: Newcombe's tenth method, with the correlation scaled down where only some pictures have a partner. p:
+    exact, with complete pairs McNemar's test; pictures without a partner are dealt to both sets at random. Where none
+    has one: `differences.share_difference`.
+
+    Args:
+        sets: rows (pictures, K), 1 in the column of the value seen, 0 elsewhere.
+        value: which of the K columns.
+    """
+    if not len(sets):
+        return share_difference(sets.first.sum(axis=0), sets.second.sum(axis=0), value, level=level)
+    first, second = sets.first[:, value], sets.second[:, value]
+    x, n, y, m = int(first.sum()), len(first), int(second.sum()), len(second)
+    p, q = x / n, y / m
+    (low_p, high_p), (low_q, high_q) = wilson(x, n, level), wilson(y, m, level)
+    r = _phi(*sets.pairs[:, :, value]) * len(sets) / math.sqrt(n * m)
+    low = p - q - _reach(p - low_p, high_q - q, r)
+    high = p - q + _reach(high_p - p, q - low_q, r)
+    return Estimate(p - q, low, high, level, "Newcombe, paired", n + m, null=0.0, max=1.0, p=_exact_p(sets, value))
+
+
+def paired_distance_difference(
+    sets: PairedSets,
+    ideal: ArrayLike,
+    *,
+    distance: str | Distance = "total_variation",
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Difference of two sets' distances from an ideal; the value is that of median-unbiased distances.
+
+    Args:
+        sets: rows (pictures, K), 1 in the column of the value seen, 0 elsewhere.
+        ideal: (K,) shares, or weights.
+        distance: a name of `distance.DISTANCES`, or a function of two distributions.
+    """
+    target, measure = normalised(ideal, "the ideal"), distance_named(distance)
+    populations = [Mixture(rows.sum(axis=0)[None]) for rows in (sets.first, sets.second)]
+
+    def ends(at: float) -> list[tuple[float, float]]:
+        return [
+            x.interval(target, measure, draws, at, again) for x, again in zip(populations, _twice(rng), strict=True)
+        ]
+
+    def distances(means: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        first, second = (np.asarray(measure(shares, target))[..., None] for shares in means)
+        return first, second
+
+    r = _correlations(distances(sets.resampled(draws, rng)), len(sets))
+    observed = np.subtract(*distances(sets.means))
+    p = _p_values(observed, lambda: np.subtract(*distances(sets.exchanged(draws, rng))))
+    first, second = ((low + high) / 2 for low, high in ends(POINT))
+    low, high = _joined((first, second), ends(level), float(r[0]))
+    n, top = len(sets.first) + len(sets.second), distance_max(target, measure)
+    name = "MOVER, test inversion, paired"
+    return Estimate(first - second, low, high, level, name, n, null=0.0, max=top, p=float(p[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class AssociationDifferences:
+    """Differences of all scores of one axis: of one CAS per counterfactual, and of their spread by three measures."""
+
+    cas: tuple[Estimate, ...]
+    mad: Estimate
+    wasserstein: Estimate
+    standard_deviation: Estimate
+
+
+def paired_association_differences(
+    initial: PairedSets,
+    counterfactuals: Sequence[PairedSets],
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    variant: Variant = "paper",
+) -> AssociationDifferences:
+    """Differences of CAS, MAD and its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4).
+
+    The plug-in scores of few pictures are too low (CAS) or too high (MAD), and not by the same amount in both models.
+    Values are differences of median-unbiased scores: the middles of both models' intervals at level 0.
+
+    Args:
+        initial: concept counts (pictures, concepts) of the initial sets.
+        counterfactuals: those of each counterfactual, K >= 2, the same concepts in the same order.
+
+    Raises:
+        NotEnoughData: a set without a concept, or fewer than two counterfactuals.
+    """
+
+    def estimates(first: Floats, others: Sequence[Floats], at: float, again: np.random.Generator) -> Associations:
+        return associations(first, others, rng=again, draws=draws, level=at, variant=variant)
+
+    def scores(first: Floats, others: Sequence[Floats]) -> Floats:
+        return _spread(np.stack([cas(first, other, variant) for other in others], axis=-1), variant)
+
+    return _association_differences([initial, *counterfactuals], estimates, scores, rng, draws, level, top=True)
+
+
+def paired_embedding_differences(
+    initial: PairedSets,
+    counterfactuals: Sequence[PairedSets],
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    variant: Variant = "paper",
+) -> AssociationDifferences:
+    """Differences of CAS^CLIP and the MAD of these (TIBET, Eq. 4, 6-7). Rows are embeddings, as vectors of length 1."""
+
+    def estimates(first: Floats, others: Sequence[Floats], at: float, again: np.random.Generator) -> Associations:
+        return embedding_associations(first, others, rng=again, draws=draws, level=at, variant=variant)
+
+    def scores(first: Floats, others: Sequence[Floats]) -> Floats:
+        return _spread(np.stack([np.einsum("...d,...d->...", first, other) for other in others], axis=-1), variant)
+
+    return _association_differences([initial, *counterfactuals], estimates, scores, rng, draws, level, top=False)
+
+
+Estimates = Callable[[Floats, Sequence[Floats], float, np.random.Generator], Associations]
+
+
+def _association_differences(
+    sets: Sequence[PairedSets],
+    estimates: Estimates,
+    scores: Scores,
+    rng: np.random.Generator,
+    draws: int,
+    level: float,
+    *,
+    top: bool,
+) -> AssociationDifferences:
+    """`top` says that a CAS has an upper bound, 1, which a population may well reach."""
+    data = [[s.first for s in sets], [s.second for s in sets]]
+    found = [estimates(d[0], d[1:], level, again) for d, again in zip(data, _twice(rng), strict=True)]
+    points = [estimates(d[0], d[1:], POINT, again) for d, again in zip(data, _twice(rng), strict=True)]
+
+    def both(means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+        first, second = zip(*means, strict=True)
+        return scores(first[0], first[1:]), scores(second[0], second[1:])
+
+    r = _correlations(both([s.resampled(draws, rng) for s in sets]), min(len(s) for s in sets))
+    observed = np.subtract(*both([s.means for s in sets]))
+    p = _p_values(observed, lambda: np.subtract(*both([s.exchanged(draws, rng) for s in sets])))
+    k = len(sets) - 1
+    differences = [
+        _difference((a, b), (point_a, point_b), float(r[i]), float(p[i]), top=top and i < k)
+        for i, (a, b, point_a, point_b) in enumerate(zip(*map(_listed, [*found, *points]), strict=True))
+    ]
+    return AssociationDifferences(tuple(differences[:k]), *differences[k:])
+
+
+def _difference(
+    estimates: tuple[Estimate, Estimate],
+    points: tuple[Estimate, Estimate],
+    correlation: float,
+    p: float,
+    *,
+    top: bool,
+) -> Estimate:
+    """Difference of two scores: the interval from their `estimates`, the value from their median-unbiased `points`.
+
+    With `top`, what is joined are the scores' distances from 1, so that 1 is the bound that `_joined` heeds.
+    """
+    a, b = estimates
+    first, second = ((low + high) / 2 for low, high in map(_ends, points))
+    if top:
+        low, high = _joined((1 - second, 1 - first), [_to_one(b), _to_one(a)], correlation)
+    else:
+        low, high = _joined((first, second), [_ends(a), _ends(b)], correlation)
+    n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
+    name = f"MOVER, {a.interval}, paired"
+    return Estimate(first - second, low, high, a.level, name, n, missing, null=0.0, max=a.max, p=p)
+
+
+def _joined(
+    points: tuple[float, float], ends: Sequence[tuple[float, float]], correlation: float
+) -> tuple[float, float]:
+    """Interval of a difference of two scores from their own intervals around `points` (MOVER).
+
+    Where a score may be 0, the bound of a spread or distance, the ends are subtracted in full: 0 is then not an end
+    that the score reaches once in forty times, but what it may well be.
+    """
+    (low_a, high_a), (low_b, high_b) = ends
+    a, b = min(max(points[0], low_a), high_a), min(max(points[1], low_b), high_b)
+    low = -high_b if low_a == 0 else a - b - _reach(a - low_a, high_b - b, correlation)
+    high = high_a if low_b == 0 else a - b + _reach(high_a - a, b - low_b, correlation)
+    return low, high
+
+
+def _reach(a: float, b: float, correlation: float) -> float:
+    """Reach of a difference from the reaches of its parts, whose errors are correlated."""
+    return math.sqrt(max(a * a + b * b - 2 * correlation * a * b, 0.0))
+
+
+def _listed(found: Associations) -> list[Estimate]:
+    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+
+
+def _spread(similarity: Floats, variant: Variant) -> Floats:
+    """CAS (..., K) with its three measures of spread: (..., K + 3)."""
+    positive = np.maximum(similarity, 0.0)  # as where scores are scaled to sum 1: a mean cosine may be negative
+    scaled = positive if variant == "code" else similarity
+    spreads = [mad(scaled, variant), uniform_wasserstein(positive), standard_deviation(scaled, variant)]
+    return np.concatenate([similarity, np.stack(spreads, axis=-1)], axis=-1)
+
+
+def _twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:
+    """Two generators of the same numbers: equal data then give equal results, and noise of the draws cancels."""
+    seed = int(rng.integers(2**63))
+    return np.random.default_rng(seed), np.random.default_rng(seed)
+
+
+def _correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
+    """Correlation of two models' bootstrap scores (draws, scores), by score; 0 where a score does not vary."""
+    a, b = (s - s.mean(axis=0) for s in scores)
+    if not pairs:
+        return np.zeros(a.shape[1])
+    size = np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
+    r = np.divide((a * b).sum(axis=0), size, out=np.zeros_like(size), where=size > 0)
+    return np.asarray(np.minimum(r, 1.0) * max(1 - CORRECTION / pairs, 0.0))
+
+
+def _p_values(observed: Floats, exchanged: Callable[[], Floats]) -> Floats:
+    """Two-sided p by score; each call of `exchanged` gives (draws, scores) more differences under the null."""
+    exceedances, made, rounds = np.zeros(len(observed)), 0, 0
+    while rounds < MOST and (rounds == 0 or exceedances.min() < ENOUGH):
+        null = np.abs(exchanged())
+        exceedances += (null >= np.abs(observed) - TOLERANCE).sum(axis=0)
+        made, rounds = made + len(null), rounds + 1
+    return np.asarray((1 + exceedances) / (1 + made))
+
+
+def _exact_p(sets: PairedSets, value: int) -> float:
+    """Two-sided p of a share's difference over all ways to exchange pairs and to deal the rest."""
+    (a, b), (rest_a, rest_b) = sets.pairs[:, :, value], (rows[:, value] for rows in sets.rest)
+    same, discordant, alone = int((a * b).sum()), int((a != b).sum()), int(rest_a.sum() + rest_b.sum())
+    n, m = len(a) + len(rest_a), len(b) + len(rest_b)
+    swaps, dealt = np.arange(discordant + 1)[:, None], np.arange(alone + 1)
+    chance = stats.binom.pmf(swaps, discordant, 0.5)
+    if len(rest_a) + len(rest_b):
+        chance = chance * stats.hypergeom.pmf(dealt, len(rest_a) + len(rest_b), alone, len(rest_a))
+    gap = (same + swaps + dealt) / n - (same + discordant - swaps + alone - dealt) / m
+    observed = abs(sets.first[:, value].mean() - sets.second[:, value].mean())
+    return min(1.0, float(chance[np.abs(gap) >= observed - TOLERANCE].sum()))
+
+
+def _phi(a: Floats, b: Floats) -> float:
+    """Correlation of paired answers (pairs,) of 0 or 1, with Newcombe's continuity correction; 0 if one is constant."""
+    n, x, y = len(a), a.sum(), b.sum()
+    covariance = n * (a * b).sum() - x * y
+    if covariance > 0:
+        covariance = max(covariance - n / 2, 0.0)
+    size = math.sqrt(x * (n - x) * y * (n - y))
+    return float(covariance / size) if size > 0 else 0.0
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return estimate.low, estimate.high
+
+
+def _to_one(estimate: Estimate) -> tuple[float, float]:
+    low, high = _ends(estimate)
+    return 1 - high, 1 - low

@@ -1,0 +1,184 @@
+"""Comparing runs, as a user types it: of the studio world at two biases, and of pictures by three models."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import askew
+from askew.cli import _run
+
+PROMPT = "a photo of a mechanic"
+SMALL = ["--images", "12", "--axes", "gender", "--draws", "100"]
+
+
+def audit(folder: Path, bias: float, *more: str, prompts: tuple[str, ...] = (PROMPT,)) -> Path:
+    assert _run(["audit", *prompts, *SMALL, "-M", f"bias={bias}", "--run", str(folder), *more]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two runs at bias 1 and 0, each with a store of its own."""
+    folder = tmp_path_factory.mktemp("compared")
+    return audit(folder / "one" / "biased", 1.0), audit(folder / "other" / "fair", 0.0)
+
+
+@pytest.fixture(scope="module")
+def comparison(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> askew.Comparison:
+    return askew.compare(*runs, to=tmp_path_factory.mktemp("comparison"))
+
+
+def test_results_are_strict_json_and_the_page_is_there(comparison: askew.Comparison) -> None:
+    entries: list[dict[str, Any]] = json.loads(comparison.results.read_text(encoding="utf-8"))
+    assert {e["score"] for e in entries} == {"mad", "mad_clip", "cas", "cas_clip", "wasserstein",
+                                            "standard_deviation", "share", "distance"}  # fmt: skip
+    assert {tuple(e["runs"]) for e in entries} == {("studio/planted bias=1.0", "studio/planted bias=0.0")}
+    assert comparison.report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_the_planted_difference_is_found(comparison: askew.Comparison) -> None:
+    share = comparison.difference("share", "gender", "female")
+    assert isinstance(share, askew.Estimate)
+    assert share.low is not None
+    assert share.low > 0
+    assert share.interval == "Newcombe, paired"
+    own = [run.share("gender", "female") for run in comparison.runs.values()]
+    assert all(isinstance(one, askew.Estimate) for one in own)
+    assert share.value == pytest.approx(own[1].value - own[0].value)  # type: ignore[union-attr]
+    mad = comparison.difference("mad", "gender")
+    assert isinstance(mad, askew.Estimate)
+    assert mad.value < 0
+
+
+def test_pairs_are_the_pictures_of_one_seed(comparison: askew.Comparison) -> None:
+    sets = [run.results["sets"] for run in comparison.runs.values()]
+    assert [s["seeds"] for s in sets[0]] == [s["seeds"] for s in sets[1]]
+    assert comparison.warnings == []
+    assert 'class="stacks"' in comparison.report.read_text(encoding="utf-8")
+
+
+def test_the_same_command_gives_the_same_bytes_in_80_columns(
+    runs: tuple[Path, Path], comparison: askew.Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("COLUMNS", "80")
+    assert _run(["compare", *map(str, runs), "--to", str(tmp_path)]) == 0
+    *table, last = capsys.readouterr().out.strip().splitlines()
+    assert last == f"report: {tmp_path / 'comparison.html'}"
+    assert max(map(len, table)) <= 80
+    assert (tmp_path / "comparison.json").read_bytes() == comparison.results.read_bytes()
+    assert (tmp_path / "comparison.html").read_bytes() == comparison.report.read_bytes()
+
+
+def test_by_default_results_lie_beside_the_first_run_and_names_can_be_given(
+    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(["compare", *map(str, runs), "--names", "old,new", "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert entries[0]["runs"] == ["old", "new"]
+    (folder,) = runs[0].parent.glob("comparison-*")
+    assert sorted(path.name for path in folder.iterdir()) == ["comparison.html", "comparison.json"]
+
+
+def test_it_shows_itself_in_a_notebook(comparison: askew.Comparison) -> None:
+    assert "Gender" in comparison._repr_html_()
+
+
+def test_what_was_not_compared_is_named(comparison: askew.Comparison) -> None:
+    with pytest.raises(askew.AskewError, match="axis 'age'"):
+        comparison.difference("mad", "age")
+
+
+@pytest.fixture(scope="module")
+def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders and options that cannot be compared with the first run."""
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "empty").mkdir()
+    shutil.copytree(runs[1], folder / "unfinished")
+    (folder / "unfinished" / "results.json").unlink()
+    fewer = audit(folder / "fewer", 0.0, "--images", "6")
+    return {"good": str(runs[0]), "fair": str(runs[1]), "same": os.path.join(runs[0].parent, ".", runs[0].name),
+            "empty": str(folder / "empty"), "unfinished": str(folder / "unfinished"), "fewer": str(fewer),
+            "store": str(folder / "nowhere"), "absent": str(folder / "absent")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{good}"], "two runs or more"),
+        (["{good}", "{same}"], "one and the same run"),
+        (["{good}", "{absent}"], "there is no run folder"),
+        (["{good}", "{empty}"], "is no run folder: it holds no plan.toml"),
+        (["{good}", "{unfinished}"], "name the folder of a finished run"),
+        (["{good}", "{fewer}"], "images 6, not 12"),
+        (["{good}", "{fair}", "--names", "one"], "2 runs need 2 different names"),
+        (["{good}", "{fair}", "--names", "one,one"], "2 runs need 2 different names"),
+        (["{good}", "{fair}", "--store", "{store}"], "does not hold the"),
+        (["{good}", "{fair}", "{fewer}", "--store", "{store}", "--store", "{store}"], "2 stores for 3 runs"),
+        (["{good}"] * 7, "up to 6"),
+    ],
+)
+def test_wrong_usage_is_one_clear_sentence(
+    odd: dict[str, str], capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert _run(["compare", *(argument.format(**odd) for argument in arguments)]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_each_run_may_name_its_store(runs: tuple[Path, Path], comparison: askew.Comparison, tmp_path: Path) -> None:
+    stores = [tmp_path / "a", tmp_path / "b"]
+    moved = []
+    for run, store in zip(runs, stores, strict=True):
+        shutil.copytree(run.parent / ".askew", store)
+        moved.append(shutil.copytree(run, tmp_path / f"{store.name}-run" / run.name))
+    found = askew.compare(*moved, store=stores, to=tmp_path)
+    assert found.results.read_bytes() == comparison.results.read_bytes()
+
+
+def test_runs_that_share_some_prompts_are_compared_on_these(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    more = audit(runs[1].parent / "more", 0.5, prompts=("a photo of a nurse", PROMPT))
+    found = askew.compare(runs[0], more, to=tmp_path)
+    assert {entry["prompt"] for entry in found.entries} == {PROMPT}
+    (warning,) = found.warnings
+    assert warning == f"prompts of {more} alone are left out: 'a photo of a nurse'"
+
+
+def test_one_run_under_two_names_is_warned_about(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    copy = shutil.copytree(runs[0], runs[0].parent / "copy")
+    found = askew.compare(runs[0], copy, to=tmp_path)
+    assert "nothing can differ" in found.warnings[0]
+    assert {(e["difference"]["value"], e["difference"]["p"]) for e in found.entries} == {(0.0, 1.0)}
+
+
+def test_three_models_of_existing_pictures(shared: Path, tmp_path: Path) -> None:
+    people = shared / "data" / "generated-people"
+    models = ("flux_dev", "sdxl_turbo", "dall_e_3")
+    runs = [
+        askew.audit(
+            model=f"folder/{people}", manifest=people / "labels.csv", vqa="labels", draws=100, run=tmp_path / model,
+            model_args={"prompt_column": "occupation", "initial": "baseline", "condition": "condition",
+                        "label": "gender=gender", "where": f"model={model}"},
+            aliases={"both": "missing:several_people"},
+        ).folder
+        for model in models
+    ]  # fmt: skip
+    found = askew.compare(*runs)
+    assert list(found.runs) == list(models)
+    assert "independent" in found.warnings[0]
+    assert len({tuple(entry["runs"]) for entry in found.entries}) == 3
+    share = found.difference("share", "gender", "female", prompt="athlete", runs=("sdxl_turbo", "dall_e_3"))
+    assert isinstance(share, askew.Estimate)
+    own = [found.runs[name].share("gender", "female", "athlete") for name in ("sdxl_turbo", "dall_e_3")]
+    assert share.value == pytest.approx(own[1].value - own[0].value)  # type: ignore[union-attr]
+    assert share.interval == "Newcombe"
+    gap = found.difference("share", "gender", "female", prompt="swe", set_name="condition: controlled")
+    assert isinstance(gap, askew.Estimate)
+    assert gap.missing > 0

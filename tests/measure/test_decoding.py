@@ -1,0 +1,98 @@
+"""Options are chosen as trying every one would, whatever the tokens and probabilities are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from transformers import LogitsProcessor
+
+from askew.measure.decoding import Rows, Transcript, greedy_options, likeliest_options
+
+VOCABULARY, END, OTHER_END = 6, 0, 5
+
+
+class Chain:
+    """A language model that knows the last token and the row alone: log-probabilities (rows, before, after)."""
+
+    def __init__(self, seed: int, rows: int) -> None:
+        logits = np.random.default_rng(seed).normal(0, 2, (rows, VOCABULARY + 1, VOCABULARY))
+        self.logits = torch.tensor(logits, dtype=torch.float32)
+        self.calls = 0
+
+    def generate(self, rows: Rows, reader: LogitsProcessor, tokens: int) -> None:
+        """Greedy generation, as transformers does it."""
+        self.calls += len(rows)
+        last = torch.full((len(rows),), VOCABULARY)
+        for _ in range(tokens):
+            last = reader(last[:, None], self.logits[torch.tensor(rows), last].clone()).argmax(dim=-1)
+
+    def likelihood(self, row: int, path: list[int]) -> float:
+        """Of a path and an end after it, term by term."""
+        logp = torch.log_softmax(self.logits[row], dim=-1).double().numpy()
+        total, last = 0.0, VOCABULARY
+        for token in path:
+            total, last = total + logp[last, token], token
+        return float(total + np.logaddexp(logp[last, END], logp[last, OTHER_END]))
+
+
+PATHS = st.lists(
+    st.lists(st.integers(1, 4), min_size=1, max_size=4), min_size=2, max_size=6, unique_by=lambda path: tuple(path)
+)
+
+
+@given(st.integers(0, 2**32 - 1), PATHS, st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_the_likeliest_option_is_that_of_trying_all(seed: int, paths: list[list[int]], per_token: bool) -> None:
+    chain = Chain(seed, rows=3)
+    chosen = likeliest_options(chain.generate, 3, paths, [END, OTHER_END], per_token)
+    for row, option in enumerate(chosen):
+        scores = [chain.likelihood(row, path) / (len(path) + 1 if per_token else 1) for path in paths]
+        assert option is not None
+        assert scores[option] == pytest.approx(max(scores), abs=1e-4)
+    assert chain.calls <= 3 * len(paths)
+
+
+def test_a_sure_model_is_asked_once() -> None:
+    chain = Chain(7, rows=5)
+    for before, after in ((VOCABULARY, 1), (1, 2), (2, END)):
+        chain.logits[:, before, after] += 20
+    assert likeliest_options(chain.generate, 5, [[3], [1, 2], [1, 4, 1]], [END, OTHER_END]) == [1] * 5
+    assert chain.calls == 5
+
+
+@given(st.integers(0, 2**32 - 1), PATHS)
+@settings(max_examples=200, deadline=None)
+def test_greedy_takes_the_best_token_at_each_fork(seed: int, paths: list[list[int]]) -> None:
+    chain = Chain(seed, rows=2)
+    assert greedy_options(chain.generate, 2, paths, [END, OTHER_END]) == [forks(chain, row, paths) for row in range(2)]
+
+
+def forks(chain: Chain, row: int, paths: list[list[int]]) -> int:
+    logp: NDArray[np.float64] = torch.log_softmax(chain.logits[row], dim=-1).double().numpy()
+    open_ones, last, step = list(range(len(paths))), VOCABULARY, 0
+    while len(open_ones) > 1:
+        ways = {(paths[i] + [END])[step] for i in open_ones}
+        worth = {w: np.logaddexp(logp[last, END], logp[last, OTHER_END]) if w == END else logp[last, w] for w in ways}
+        last = max(sorted(ways), key=lambda w: worth[w])
+        open_ones = [i for i in open_ones if (paths[i] + [END])[step] == last]
+        step += 1
+    return open_ones[0]
+
+
+def test_numbers_that_are_not_finite_choose_nothing() -> None:
+    chain = Chain(1, rows=2)
+    chain.logits[1] = torch.nan
+    chosen = likeliest_options(chain.generate, 2, [[1], [2, 3]], [END])
+    assert chosen[0] is not None
+    assert chosen[1] is None
+
+
+def test_a_transcript_stops_at_the_end() -> None:
+    transcript = Transcript()
+    for tokens in ([1, 2], [3, 5], [0, 4]):
+        transcript(torch.zeros(2, 1), torch.nn.functional.one_hot(torch.tensor(tokens), VOCABULARY).float())
+    assert transcript.rows([END, OTHER_END]) == [[1, 3], [2]]

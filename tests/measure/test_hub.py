@@ -1,0 +1,105 @@
+"""Instruments from the Hugging Face Hub: the real client against a hub on this machine, and without any network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import local_hub
+import tiny_networks
+from askew import registry
+from askew.errors import ModelError, UsageError
+from askew.measure import clip, transformers_vqa
+from askew.types import Picture, Question
+from local_hub import LocalHub, use
+
+UNREACHABLE = "http://127.0.0.1:9"
+WHERE = Question("Where?", ("north", "south"), "where")
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LocalHub]:
+    with local_hub.serve() as served:
+        use(monkeypatch, served.url, tmp_path / "cache")
+        forget()
+        yield served
+    forget()
+
+
+def forget() -> None:
+    """As a new process would."""
+    clip._shared.cache_clear()
+    transformers_vqa._shared.cache_clear()
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Picture:
+    Image.radial_gradient("L").convert("RGB").save(tmp_path / "0.png")
+    return Picture("0", str(tmp_path / "0.png"), "a disk")
+
+
+@pytest.mark.parametrize("provider", ["clip", "transformers"])
+def test_a_repository_is_read_at_its_commit_and_found_again_without_a_network(
+    provider: str, hub: LocalHub, picture: Picture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = {"clip": tiny_networks.clip, "transformers": tiny_networks.qwen}[provider](tmp_path / "network")
+    hub.repositories["some/network"] = folder
+    vqa = registry.vqa(f"{provider}/some/network")
+    assert hub.commit("some/network") in vqa.fingerprint
+    assert not any(path.endswith(".safetensors") for path in hub.paths), "weights wait until they are needed"
+    answers = vqa.answer([picture], [WHERE])
+    assert answers == registry.vqa(f"{provider}/{folder}").answer([picture], [WHERE])
+    use(monkeypatch, UNREACHABLE, tmp_path / "cache")
+    forget()
+    again = registry.vqa(f"{provider}/some/network")
+    assert again.fingerprint == vqa.fingerprint
+    assert again.answer([picture], [WHERE]) == answers
+
+
+def test_what_cannot_be_had_says_why_and_what_to_do(hub: LocalHub, tmp_path: Path) -> None:
+    hub.gated.add("some/gated")
+    with pytest.raises(UsageError, match=r"is gated: accept its terms at .* `hf auth login`"):
+        registry.embedder("clip/some/gated")
+    with pytest.raises(UsageError, match=r"there is no 'some/typo'.*check the spelling"):
+        registry.vqa("transformers/some/typo")
+    with pytest.raises(UsageError, match="there is no folder '/no/such/folder'"):
+        registry.embedder("clip//no/such/folder")
+    hub.repositories["some/network"] = tiny_networks.clip(tmp_path / "network")
+    with pytest.raises(UsageError, match="no such revision"):
+        registry.embedder("clip/some/network", revision="v9")
+
+
+def test_only_safetensors_and_no_code_of_a_repository(hub: LocalHub, tmp_path: Path) -> None:
+    pickled = tiny_networks.clip(tmp_path / "pickled")
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    hub.repositories["some/pickled"] = pickled
+    for name in ("some/pickled", str(pickled)):
+        with pytest.raises(UsageError, match=r"no weights in the safetensors format.*save_pretrained"):
+            registry.embedder(f"clip/{name}")
+    assert not any(path.endswith(".bin") for path in hub.paths)
+    coded = tiny_networks.clip(tmp_path / "coded")
+    config = json.loads((coded / "config.json").read_text())
+    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    (coded / "config.json").write_text(json.dumps(config))
+    (coded / "own.py").write_text("raise SystemExit('code of a repository ran')")
+    with pytest.raises(UsageError, match="askew runs none"):
+        registry.embedder(f"clip/{coded}")
+
+
+def test_no_network_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, UNREACHABLE, tmp_path)
+    with pytest.raises(ModelError, match=r"'some/network' is not on this machine and the .* Hub cannot be reached"):
+        registry.vqa("transformers/some/network")
+
+
+def test_damaged_weights_are_said(tmp_path: Path, picture: Picture) -> None:
+    damaged = shutil.copytree(tiny_networks.clip(tmp_path / "network"), tmp_path / "damaged")
+    weights = damaged / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ModelError, match=r"weights of .* are damaged: delete them and download them again"):
+        registry.embedder(f"clip/{damaged}").embed_pictures([picture])

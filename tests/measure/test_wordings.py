@@ -1,0 +1,49 @@
+"""Every axis of the catalogue can be said in captions, a different one for every value."""
+
+from __future__ import annotations
+
+import pytest
+
+from askew.measure.base import PERSON
+from askew.measure.wordings import asked_value, is_about_a_person, option_wordings, sight_wordings
+from askew.prompts.axes import AXES
+from askew.types import Question
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_every_value_has_captions_of_its_own(name: str) -> None:
+    said = option_wordings(Question("?", AXES[name].values, name))
+    assert tuple(said) == AXES[name].values
+    assert all(len(texts) >= 2 for texts in said.values())
+    everything = [text for texts in said.values() for text in texts]
+    assert len(set(everything)) == len(everything)
+
+
+def test_captions_read_as_people_write_them() -> None:
+    said = option_wordings(Question("?", ("female",), "gender"))["female"]
+    assert "a photo of a woman" in said
+    assert "a picture of a female person" in said
+    assert "a photo of an old man" in option_wordings(Question("?", (), "age"))["old"]
+    assert option_wordings(Question("?", (), "style"))["sketch"] == ("a sketch of a scene", "a sketch of a person")
+
+
+def test_other_options_stand_in_general_templates() -> None:
+    said = option_wordings(Question("?", ("a hard hat", "no hat"), "work_clothes"))
+    assert "a photo of a hard hat" in said["a hard hat"]
+    assert "work clothes: no hat" in said["no hat"]
+    assert option_wordings(Question("What?", (), "work_clothes")) == {}
+
+
+def test_a_yes_or_no_question_asks_for_one_value() -> None:
+    values = [asked_value(question) for question in AXES["disability"].questions]
+    assert [asked and asked[0] for asked in values] == list(AXES["disability"].values[1:])
+    assert asked_value(PERSON) is None
+    assert asked_value(Question("Is it fit (yes or no)?", ("yes", "no"), "disability")) is None
+
+
+def test_what_is_about_a_person() -> None:
+    assert is_about_a_person(AXES["gender"].questions[0])
+    assert not is_about_a_person(AXES["style"].questions[0])
+    assert not is_about_a_person(PERSON)
+    assert not is_about_a_person(Question("?", ("a", "b"), "work_clothes"))
+    assert "person" in sight_wordings()

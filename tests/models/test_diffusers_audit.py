@@ -1,0 +1,57 @@
+"""An audit of a diffusers pipeline from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from askew.cli import main
+
+Saved = Callable[[str], Path]
+PROMPT = "a photo of a nurse"
+
+
+def audit(capfd: pytest.CaptureFixture[str], model: Path, run: Path, *options: str) -> tuple[int, str, str]:
+    capfd.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["audit", PROMPT, "--model", f"diffusers/{model}", "--axes", "gender", "--images", "3", "--run", str(run),
+              "-M", "num_inference_steps=2", "-M", "batch_size=2", *options])  # fmt: skip
+    out, err = capfd.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def test_pictures_are_made_counted_and_found_again(
+    tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model, run = tiny("stable-diffusion"), tmp_path / "run"
+    code, _, err = audit(capfd, model, run)
+    assert code == 0, err
+    events = [json.loads(line) for line in err.splitlines()]
+    made = [event["done"] for event in events if event["stage"] == "pictures" and event["kind"] == "batch"]
+    assert made == [2, 4, 6, 8, 9]
+    results = json.loads((run / "results.json").read_text())
+    assert results["environment"]["device"] in ("cpu", "cuda", "mps")
+    assert results["model"]["name"] == f"diffusers/{model}"
+    assert results["model"]["settings"] == {"guidance_scale": 7.5, "num_inference_steps": 2}
+    assert results["missing_pictures"] == []
+    code, out, _ = audit(capfd, model, run, "--dry-run")
+    assert code == 0
+    assert "(9 stored, 0 left)" in out
+
+
+def test_hidden_pictures_are_counted_as_missing(tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = audit(capfd, tiny("all hidden"), tmp_path / "run")
+    assert code == 0, err
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert [entry["missing"] for entry in results["sets"]] == [{"blank_image": 3}] * 3
+    assert "Missing: 9 pictures" in out
+
+
+def test_settings_are_explained(tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code, _, err = audit(capfd, tiny("stable-diffusion"), tmp_path / "run", "-M", "steps=3")
+    assert code == 2
+    assert "unknown setting 'steps'" in err
+    assert "num_inference_steps" in err

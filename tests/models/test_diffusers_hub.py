@@ -1,0 +1,137 @@
+"""Pipelines from the Hugging Face Hub: the real client against a hub on this machine, and without any network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import local_hub
+from askew.errors import ModelError, UsageError
+from askew.models.base import Request
+from askew.models.diffusers import create
+from askew.models.diffusers.model import DiffusersModel
+from askew.types import Missing
+from local_hub import LocalHub, use
+
+Saved = Callable[[str], Path]
+UNREACHABLE = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LocalHub]:
+    with local_hub.serve() as served:
+        use(monkeypatch, served.url, tmp_path / "cache")
+        yield served
+
+
+def test_a_repository_is_loaded_at_its_commit_and_found_again_without_a_network(
+    tiny: Saved,
+    hub: LocalHub,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    hub.repositories["some/model"] = tiny("stable-diffusion")
+    capfd.readouterr()
+    one = create("some/model", num_inference_steps=2)
+    assert one.name == "diffusers/some/model"
+    assert one.revision == hub.commit("some/model")
+    assert not any(path.endswith(".safetensors") for path in hub.paths), "weights wait until they are needed"
+    (made,) = one.generate([Request("a nurse", 1)])
+    (local,) = DiffusersModel(tiny("stable-diffusion"), num_inference_steps=2).generate([Request("a nurse", 1)])
+    assert not isinstance(made, Missing)
+    assert not isinstance(local, Missing)
+    assert made.tobytes() == local.tobytes()
+    assert capfd.readouterr() == ("", "")
+    use(monkeypatch, UNREACHABLE, tmp_path / "cache")
+    again = create("some/model", num_inference_steps=2)
+    assert again.revision == one.revision
+    assert again.generate([Request("a nurse", 1)]) == [made]
+    assert "Retrying" not in capfd.readouterr().err, "the client would wait half a minute between its attempts"
+
+
+def test_the_revision_is_passed_on(tiny: Saved, hub: LocalHub) -> None:
+    hub.repositories["some/model"] = tiny("stable-diffusion")
+    commit = hub.commit("some/model")
+    assert create("some/model", revision=commit).revision == commit
+    with pytest.raises(UsageError, match="no such revision"):
+        create("some/model", revision="v9")
+
+
+def test_a_decoder_is_joined_by_the_prior_that_its_card_names(tiny: Saved, hub: LocalHub, tmp_path: Path) -> None:
+    """The settings recommended for Kandinsky 2.2 apply to its ID."""
+    whole = tiny("kandinsky")
+    decoder, prior = tmp_path / "decoder", tmp_path / "prior"
+    split_kandinsky(whole, decoder, prior)
+    name = "kandinsky-community/kandinsky-2-2-decoder"
+    hub.repositories |= {name: decoder, "kandinsky-community/kandinsky-2-2-prior": prior}
+    small = {"height": 32, "width": 32, "num_inference_steps": 2, "prior_num_inference_steps": 2}
+    one = create(name, **small)
+    assert one.revision == "+".join(hub.commit(part) for part in hub.repositories)
+    assert one.settings["negative_prompt"] == "low quality, bad quality"
+    assert one.settings["prior_guidance_scale"] == 1.0
+    local = DiffusersModel(whole, **{**one.settings, **small})
+    (made,), (expected,) = one.generate([Request("a nurse", 1)]), local.generate([Request("a nurse", 1)])
+    assert not isinstance(made, Missing)
+    assert not isinstance(expected, Missing)
+    assert made.tobytes() == expected.tobytes()
+
+
+def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
+    """The combined pipeline as the two repositories in which it is published."""
+    index = json.loads((whole / "model_index.json").read_text())
+    parts = {name: value for name, value in index.items() if not name.startswith("_")}
+    for folder, kind, own in (
+        (decoder, "KandinskyV22Pipeline", {n: n for n in parts if not n.startswith("prior_")}),
+        (prior, "KandinskyV22PriorPipeline", {n: n.removeprefix("prior_") for n in parts if n.startswith("prior_")}),
+    ):
+        for name, target in own.items():
+            shutil.copytree(whole / name, folder / target)
+        listed = {target: parts[name] for name, target in own.items()}
+        (folder / "model_index.json").write_text(json.dumps({"_class_name": kind, **listed}))
+    (decoder / "README.md").write_text("---\nprior:\n- kandinsky-community/kandinsky-2-2-prior\n---\n")
+
+
+def test_what_cannot_be_had_says_why_and_what_to_do(tiny: Saved, hub: LocalHub, tmp_path: Path) -> None:
+    hub.gated.add("some/gated")
+    with pytest.raises(UsageError, match=r"is gated: accept its terms at .* `hf auth login`"):
+        create("some/gated")
+    with pytest.raises(UsageError, match=r"there is no 'some/typo'.*check the spelling"):
+        create("some/typo")
+    with pytest.raises(UsageError, match="there is no 'a b/c'"):
+        create("a b/c")
+    hub.repositories["some/text-model"] = tiny("stable-diffusion") / "text_encoder"
+    with pytest.raises(UsageError, match=r"holds no model_index.json"):
+        create("some/text-model")
+    pickled = shutil.copytree(tiny("stable-diffusion"), tmp_path / "pickled")
+    weights = pickled / "unet" / "diffusion_pytorch_model.safetensors"
+    weights.rename(weights.with_suffix(".bin"))
+    hub.repositories["some/pickled"] = pickled
+    with pytest.raises(UsageError, match="weights of unet only as pickles"):
+        create("some/pickled")
+    assert not any(path.endswith((".bin", ".safetensors")) for path in hub.paths)
+
+
+def test_no_network_is_said_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    use(monkeypatch, UNREACHABLE, tmp_path)
+    with pytest.raises(ModelError, match=r"'some/model' is not on this machine and the .* Hub cannot be reached"):
+        create("some/model")
+    assert "Retrying" not in capfd.readouterr().err
+
+
+def test_the_command_line_ends_with_one_sentence(tmp_path: Path) -> None:
+    environment = {"HF_ENDPOINT": UNREACHABLE, "HF_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
+    command = [sys.executable, "-m", "askew", "audit", "a nurse", "--model", "diffusers/stabilityai/sdxl-turbo"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("askew: 'stabilityai/sdxl-turbo' is not on this machine")
+    assert done.stderr.count("\n") == 1
+    assert not done.stdout

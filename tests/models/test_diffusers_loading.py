@@ -1,0 +1,276 @@
+"""What a diffusers pipeline is loaded from, what is refused and why, and what can be set."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import diffusers
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from askew import registry
+from askew.errors import MissingPackage, ModelError, UsageError
+from askew.models.base import Model, Request
+from askew.models.diffusers import loading, memory, settings
+from askew.models.diffusers.memory import free_bytes, weights_bytes
+from askew.models.diffusers.model import DiffusersModel
+from askew.models.diffusers.recommended import RECOMMENDED, recommended
+from askew.types import Missing
+
+Saved = Callable[[str], Path]
+
+
+@pytest.fixture
+def copy(tiny: Saved, tmp_path: Path) -> Path:
+    """A tiny Stable Diffusion that may be changed."""
+    return Path(shutil.copytree(tiny("stable-diffusion"), tmp_path / "copy"))
+
+
+def edit(folder: Path, **entries: Any) -> None:
+    index = folder / "model_index.json"
+    index.write_text(json.dumps(json.loads(index.read_text()) | entries))
+
+
+def refusal(folder: Path | str, **given: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        DiffusersModel(folder, **given)
+    return str(caught.value)
+
+
+def test_a_folder_is_named_after_the_slash(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tiny("stable-diffusion")
+    monkeypatch.chdir(folder.parent)
+    names = [f"diffusers/{folder}", f"diffusers/./{folder.name}", f"diffusers/{folder.name}"]
+    models = [registry.model(name) for name in names]
+    assert all(isinstance(one, Model) for one in models)
+    assert [one.name for one in models] == names
+    assert len({one.revision for one in models}) == 1
+
+
+def test_nothing_is_loaded_before_a_picture_is_asked_for(tiny: Saved) -> None:
+    one = DiffusersModel(tiny("stable-diffusion"))
+    assert "pipeline" not in vars(one)
+    assert isinstance(one.pipeline, diffusers.StableDiffusionPipeline)
+    assert one.pipeline is one.pipeline
+
+
+def test_the_revision_follows_the_weights_and_the_configuration(copy: Path) -> None:
+    first = DiffusersModel(copy).revision
+    weights = copy / "unet" / "diffusion_pytorch_model.safetensors"
+    changed = {name: tensor + 1e-3 for name, tensor in load_file(weights).items()}
+    save_file(changed, weights, metadata={"format": "pt"})
+    second = DiffusersModel(copy).revision
+    config = copy / "scheduler" / "scheduler_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"beta_start": 0.5}))
+    assert len({first, second, DiffusersModel(copy).revision}) == 3
+
+
+def test_settings_hold_what_changes_the_picture_and_nothing_else(tiny: Saved) -> None:
+    folder = tiny("stable-diffusion")
+    plain = DiffusersModel(folder, device="cpu", dtype="float32", batch_size=2, offload="none")
+    assert plain.settings == {"guidance_scale": 7.5, "num_inference_steps": 50}
+    assert (plain.device, plain.dtype, plain.batch_size) == ("cpu", "float32", 2)
+    given = DiffusersModel(folder, guidance_scale=3, negative_prompt="blurry", scheduler="DDIM", height=64)
+    assert given.settings == {
+        "guidance_scale": 3.0,
+        "height": 64,
+        "negative_prompt": "blurry",
+        "num_inference_steps": 50,
+        "scheduler": "DDIMScheduler",
+    }
+    assert type(given.settings["guidance_scale"]) is float
+    assert type(given.pipeline.scheduler) is diffusers.DDIMScheduler
+
+
+def test_defaults_of_the_makers_give_way_to_what_a_user_sets(tiny: Saved) -> None:
+    defaults = {"num_inference_steps": 4, "guidance_scale": 0.0, "max_sequence_length": 256}
+    one = DiffusersModel(tiny("stable-diffusion"), defaults=defaults, guidance_scale=2)
+    assert one.settings == {"num_inference_steps": 4, "guidance_scale": 2.0}
+
+
+def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
+    assert recommended("stabilityai/sdxl-turbo") == {"num_inference_steps": 1, "guidance_scale": 0.0}
+    assert recommended("somebody/else") == {}
+    paper = {name: dict(one.biasconnect) for name, one in RECOMMENDED.items() if one.biasconnect is not None}
+    assert paper["black-forest-labs/FLUX.1-dev"] == {"num_inference_steps": 30, "guidance_scale": 3.5}
+    assert paper["playgroundai/playground-v2.5-1024px-aesthetic"] == {"num_inference_steps": 50, "guidance_scale": 3.0}
+    assert paper["kandinsky-community/kandinsky-2-2-decoder"] == {"negative_prompt": "low quality, bad quality"}
+    assert len(paper) == 5
+    assert all(one.download_gb > 1 and one.memory_gb > 1 for one in RECOMMENDED.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"gidance_scale": 3}, "Did you mean 'guidance_scale'.*num_inference_steps.*scheduler"),
+        ({"prompt": "a nurse"}, "unknown setting 'prompt'"),
+        ({"num_inference_steps": "many"}, "num_inference_steps is 'many'; it must be a whole number"),
+        ({"num_inference_steps": 2.5}, "must be a whole number"),
+        ({"num_inference_steps": True}, "must be a whole number"),
+        ({"num_inference_steps": 0}, "must be at least 1"),
+        ({"guidance_scale": float("nan")}, "must be a number"),
+        ({"scheduler": "FlowMatchEulerDiscrete"}, "unknown scheduler .*DDIMScheduler.*EulerAncestralDiscreteScheduler"),
+        ({"offload": "always"}, "unknown offload 'always'.*model"),
+        ({"device": "tpu"}, "no device 'tpu'; it has: .*cpu"),
+        ({"dtype": "int8"}, "unknown dtype 'int8'.*float32"),
+        ({"batch_size": -1}, "batch_size is -1"),
+        ({"revision": "main"}, "leave the revision out"),
+        ({"variant": "fp16"}, "no weights of a variant 'fp16'"),
+    ],
+)
+def test_a_setting_that_cannot_be_met_is_explained(tiny: Saved, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        DiffusersModel(tiny("stable-diffusion"), **given)
+
+
+def test_offloading_needs_its_package(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "find_spec", lambda name: None)
+    with pytest.raises(MissingPackage, match=r"askew\[offload\]"):
+        DiffusersModel(tiny("stable-diffusion"), offload=True)
+
+
+class Placed:
+    """Notes where it is put."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+
+    def to(self, device: torch.device) -> None:
+        self.calls.append(("to", str(device)))
+
+    def enable_model_cpu_offload(self, device: torch.device) -> None:
+        self.calls.append(("model", str(device)))
+
+    def enable_sequential_cpu_offload(self, device: torch.device) -> None:
+        self.calls.append(("sequential", str(device)))
+
+
+@pytest.mark.parametrize(
+    ("device", "offload", "call"),
+    [
+        ("cuda:1", "none", "to"),
+        ("cuda:1", "model", "model"),
+        ("cuda", "sequential", "sequential"),
+        ("cpu", "model", "to"),
+    ],
+)
+def test_offloading_is_the_pipeline_s_own(device: str, offload: str, call: str) -> None:
+    placed = Placed()
+    loading._place(placed, torch.device(device), offload)
+    assert placed.calls == [(call, device)]
+
+
+def test_cleaning_of_prompts_is_recorded_where_its_packages_are_missing(
+    tiny: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert DiffusersModel(tiny("sana")).settings["clean_caption"] is False
+    monkeypatch.setattr(settings, "find_spec", lambda name: None)
+    assert DiffusersModel(tiny("pixart")).settings["clean_caption"] is False
+    with pytest.raises(UsageError, match="pip install beautifulsoup4 ftfy"):
+        DiffusersModel(tiny("pixart"), clean_caption=True)
+    monkeypatch.setattr(settings, "find_spec", lambda name: object())
+    assert DiffusersModel(tiny("pixart")).settings["clean_caption"] is True
+
+
+def test_pickles_are_refused(copy: Path) -> None:
+    weights = copy / "vae" / "diffusion_pytorch_model.safetensors"
+    torch.save(load_file(weights), weights.with_suffix(".bin"))
+    weights.unlink()
+    text = refusal(copy)
+    assert "weights of vae only as pickles" in text
+    assert "save_pretrained" in text
+
+
+def test_code_of_a_repository_is_refused_and_not_run(copy: Path) -> None:
+    (copy / "unet" / "mine.py").write_text("raise SystemExit('was run')")
+    edit(copy, unet=["mine", "MyUNet"])
+    assert "code of its own repository for unet" in refusal(copy)
+    edit(copy, unet=["diffusers", "UNet2DConditionModel"], _class_name=["pipeline", "MyPipeline"])
+    assert "code of its own repository for the pipeline" in refusal(copy)
+
+
+def test_weights_that_are_only_a_variant_need_its_name(copy: Path) -> None:
+    weights = copy / "unet" / "diffusion_pytorch_model.safetensors"
+    weights.rename(weights.with_name("diffusion_pytorch_model.fp16.safetensors"))
+    assert "-M variant=fp16" in refusal(copy)
+    one = DiffusersModel(copy, variant="fp16", num_inference_steps=2)
+    assert one.settings["variant"] == "fp16"
+    assert not isinstance(one.generate([Request("a nurse", 1)])[0], Missing)
+
+
+def test_what_is_no_pipeline_says_what_would_be_one(copy: Path, tmp_path: Path) -> None:
+    assert "there is no folder" in refusal(tmp_path / "nowhere")
+    assert "holds no model_index.json" in refusal(copy / "unet")
+    assert "single file" in refusal(copy / "vae" / "config.json")
+    edit(copy, _class_name="PipelineOfTheFuture")
+    assert "try a newer version of diffusers" in refusal(copy)
+    edit(copy, _class_name="StableDiffusionUpscalePipeline")
+    assert "no pictures from a prompt alone: it takes an image" in refusal(copy)
+
+
+def test_a_damaged_index_is_named(copy: Path) -> None:
+    (copy / "model_index.json").write_text("{")
+    with pytest.raises(ModelError, match=r"model_index.json .* is damaged"):
+        DiffusersModel(copy)
+
+
+def test_damaged_weights_are_named(copy: Path) -> None:
+    weights = copy / "unet" / "diffusion_pytorch_model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(ModelError, match=r"weights .* are damaged"):
+        DiffusersModel(copy).pipeline  # noqa: B018
+
+
+def test_a_decoder_without_its_prior_is_incomplete(tiny: Saved, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny("kandinsky"), tmp_path / "decoder"))
+    index = json.loads((folder / "model_index.json").read_text())
+    kept = {part: value for part, value in index.items() if not part.startswith("prior_")}
+    (folder / "model_index.json").write_text(json.dumps(kept | {"_class_name": "KandinskyV22Pipeline"}))
+    with pytest.raises(UsageError, match="lacks parts of a KandinskyV22CombinedPipeline"):
+        DiffusersModel(folder).pipeline  # noqa: B018
+
+
+def test_a_family_that_only_the_general_loader_knows(tiny: Saved) -> None:
+    one = DiffusersModel(tiny("sana-sprint"), batch_size=4)
+    assert type(one.pipeline) is diffusers.SanaSprintPipeline
+
+
+def test_memory_is_counted_before_it_is_taken(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tiny("stable-diffusion")
+    one = DiffusersModel(folder)
+    models = [part for part in one.pipeline.components.values() if isinstance(part, torch.nn.Module)]
+    expected = sum(weight.numel() * 4 for part in models for weight in part.parameters())
+    files = list(folder.rglob("*.safetensors"))
+    assert sum(weights_bytes(file, torch.float32) for file in files) == expected
+    assert sum(weights_bytes(file, torch.bfloat16) for file in files) == expected // 2
+    monkeypatch.setattr(memory, "free_bytes", lambda device: expected - 1)
+    with pytest.raises(ModelError, match=r"not enough memory .* in float32, and .* free \(cpu\); .* -M dtype=bfloat16"):
+        DiffusersModel(folder).pipeline  # noqa: B018
+    monkeypatch.setattr(memory, "free_bytes", lambda device: expected)
+    assert DiffusersModel(folder).pipeline
+
+
+def test_the_container_s_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    assert free_bytes(torch.device("cpu")) > 1e6
+    (tmp_path / "memory.max").write_text("3000\n")
+    (tmp_path / "memory.current").write_text("1000\n")
+    assert free_bytes(torch.device("cpu")) == 2000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert free_bytes(torch.device("cpu")) > 1e6
+
+
+def test_words_beyond_the_reach_of_the_text_encoder_are_named(tiny: Saved) -> None:
+    long = "a photo of a nurse " + "and so on " * 10 + "zebra"
+    for family in ("stable-diffusion", "stable-diffusion-xl"):
+        one = DiffusersModel(tiny(family))
+        assert one.unknown_words("a photo of a nurse") == []
+        assert one.unknown_words(long)[-1] == "zebra"
+        seen = len(long.split()) - len(one.unknown_words(long))
+        assert len("".join(long.split()[:seen])) <= 75 < len("".join(long.split()[: seen + 2]))
+    assert DiffusersModel(tiny("stable-diffusion-3")).unknown_words(long) == []

@@ -1,0 +1,193 @@
+"""A picture of a diffusers pipeline depends on the model, the prompt, the seed and the settings alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import diffusers
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import tiny_pipelines
+from askew.errors import ModelError
+from askew.models.base import Request, Setting
+from askew.models.diffusers import noise
+from askew.models.diffusers.model import DiffusersModel
+from askew.types import Missing
+
+Saved = Callable[[str], Path]
+
+SMALL: dict[str, Setting] = {"height": 32, "width": 32}
+UNBINNED: dict[str, Setting] = {**SMALL, "use_resolution_binning": False}
+SETTINGS: dict[str, dict[str, Setting]] = {
+    "flux": SMALL,
+    "flux-stochastic": SMALL,
+    "kandinsky": {**SMALL, "prior_num_inference_steps": 2},
+    "pixart": UNBINNED,
+    "pixart-sigma": UNBINNED,
+    "qwen-image": SMALL,
+    "sana": UNBINNED,
+    "sana-sprint": UNBINNED,
+}
+GUIDED: dict[str, dict[str, Setting]] = {"flux": {"true_cfg_scale": 3.0}}
+"""What else a family needs before a negative prompt does anything."""
+
+PROMPTS = ("a photo of a nurse", "a chef", "a photo of an old doctor in a hospital")
+REQUESTS = [Request(PROMPTS[k % 3], 100 + k // 3) for k in range(8)]
+
+
+def model(tiny: Saved, family: str, **settings: Any) -> DiffusersModel:
+    return DiffusersModel(tiny(family), **{"num_inference_steps": 2, **SETTINGS.get(family, {}), **settings})
+
+
+def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
+    assert all(isinstance(picture, Image.Image) for picture in pictures), pictures
+    return np.stack([np.asarray(picture, dtype=int) for picture in pictures])
+
+
+def in_batches(one: DiffusersModel, size: int) -> np.ndarray:
+    parts = [REQUESTS[start : start + size] for start in range(0, len(REQUESTS), size)]
+    return np.concatenate([arrays(one.generate(part)) for part in parts])
+
+
+@pytest.mark.parametrize("family", tiny_pipelines.FAMILIES)
+def test_pictures_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
+    one = model(tiny, family, batch_size=8)
+    together = in_batches(one, 8)
+    torch.manual_seed(1)  # what the global generator holds must not matter
+    assert np.abs(in_batches(one, 3) - together).max() <= 1
+    torch.manual_seed(2)
+    assert np.abs(in_batches(model(tiny, family, batch_size=1), 1) - together).max() <= 1
+    by_prompt, by_seed = together[0] - together[1], together[0] - together[3]
+    assert np.abs(by_prompt).max() >= 5
+    assert np.abs(by_seed).max() >= 5
+
+
+@pytest.mark.parametrize("family", [f for f in tiny_pipelines.FAMILIES if f != "sana-sprint"])
+def test_a_negative_prompt_changes_every_picture_of_a_batch_alike(tiny: Saved, family: str) -> None:
+    guided = {"guidance_scale": 4.0, **GUIDED.get(family.removesuffix("-stochastic"), {})}
+    if family == "qwen-image":
+        del guided["guidance_scale"]
+    with_it = model(tiny, family, batch_size=4, negative_prompt="low quality, bad quality", **guided)
+    together = arrays(with_it.generate(REQUESTS[:3]))
+    alone = np.concatenate([arrays(with_it.generate([request])) for request in REQUESTS[:3]])
+    assert np.abs(together - alone).max() <= 1
+    without = arrays(model(tiny, family, **guided).generate(REQUESTS[:3]))
+    assert (np.abs(together - without).max(axis=(1, 2, 3)) >= 2).all()
+
+
+@pytest.mark.parametrize("family", ["stable-diffusion", "sdxl-turbo", "stable-diffusion-3"])
+def test_pictures_are_those_of_the_pipeline_itself(tiny: Saved, family: str) -> None:
+    bare = diffusers.DiffusionPipeline.from_pretrained(tiny(family))
+    bare.set_progress_bar_config(disable=True)
+    generator = torch.Generator("cpu").manual_seed(REQUESTS[0].seed)
+    expected = bare(REQUESTS[0].prompt, generator=generator, num_inference_steps=2).images[0]
+    (made,) = model(tiny, family).generate(REQUESTS[:1])
+    assert np.abs(arrays([made]) - arrays([expected])).max() == 0
+
+
+def test_a_sampler_that_adds_noise_takes_it_from_the_picture_s_own_generator(tiny: Saved) -> None:
+    """Two pictures of one batch that share their seed share every noise; with the global generator they would not."""
+    twins = [REQUESTS[0], REQUESTS[1], REQUESTS[0]]
+    for family in ("sdxl-turbo", "flux-stochastic"):
+        first, _, last = arrays(model(tiny, family, batch_size=3).generate(twins))
+        assert np.abs(first - last).max() <= 1
+    noisy, plain = (
+        arrays(model(tiny, "sdxl-turbo", num_inference_steps=4, scheduler=kind).generate(REQUESTS[:1]))
+        for kind in ("EulerAncestralDiscrete", "EulerDiscrete")
+    )
+    assert np.abs(noisy - plain).max() >= 5
+
+
+def test_noise_that_no_generator_reaches_is_found_and_its_pictures_are_made_alone(
+    tiny: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noise, "_draws_noise", lambda part: False)
+    one = model(tiny, "flux-stochastic", batch_size=8)
+    together = in_batches(one, 8)
+    torch.manual_seed(5)
+    assert np.abs(in_batches(model(tiny, "flux-stochastic", batch_size=1), 1) - together).max() <= 1
+
+
+def test_the_global_generators_are_left_as_they_were(tiny: Saved) -> None:
+    one = model(tiny, "flux-stochastic")
+    one.pipeline  # noqa: B018 - loading may draw
+    before = torch.get_rng_state()
+    one.generate(REQUESTS[:2])
+    assert torch.equal(torch.get_rng_state(), before)
+    assert "step" not in vars(one.pipeline.scheduler)
+
+
+class Greedy:
+    """A pipeline that runs out of memory with more than `limit` prompts at once."""
+
+    def __init__(self, pipeline: Any, limit: int, error: Exception) -> None:
+        self.components = pipeline.components
+        self.sizes: list[int] = []
+        self._pipeline, self._limit, self._error = pipeline, limit, error
+
+    def __call__(self, **arguments: Any) -> Any:
+        self.sizes.append(len(arguments["prompt"]))
+        if len(arguments["prompt"]) > self._limit:
+            raise self._error
+        return self._pipeline(**arguments)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"),
+        MemoryError(),
+    ],
+)
+def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: Exception) -> None:
+    one = model(tiny, "stable-diffusion", batch_size=8)
+    expected = arrays(one.generate(REQUESTS))
+    greedy = Greedy(one.pipeline, 2, error)
+    one.__dict__["pipeline"] = greedy
+    assert np.abs(arrays(one.generate(REQUESTS)) - expected).max() <= 1
+    assert greedy.sizes == [8, 4, 2, 2, 2, 2]
+    greedy.sizes.clear()
+    one.generate(REQUESTS)
+    assert greedy.sizes == [2, 2, 2, 2]
+    assert one.batch_size == 8, "the slices of a run must stay the same"
+
+
+def test_a_picture_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None:
+    one = model(tiny, "stable-diffusion", batch_size=2)
+    one.__dict__["pipeline"] = Greedy(one.pipeline, 0, MemoryError())
+    with pytest.raises(ModelError, match=r"not enough memory on cpu for one picture .* -M height"):
+        one.generate(REQUESTS[:2])
+
+
+def test_other_failures_are_not_taken_for_a_lack_of_memory(tiny: Saved) -> None:
+    one = model(tiny, "stable-diffusion-3", max_sequence_length=513)
+    with pytest.raises(ValueError, match="cannot be greater than 512"):
+        one.generate(REQUESTS[:2])
+
+
+@pytest.mark.parametrize(
+    ("family", "says"), [("all hidden", "safety"), ("not a number", "float32"), ("flat", "single")]
+)
+def test_a_picture_that_shows_nothing_is_missing(tiny: Saved, family: str, says: str) -> None:
+    for picture in model(tiny, family).generate(REQUESTS[:2]):
+        assert isinstance(picture, Missing)
+        assert picture.reason == "blank_image"
+        assert says in picture.detail
+
+
+def test_a_safety_checker_that_is_content_hides_nothing(tiny: Saved) -> None:
+    made = arrays(model(tiny, "none hidden").generate(REQUESTS[:2]))
+    assert np.abs(made - arrays(model(tiny, "stable-diffusion").generate(REQUESTS[:2]))).max() == 0
+
+
+def test_nothing_is_written_to_the_terminal(tiny: Saved, capfd: pytest.CaptureFixture[str]) -> None:
+    one = model(tiny, "all hidden")
+    capfd.readouterr()  # what saving the pipeline said
+    one.generate(REQUESTS[:1])
+    assert capfd.readouterr() == ("", "")
