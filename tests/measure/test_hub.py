@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,31 @@ def test_only_safetensors_and_no_code_of_a_repository(hub: LocalHub, tmp_path: P
     (coded / "own.py").write_text("raise SystemExit('code of a repository ran')")
     with pytest.raises(UsageError, match="askew runs none"):
         registry.embedder(f"clip/{coded}")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "message"),
+    [
+        ("config.json", "cannot be loaded by transformers .*model_type"),
+        ("tokenizer.json", "has no tokenizer"),
+        ("preprocessor_config.json", "cannot be loaded by transformers .*image processor"),
+    ],
+)
+def test_an_incomplete_network_is_refused(lacking: str, message: str, tmp_path: Path) -> None:
+    for name, write in {"clip": tiny_networks.clip, "transformers": tiny_networks.qwen}.items():
+        folder = write(tmp_path / name)
+        (folder / lacking).unlink()
+        with pytest.raises(UsageError, match=message):
+            registry.vqa(f"{name}/{folder}")
+
+
+@pytest.mark.skipif(find_spec("sentencepiece") is not None, reason="the package is installed")
+def test_a_package_that_a_network_needs_is_named(tmp_path: Path) -> None:
+    folder = tiny_networks.siglip(tmp_path)
+    (folder / "tokenizer.json").rename(folder / "spiece.model")
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "SiglipTokenizer"}')
+    with pytest.raises(UsageError, match="needs a package that is not installed: pip install sentencepiece"):
+        registry.embedder(f"clip/{folder}")
 
 
 def test_no_network_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
 from statsmodels.stats.contingency_tables import mcnemar
 
 from askew.stats.association import cas, mad, unit_vectors
 from askew.stats.differences import share_difference
-from askew.stats.distance import total_variation
 from askew.stats.paired_differences import (
     AssociationDifferences,
     paired_association_differences,
@@ -196,17 +197,23 @@ def test_p_of_associations_is_that_of_all_exchanges() -> None:
     assert [e.p for e in (*found.cas, found.mad)] == pytest.approx(expected, abs=0.07)
 
 
-def correlated(rng: np.random.Generator, n: int, p: Sequence[float], q: Sequence[float], rho: float) -> PairedSets:
-    """Answers of two models whose common seed makes them correlated."""
-    noise = rng.normal(size=n)
-    other = rho * noise + math.sqrt(1 - rho * rho) * rng.normal(size=n)
-    codes = [np.searchsorted(np.cumsum(s)[:-1], norm.cdf(z)) for s, z in ((p, noise), (q, other))]
-    return answers(codes[0], codes[1], len(p))
+def calibration() -> Any:
+    """The benchmark that measures coverage."""
+    path = Path(__file__).parents[2] / "benchmarks" / "calibration_comparison.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MEASURED = calibration()
 
 
 def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
     rng = np.random.default_rng(0)
-    sets = correlated(rng, 60, [0.6, 0.4], [0.45, 0.55], 0.95)
+    sets = MEASURED.answered(rng, 60, [0.6, 0.4], [0.45, 0.55], 0.95)
     paired = paired_share_difference(sets, 0)
     apart = paired_share_difference(PairedSets.of(sets.first, sets.second), 0)
     assert paired.value == pytest.approx(apart.value)
@@ -218,85 +225,27 @@ def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
     assert near.high - near.low < 0.75 * (far.high - far.low)
 
 
-FAIR, ONE, FEW = [1 / 6] * 6, [0.5] + [0.1] * 5, [0.03, 0.97]
-CASES = {
-    "fair and not": (FAIR, ONE, 0.5),
-    "both one-sided, independent": ([0.8, 0.2], [0.8, 0.2], 0.0),
-    "both one-sided, nearly the same": ([0.8, 0.2], [0.78, 0.22], 0.99),
-    "rare value": (FEW, [0.1, 0.9], 0.5),
-    "mirrored": ([0.85, 0.15], [0.2, 0.8], 0.7),
-    "both fair": (FAIR, FAIR, 0.9),
-}
-
-
-def coverage(case: str, repeats: int, draws: int, n: int = 48) -> tuple[float, float, float]:
-    """How often intervals of a share and of the distance hold the true difference; how often p is small."""
-    p, q, rho = CASES[case]
-    ideal, rng = np.full(len(p), 1 / len(p)), np.random.default_rng(8)
-    truth = (p[0] - q[0], float(total_variation(p, ideal) - total_variation(q, ideal)))
-    hits, small = [], 0
-    for _ in range(repeats):
-        sets = correlated(rng, n, p, q, rho)
-        found = (paired_share_difference(sets, 0), paired_distance_difference(sets, ideal, rng=rng, draws=draws))
-        hits.append([e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(found, truth, strict=True)])
-        small += found[1].p <= 0.05
-    share, distance = np.mean(hits, axis=0)
-    return float(share), float(distance), small / repeats
-
-
 def test_differences_are_covered() -> None:
-    share, distance, _ = coverage("mirrored", 60, 80)
-    assert min(share, distance) >= 0.87
+    share, distance = MEASURED.share_and_distance(".85; .2, mirrored", 60, draws=80)
+    assert min(share.coverage, distance.coverage) >= 0.87
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", MEASURED.ANSWERS)
 def test_differences_are_covered_closely(case: str) -> None:
-    share, distance, small = coverage(case, 400, 300)
-    assert share >= 0.92
-    assert distance >= 0.92
-    if CASES[case][0] == CASES[case][1]:
-        assert small <= 0.08
-
-
-def drawn(rng: np.random.Generator, n: int, p: np.ndarray, q: np.ndarray, rho: float) -> PairedSets:
-    """Concepts of two models, each there with its own probability, correlated by the common seed."""
-    noise = rng.normal(size=(n, len(p)))
-    other = rho * noise + math.sqrt(1 - rho * rho) * rng.normal(size=noise.shape)
-    return PairedSets.of(norm.cdf(noise) < p, norm.cdf(other) < q, range(n), range(n))
-
-
-def lean(share: float, words: np.ndarray) -> list[np.ndarray]:
-    """An initial population that shows the first of two values in `share` of its pictures, and its counterfactuals."""
-    first, second = np.append([1.0, 0.0], words), np.append([0.0, 1.0], words[::-1])
-    return [share * first + (1 - share) * second, first, second]
-
-
-LEANS = {
-    "one leans, one is fair": (0.9, 0.5, 0.5),
-    "both lean alike, independent": (0.85, 0.85, 0.0),
-    "both lean alike, nearly the same pictures": (0.85, 0.85, 0.95),
-    "one leans further": (0.95, 0.75, 0.8),
-}
+    share, distance = MEASURED.share_and_distance(case, 400)
+    assert min(share.coverage, distance.coverage) >= 0.91
+    if MEASURED.ANSWERS[case][0] == MEASURED.ANSWERS[case][1]:
+        assert distance.alarms <= 0.08
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", LEANS)
+@pytest.mark.parametrize("case", MEASURED.LEANS)
 def test_differences_of_associations_are_covered(case: str) -> None:
-    a, b, rho = LEANS[case]
-    words = 0.8 / np.arange(1, 13) ** 0.8
-    populations = [lean(share, words) for share in (a, b)]
-    scores = [np.array([cas(initial, one) for one in others]) for initial, *others in populations]
-    truth = np.append(scores[0] - scores[1], mad(scores[0]) - mad(scores[1]))
-    rng, hits, small = np.random.default_rng(9), [], []
-    for _ in range(150):
-        sets = [drawn(rng, 48, p, q, rho) for p, q in zip(*populations, strict=True)]
-        found = paired_association_differences(sets[0], sets[1:], rng=rng, draws=200)
-        estimates = (*found.cas, found.mad)
-        hits.append([e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(estimates, truth, strict=True)])
-        small.append([e.p <= 0.05 for e in estimates])
-    assert np.mean(hits, axis=0).min() >= 0.9
+    tallies = MEASURED.cas_and_mad(case, 150, draws=200)
+    assert min(tally.coverage for tally in tallies) >= 0.9
+    a, b, _ = MEASURED.LEANS[case]
     if a == b:
-        assert np.mean(small, axis=0).max() <= 0.1
-    elif case == "one leans, one is fair":
-        assert np.mean(small, axis=0)[-1] >= 0.9
+        assert max(tally.alarms for tally in tallies) <= 0.1
+    elif b == 0.5:
+        assert tallies[1].alarms >= 0.9

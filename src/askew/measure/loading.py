@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import torch
-from transformers import AutoConfig, AutoImageProcessor, AutoProcessor, AutoTokenizer
+from transformers import AutoConfig, AutoImageProcessor, AutoProcessor, AutoTokenizer, __version__
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 from transformers.utils import is_torchvision_available, logging
 
@@ -19,6 +20,7 @@ from askew.models.hub import READ_BY_LOADERS, Pretrained, explained, fetch
 VIDEO = "video_processor"
 WEIGHTS = re.compile(r"model(?:-\d+-of-\d+)?\.safetensors")
 TEMPLATES = "additional_chat_templates/"
+VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "tekken.json")
 KINDS = {int: "a whole number", bool: "true or false"}
 
 logging.set_verbosity_error()
@@ -56,14 +58,20 @@ class NetworkSettings:
 
 
 def load_config(network: Pretrained) -> Any:
-    """The configuration, by which the class of a network is known."""
+    """The configuration, by which the class of a network is known.
+
+    Raises UsageError for a network without a vocabulary: transformers would go on with an empty one.
+    """
+    folder = fetch(network, _is_small)
+    if not any((folder / name).exists() for name in VOCABULARIES):
+        raise UsageError(f"{network.name!r} has no tokenizer: save it with the network (tokenizer.save_pretrained)")
     return load_part(AutoConfig, network)
 
 
 def load_part(auto_class: Any, network: Pretrained) -> Any:
     """What `auto_class` (AutoConfig, AutoTokenizer, AutoImageProcessor, …) makes of a network's small files."""
     folder = fetch(network, _is_small)
-    with explained(network.name):
+    with _loading(network):
         return auto_class.from_pretrained(folder, trust_remote_code=False)
 
 
@@ -73,7 +81,7 @@ def load_weights(model_class: Any, network: Pretrained, device: torch.device, dt
     Raises UsageError if the files lack some of its weights: transformers would fill them with random numbers.
     """
     folder = fetch(network, lambda name: _is_small(name) or WEIGHTS.fullmatch(name) is not None)
-    with explained(network.name):
+    with _loading(network):
         model, info = model_class.from_pretrained(
             folder, trust_remote_code=False, use_safetensors=True, dtype=dtype, output_loading_info=True
         )
@@ -113,12 +121,23 @@ def _without_video(family: Any, network: Pretrained) -> Any:
             return super().check_argument_for_proper_class(argument_name, argument)
 
     parts = {"tokenizer": AutoTokenizer, "image_processor": AutoImageProcessor}
-    with explained(network.name):
+    with _loading(network):
         known, _ = family.get_processor_dict(fetch(network, _is_small))
         loaded = [load_part(parts[name], network) if name in parts else None for name in family.get_attributes()]
         processor = PicturesOnly.from_args_and_dict(loaded, known)
     processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
     return processor
+
+
+@contextmanager
+def _loading(network: Pretrained) -> Iterator[None]:
+    """Whatever transformers says against a network's files becomes a UsageError."""
+    try:
+        with explained(network.name):
+            yield
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise UsageError(f"{network.name!r} cannot be loaded by transformers {__version__}: {first}") from error
 
 
 def _is_small(name: str) -> bool:

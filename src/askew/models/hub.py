@@ -122,6 +122,8 @@ def _refused(name: str, error: BaseException) -> UsageError | None:
         )
     if isinstance(error, OSError | ValueError) and NOT_FOUND.search(text):
         return UsageError(f"{name!r} {NO_SAFETENSORS}")
+    if isinstance(error, ImportError):
+        return UsageError(f"{name!r} needs a package that is not installed: {_lacking_package(error)}")
     return None
 
 
@@ -149,6 +151,13 @@ def _failed(name: str, error: BaseException) -> ModelError | None:
     if isinstance(error, errors.HfHubHTTPError):
         return ModelError(f"the Hugging Face Hub did not give {name!r}; try again later ({str(error).splitlines()[0]})")
     return None
+
+
+def _lacking_package(error: ImportError) -> str:
+    """How to install it, as far as an import error tells."""
+    required = re.search(r"requires the (?:🤗 )?(\S+) library|pip install (?:-\S+ )*([\w.-]+)", str(error))
+    package = next((part for part in required.groups() if part), "") if required else error.name or ""
+    return f"pip install {package.lower()}" if package else str(error).strip().partition("\n")[0]
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
