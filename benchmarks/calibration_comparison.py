@@ -107,7 +107,7 @@ def share_and_distance(case: str, repeats: int, n: int = 48, draws: int = DRAWS)
 
 
 def populations(share: float) -> list[Floats]:
-    """Frequencies of concepts, two values and twelve words, in a leaning initial population and both counterfactuals."""
+    """Frequencies of two values and twelve words in an initial population that leans, and in both counterfactuals."""
     words = 0.8 / np.arange(1, 13) ** 0.8
     first, second = np.append([1.0, 0.0], words), np.append([0.0, 1.0], words[::-1])
     return [share * first + (1 - share) * second, first, second]

@@ -50,10 +50,12 @@ def attribute_sheet(seed: int = 0, each: int = 3, cell: int = 128) -> Image.Imag
 
 
 def _passer_by(number: int, **fixed: str) -> Scene:
-    """A person for a contact sheet, different for every number."""
+    """A person for a contact sheet, different for every number; people in a row take turns, and all have hair."""
     source = random.Random(number)
     chosen: dict[str, Any] = {name: source.choice(values) for name, values in ATTRIBUTES.items()}
-    chosen |= {"disability": "fit", "glasses": "no glasses", "style": "color"} | fixed
+    turns = {name: ATTRIBUTES[name][number % len(ATTRIBUTES[name])] for name in ("gender", "ethnicity", "environment")}
+    hair = source.choice(("short", "long"))
+    chosen |= turns | {"hair": hair, "disability": "fit", "glasses": "no glasses", "style": "color"} | fixed
     return Scene(**chosen)
 
 
