@@ -17,6 +17,7 @@ from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES
 from askew.studio.training import autoencoder, checkpoints, diffusion
 from askew.studio.training.captioned import Captioned, captioned_scenes
+from askew.studio.training.muon import Optimizers, orthogonalised
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +112,25 @@ def test_training_goes_on_where_it_stopped(
     parts = train(tmp_path / "parts", 3)
     name = "unet/diffusion_pytorch_model.safetensors"
     assert (whole / name).read_bytes() == (parts / name).read_bytes()
+
+
+@pytest.mark.parametrize("shape", [(20, 60), (60, 20), (32, 32)])
+def test_orthogonalised_is_near_the_polar_factor(shape: tuple[int, int]) -> None:
+    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    found = orthogonalised(matrix)
+    left, _, right = torch.linalg.svd(matrix, full_matrices=False)
+    values = torch.linalg.svdvals(found)
+    assert values.min() > 0.3
+    assert values.max() < 1.3
+    assert torch.nn.functional.cosine_similarity(found.flatten(), (left @ right).flatten(), dim=0) > 0.95
+
+
+def test_muon_takes_the_weights_of_layers_and_adam_the_rest() -> None:
+    network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(4, 2))
+    optimizers = Optimizers([network], muon_rate=0.1, adam_rate=0.01)
+    shapes = [[tuple(p.shape) for group in one.param_groups for p in group["params"]] for one in optimizers.optimizers]
+    assert shapes == [[(4, 3, 3, 3), (2, 4)], [(4,), (4,), (4,), (2,)]]
+    before = [p.detach().clone() for p in network.parameters()]
+    network(torch.ones(1, 3, 3, 3)).square().sum().backward()
+    optimizers.step(0.0)
+    assert all(torch.equal(a, b) for a, b in zip(before, network.parameters(), strict=True))
