@@ -203,7 +203,8 @@ def compare(
 
     - `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
     """
-    found = api.compare(*runs, names=_listed(names), store=store or (), to=to)
+    with err.status("comparing, up to a second or two per prompt and axis"):
+        found = api.compare(*runs, names=_listed(names), store=store or (), to=to)
     if as_json:
         sys.stdout.write(found.results.read_text(encoding="utf-8"))
         return
