@@ -19,16 +19,10 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import askew
+from askew.methods.fidelity import spread
 from askew.prompts.axes import BIASCONNECT
 from askew.studio.caption import phrase
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share
-
-
-def spread(count: int) -> list[str]:
-    """Occupations at even distances in the planted order."""
-    names = list(OCCUPATIONS)
-    return [names[int(i)] for i in np.linspace(0, len(names) - 1, count).round()]
 
 
 def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 
 from askew.stats.association import cas, mad, unit_vectors
+from askew.stats.association_intervals import Associations
 from askew.stats.differences import share_difference
 from askew.stats.paired_differences import (
-    AssociationDifferences,
     paired_association_differences,
     paired_distance_difference,
     paired_embedding_differences,
@@ -96,13 +96,13 @@ def concepts(rng: np.random.Generator, n: int = 12, count: int = 3) -> list[np.n
     return [rng.integers(0, 2, (n, 5)) for _ in range(count)]
 
 
-def associated(first: Sequence[np.ndarray], second: Sequence[np.ndarray], seed: int = 0) -> AssociationDifferences:
+def associated(first: Sequence[np.ndarray], second: Sequence[np.ndarray], seed: int = 0) -> Associations:
     keys = range(len(first[0]))
     sets = [PairedSets.of(a, b, keys, keys) for a, b in zip(first, second, strict=True)]
     return paired_association_differences(sets[0], sets[1:], rng=np.random.default_rng(seed), draws=100)
 
 
-def listed(found: AssociationDifferences) -> list[Estimate]:
+def listed(found: Associations) -> list[Estimate]:
     return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
 
 

@@ -84,6 +84,7 @@ def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
 
 
 def main() -> None:
+    """Evaluate from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--write", type=Path, help="the page to update between its two markers")

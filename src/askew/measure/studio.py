@@ -20,6 +20,7 @@ from askew.measure.base import CAPTION
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
+from askew.studio.pixels import network_input
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
 from askew.types import Axis, Missing, Picture, Question
 
@@ -81,7 +82,7 @@ class StudioEmbedder:
         """Unit rows for pictures given as (pictures, 128, 128, 3)."""
         parts = []
         for start in range(0, len(pixels), BATCH):
-            block = torch.from_numpy(pixels[start : start + BATCH]).permute(0, 3, 1, 2).float() / 127.5 - 1
+            block = network_input(pixels[start : start + BATCH])
             parts.append(_unit(self.model.get_image_features(pixel_values=block).pooler_output))
         return np.concatenate(parts)
 

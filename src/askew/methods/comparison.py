@@ -23,8 +23,8 @@ from askew.methods.significance import add_q
 from askew.methods.tibet import Concepts, extract_concepts
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.association import unit_vectors
+from askew.stats.association_intervals import Associations
 from askew.stats.paired_differences import (
-    AssociationDifferences,
     paired_association_differences,
     paired_distance_difference,
     paired_embedding_differences,
@@ -163,7 +163,7 @@ class _Pair:
 
     def _associations(
         self, names: Sequence[str], axis: Axis, instrument: str | None, paired: Callable[[str], tuple[PairedSets, int]]
-    ) -> AssociationDifferences | Missing:
+    ) -> Associations | Missing:
         what = "comparison by embeddings" if instrument is None else "comparison by concepts"
         difference = paired_embedding_differences if instrument is None else paired_association_differences
         scoring = self._scoring
@@ -232,7 +232,7 @@ class _Pair:
 
 
 def _listed(
-    found: AssociationDifferences | Missing,
+    found: Associations | Missing,
     names: Sequence[str],
     suffix: str,
     axis: Axis,
@@ -250,9 +250,9 @@ def _listed(
             yield Found(f"{name}{suffix}", axis.name, None, None, instrument, one)
 
 
-def _with_missing(found: AssociationDifferences, lost: Sequence[int]) -> AssociationDifferences:
+def _with_missing(found: Associations, lost: Sequence[int]) -> Associations:
     """The number of pictures that are missing from each score's sets; the first set enters every score."""
-    return AssociationDifferences(
+    return Associations(
         tuple(replace(one, missing=lost[0] + own) for one, own in zip(found.cas, lost[1:], strict=True)),
         *(replace(one, missing=sum(lost)) for one in (found.mad, found.wasserstein, found.standard_deviation)),
     )

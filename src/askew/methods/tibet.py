@@ -21,6 +21,7 @@ from askew.methods.scoring import Scoring, Vision
 from askew.stats.association import bipartite
 from askew.stats.association_difference import cas_difference
 from askew.stats.association_intervals import Associations, associations, embedding_associations
+from askew.stats.intervals import in_order
 from askew.types import Axis, Estimate, Missing, Picture
 
 TOP_K = 10
@@ -124,7 +125,7 @@ def _scores(
 ) -> dict[str, Any]:
     """MAD, CAS and the alternatives from concepts, and the lean between the first two values; Missing where absent."""
     names = [str(s.prompt.value) for s in sets[1:]]
-    counts = [_in_order(concepts[s.name].counts.counts) for s in sets]
+    counts = [in_order(concepts[s.name].counts.counts) for s in sets]
     rng = scoring.rng(sets[0].prompt.text, axis.name, "concepts")
     how: dict[str, Any] = {"draws": scoring.draws, "level": scoring.level, "variant": scoring.variant}
     try:
@@ -152,7 +153,7 @@ def _associate_vectors(
     pictures = [[p for p in s.pictures if isinstance(p, Picture)] for s in sets]
     if not all(pictures):
         return Missing("not_asked", "a set has no picture")
-    vectors = [_in_order(vision.pictures(some)) for some in pictures]
+    vectors = [in_order(vision.pictures(some)) for some in pictures]
     missing = [len(s.pictures) - len(some) for s, some in zip(sets, pictures, strict=True)]
     return embedding_associations(
         vectors[0],
@@ -191,11 +192,6 @@ def _why(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring, error: NotEn
     """The commonest reason why a set has no answers on this axis."""
     reasons = Counter(r for s in sets for r, n in s.missing(scoring.instrument, axis).items() for _ in range(n))
     return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
-
-
-def _in_order(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows sorted, so that random draws do not depend on the order of the pictures."""
-    return rows[np.lexsort(rows.T[::-1])] if rows.size else rows
 
 
 def _top(counts: ConceptCounts) -> list[tuple[str, float]]:

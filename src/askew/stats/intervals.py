@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +39,11 @@ def picture_matrix(pictures: ArrayLike, name: str = "a picture set") -> Floats:
     if not np.all(np.isfinite(x)):
         raise ValueError(f"{name} holds numbers that are not finite")
     return x
+
+
+def in_order(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows sorted, so that random draws do not depend on the order of the pictures."""
+    return rows[np.lexsort(rows.T[::-1])] if rows.size else rows
 
 
 def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,16 +98,6 @@ def paired_distance_difference(
     return Estimate(first - second, low, high, level, name, n, null=0.0, max=top, p=float(p[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class AssociationDifferences:
-    """Differences of all scores of one axis: of one CAS per counterfactual, and of their spread by three measures."""
-
-    cas: tuple[Estimate, ...]
-    mad: Estimate
-    wasserstein: Estimate
-    standard_deviation: Estimate
-
-
 def paired_association_differences(
     initial: PairedSets,
     counterfactuals: Sequence[PairedSets],
@@ -117,8 +106,8 @@ def paired_association_differences(
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
-) -> AssociationDifferences:
-    """Differences of CAS, MAD and its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4).
+) -> Associations:
+    """Differences of CAS, MAD and its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4), each in its score's place.
 
     The plug-in scores of few pictures are too low (CAS) or too high (MAD), and not by the same amount in both models.
     Values are differences of median-unbiased scores: the middles of both models' intervals at level 0.
@@ -148,7 +137,7 @@ def paired_embedding_differences(
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
-) -> AssociationDifferences:
+) -> Associations:
     """Differences of CAS^CLIP and the MAD of these (TIBET, Eq. 4, 6-7). Rows are embeddings, as vectors of length 1."""
 
     def estimates(first: Floats, others: Sequence[Floats], at: float, again: np.random.Generator) -> Associations:
@@ -172,7 +161,7 @@ def _association_differences(
     level: float,
     *,
     top: bool,
-) -> AssociationDifferences:
+) -> Associations:
     """`top` says that a CAS has an upper bound, 1, which a population may well reach."""
     data = [[s.first for s in sets], [s.second for s in sets]]
     found = [estimates(d[0], d[1:], level, again) for d, again in zip(data, _twice(rng), strict=True)]
@@ -190,7 +179,7 @@ def _association_differences(
         _difference((a, b), (point_a, point_b), float(r[i]), float(p[i]), top=top and i < k)
         for i, (a, b, point_a, point_b) in enumerate(zip(*map(_listed, [*found, *points]), strict=True))
     ]
-    return AssociationDifferences(tuple(differences[:k]), *differences[k:])
+    return Associations(tuple(differences[:k]), *differences[k:])
 
 
 def _difference(

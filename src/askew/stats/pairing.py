@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from askew.stats.intervals import Floats, bootstrap_weights, picture_matrix
+from askew.stats.intervals import Floats, bootstrap_weights, in_order, picture_matrix
 
 Keys = Sequence[int | None]
 
@@ -39,7 +39,7 @@ class PairedSets:
         at_a, at_b = _places(first_keys, len(a)), _places(second_keys, len(b))
         common = sorted(at_a.keys() & at_b.keys())
         rows_a, rows_b = [at_a[key] for key in common], [at_b[key] for key in common]
-        rest = (_in_order(np.delete(a, rows_a, axis=0)), _in_order(np.delete(b, rows_b, axis=0)))
+        rest = (in_order(np.delete(a, rows_a, axis=0)), in_order(np.delete(b, rows_b, axis=0)))
         return cls(np.stack([a[rows_a], b[rows_b]]), rest)
 
     @property
@@ -101,7 +101,3 @@ def _places(keys: Keys | None, n: int) -> dict[int, int]:
 def _weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
     """How often each of n pictures is drawn: (draws, n)."""
     return bootstrap_weights(n, draws, rng) * n if n else np.zeros((draws, 0))
-
-
-def _in_order(rows: Floats) -> Floats:
-    return rows[np.lexsort(rows.T[::-1])] if rows.size else rows

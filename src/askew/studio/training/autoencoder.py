@@ -20,6 +20,7 @@ from diffusers import AutoencoderKL
 from diffusers.models.resnet import ResnetBlock2D
 from torch import Tensor, nn
 
+from askew.studio.pixels import network_input
 from askew.studio.training import checkpoints
 from askew.studio.training.drawings import SIZE, Pixels, cached, uniform_scenes
 from askew.studio.training.muon import Optimizers
@@ -70,7 +71,7 @@ def batch(drawings: Pixels, step: int) -> Tensor:
     """(8, 3, 128, 128) in [-1, 1]; the same for the same step."""
     rng = np.random.default_rng([SEED, step])
     index = np.sort(rng.choice(len(drawings), BATCH, replace=False))
-    return torch.from_numpy(drawings[index]).permute(0, 3, 1, 2).float().div_(127.5).sub_(1).contiguous()
+    return network_input(drawings[index]).contiguous()
 
 
 def reconstruction_error(wanted: Tensor, got: Tensor, weights: Tensor) -> Tensor:

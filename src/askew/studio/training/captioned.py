@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from askew.studio.caption import Said, caption
 from askew.studio.occupations import OCCUPATIONS
+from askew.studio.pixels import network_input
 from askew.studio.planted import sample
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
 from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached
@@ -75,7 +76,6 @@ def latents(path: Path, scenes: Sequence[Scene], seed: int, vae: AutoencoderKL, 
 
 @torch.inference_mode()
 def _encode(vae: AutoencoderKL, drawings: NDArray[np.uint8]) -> Latents:
-    pictures = torch.from_numpy(np.array(drawings)).permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
-    means = vae.encode(pictures.contiguous()).latent_dist.mean
+    means = vae.encode(network_input(np.array(drawings)).contiguous()).latent_dist.mean
     scaled: Latents = (means * vae.config.scaling_factor).half().numpy()
     return scaled

@@ -30,6 +30,7 @@ from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
 
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, wordings
 from askew.studio.occupations import OCCUPATIONS
+from askew.studio.pixels import network_input
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
 from askew.studio.training import checkpoints
 from askew.studio.training.drawings import SIZE, Pixels, cached, twins, uniform_scenes
@@ -154,7 +155,7 @@ class Batches:
         """(pictures, 3, 128, 128), with brightness and contrast varied a little."""
         first = len(self.drawings.scenes)
         parts = (self.drawings.pixels[index[index < first]], self.twins.pixels[index[index >= first] - first])
-        block = torch.from_numpy(np.concatenate(parts)).permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
+        block = network_input(np.concatenate(parts))
         gain, offset = (
             rng.uniform((0.85, -0.1), (1.15, 0.1), (len(index), 2)).T.reshape(2, -1, 1, 1, 1).astype(np.float32)
         )
@@ -284,6 +285,7 @@ def draw_all(work: Path, pictures: int, processes: int) -> tuple[Drawings, Drawi
 
 
 def main() -> None:
+    """Train from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=3200)

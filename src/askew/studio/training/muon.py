@@ -30,8 +30,8 @@ class Muon(torch.optim.Optimizer):
     torch.optim.Muon takes matrices only, hence this one.
     """
 
-    def __init__(self, parameters: Iterable[Tensor], rate: float, momentum: float = 0.95, decay: float = 0.0) -> None:
-        super().__init__(parameters, {"lr": rate, "momentum": momentum, "decay": decay})
+    def __init__(self, parameters: Iterable[Tensor], rate: float, momentum: float = 0.95) -> None:
+        super().__init__(parameters, {"lr": rate, "momentum": momentum})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -46,7 +46,6 @@ class Muon(torch.optim.Optimizer):
         velocity.lerp_(weight.grad, 1 - group["momentum"])
         ahead = weight.grad.lerp(velocity, group["momentum"]).flatten(1)  # type: ignore[union-attr]
         size = max(1.0, ahead.shape[0] / ahead.shape[1]) ** 0.5
-        weight.mul_(1 - group["lr"] * group["decay"])
         weight.sub_(orthogonalised(ahead).view_as(weight), alpha=group["lr"] * size)
 
 
