@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from askew.cli import _run
+from askew.cli.base import run
 
 SMALL = ["--images", "6", "--axes", "gender,age", "--draws", "200"]
 
@@ -28,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small finished run."""
     folder = tmp_path_factory.mktemp("finished") / "run"
-    assert _run(["audit", "a photo of a nurse", *SMALL, "--run", str(folder)]) == 0
+    assert run(["audit", "a photo of a nurse", *SMALL, "--run", str(folder)]) == 0
     return folder
 
 
@@ -42,7 +42,7 @@ def without_environment(folder: Path) -> str:
 
 
 def test_an_audit_ends_with_the_path_of_a_report(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["audit", "a photo of a nurse", *SMALL]) == 0
+    assert run(["audit", "a photo of a nurse", *SMALL]) == 0
     out = capsys.readouterr().out
     last = out.strip().splitlines()[-1]
     assert last.startswith("report: ")
@@ -52,14 +52,14 @@ def test_an_audit_ends_with_the_path_of_a_report(place: Path, capsys: pytest.Cap
 
 def test_the_same_command_makes_nothing_again(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = without_environment(finished)
-    assert _run(["audit", "a photo of a nurse", *SMALL, "--run", str(finished)]) == 0
+    assert run(["audit", "a photo of a nurse", *SMALL, "--run", str(finished)]) == 0
     events = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
     assert not [event for event in events if event["kind"] == "batch"]
     assert without_environment(finished) == before
 
 
 def test_two_stores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
-    assert _run(["audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "other")]) == 0
+    assert run(["audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "other")]) == 0
     assert without_environment(tmp_path / "other") == without_environment(finished)
 
 
@@ -73,14 +73,14 @@ def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path, h
 
 def test_scores_do_not_depend_on_the_order_of_the_axes(finished: Path, tmp_path: Path) -> None:
     swapped = [*SMALL[:3], "age,gender", *SMALL[4:]]
-    assert _run(["audit", "a photo of a nurse", *swapped, "--run", str(tmp_path / "run")]) == 0
+    assert run(["audit", "a photo of a nurse", *swapped, "--run", str(tmp_path / "run")]) == 0
     one, other = (results(folder)["tibet"][0]["axes"] for folder in (finished, tmp_path / "run"))
     assert {name: axis["cas"] for name, axis in one.items()} == {name: axis["cas"] for name, axis in other.items()}
     assert {name: axis["mad"] for name, axis in one.items()} == {name: axis["mad"] for name, axis in other.items()}
 
 
 def test_a_dry_run_counts_and_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["audit", "a photo of a nurse", *SMALL, "--dry-run"]) == 0
+    assert run(["audit", "a photo of a nurse", *SMALL, "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "36" in out  # six sets of six pictures
     assert "108" in out  # two axes and a caption each
@@ -88,14 +88,14 @@ def test_a_dry_run_counts_and_writes_nothing(place: Path, capsys: pytest.Capture
 
 
 def test_results_are_strict_json_on_request(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["report", str(finished), "--json"]) == 0
+    assert run(["report", str(finished), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == results(finished)
 
 
 @pytest.mark.parametrize(("condition", "code"), [("mad.value >= 0", 3), ("gender: mad.n > 1000", 0), ("mad.x > 1", 2)])
 def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int) -> None:
     command = ["audit", "a photo of a nurse", *SMALL, "--run", str(finished), "--fail-if", condition]
-    assert _run(command) == code
+    assert run(command) == code
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int
 def test_wrong_usage_is_one_clear_sentence(
     place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    assert _run(arguments) == 2
+    assert run(arguments) == 2
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
@@ -132,56 +132,56 @@ def test_wrong_usage_is_one_clear_sentence(
 
 def test_an_unwritable_run_folder_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "file").write_text("not a folder")
-    assert _run(["audit", "a photo of a nurse", *SMALL, "--run", "file/run"]) == 1
+    assert run(["audit", "a photo of a nurse", *SMALL, "--run", "file/run"]) == 1
     assert "file" in capsys.readouterr().err
 
 
 def test_another_plan_in_the_same_folder_is_refused(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["audit", "a photo of a chef", *SMALL, "--run", str(finished)]) == 2
+    assert run(["audit", "a photo of a chef", *SMALL, "--run", str(finished)]) == 2
     assert "another" in capsys.readouterr().err
 
 
 def test_words_that_the_studio_does_not_know_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["audit", "a photo of a nurse juggling", *SMALL]) == 0
+    assert run(["audit", "a photo of a nurse juggling", *SMALL]) == 0
     assert "'juggling'" in capsys.readouterr().err
 
 
 def test_axes_are_previewed_edited_and_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["axes", "a photo of a nurse"]) == 0
+    assert run(["axes", "a photo of a nurse"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "a photo of a male nurse" in shown
-    assert _run(["axes", "a photo of a nurse", "--axes", "gender", "--to", "plan.toml"]) == 0
+    assert run(["axes", "a photo of a nurse", "--axes", "gender", "--to", "plan.toml"]) == 0
     text = (place / "plan.toml").read_text(encoding="utf-8")
     (place / "plan.toml").write_text(text.replace("images = 48", "images = 5"), encoding="utf-8")
-    assert _run(["audit", "--plan", "plan.toml", "--run", "edited"]) == 0
+    assert run(["audit", "--plan", "plan.toml", "--run", "edited"]) == 0
     assert {entry["n"] for entry in results(place / "edited")["sets"]} == {5}
 
 
 def test_a_finished_run_is_checked(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["check", str(finished)]) == 0
+    assert run(["check", str(finished)]) == 0
     assert "36" in capsys.readouterr().out
 
 
 def test_a_damaged_picture_is_found_and_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "run")]
-    assert _run(command) == 0
+    assert run(command) == 0
     before = without_environment(tmp_path / "run")
     victim = next((tmp_path / ".askew" / "pictures").rglob("*.png"))
     victim.write_bytes(b"damaged")
-    assert _run(["check", str(tmp_path / "run")]) == 1
-    assert _run(command) == 0
-    assert _run(["check", str(tmp_path / "run")]) == 0
+    assert run(["check", str(tmp_path / "run")]) == 1
+    assert run(command) == 0
+    assert run(["check", str(tmp_path / "run")]) == 0
     assert without_environment(tmp_path / "run") == before
 
 
 def test_sensitivity_grows_with_the_error_rate(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["sensitivity", str(finished), "--json", "--repeats", "5"]) == 0
+    assert run(["sensitivity", str(finished), "--json", "--repeats", "5"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert rows[0]["cas"] < rows[-1]["cas"]
 
 
 def test_providers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["models", "--json"]) == 0
+    assert run(["models", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {"studio/planted", "folder", "labels", "faces", "lexicon"} <= {row["name"] for row in rows}
     assert all(row["summary"] for row in rows)
@@ -189,17 +189,17 @@ def test_providers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("what", ["attributes", "occupations"])
 def test_contact_sheets_are_pictures(tmp_path: Path, what: str) -> None:
-    assert _run(["studio", "sheet", "--out", str(tmp_path / "sheet.png"), "--what", what]) == 0
+    assert run(["studio", "sheet", "--out", str(tmp_path / "sheet.png"), "--what", what]) == 0
     with Image.open(tmp_path / "sheet.png") as image:
         assert image.size[0] > 500
 
 
 def test_the_truth_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["studio", "truth", "a photo of a mechanic"]) == 0
+    assert run(["studio", "truth", "a photo of a mechanic"]) == 0
     assert "0.050" in capsys.readouterr().out
 
 
 def test_versions_and_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["--version"]) == 0
-    assert _run(["audit", "--help"]) == 0
+    assert run(["--version"]) == 0
+    assert run(["audit", "--help"]) == 0
     assert "askew audit" in capsys.readouterr().out

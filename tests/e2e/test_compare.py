@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import askew
-from askew.cli import _run
+from askew.cli.base import run
 
 PROMPT = "a photo of a mechanic"
 SMALL = ["--images", "12", "--axes", "gender", "--draws", "100"]
 
 
 def audit(folder: Path, bias: float, *more: str, prompts: tuple[str, ...] = (PROMPT,)) -> Path:
-    assert _run(["audit", *prompts, *SMALL, "-M", f"bias={bias}", "--run", str(folder), *more]) == 0
+    assert run(["audit", *prompts, *SMALL, "-M", f"bias={bias}", "--run", str(folder), *more]) == 0
     return folder
 
 
@@ -68,7 +68,7 @@ def test_the_same_command_gives_the_same_bytes_in_80_columns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("COLUMNS", "80")
-    assert _run(["compare", *map(str, runs), "--to", str(tmp_path)]) == 0
+    assert run(["compare", *map(str, runs), "--to", str(tmp_path)]) == 0
     *table, last = capsys.readouterr().out.strip().splitlines()
     assert last == f"report: {tmp_path / 'comparison.html'}"
     assert max(map(len, table)) <= 80
@@ -79,7 +79,7 @@ def test_the_same_command_gives_the_same_bytes_in_80_columns(
 def test_by_default_results_lie_beside_the_first_run_and_names_can_be_given(
     runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _run(["compare", *map(str, runs), "--names", "old,new", "--json"]) == 0
+    assert run(["compare", *map(str, runs), "--names", "old,new", "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)
     assert entries[0]["runs"] == ["old", "new"]
     (folder,) = runs[0].parent.glob("comparison-*")
@@ -127,7 +127,7 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
 def test_wrong_usage_is_one_clear_sentence(
     odd: dict[str, str], capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    assert _run(["compare", *(argument.format(**odd) for argument in arguments)]) == 2
+    assert run(["compare", *(argument.format(**odd) for argument in arguments)]) == 2
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
@@ -136,9 +136,9 @@ def test_wrong_usage_is_one_clear_sentence(
 def test_each_run_may_name_its_store(runs: tuple[Path, Path], comparison: askew.Comparison, tmp_path: Path) -> None:
     stores = [tmp_path / "a", tmp_path / "b"]
     moved = []
-    for run, store in zip(runs, stores, strict=True):
-        shutil.copytree(run.parent / ".askew", store)
-        moved.append(shutil.copytree(run, tmp_path / f"{store.name}-run" / run.name))
+    for folder, store in zip(runs, stores, strict=True):
+        shutil.copytree(folder.parent / ".askew", store)
+        moved.append(shutil.copytree(folder, tmp_path / f"{store.name}-folder" / folder.name))
     found = askew.compare(*moved, store=stores, to=tmp_path)
     assert found.results.read_bytes() == comparison.results.read_bytes()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import askew
-from askew.cli import _run
+from askew.cli.base import run
 
 OPTIONS = ["--prompt-column", "model,occupation", "--initial", "baseline", "--label", "gender=gender",
            "--label", "ethnicity=race", "--alias", "both=missing:several_people",
@@ -23,7 +23,7 @@ def people(shared: Path) -> Path:
 def result(people: Path, tmp_path_factory: pytest.TempPathFactory) -> askew.AuditResult:
     folder = tmp_path_factory.mktemp("people") / "run"
     command = ["audit", "--model", f"folder/{people}", "--manifest", str(people / "labels.csv"), "--vqa", "labels"]
-    assert _run([*command, *OPTIONS, "--run", str(folder), "--draws", "500"]) == 0
+    assert run([*command, *OPTIONS, "--run", str(folder), "--draws", "500"]) == 0
     from askew.api import load
 
     return load(folder)
@@ -75,7 +75,7 @@ def test_unknown_labels_stop_the_run_with_a_list(
 ) -> None:
     command = ["audit", "--model", f"folder/{people}", "--manifest", str(people / "labels.csv"), "--vqa", "labels",
                "--prompt-column", "occupation", "--initial", "baseline", "--label", "gender=gender"]  # fmt: skip
-    assert _run([*command, "--run", str(tmp_path / "run")]) == 2
+    assert run([*command, "--run", str(tmp_path / "run")]) == 2
     assert "both" in capsys.readouterr().err
 
 
@@ -89,7 +89,7 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: py
         draw(Scene(occupation="nurse"), seed).save(folder / f"{seed}.png")
     (folder / "broken.png").write_bytes(b"not a picture")
     command = ["audit", "--model", f"folder/{folder.parent}", "--axes", "gender", "--vqa", "studio"]
-    assert _run([*command, "--draws", "100", "--run", str(tmp_path / "run")]) == 0
+    assert run([*command, "--draws", "100", "--run", str(tmp_path / "run")]) == 0
     assert "means nothing" in capsys.readouterr().err
     found = askew.api.load(tmp_path / "run")
     assert found.results["sets"][0]["missing"] == {"corrupt_file": 1}

@@ -1,6 +1,7 @@
 """Train the studio's diffusion models: a Stable-Diffusion pipeline whose weights carry the planted bias.
 
     python -m askew.studio.training.diffusion --work DIR [--bias B] [--from DIR] [--steps N] [--threads N]
+        [--compile]
 
 Needs `DIR`/vae from askew.studio.training.autoencoder. Text encoder and tokenizer are the studio embedder's. The UNet
 predicts v at noise levels up to pure noise, so that at the first step nothing of the picture shines through and what a
@@ -21,7 +22,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, StableDiffusionPipeline, UNet2DConditionModel
-from diffusers.models.attention_processor import Attention
+from diffusers.models.attention_processor import Attention, AttnProcessor
 from diffusers.models.resnet import ResnetBlock2D
 from PIL import Image
 from torch import Tensor, nn
@@ -71,10 +72,10 @@ def create(channels: int) -> Networks:
         out_channels=channels,
         down_block_types=("CrossAttnDownBlock2D",) * 3,
         up_block_types=("CrossAttnUpBlock2D",) * 3,
-        block_out_channels=(64, 96, 160),
+        block_out_channels=(64, 96, 128),
         layers_per_block=1,
         cross_attention_dim=text.config.hidden_size,
-        attention_head_dim=4,
+        attention_head_dim=(2, 3, 4),  # the number of heads, by size: 32 channels in each
         norm_num_groups=16,
     )
     for module in unet.modules():  # every block starts as the identity
@@ -136,7 +137,7 @@ def loss(networks: Networks, kept: Tensor, batch: Batch) -> Tensor:
 
 
 def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, rate: float, pictures: int,
-          processes: int) -> Path:  # fmt: skip
+          processes: int, compiled: bool = False) -> Path:  # fmt: skip
     """Train, checkpointing to `work`, and save the pipeline with fp16 weights to `work`/pipeline-BIAS."""
     torch.manual_seed(SEED)
     vae = AutoencoderKL.from_pretrained(work / "vae", torch_dtype=torch.float32).eval()
@@ -145,6 +146,8 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
     batches = Batches(examples, latents(work / stem, [one.scene for one in examples], SEED, vae, processes))
     networks = load(start) if start else create(vae.config.latent_channels)
     networks.unet.to(memory_format=torch.channels_last)
+    networks.unet.set_attn_processor(AttnProcessor())  # PyTorch's fused attention is slow backwards on a CPU
+    learning = networks._replace(unet=torch.compile(networks.unet)) if compiled else networks
     average, kept = checkpoints.Average(networks.unet, KEEP), DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
     optimizers = Optimizers([networks.unet], rate, ADAM_RATE)
     path, first, log = work / f"diffusion-{bias:g}.pt", 0, checkpoints.Log()
@@ -153,7 +156,7 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
         networks.unet.load_state_dict(state["model"])
         optimizers.restore(state["optimizers"])
     for step in range(first, steps):
-        error = loss(networks, kept, batches(step))
+        error = loss(learning, kept, batches(step))
         error.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(networks.unet.parameters(), 1.0)
         optimizers.step(checkpoints.warm_stable_decay(step, steps, decay))
@@ -206,10 +209,11 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.02, help="of Muon")
     parser.add_argument("--pictures", type=int, default=40_000)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--compile", action="store_true", help="faster, where there is a C++ compiler")
     choice = parser.parse_args()
     torch.set_num_threads(choice.threads)
     print(train(choice.work, choice.bias, choice.start, choice.steps, choice.decay, choice.rate, choice.pictures,
-                choice.threads))  # fmt: skip
+                choice.threads, choice.compile))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -13,15 +13,15 @@ QUINTIC = (3.4445, -4.7750, 2.0315)
 
 
 def orthogonalised(matrix: Tensor, rounds: int = 5) -> Tensor:
-    """(rows, columns) -> the same with singular values near 1, by a quintic Newton-Schulz iteration."""
+    """(rows, columns) -> the same with singular values near 1, by a quintic Newton-Schulz iteration in bfloat16."""
     tall = matrix.shape[0] > matrix.shape[1]
     wide = matrix.T if tall else matrix
-    x: Tensor = wide / (wide.norm() + 1e-7)
+    x: Tensor = (wide / (wide.norm() + 1e-7)).bfloat16()
     a, b, c = QUINTIC
     for _ in range(rounds):
         square = x @ x.T
         x = a * x + (b * square + c * square @ square) @ x
-    return x.T if tall else x
+    return (x.T if tall else x).to(matrix.dtype)
 
 
 class Muon(torch.optim.Optimizer):

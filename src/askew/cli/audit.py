@@ -1,0 +1,144 @@
+"""askew audit, and the preview of what it would ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from askew import api
+from askew.cli.base import app, out
+from askew.cli.options import AsJson, Axes, Clean, Llm, PromptFile, Prompts, RunFolder, Seed, StoreFolder, listed
+from askew.cli.runs import show
+from askew.condition import parse_condition
+from askew.errors import CheckFailed, UsageError
+from askew.plan import read_plan
+from askew.planning import plan_audit
+from askew.presets import with_preset
+from askew.report.terminal import plan_preview
+from askew.settings import column_settings, key_values, pairs
+
+BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "fail_if", "as_json"}
+
+
+@app.command()
+def audit(
+    context: typer.Context,
+    prompts: Prompts = None,
+    prompt_file: PromptFile = None,
+    clean: Clean = False,
+    plan: Annotated[Path | None, typer.Option(help="Run this TOML plan; made by `askew axes`.")] = None,
+    model: Annotated[
+        str, typer.Option(help="The model under audit: studio/planted, diffusers/ID-OR-PATH, folder/PATH, …")
+    ] = "studio/planted",
+    setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
+    offload: Annotated[bool, typer.Option("--offload", help="Keep in GPU memory only what works; as -M.")] = False,
+    preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
+    images: Annotated[int, typer.Option(help="Pictures per prompt.")] = 48,
+    axes: Axes = None,
+    vqa: Annotated[str | None, typer.Option(help="Instruments, with commas; labels for a folder, else studio.")] = None,
+    vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of an instrument: choice=constrained.")] = None,
+    embedder: Annotated[str, typer.Option(help="Embedder for CAS^CLIP; none leaves it out.")] = "studio",
+    embedder_arg: Annotated[list[str] | None, typer.Option(help="Setting of the embedder: device=cpu.")] = None,
+    llm: Llm = "lexicon",
+    seed: Seed = 0,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    draws: Annotated[int, typer.Option(help="Random draws per interval.")] = 1000,
+    variant: Annotated[str, typer.Option(help="paper or code: whose definition of the scores.")] = "paper",
+    manifest: Annotated[Path | None, typer.Option(help="CSV that describes a folder's pictures.")] = None,
+    file_column: Annotated[str | None, typer.Option(help="Manifest column with the file names.")] = None,
+    prompt_column: Annotated[str | None, typer.Option(help="Column or columns that name the prompt.")] = None,
+    condition: Annotated[str | None, typer.Option(help="Column of the condition.")] = None,
+    initial: Annotated[str | None, typer.Option(help="The condition that is the initial one.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="AXIS=COLUMN of a person's labels.")] = None,
+    where: Annotated[list[str] | None, typer.Option(help="Only rows with COLUMN=VALUE.")] = None,
+    alias: Annotated[list[str] | None, typer.Option(help="Read a label as another: both=missing.")] = None,
+    values: Annotated[list[str] | None, typer.Option(help="Values of an axis: ethnicity=white,black.")] = None,
+    run: RunFolder = None,
+    store: StoreFolder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made and asked, and stop.")] = False,
+    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    fail_if: Annotated[list[str] | None, typer.Option(help='Exit with 3 if it holds: "mad.corrected > 0.3".')] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Audit prompts on a model, or pictures that you already have.
+
+    Examples:
+
+    - `askew audit "a photo of a nurse"`
+
+    - `askew audit "a photo of a chef" --axes gender,age --images 24 -M bias=0.5`
+
+    - `askew audit "a photo of a nurse" --preset sdxl-turbo-clip`
+
+    - `askew audit --prompts prompts.txt --run runs/mine --dry-run`
+
+    - `askew audit --model folder/pictures --manifest labels.csv --vqa labels --prompt-column occupation
+      --condition condition --initial baseline`
+    """
+    columns = column_settings(manifest=manifest, file=file_column, prompt_column=prompt_column, condition=condition,
+                              initial=initial, label=label, where=where)  # fmt: skip
+    conditions = [parse_condition(text) for text in fail_if or ()]
+    texts = api.collect_prompts(prompts or (), prompt_file, clean)
+    own = ({"offload": True} if offload else {}) | key_values(setting or (), "-M")
+    settings: dict[str, Any] = {
+        "model": model, "model_args": {**columns, **own}, "images": images,
+        "vqa": listed(vqa), "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed,
+        "embedder": embedder, "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),
+        "level": level, "draws": draws, "variant": variant,
+        "aliases": pairs(alias or (), "--alias"),
+        "values": {k: tuple(v.split(",")) for k, v in pairs(values or (), "--values").items()},
+    }  # fmt: skip
+    if plan is not None:
+        _only_plan(context)
+    settings = with_preset(preset, settings, _given(context))
+    made = read_plan(plan) if plan else plan_audit(texts, axes=listed(axes), **settings)
+    if dry_run:
+        for line in api.work(made, run, store).lines():
+            out.print(line)
+        return
+    result = api.run_plan(made, run, store, budget=budget, progress=True)
+    show(result, as_json)
+    failed = [line for c in conditions for line in c.violations(result.results)]
+    if failed:
+        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed))
+
+
+@app.command("axes")
+def preview(
+    prompts: Prompts = None,
+    prompt_file: PromptFile = None,
+    clean: Clean = False,
+    axes: Axes = None,
+    llm: Llm = "lexicon",
+    seed: Seed = 0,
+    to: Annotated[Path | None, typer.Option("--to", help="Write a TOML plan here, to edit and run.")] = None,
+) -> None:
+    """Preview the axes, counterfactual prompts and questions of an audit.
+
+    Examples:
+
+    - `askew axes "a photo of a nurse"`
+
+    - `askew axes "a photo of a nurse" --to plan.toml`, edit it, then `askew audit --plan plan.toml`
+    """
+    plan = plan_audit(api.collect_prompts(prompts or (), prompt_file, clean), axes=listed(axes), llm=llm, seed=seed)
+    if to is not None:
+        api.write_plan(plan, to)
+        out.print(f"plan: {to}", soft_wrap=True)
+        return
+    out.print(plan_preview(plan))
+
+
+def _only_plan(context: typer.Context) -> None:
+    """A plan says everything that decides the results: options that would say it again are refused."""
+    extra = sorted(_given(context) - BESIDE_A_PLAN)
+    if extra:
+        raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
+
+
+def _given(context: typer.Context) -> set[str]:
+    """The names of the parameters that stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}

@@ -1,0 +1,24 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Prompts = Annotated[list[str] | None, typer.Argument(help="Prompts to audit.", show_default=False)]
+PromptFile = Annotated[Path | None, typer.Option("--prompts", help="A file with one prompt a line.")]
+Clean = Annotated[bool, typer.Option(help="Shorten the prompts of --prompts to their core, as for DiffusionDB.")]
+Axes = Annotated[str | None, typer.Option(help="Axes, separated by commas. The writer chooses if not given.")]
+Llm = Annotated[str, typer.Option(help="Who proposes axes and counterfactuals.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random draws.")]
+RunFolder = Annotated[Path | None, typer.Option("--run", help="Folder of the run. The same command goes on in it.")]
+StoreFolder = Annotated[Path | None, typer.Option("--store", help="Shared store; default: .askew beside the run.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print results.json instead of the table.")]
+Existing = Annotated[Path, typer.Argument(help="A run folder.")]
+
+
+def listed(names: str | None) -> list[str] | None:
+    """The names of a list with commas; None where the option is not given."""
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]

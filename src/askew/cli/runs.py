@@ -1,0 +1,67 @@
+"""Commands on a run that is there: report, check, sensitivity."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from askew import api
+from askew.audit_result import AuditResult
+from askew.cli.base import app, err, out
+from askew.cli.options import AsJson, Existing, StoreFolder
+from askew.errors import AskewError
+from askew.report.terminal import sensitivity_table
+from askew.results import RESULTS_FILE
+
+
+@app.command()
+def report(run: Existing, store: StoreFolder = None, as_json: AsJson = False) -> None:
+    """Show a finished run again, and write its report anew.
+
+    Example: `askew report runs/mine`
+    """
+    result = api.load(run, store)
+    result.write_report()
+    show(result, as_json)
+
+
+@app.command()
+def check(run: Existing, store: StoreFolder = None) -> None:
+    """Check that a run is whole: planned = stored + missing, and every file is what it was.
+
+    Example: `askew check runs/mine`
+    """
+    found = api.check(run, store)
+    for line in found.lines():
+        out.print(line, soft_wrap=True)
+    if not found.ok:
+        raise AskewError(f"the run {run} is not whole; running its command again repairs what can be repaired")
+
+
+@app.command()
+def sensitivity(
+    run: Existing,
+    store: StoreFolder = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Simulations per error rate.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """How much the scores of a run would change if its VQA made errors: 5 to 40 % of the answers.
+
+    Example: `askew sensitivity runs/mine`
+    """
+    rows = api.sensitivity(run, store, repeats)
+    out.print_json(json.dumps(rows)) if as_json else out.print(sensitivity_table(rows))
+
+
+def show(result: AuditResult, as_json: bool) -> None:
+    """Print a result as its table, with warnings and the place of the report, or as JSON."""
+    if as_json:
+        sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))
+        return
+    for warning in result.results["warnings"]:
+        err.print(f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+    out.print(result.table())
+    out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
