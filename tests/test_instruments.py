@@ -45,7 +45,18 @@ def test_a_setting_of_no_instrument_is_refused(names: tuple[str, ...], settings:
 
 
 def test_settings_on_the_command_line_stand_in_the_plan(tmp_path: Path) -> None:
-    arguments = ["audit", "a photo of a nurse", "--axes", "gender", "--images", "2", "--run", str(tmp_path / "run")]
+    arguments = [
+        "audit",
+        "a photo of a nurse",
+        "--model",
+        "studio/planted",
+        "--axes",
+        "gender",
+        "--images",
+        "2",
+        "--run",
+        str(tmp_path / "run"),
+    ]
     arguments += ["--vqa", f"studio,{FACES}", "--vqa-arg", "faces:side=640", "--embedder", "none"]
     with pytest.raises(SystemExit) as ended:
         main(arguments)

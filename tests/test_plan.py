@@ -30,7 +30,9 @@ def minimal(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_plan_survives_toml(tmp_path: Path) -> None:
-    plan = plan_audit(["a photo of a nurse", "an empty room"], embedder="none", model_args={"bias": 0.5})
+    plan = plan_audit(
+        ["a photo of a nurse", "an empty room"], model="studio/planted", embedder="none", model_args={"bias": 0.5}
+    )
     (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     assert read_plan(tmp_path / "plan.toml") == plan
     assert read_plan(tmp_path / "plan.toml").hash == plan.hash

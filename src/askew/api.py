@@ -13,16 +13,25 @@ from askew.audit_result import AuditResult
 from askew.auditing import Audit
 from askew.check import CheckReport
 from askew.check import check as check_run
+from askew.classification_result import ClassificationResult
+from askew.classify_plan import read_classification_plan
 from askew.comparing import Comparison, compare_runs
+from askew.completions import Completions
+from askew.editing_result import EditingResult
 from askew.errors import UnknownName, UsageError
+from askew.interaction_result import InteractionResult
+from askew.map_result import MapResult
 from askew.methods.sensitivity import sensitivity as simulate_errors
-from askew.plan import PLAN_FILE, Plan, read_plan
+from askew.mine_plan import kept_mine_plan
+from askew.mining_result import MiningResult
+from askew.plan import PLAN_FILE, EditPlan, InteractionPlan, MapPlan, Plan, read_plan, read_toml
 from askew.planning import plan_audit
 from askew.presets import presets, with_preset
 from askew.progress import choose, silent
 from askew.prompts.files import clean_prompts, read_prompts
 from askew.results import read_results
 from askew.run import Run
+from askew.run_result import RunResult
 from askew.settings import column_settings
 from askew.store import Store, default_store
 from askew.work import Work
@@ -34,13 +43,15 @@ def audit(
     *,
     model_args: Mapping[str, Any] | None = None,
     preset: str | None = None,
-    images: int = 48,
+    images: int | None = None,
     axes: Sequence[str] | None = None,
     vqa: str | Sequence[str] | None = None,
     vqa_args: Mapping[str, Any] | None = None,
     embedder: str | None = None,
     embedder_args: Mapping[str, Any] | None = None,
     llm: str = "lexicon",
+    llm_url: str | None = None,
+    llm_args: Mapping[str, Any] | None = None,
     seed: int = 0,
     run: str | Path | None = None,
     store: str | Path | None = None,
@@ -51,10 +62,12 @@ def audit(
     """Audit prompts on a model, or pictures that exist already, and write results and report.
 
     `prompts`   one prompt or several; may be empty for a collection such as `folder/PATH`
-    `model`     the model under audit, as `provider/name`, studio/planted by default; `model_args` are its settings
+    `model`     the model under audit, as `provider/name`, the embedded studio by default; `model_args` are its settings
     `preset`    model and instruments by one name, such as sdxl-clip; those given beside it take precedence
-    `images`    pictures per prompt
-    `axes`      names of axes; None lets the writer `llm` choose
+    `images`    pictures per prompt; None is 48, or what suits the model: 24 for studio
+    `axes`      names of axes; None lets the writer `llm` choose, for studio it is gender, age and ethnicity
+    `llm`       who proposes axes and counterfactuals: lexicon, or openai/MODEL of the server at `llm_url`. `llm_args`
+                are its settings
     `vqa`       one or more instruments; None is labels for a collection, else studio. `vqa_args` are its settings;
                 with several instruments they are named PROVIDER:SETTING
     `embedder`  for CAS^CLIP, the studio's by default; "none" leaves it out. `embedder_args` are its settings
@@ -67,12 +80,17 @@ def audit(
     """
     texts = [prompts] if isinstance(prompts, str) else list(prompts)
     described = column_settings(Path(manifest) if manifest else None)
-    parts: dict[str, Any] = {"model": model, "vqa": (vqa,) if isinstance(vqa, str) else vqa, "embedder": embedder}
+    parts: dict[str, Any] = {"model": model, "vqa": (vqa,) if isinstance(vqa, str) else vqa, "embedder": embedder,
+                             "images": images}  # fmt: skip
     chosen = {name: value for name, value in parts.items() if value is not None}
     chosen["model_args"] = {**described, **(model_args or {})}
     chosen |= {"vqa_args": dict(vqa_args or {}), "embedder_args": dict(embedder_args or {})}
     fields = with_preset(preset, chosen, chosen)
-    plan = plan_audit(texts, axes=axes, images=images, llm=llm, seed=seed, **fields, **settings)
+    asking: dict[str, Any] = {
+        "llm_args": llm_settings(llm_url, llm_args),
+        "cache": Completions(default_completions(run, store)),
+    }
+    plan = plan_audit(texts, axes=axes, llm=llm, seed=seed, **asking, **fields, **settings)
     return run_plan(plan, run, store, progress=progress)
 
 
@@ -100,18 +118,28 @@ def work(plan: Plan, run: str | Path | None = None, store: str | Path | None = N
         return Audit.prepare(plan, Run(folder, opened, plan)).work()
 
 
-def load(run: str | Path, store: str | Path | None = None) -> AuditResult:
+def load(run: str | Path, store: str | Path | None = None) -> RunResult:
     """A finished run. Its pictures are looked up in the store."""
     folder = Path(run)
+    place = Path(store) if store else default_store(folder)
+    if read_results(folder).get("minethegap") is not None:
+        return MiningResult(kept_mine_plan(folder / PLAN_FILE), folder, place)
+    if read_results(folder).get("classification") is not None:
+        return ClassificationResult(read_classification_plan(folder / PLAN_FILE), folder, place)
     plan = read_plan(folder / PLAN_FILE)
-    read_results(folder)
-    return AuditResult(plan, folder, Path(store) if store else default_store(folder))
+    if isinstance(plan, InteractionPlan):
+        return InteractionResult(plan, folder, place)
+    if isinstance(plan, EditPlan):
+        return EditingResult(plan, folder, place)
+    if isinstance(plan, MapPlan):
+        return MapResult(plan, folder, place)
+    return AuditResult(plan, folder, place)
 
 
 def check(run: str | Path, store: str | Path | None = None) -> CheckReport:
     """Whether a run is whole: planned = stored + missing, and every file is what it was."""
     folder = Path(run)
-    read_plan(folder / PLAN_FILE)
+    read_toml(folder / PLAN_FILE)
     with Store(Path(store) if store else default_store(folder), create=False) as opened:
         return check_run(folder, opened)
 
@@ -141,6 +169,8 @@ def sensitivity(run: str | Path, store: str | Path | None = None, repeats: int =
     """Change of a run's scores, in percent, when 5 to 40 % of the VQA's answers are replaced (TIBET, section 5.3)."""
     folder = Path(run)
     plan = read_plan(folder / PLAN_FILE)
+    if plan.method != "audit":
+        raise UsageError(f"{folder} is a run of the method {plan.method!r}; this needs a run of `askew audit`")
     with Store(Path(store) if store else default_store(folder), create=False) as opened:
         return simulate_errors(Audit.prepare(plan, Run(folder, opened, plan)).observe(), plan, repeats)
 
@@ -151,6 +181,16 @@ def collect_prompts(prompts: Sequence[str], file: Path | None, clean: bool = Fal
     if clean and file is None:
         raise UsageError("--clean shortens the prompts of a file; give one by --prompts FILE")
     return [*prompts, *(clean_prompts(filed) if clean else filed)]
+
+
+def llm_settings(url: str | None, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The settings of a writer, with its server's address if there is one."""
+    return dict(settings or {}) | ({} if url is None else {"url": url})
+
+
+def default_completions(run: str | Path | None, store: str | Path | None) -> Path:
+    """The store for a language model's answers, which are needed before the run's own name is known."""
+    return Path(store) if store else default_store(Path(run) if run else Path("runs") / "any")
 
 
 def default_run(plan: Plan) -> Path:

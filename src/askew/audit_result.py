@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from io import StringIO
 from pathlib import Path
 from typing import Any, cast
 
-from PIL import Image
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from askew.errors import UnknownName, UsageError
 from askew.plan import Plan
 from askew.report.html import write_report
 from askew.report.table import terminal_table
-from askew.results import estimate_of, read_results
-from askew.store import Store
+from askew.results import estimate_of
+from askew.run_result import RunResult
 from askew.types import Estimate, Missing
-
-REPORT_FILE = "report.html"
 
 
 @dataclass(frozen=True)
-class AuditResult:
+class AuditResult(RunResult):
     """An audit's plan, its run folder, and the store that holds its pictures."""
 
     plan: Plan
-    folder: Path
-    store: Path
-
-    @cached_property
-    def results(self) -> Mapping[str, Any]:
-        """The content of results.json."""
-        return read_results(self.folder)
 
     def mad(self, axis: str, prompt: str | None = None) -> Estimate | Missing:
         """How one-sided the pictures of a prompt (the first by default) are on an axis, by TIBET's MAD."""
@@ -56,33 +44,9 @@ class AuditResult:
         """The main results as a table for a terminal, to print with rich."""
         return terminal_table(self.results)
 
-    @property
-    def report(self) -> Path:
-        """Where the report lies."""
-        return self.folder / REPORT_FILE
-
     def write_report(self) -> Path:
         """Write report.html into the run folder and return its path."""
         return write_report(self.results, self.open_picture, self.report)
-
-    def open_picture(self, picture: str) -> Image.Image | None:
-        """A picture of this audit by its id; None if its file is gone."""
-        path = self._files.get(picture)
-        if path is None or not path.exists():
-            return None
-        with Image.open(path) as image:
-            return image.convert("RGB")
-
-    @cached_property
-    def _files(self) -> Mapping[str, Path]:
-        ids = [picture for entry in self.results["sets"] for picture in entry["pictures"] if picture]
-        with Store(self.store, create=False) as store:
-            return store.known_files(ids)
-
-    def _repr_html_(self) -> str:
-        console = Console(record=True, file=StringIO(), width=100)
-        console.print(self.table())
-        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
     def _scores(self, axis: str, prompt: str | None) -> Mapping[str, Any]:
         text = prompt or self.plan.prompts[0].text

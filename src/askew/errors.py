@@ -54,6 +54,18 @@ class ModelError(AskewError):
     """The model under audit, or an instrument, failed."""
 
 
+class ServerError(ModelError):
+    """A server did not answer, or refused. `status` is its HTTP status, None if there was none."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class LanguageModelError(ModelError):
+    """A language model gave nothing that could be used, however often it was asked."""
+
+
 class NotEnoughData(AskewError):
     """There is nothing to compute a score from."""
 

@@ -16,6 +16,7 @@ from askew.errors import UsageError
 from askew.types import Axis, Kind, Prompt, Question, Scale
 
 PLAN_FILE = "plan.toml"
+DEFAULT_MODEL = "studio"
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -90,11 +91,25 @@ class PromptPlan(_Part):
         return [Prompt(self.text), *(prompt for axis in self.axes for prompt in axis.prompts())]
 
 
-class Plan(_Part):
+class RunPlan(_Part):
+    """What a run needs of its plan, whatever its method: an identity, and a form to keep."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the plan's canonical JSON."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_toml(self) -> str:
+        """The plan as TOML, to read, edit and run again."""
+        return tomli_w.dumps(_without_none(self.model_dump(mode="json")))
+
+
+class Plan(RunPlan):
     """Everything that decides the results of a run."""
 
-    method: Literal["audit"] = "audit"
-    model: Text = "studio/planted"
+    method: Literal["audit", "interact", "edit", "map"] = "audit"
+    model: Text = DEFAULT_MODEL
     model_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
     images: int = Field(default=48, ge=1, le=100_000)
     vqa: tuple[Text, ...] = Field(default=("studio",), min_length=1)
@@ -118,39 +133,159 @@ class Plan(_Part):
             raise ValueError(f"the plan holds a prompt twice: {twice[0]!r}")
         return self
 
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the plan's canonical JSON."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
-
     def texts(self) -> list[str]:
         """Every distinct prompt text of the plan, in order of first appearance."""
         return list(dict.fromkeys(p.text for prompt in self.prompts for p in prompt.prompts()))
 
-    def to_toml(self) -> str:
-        """The plan as TOML, to read, edit and run again."""
-        return tomli_w.dumps(_without_none(self.model_dump(mode="json")))
+
+class InteractionPlan(Plan):
+    """A plan of how biases pull on each other (BiasConnect); its thresholds are those of the paper.
+
+    distance          how an axis's shares are held against the ideal; "auto" by the axis's scale
+    threshold         p below which an axis depends on another; of axes with open answers `open_threshold`
+    global_threshold  the same in tables over all prompts, where |IS| must exceed `least_sensitivity` too
+    joint             groups of axes whose joint shares are wanted
+    mitigated         a model, or the folder of a run, in which one axis is mitigated, {axis} standing for its name
+    mixture           whether to plan the mixture of prompts that mitigates all axes at once
+    mixture_prompts   the most prompts of that mixture; 0 is no limit
+    mixture_worsening how much further any axis may be from its ideal than it is; None is no limit
+    mixture_images    pictures of it to draw, so that what was predicted can be measured; 0 draws none
+    """
+
+    method: Literal["interact"] = "interact"
+    distance: Literal["auto", "ordinal", "nominal", "values"] = "auto"
+    threshold: float = Field(default=1e-4, gt=0, lt=1)
+    open_threshold: float = Field(default=0.05, gt=0, lt=1)
+    global_threshold: float = Field(default=5e-5, gt=0, lt=1)
+    least_sensitivity: float = Field(default=0.03, ge=0, lt=1)
+    joint: tuple[tuple[Text, ...], ...] = ()
+    mitigated: str = ""
+    mitigated_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    mixture: bool = False
+    mixture_prompts: int = Field(default=0, ge=0)
+    mixture_worsening: float | None = Field(default=None, ge=0, le=1)
+    mixture_images: int = Field(default=0, ge=0, le=100_000)
+
+    @model_validator(mode="after")
+    def _fits_axes(self) -> InteractionPlan:
+        if self.distance == "values" and any(axis.ideal for prompt in self.prompts for axis in prompt.axes):
+            raise ValueError("the distance 'values' forgets which value has which share; it needs a uniform ideal")
+        known = {axis.name for prompt in self.prompts for axis in prompt.axes}
+        for group in self.joint:
+            if not 2 <= len(set(group)) == len(group) <= 3 or not known >= set(group):
+                raise ValueError(f"joint shares are of two or three different axes of the plan, not {', '.join(group)}")
+        return self
 
 
-def read_plan(path: Path) -> Plan:
-    """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
+class EditPlan(Plan):
+    """A plan of what editing does to pictures of social groups (Saravanan et al., "downstream").
+
+    `images` are the pictures of each group that are edited; every prompt is a group's, its axes are what is read.
+
+    groups       the groups' names, in the order of the prompts
+    sources      where their pictures come from: a model, or a collection such as folder/PATH; "" is the model itself
+    sources_args its settings
+    targets      prompts' words to edit towards, by the name of their set
+    strengths    how much is redrawn: 0 nothing, 1 everything
+    edit_args    settings of the model while it edits; where absent, as while it makes pictures
+    side         crop pictures to a square and resize them to so many pixels; 0 takes them as they are
+    landmarks    who finds faces for average faces: faces, studio or none
+    skin         which pixels are skin: rule (by colour) or geometry (by landmarks)
+    """
+
+    method: Literal["edit"] = "edit"
+    images: int = Field(default=25, ge=2, le=100_000)
+    groups: tuple[Text, ...] = Field(min_length=1)
+    sources: str = ""
+    sources_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    targets: dict[str, tuple[Text, ...]] = Field(min_length=1)
+    strengths: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(default=(0.6, 0.8, 1.0), min_length=1)
+    edit_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    side: int = Field(default=0, ge=0, le=8192)
+    landmarks: Literal["faces", "studio", "none"] = "none"
+    skin: Literal["rule", "geometry"] = "rule"
+
+    @model_validator(mode="after")
+    def _fits(self) -> EditPlan:
+        if len(self.groups) != len(self.prompts):
+            raise ValueError(f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}")
+        for name, words in self.targets.items():
+            if len(set(words)) < 2:
+                raise ValueError(
+                    f"the target set {name!r} holds {len(set(words))} target; a set needs two or more, so that what is "
+                    f"found holds for more than one word: {name}=doctor,ceo"
+                )
+        if len(set(self.strengths)) < len(self.strengths):
+            raise ValueError("a strength is named twice")
+        if self.skin == "geometry" and self.landmarks == "none":
+            raise ValueError("skin by geometry needs landmarks: faces or studio")
+        return self
+
+
+class MapPlan(Plan):
+    """A plan of where a model attends to concepts (BiasMap); mask and branch are those of the paper.
+
+    `images` pictures of each prompt are made; the axes of a prompt are what the instruments read in them.
+
+    concepts    words to look for, such as gender and race
+    against     by prompt, the word of it whose place in the picture theirs is held against, such as its occupation
+    compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
+    definition  ovam: any concept, as if it stood in the prompt; daam: words of the prompt itself
+    branch      whose image is listened to where there is guidance: cond or uncond
+    threshold   where a map is high: percentile, max or minmax, at `tau`
+    """
+
+    method: Literal["map"] = "map"
+    embedder: Text = "none"
+    concepts: tuple[Text, ...] = Field(min_length=1)
+    against: tuple[Text, ...] = Field(min_length=1)
+    compared: tuple[Text, ...] = ()
+    definition: Literal["ovam", "daam"] = "ovam"
+    branch: Literal["cond", "uncond"] = "cond"
+    threshold: Literal["percentile", "max", "minmax"] = "percentile"
+    tau: float = Field(default=70.0, ge=0, le=100)
+
+    @model_validator(mode="after")
+    def _fits_prompts(self) -> MapPlan:
+        if len(self.against) != len(self.prompts):
+            raise ValueError(f"{len(self.prompts)} prompts need as many words to hold concepts against")
+        if len(set(self.concepts)) < len(self.concepts):
+            raise ValueError(f"a concept is named twice: {', '.join(self.concepts)}")
+        if len({self.model, *self.compared}) <= len(self.compared):
+            raise ValueError(f"a model is named twice: {', '.join((self.model, *self.compared))}")
+        return self
+
+
+PLANS: dict[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan, "edit": EditPlan, "map": MapPlan}
+"""The kind of plan by its method."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What the TOML file of a plan holds. Raises UsageError."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read the plan {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"the plan {path} is not valid TOML: {error}") from error
-    return make_plan(data, f"the plan {path}")
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
+    return make_plan(read_toml(path), f"the plan {path}")
 
 
 def make_plan(data: dict[str, Any], source: str = "the plan") -> Plan:
     """A validated plan. Raises UsageError listing every fault by its place."""
     try:
-        return Plan.model_validate(data)
+        return PLANS.get(str(data.get("method", "audit")), Plan).model_validate(data)
     except ValidationError as error:
-        faults = "; ".join(f"{_place(e['loc'])}{e['msg'].removeprefix('Value error, ')}" for e in error.errors())
-        raise UsageError(f"{source} cannot be used: {faults}") from error
+        raise UsageError(f"{source} cannot be used: {faults(error)}") from error
+
+
+def faults(error: ValidationError) -> str:
+    """Every fault of a plan by its place, in one line."""
+    return "; ".join(f"{_place(e['loc'])}{e['msg'].removeprefix('Value error, ')}" for e in error.errors())
 
 
 def _place(location: tuple[int | str, ...]) -> str:

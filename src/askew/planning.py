@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from askew import registry
@@ -12,6 +13,8 @@ from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
 from askew.plan import AxisPlan, Plan, PromptPlan, make_plan
 from askew.prompts.axes import find_axis
+from askew.prompts.base import AxisProposal, Writer
+from askew.prompts.llm import CompletionCache
 from askew.types import Axis
 
 AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
@@ -19,30 +22,59 @@ AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
 
 
 def plan_audit(
-    prompts: Sequence[str], *, axes: Sequence[str] | None = None, vqa: Sequence[str] | None = None, **settings: Any
+    prompts: Sequence[str],
+    *,
+    axes: Sequence[str] | None = None,
+    vqa: Sequence[str] | None = None,
+    llm_args: Mapping[str, Any] | None = None,
+    cache: CompletionCache | None = None,
+    tell: Callable[[str], object] | None = None,
+    **settings: Any,
 ) -> Plan:
     """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
 
-    `axes` None lets the writer choose. `vqa` None reads a collection of existing pictures by its labels and a
-    model's by the studio. `settings` are the other fields of `Plan`. Of a collection its own prompts are planned,
-    restricted to `prompts` if any are given. Raises UsageError.
+    `llm_args` are the writer's settings and `cache` keeps what a language model answers; `tell` is told how much one
+    was asked. `axes` None lets the writer choose. `vqa` None reads a collection of existing pictures by labels and a
+    model's by the studio. `settings` are the other fields of `Plan`; where axes or images are not given, a model may
+    suggest them. Of a collection its own prompts are planned, restricted to `prompts` if any are given. Raises
+    UsageError.
     """
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
     chosen = defaults | settings
     source = registry.model(chosen["model"], **chosen["model_args"])
+    if suggested := getattr(source, "suggestion", None):
+        axes = suggested.axes if axes is None else axes
+        settings = {"images": suggested.images} | settings
     chosen["vqa"] = tuple(vqa or ((LABELS,) if isinstance(source, Collection) else defaults["vqa"]))
     if isinstance(source, Collection):
         planned = _plan_collection(source, prompts, axes, chosen)
     else:
         if not prompts:
             raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
-        writer = registry.writer(chosen["llm"])
-        proposals = [writer.propose(text, axes, chosen["seed"]) for text in prompts]
+        writer = registry.writer(chosen["llm"], cache=cache, **(llm_args or {}))
+        proposals = _proposals(writer, prompts, axes, chosen["seed"])
+        if tell and (usage := getattr(writer, "usage", None)):
+            tell(f"{writer.name}: {usage.line()}")
         planned = [
             PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
             for text, proposed in zip(prompts, proposals, strict=True)
         ]
     return make_plan({**settings, "vqa": chosen["vqa"], "prompts": [p.model_dump() for p in planned]}, "this request")
+
+
+def _proposals(
+    writer: Writer, prompts: Sequence[str], axes: Sequence[str] | None, seed: int
+) -> list[list[AxisProposal]]:
+    """Proposals for each prompt, as many at once as the writer can work on."""
+    if writer.concurrency == 1:
+        return [writer.propose(text, axes, seed) for text in prompts]
+    with ThreadPoolExecutor(writer.concurrency) as pool:
+        futures = [pool.submit(writer.propose, text, axes, seed) for text in prompts]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _plan_collection(

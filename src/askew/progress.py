@@ -15,13 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 
 Kind = Literal["started", "batch", "finished", "stopped"]
-StageName = Literal["pictures", "files", "answers", "vectors"]
+StageName = Literal["pictures", "files", "answers", "vectors", "errors"]
 
 LABELS: dict[StageName, str] = {
     "pictures": "Making pictures",
     "files": "Reading pictures",
     "answers": "Asking",
     "vectors": "Embedding",
+    "errors": "Finding noise",
 }
 
 

@@ -32,6 +32,8 @@ def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
     if not (folder / PLAN_FILE).exists():
         raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
     plan = read_plan(folder / PLAN_FILE)
+    if plan.method != "audit":
+        raise UsageError(f"{folder} is a run of the method {plan.method!r}; this needs a run of `askew audit`")
     read_results(folder)
     return AuditResult(plan, folder, store or default_store(folder))
 

@@ -19,6 +19,7 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.models.base import Collection, Model
 from askew.prompts.base import Writer
+from askew.prompts.writer import PromptWriter
 
 GROUPS = {"model": "askew.models", "vqa": "askew.vqa", "embedder": "askew.embedders", "llm": "askew.llms"}
 
@@ -47,6 +48,14 @@ def embedder(string: str, **settings: object) -> Embedder:
 def writer(string: str, **settings: object) -> Writer:
     """The writer of axes and counterfactuals that `string` names."""
     return cast(Writer, _load("llm", string, settings))
+
+
+def prompt_writer(string: str, **settings: object) -> PromptWriter:
+    """The writer of new prompts, mutations and variations that `string` names."""
+    found = _load("llm", string, settings)
+    if not isinstance(found, PromptWriter):
+        raise UsageError(f"llm {string!r} writes axes and counterfactuals, but no new prompts")
+    return found
 
 
 def summary(point: EntryPoint) -> str:

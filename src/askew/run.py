@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,9 @@ from askew.files import write_whole
 from askew.imagefile import EncodedPicture, encode
 from askew.index import explain_os_error
 from askew.keys import question_hash
-from askew.measure.base import VQA, Embedder
+from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model, Request
-from askew.plan import PLAN_FILE, Plan, read_plan
+from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.progress import Progress, Stage, StageName, silent, stage
 from askew.results import write_results
 from askew.store import Store, Wanted
@@ -47,6 +47,22 @@ FILES_AT_ONCE = 16
 CONTINUES = "the same command continues"
 
 
+class Maker(Protocol):
+    """Whoever makes pictures, in batches of a fixed size: a model, or an editor of pictures."""
+
+    @property
+    def name(self) -> str:
+        """What it is called while it works."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many pictures it makes at once."""
+
+
+Make = Callable[[Sequence[Wanted]], list[EncodedPicture | Missing]]
+"""Makes one slice: an encoded picture, or the reason for having none, for each that is wanted."""
+
+
 class Run:
     """One plan in one folder. Everything that it makes goes to the store at once, batch by batch.
 
@@ -59,7 +75,7 @@ class Run:
         self,
         folder: Path,
         store: Store,
-        plan: Plan,
+        plan: RunPlan,
         engine: Engine | None = None,
         progress: Progress | None = None,
         budget: int | None = None,
@@ -83,16 +99,29 @@ class Run:
         at the end of the budget, RunError; what was made before is kept each time.
         """
         wanted = wanted_pictures(model, texts, images, seed)
-        stored = self.store.pictures(one.key for one in wanted)
-        left = unfinished(slices(wanted, model.batch_size), stored)
-        if left:
-            self._claim(wanted)
-            self._make(model, self._affordable(left, model), len(wanted), stored)
-        self._check_budget(wanted, stored)
+        stored = self.made(model, wanted, partial(_generate, model))
         result: dict[str, list[Picture | Missing]] = {text: [] for text in texts}
         for one in wanted:
             result[one.prompt].append(stored[one.key])
         return result
+
+    def stored_pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> list[Picture]:
+        """Those of `pictures` that the store holds already, each once. Makes nothing."""
+        keys = [one.key for one in wanted_pictures(model, texts, images, seed)]
+        return unique(self.store.pictures(keys).values())
+
+    def made(self, maker: Maker, wanted: Sequence[Wanted], make: Make) -> dict[str, Picture | Missing]:
+        """Every wanted picture by its key; `make` makes those that the store lacks, in slices of the maker's size.
+
+        Slices and errors are as in `pictures`.
+        """
+        stored = self.store.pictures(one.key for one in wanted)
+        left = unfinished(slices(wanted, maker.batch_size), stored)
+        if left:
+            self._claim(wanted)
+            self._make(maker, make, self._affordable(left, maker), len(wanted), stored)
+        self._check_budget(wanted, stored)
+        return stored
 
     def collection(self, collection: Collection) -> list[tuple[FiledPicture, Picture | Missing]]:
         """Every picture of a collection, in its order, imported into the store."""
@@ -120,17 +149,26 @@ class Run:
         hashes = [question_hash(question) for question in questions]
         return {picture.id: [known[picture.id, key] for key in hashes] for picture in present}
 
-    def vectors(self, embedder: Embedder, pictures: Sequence[Picture]) -> NDArray[np.float32]:
-        """Unit vectors, (pictures, dimensions). Only slices in which the store lacks one are embedded."""
+    def vectors(self, embedder: PictureReader, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        """Vectors, (pictures, dimensions). Only slices in which the store lacks one are embedded."""
+        return self.rows("vectors", embedder, pictures, SLICE)
+
+    def rows(
+        self, name: StageName, reader: PictureReader, pictures: Sequence[Picture], at_once: int
+    ) -> NDArray[np.float32]:
+        """What a reader sees in pictures, (pictures, numbers), kept as an embedder's vectors are.
+
+        Pictures are read in slices of `at_once`, and only those slices in which the store lacks one.
+        """
         present = unique(pictures)
-        known = self.store.vectors(embedder.fingerprint, (picture.id for picture in present))
-        left = [part for part in slices(present, SLICE) if any(picture.id not in known for picture in part)]
+        known = self.store.vectors(reader.fingerprint, (picture.id for picture in present))
+        left = [part for part in slices(present, at_once) if any(picture.id not in known for picture in part)]
         done = len(present) - sum(len(part) for part in left)
-        with self._stage("vectors", embedder.name, done, len(present)) as current:
-            for part, rows in zip(left, self._engine.map(partial(_embed, embedder), left), strict=True):
+        with self._stage(name, reader.name, done, len(present)) as current:
+            for part, rows in zip(left, self._engine.map(partial(_embed, reader), left), strict=True):
                 made = {picture.id: row for picture, row in zip(part, rows, strict=True) if picture.id not in known}
-                self.store.put_vectors(embedder.fingerprint, made)
-                known |= self.store.vectors(embedder.fingerprint, made)
+                self.store.put_vectors(reader.fingerprint, made)
+                known |= self.store.vectors(reader.fingerprint, made)
                 current.advance(len(part))
         return np.stack([known[picture.id] for picture in pictures]) if pictures else np.zeros((0, 0), np.float32)
 
@@ -141,7 +179,7 @@ class Run:
         images: int,
         seed: int,
         asking: Sequence[Asking] = (),
-        embedder: Embedder | None = None,
+        embedder: PictureReader | None = None,
     ) -> Work:
         """How much there is to do, exactly, if every picture can be made. Makes and writes nothing.
 
@@ -168,12 +206,17 @@ class Run:
             self.store.plan_pictures(self.plan.hash, wanted)
 
     def _make(
-        self, model: Model, left: Sequence[Sequence[Wanted]], total: int, stored: dict[str, Picture | Missing]
+        self,
+        maker: Maker,
+        make: Make,
+        left: Sequence[Sequence[Wanted]],
+        total: int,
+        stored: dict[str, Picture | Missing],
     ) -> None:
         """Make these slices and add them to `stored`."""
-        provenance = {**machine(_attribute(model, "device")), "dtype": _attribute(model, "dtype")}
-        with self._stage("pictures", model.name, len(stored), total) as current:
-            for part, outcomes in zip(left, self._engine.map(partial(_generate, model), left), strict=True):
+        provenance = {**machine(_attribute(maker, "device")), "dtype": _attribute(maker, "dtype")}
+        with self._stage("pictures", maker.name, len(stored), total) as current:
+            for part, outcomes in zip(left, self._engine.map(make, left), strict=True):
                 self._spent += len(part)
                 absent = sum(one.key not in stored for one in part)
                 kept = self.store.put_pictures(part, outcomes, provenance)
@@ -194,7 +237,7 @@ class Run:
         }
         return given | self.store.answers(vqa.fingerprint, ids, group.questions)
 
-    def _affordable(self, left: Sequence[Sequence[Wanted]], model: Model) -> list[Sequence[Wanted]]:
+    def _affordable(self, left: Sequence[Sequence[Wanted]], model: Maker) -> list[Sequence[Wanted]]:
         """The slices that the budget allows."""
         if self._budget is None:
             return list(left)
@@ -225,7 +268,7 @@ class Run:
                 raise Interrupted(f"stopped: {kept}, nothing of it is lost; {CONTINUES}") from None
 
 
-def _check_folder(folder: Path, plan: Plan) -> None:
+def _check_folder(folder: Path, plan: RunPlan) -> None:
     noted = folder / HASH_FILE
     try:
         found = noted.read_text(encoding="ascii").strip() if noted.exists() else None
@@ -241,7 +284,7 @@ def _check_folder(folder: Path, plan: Plan) -> None:
 
 
 @contextmanager
-def _provider(name: str, doing: str) -> Iterator[None]:
+def provider(name: str, doing: str) -> Iterator[None]:
     """Turns whatever a provider raises into ModelError."""
     try:
         yield
@@ -254,13 +297,14 @@ def _provider(name: str, doing: str) -> Iterator[None]:
 
 def _generate(model: Model, wanted: Sequence[Wanted]) -> list[EncodedPicture | Missing]:
     """One batch of pictures, encoded."""
-    with _provider(model.name, f"making pictures of {wanted[0].prompt!r}"):
+    with provider(model.name, f"making pictures of {wanted[0].prompt!r}"):
         images = model.generate([Request(one.prompt, one.seed or 0) for one in wanted])
         _expect(len(images) == len(wanted), f"{len(images)} pictures came back where {len(wanted)} were asked for")
-        return [_encoded(image) for image in images]
+        return [encoded(image) for image in images]
 
 
-def _encoded(image: object) -> EncodedPicture | Missing:
+def encoded(image: object) -> EncodedPicture | Missing:
+    """A picture from a model as bytes to store. Raises ModelError for what is neither a picture nor Missing."""
     if isinstance(image, Missing):
         return image
     if not isinstance(image, Image.Image):
@@ -270,7 +314,7 @@ def _encoded(image: object) -> EncodedPicture | Missing:
 
 def _ask(vqa: VQA, group: Group) -> list[list[str | Missing]]:
     """The answers of one group."""
-    with _provider(vqa.name, f"answering {group.questions[0].text!r}"):
+    with provider(vqa.name, f"answering {group.questions[0].text!r}"):
         rows = vqa.answer(group.pictures, group.questions)
         shape = {len(row) for row in rows} <= {len(group.questions)} and len(rows) == len(group.pictures)
         _expect(shape, "the answers do not match the pictures and questions asked")
@@ -286,9 +330,9 @@ def _checked(question: Question, answer: str | Missing) -> str | Missing:
     return Missing("unparseable", f"not valid Unicode: {answer!a}") if broken else answer
 
 
-def _embed(embedder: Embedder, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+def _embed(embedder: PictureReader, pictures: Sequence[Picture]) -> NDArray[np.float32]:
     """The vectors of one slice."""
-    with _provider(embedder.name, "embedding pictures"):
+    with provider(embedder.name, "reading pictures"):
         rows = np.asarray(embedder.embed_pictures(pictures), dtype=np.float32)
         _expect(
             rows.ndim == 2 and len(rows) == len(pictures), f"vectors of shape {rows.shape} for {len(pictures)} pictures"
@@ -297,7 +341,7 @@ def _embed(embedder: Embedder, pictures: Sequence[Picture]) -> NDArray[np.float3
         return rows
 
 
-def _attribute(model: Model, name: str) -> str | None:
+def _attribute(model: object, name: str) -> str | None:
     """A fact about a provider that only some know of themselves."""
     value = getattr(model, name, None)
     return None if value is None else str(value)

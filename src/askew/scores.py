@@ -41,7 +41,7 @@ def score(
     add_q([axis for entry in tibet_entries for axis in entry["axes"].values()], "mad")
     axes = {prompt.text: [axis.axis() for axis in prompt.axes] for prompt in plan.prompts}
     return {
-        "sets": [_set_entry(text, observed) for text, some in sets.items() for observed in some],
+        "sets": [set_entry(text, observed) for text, some in sets.items() for observed in some],
         "missing_pictures": missing_pictures(sets, _scoring(plan, plan.vqa[0])),
         "shares": share_entries,
         "differences": difference_entries,
@@ -51,7 +51,8 @@ def score(
     }
 
 
-def _set_entry(prompt: str, observed: ObservedSet) -> dict[str, Any]:
+def set_entry(prompt: str, observed: ObservedSet) -> dict[str, Any]:
+    """A picture set as it stands in `sets` of results.json."""
     ids = [picture.id if isinstance(picture, Picture) else None for picture in observed.pictures]
     return {
         "prompt": prompt,

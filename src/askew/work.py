@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from askew.keys import file_key, picture_key, picture_seed, question_hash
-from askew.measure.base import VQA, Embedder
+from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, Model
 from askew.store import Store, Wanted
 from askew.types import Missing, Picture, Question
@@ -136,7 +136,7 @@ def count(
     model: Model | Collection,
     wanted: Sequence[Wanted],
     asking: Sequence[Asking],
-    embedder: Embedder | None,
+    embedder: PictureReader | None,
 ) -> Work:
     """The size of a run that needs these pictures, answers and vectors."""
     stored = store.pictures(one.key for one in wanted)
@@ -184,7 +184,9 @@ def _places(name: str, pictures: Sequence[Picture], questions: Sequence[Question
     return {(name, picture.id, question_hash(question)) for picture in pictures for question in questions}
 
 
-def _count_embeddings(store: Store, pictures: Sequence[Picture], embedder: Embedder | None) -> tuple[int, int, int]:
+def _count_embeddings(
+    store: Store, pictures: Sequence[Picture], embedder: PictureReader | None
+) -> tuple[int, int, int]:
     """Vectors wanted, vectors left, calls."""
     if embedder is None:
         return 0, 0, 0

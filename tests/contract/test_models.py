@@ -16,6 +16,7 @@ from askew.types import Missing
 Case = Callable[[Path], tuple[str, dict[str, object]]]
 
 CASES: dict[str, Case] = {
+    "studio": lambda folder: ("studio", {"num_inference_steps": 4}),
     "studio/planted": lambda folder: ("studio/planted", {"bias": 0.5}),
     "folder": lambda folder: (f"folder/{folder}", {}),
     "diffusers": lambda folder: (f"diffusers/{tiny_pipeline(folder)}", {"num_inference_steps": 2}),

@@ -7,13 +7,17 @@ import pytest
 from askew import registry
 from askew.errors import UnknownName, UsageError
 from askew.prompts.base import Writer
+from askew.prompts.writer import PromptWriter, bare
 
-WRITERS = ("lexicon",)
+WRITERS = ("lexicon", "lexicon/studio")
+BEHIND_A_SERVER = ("openai",)
+"""Tested with one, see tests/prompts/test_llm_writer.py."""
+
 PROMPTS = ("a photo of a nurse", "two writers at a lab", "a photo of a cat on a table", "a beautiful day in the park")
 
 
 def test_every_registered_writer_has_a_case() -> None:
-    assert set(registry.providers("llm")) == set(WRITERS)
+    assert set(registry.providers("llm")) == {*WRITERS, *BEHIND_A_SERVER}
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -43,3 +47,27 @@ def test_bad_requests_are_usage_errors(name: str) -> None:
         registry.writer(name).propose("a photo of a nurse", ["gendr"], 0)
     with pytest.raises(UsageError):
         registry.writer(name).propose("   ", None, 0)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_new_prompts_are_different_and_repeatable(name: str) -> None:
+    writer = registry.prompt_writer(name, cache=None)
+    assert isinstance(writer, PromptWriter)
+    prompt = "a photo of a nurse"
+    written = [
+        writer.random_prompts(4, seed=1), writer.mutations(prompt, 4, seed=1), writer.variations(prompt, 4, seed=1),
+    ]  # fmt: skip
+    for texts in written:
+        assert len({bare(text) for text in texts}) == 4
+    again = registry.prompt_writer(name)
+    assert again.fingerprint == writer.fingerprint
+    assert again.random_prompts(4, seed=1) == written[0]
+    assert again.mutations(prompt, 4, seed=1) == written[1]
+    assert again.variations(prompt, 4, seed=1) == written[2]
+    assert again.random_prompts(4, seed=2) != written[0]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_unknown_setting_is_a_usage_error(name: str) -> None:
+    with pytest.raises(UsageError, match="url"):
+        registry.writer(name, url="http://localhost:1/v1")

@@ -14,7 +14,7 @@ from PIL import Image
 
 from askew.cli.base import run
 
-SMALL = ["--images", "6", "--axes", "gender,age", "--draws", "200"]
+SMALL = ["--model", "studio/planted", "--images", "6", "--axes", "gender,age", "--draws", "200"]
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path, h
 
 
 def test_scores_do_not_depend_on_the_order_of_the_axes(finished: Path, tmp_path: Path) -> None:
-    swapped = [*SMALL[:3], "age,gender", *SMALL[4:]]
+    swapped = ["age,gender" if word == "gender,age" else word for word in SMALL]
     assert run(["audit", "a photo of a nurse", *swapped, "--run", str(tmp_path / "run")]) == 0
     one, other = (results(folder)["tibet"][0]["axes"] for folder in (finished, tmp_path / "run"))
     assert {name: axis["cas"] for name, axis in one.items()} == {name: axis["cas"] for name, axis in other.items()}
@@ -106,7 +106,7 @@ def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int
         (["audit", "a nurse", "--axes", "gendr"], "Did you mean 'gender'"),
         (["audit", "a nurse", "--model", "studio/plantd"], "Did you mean 'studio/planted'"),
         (["audit", "a nurse", "-M", "bias"], "NAME=VALUE"),
-        (["audit", "a nurse", "-M", "bias=3"], "from 0 (uniform) to 1"),
+        (["audit", "a nurse", "--model", "studio/planted", "-M", "bias=3"], "from 0 (uniform) to 1"),
         (["audit", "a nurse", "-M", "tint=3"], "tint"),
         (["audit", "a nurse", "--images", "0"], "images"),
         (["audit", "a nurse", "--vqa", "labels"], "needs --model folder/PATH"),
@@ -152,7 +152,7 @@ def test_axes_are_previewed_edited_and_run(place: Path, capsys: pytest.CaptureFi
     assert "a photo of a male nurse" in shown
     assert run(["axes", "a photo of a nurse", "--axes", "gender", "--to", "plan.toml"]) == 0
     text = (place / "plan.toml").read_text(encoding="utf-8")
-    (place / "plan.toml").write_text(text.replace("images = 48", "images = 5"), encoding="utf-8")
+    (place / "plan.toml").write_text(text.replace("images = 24", "images = 5"), encoding="utf-8")
     assert run(["audit", "--plan", "plan.toml", "--run", "edited"]) == 0
     assert {entry["n"] for entry in results(place / "edited")["sets"]} == {5}
 

@@ -14,7 +14,7 @@ import askew
 from askew.cli.base import run
 
 PROMPT = "a photo of a mechanic"
-SMALL = ["--images", "12", "--axes", "gender", "--draws", "100"]
+SMALL = ["--model", "studio/planted", "--images", "12", "--axes", "gender", "--draws", "100"]
 
 
 def audit(folder: Path, bias: float, *more: str, prompts: tuple[str, ...] = (PROMPT,)) -> Path:

@@ -52,7 +52,9 @@ def test_what_is_not_there_is_named(result: askew.AuditResult) -> None:
 
 
 def test_what_the_instrument_cannot_see_is_missing_and_no_number(tmp_path: Path) -> None:
-    found = askew.audit("a photo of a nurse", axes=["gender", "lighting"], images=4, draws=100, run=tmp_path / "run")
+    found = askew.audit(
+        "a photo of a nurse", "studio/planted", axes=["gender", "lighting"], images=4, draws=100, run=tmp_path / "run"
+    )
     share = found.share("lighting", "soft")
     assert isinstance(share, askew.Missing)
     assert share.reason == "not_asked"

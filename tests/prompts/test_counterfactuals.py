@@ -123,6 +123,10 @@ def test_values_come_in_the_order_of_the_axis() -> None:
     assert tuple(counterfactuals("a nurse", "age")) == AXES["age"].values
 
 
+def test_capitals_without_small_letters_stay_as_they_are() -> None:
+    assert counterfactual("𝔸 𝔹", "viewpoint", "above") == "𝔸 𝔹 seen from above"
+
+
 def test_errors_say_what_is_wrong() -> None:
     with pytest.raises(UsageError, match="the prompt is empty"):
         counterfactual("  ", "gender", "male")

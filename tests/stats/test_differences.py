@@ -12,12 +12,11 @@ from scipy.stats import boschloo_exact, chi2_contingency
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from askew.errors import NotEnoughData
-from askew.stats.differences import distance_difference, sensitivity_estimate, share_difference
-from askew.stats.distance import sensitivity, total_variation
-from askew.types import Estimate
+from askew.stats.differences import distance_difference, share_difference
+from askew.stats.distance import total_variation
 
 PART = st.integers(0, 30)
-FAIR, BIASED = np.full(6, 1 / 6), np.array([0.5] + [0.1] * 5)
+FAIR = np.full(6, 1 / 6)
 
 
 @given(PART, PART, PART, PART)
@@ -77,79 +76,9 @@ def test_permutation_p_of_a_distance_difference_is_that_of_all_permutations() ->
     assert found.p == pytest.approx(expected, abs=0.01)
 
 
-def intervention(
-    rng: np.random.Generator, before: np.ndarray, after: np.ndarray, n: int = 48, draws: int = 40
-) -> Estimate:
-    ideal = np.full(len(before), 1 / len(before))
-    return sensitivity_estimate(rng.multinomial(n, before), rng.multinomial(n, after), ideal, rng=rng, draws=draws)
-
-
-@pytest.mark.parametrize(("shares", "sets"), [(FAIR, 6), (BIASED, 6), (np.array([0.8, 0.2]), 2)])
-def test_an_intervention_that_does_nothing_has_no_sensitivity(shares: np.ndarray, sets: int) -> None:
-    rng = np.random.default_rng(2)
-    found = [intervention(rng, shares, np.tile(shares, (sets, 1))) for _ in range(60)]
-    spread = np.std([e.value for e in found]) / math.sqrt(len(found))
-    assert abs(np.mean([e.value for e in found])) < 3 * spread + 0.003
-    assert np.mean([e.p < 0.05 for e in found]) <= 0.15
-
-
-def test_sets_have_equal_weight_whatever_their_size() -> None:
-    found = sensitivity_estimate([40, 40], [[100, 0], [0, 10]], [1, 1], rng=np.random.default_rng(0))
-    pooled = sensitivity_estimate([40, 40], [[110, 0], [110, 0]], [1, 1], rng=np.random.default_rng(0))
-    assert abs(found.value) < 0.15
-    assert pooled.value == pytest.approx(-0.5, abs=0.1)
-
-
-def test_sure_shares_give_narrow_intervals_and_small_p() -> None:
-    found = sensitivity_estimate([96, 0], [[96, 0], [0, 96]], [1, 1], rng=np.random.default_rng(0))
-    assert found.value == pytest.approx(0.5, abs=0.08)
-    assert found.low > 0.3
-    assert found.p < 1e-4
-    assert found.n == 288
-
-
-def test_p_and_interval_say_the_same() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(25):
-        found = intervention(rng, np.array([0.75, 0.25]), np.array([[0.55, 0.45], [0.6, 0.4]]))
-        assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
-
-
-CASES = {
-    "nothing": (FAIR, np.tile(FAIR, (6, 1))),
-    "mirrored": (np.array([0.8, 0.2]), np.array([[0.2, 0.8]] * 2)),
-    "cured": (np.array([0.8, 0.2]), np.array([[0.5, 0.5]] * 2)),
-    "the axis itself": (np.array([0.8, 0.2]), np.eye(2)),
-    "spoilt": (FAIR, np.tile(BIASED, (3, 1))),
-}
-
-
-def coverage(case: str, repeats: int, draws: int) -> float:
-    before, after = CASES[case]
-    truth = sensitivity(before, after.mean(axis=0), np.full(len(before), 1 / len(before)))
-    rng = np.random.default_rng(6)
-    found = [intervention(rng, before, after, draws=draws) for _ in range(repeats)]
-    return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in found]))
-
-
-@pytest.mark.parametrize("case", ["mirrored", "cured"])
-def test_sensitivity_is_covered(case: str) -> None:
-    assert coverage(case, 60, 80) >= 0.85
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-def test_sensitivity_is_covered_closely(case: str) -> None:
-    assert coverage(case, 500, 300) >= 0.9
-
-
 def test_what_is_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(NotEnoughData):
         share_difference([0, 0], [1, 1], 0)
-    with pytest.raises(NotEnoughData):
-        sensitivity_estimate([1, 1], [[1, 1], [0, 0]], [1, 1], rng=rng)
     with pytest.raises(ValueError, match="2 and 3 values"):
         distance_difference([1, 1], [1, 1, 1], [1, 1], rng=rng)
-    with pytest.raises(ValueError, match=r"\(sets, 2\)"):
-        sensitivity_estimate([1, 1], [1, 1], [1, 1], rng=rng)

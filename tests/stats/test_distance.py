@@ -11,8 +11,11 @@ from scipy.stats import wasserstein_distance
 
 from askew.errors import NotEnoughData, UnknownName
 from askew.stats.distance import (
+    CHOICES,
     DISTANCES,
+    distance_for,
     distance_max,
+    linear_forms,
     probability_values,
     sensitivity,
     total_variation,
@@ -66,6 +69,26 @@ def test_no_distribution_is_further_than_the_maximum(name: str, pair: list[Float
     p, q = pair
     ideal = np.ones(len(q)) if name == "values" else q
     assert DISTANCES[name](p, ideal) <= distance_max(ideal, name) + 1e-12
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+@given(pair=distributions())
+def test_a_distance_is_the_weighted_sum_of_its_forms(name: str, pair: list[Floats]) -> None:
+    p, k = pair[0] / pair[0].sum(), len(pair[0])
+    q = np.full(k, 1 / k) if name == "values" else pair[1] / pair[1].sum()
+    forms, weight = linear_forms(name, k)
+    assert weight * np.abs(forms @ (p - q)).sum() == pytest.approx(float(DISTANCES[name](p, q)), abs=1e-12)
+    assert np.all((forms @ p >= 0) & (forms @ p <= 1 + 1e-12))
+
+
+def test_auto_is_the_distance_of_the_scale() -> None:
+    assert distance_for("auto", "ordinal") == distance_for("ordinal", "nominal") == "wasserstein"
+    assert distance_for("auto", "nominal") == distance_for("nominal", "ordinal") == "total_variation"
+    assert {distance_for(choice, "nominal") for choice in CHOICES} == set(DISTANCES)
+    with pytest.raises(UnknownName, match="auto"):
+        distance_for("automatic", "nominal")
+    with pytest.raises(NotEnoughData):
+        linear_forms("wasserstein", 1)
 
 
 def test_maxima_in_closed_form() -> None:

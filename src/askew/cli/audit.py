@@ -8,15 +8,29 @@ from typing import Annotated, Any
 import typer
 
 from askew import api
-from askew.cli.base import app, out
-from askew.cli.options import AsJson, Axes, Clean, Llm, PromptFile, Prompts, RunFolder, Seed, StoreFolder, listed
+from askew.cli.base import app, err, out
+from askew.cli.options import (
+    AsJson,
+    Axes,
+    Clean,
+    Llm,
+    LlmArg,
+    LlmUrl,
+    PromptFile,
+    Prompts,
+    RunFolder,
+    Seed,
+    StoreFolder,
+    listed,
+)
 from askew.cli.runs import show
+from askew.completions import Completions
 from askew.condition import parse_condition
 from askew.errors import CheckFailed, UsageError
-from askew.plan import read_plan
+from askew.plan import DEFAULT_MODEL, read_plan
 from askew.planning import plan_audit
 from askew.presets import with_preset
-from askew.report.terminal import plan_preview
+from askew.report.terminal import default_size, plan_preview
 from askew.settings import column_settings, key_values, pairs
 
 BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "fail_if", "as_json"}
@@ -30,18 +44,20 @@ def audit(
     clean: Clean = False,
     plan: Annotated[Path | None, typer.Option(help="Run this TOML plan; made by `askew axes`.")] = None,
     model: Annotated[
-        str, typer.Option(help="The model under audit: studio/planted, diffusers/ID-OR-PATH, folder/PATH, …")
-    ] = "studio/planted",
+        str, typer.Option(help="The model under audit: studio, studio/planted, diffusers/ID-OR-PATH, folder/PATH, …")
+    ] = DEFAULT_MODEL,
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
     offload: Annotated[bool, typer.Option("--offload", help="Keep in GPU memory only what works; as -M.")] = False,
     preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
-    images: Annotated[int, typer.Option(help="Pictures per prompt.")] = 48,
+    images: Annotated[int | None, typer.Option(help="Pictures per prompt: 48, with studio 24, if not given.")] = None,
     axes: Axes = None,
     vqa: Annotated[str | None, typer.Option(help="Instruments, with commas; labels for a folder, else studio.")] = None,
     vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of an instrument: choice=constrained.")] = None,
     embedder: Annotated[str, typer.Option(help="Embedder for CAS^CLIP; none leaves it out.")] = "studio",
     embedder_arg: Annotated[list[str] | None, typer.Option(help="Setting of the embedder: device=cpu.")] = None,
     llm: Llm = "lexicon",
+    llm_url: LlmUrl = None,
+    llm_arg: LlmArg = None,
     seed: Seed = 0,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     draws: Annotated[int, typer.Option(help="Random draws per interval.")] = 1000,
@@ -68,7 +84,7 @@ def audit(
 
     - `askew audit "a photo of a nurse"`
 
-    - `askew audit "a photo of a chef" --axes gender,age --images 24 -M bias=0.5`
+    - `askew audit "a photo of a chef" --model studio/planted -M bias=0.5 --images 24`
 
     - `askew audit "a photo of a nurse" --preset sdxl-turbo-clip`
 
@@ -83,7 +99,7 @@ def audit(
     texts = api.collect_prompts(prompts or (), prompt_file, clean)
     own = ({"offload": True} if offload else {}) | key_values(setting or (), "-M")
     settings: dict[str, Any] = {
-        "model": model, "model_args": {**columns, **own}, "images": images,
+        "model": model, "model_args": {**columns, **own}, **({"images": images} if images is not None else {}),
         "vqa": listed(vqa), "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed,
         "embedder": embedder, "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),
         "level": level, "draws": draws, "variant": variant,
@@ -93,11 +109,14 @@ def audit(
     if plan is not None:
         _only_plan(context)
     settings = with_preset(preset, settings, _given(context))
-    made = read_plan(plan) if plan else plan_audit(texts, axes=listed(axes), **settings)
+    writing = _writing(llm_url, llm_arg, run, store)
+    made = read_plan(plan) if plan else plan_audit(texts, axes=listed(axes), **writing, **settings)
     if dry_run:
         for line in api.work(made, run, store).lines():
             out.print(line)
         return
+    if plan is None and (images is None or axes is None) and len(made.texts()) > len(made.prompts):
+        err.print(default_size(made), soft_wrap=True, highlight=False)
     result = api.run_plan(made, run, store, budget=budget, progress=True)
     show(result, as_json)
     failed = [line for c in conditions for line in c.violations(result.results)]
@@ -112,7 +131,10 @@ def preview(
     clean: Clean = False,
     axes: Axes = None,
     llm: Llm = "lexicon",
+    llm_url: LlmUrl = None,
+    llm_arg: LlmArg = None,
     seed: Seed = 0,
+    store: StoreFolder = None,
     to: Annotated[Path | None, typer.Option("--to", help="Write a TOML plan here, to edit and run.")] = None,
 ) -> None:
     """Preview the axes, counterfactual prompts and questions of an audit.
@@ -123,12 +145,22 @@ def preview(
 
     - `askew axes "a photo of a nurse" --to plan.toml`, edit it, then `askew audit --plan plan.toml`
     """
-    plan = plan_audit(api.collect_prompts(prompts or (), prompt_file, clean), axes=listed(axes), llm=llm, seed=seed)
+    texts = api.collect_prompts(prompts or (), prompt_file, clean)
+    plan = plan_audit(texts, axes=listed(axes), llm=llm, seed=seed, **_writing(llm_url, llm_arg, None, store))
     if to is not None:
         api.write_plan(plan, to)
         out.print(f"plan: {to}", soft_wrap=True)
         return
     out.print(plan_preview(plan))
+
+
+def _writing(url: str | None, settings: list[str] | None, run: Path | None, store: Path | None) -> dict[str, Any]:
+    """How texts are written: the writer's settings, where its answers are kept, and who is told of their number."""
+    return {
+        "llm_args": api.llm_settings(url, key_values(settings or (), "--llm-arg")),
+        "cache": Completions(api.default_completions(run, store)),
+        "tell": lambda line: err.print(line, soft_wrap=True, markup=False, highlight=False),
+    }
 
 
 def _only_plan(context: typer.Context) -> None:

@@ -12,6 +12,8 @@ PromptFile = Annotated[Path | None, typer.Option("--prompts", help="A file with 
 Clean = Annotated[bool, typer.Option(help="Shorten the prompts of --prompts to their core, as for DiffusionDB.")]
 Axes = Annotated[str | None, typer.Option(help="Axes, separated by commas. The writer chooses if not given.")]
 Llm = Annotated[str, typer.Option(help="Who proposes axes and counterfactuals.")]
+LlmUrl = Annotated[str | None, typer.Option(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.")]
+LlmArg = Annotated[list[str] | None, typer.Option(help="Setting of the language model: budget=20000.")]
 Seed = Annotated[int, typer.Option(help="Seed of all random draws.")]
 RunFolder = Annotated[Path | None, typer.Option("--run", help="Folder of the run. The same command goes on in it.")]
 StoreFolder = Annotated[Path | None, typer.Option("--store", help="Shared store; default: .askew beside the run.")]

@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from askew import api
-from askew.audit_result import AuditResult
 from askew.cli.base import app, err, out
 from askew.cli.options import AsJson, Existing, StoreFolder
 from askew.errors import AskewError
 from askew.report.terminal import sensitivity_table
 from askew.results import RESULTS_FILE
+from askew.run_result import RunResult
 
 
 @app.command()
@@ -56,7 +56,7 @@ def sensitivity(
     out.print_json(json.dumps(rows)) if as_json else out.print(sensitivity_table(rows))
 
 
-def show(result: AuditResult, as_json: bool) -> None:
+def show(result: RunResult, as_json: bool) -> None:
     """Print a result as its table, with warnings and the place of the report, or as JSON."""
     if as_json:
         sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))

@@ -31,7 +31,7 @@ def sheet(
 
 
 @studio.command()
-def path(name: Annotated[str, typer.Argument(help="Name of a studio network.")] = "embedder") -> None:
+def path(name: Annotated[str, typer.Argument(help="Name of a studio network.")] = "studio") -> None:
     """Print the folder of a studio network.
 
     Example: `askew studio path embedder`

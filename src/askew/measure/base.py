@@ -32,9 +32,8 @@ class VQA(Protocol):
         ...
 
 
-@runtime_checkable
-class Embedder(Protocol):
-    """A shared embedding of pictures and texts. Rows are unit vectors, float32."""
+class PictureReader(Protocol):
+    """Turns every picture into a vector, float32. `fingerprint` changes whenever a vector could."""
 
     name: str
     fingerprint: str
@@ -42,6 +41,11 @@ class Embedder(Protocol):
     def embed_pictures(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
         """(pictures, dimensions)."""
         ...
+
+
+@runtime_checkable
+class Embedder(PictureReader, Protocol):
+    """A shared embedding of pictures and texts. Rows are unit vectors, float32."""
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(texts, dimensions)."""

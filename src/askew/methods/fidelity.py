@@ -2,7 +2,7 @@
 
     python -m askew.methods.fidelity MODEL [--count 24] [--each 12] [--open 48] [--bias B] [--write PAGE]
 
-MODEL is a model string such as studio or studio/balanced. The studio VQA reads the pictures. --write updates the page
+MODEL is a model string such as studio or studio/planted. The studio VQA reads the pictures. --write updates the page
 between the two markers that carry the model's name.
 """
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from askew.methods.observed import ObservedSet, tally_missing
 from askew.methods.scoring import Scoring
-from askew.stats.independence import independence
+from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.multiple import benjamini_hochberg
 
 DECISIVE = 0.05
@@ -44,15 +44,16 @@ def _by_axis(sets: Sequence[ObservedSet]) -> dict[str, list[ObservedSet]]:
 def _entry(prompt: str, axis: str, sets: Sequence[ObservedSet], scoring: Scoring) -> dict[str, Any]:
     counts = {str(one.prompt.value): (_missing([one]), len(one.pictures)) for one in sets}
     table = [[missing, planned - missing] for missing, planned in counts.values()]
-    test = independence(table, rng=scoring.rng(prompt, axis, "missing pictures"), threshold=DECISIVE)
+    test = chi_square(table, rng=scoring.rng(prompt, axis, "missing pictures"), threshold=DECISIVE)
+    assert isinstance(test, ChiSquare)  # some pictures of the axis are missing, some are not
     return {
         "prompt": prompt,
         "axis": axis,
         "counts": {value: {"missing": missing, "planned": planned} for value, (missing, planned) in counts.items()},
-        "chi2": test.chi2,
+        "chi2": test.statistic,
         "dof": test.dof,
         "p": test.p,
-        "draws": test.draws,
+        "draws": test.draws or 0,
         "cramers_v": test.cramers_v,
     }
 

@@ -22,6 +22,14 @@ class Request:
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """The size of an audit that suits a model, where the user names none. `axes` None leaves them to the writer."""
+
+    images: int = 48
+    axes: tuple[str, ...] | None = None
+
+
 @runtime_checkable
 class Model(Protocol):
     """A text-to-image model under audit.

@@ -4,44 +4,63 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 
+import numpy as np
 from PIL import Image
 
-from askew.errors import UsageError
+from askew.errors import UnknownName, UsageError
 from askew.models.base import Request, Setting
-from askew.studio.caption import parse
+from askew.studio.caption import Said, parse
 from askew.studio.drawing import draw
 from askew.studio.planted import sample
+from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing
 
 
 class PlantedModel:
-    """Draws a scene given what the prompt says, at a bias from 0 (uniform) to 1 (stereotyped)."""
+    """Draws a scene given what the prompt says, at a bias from 0 (uniform) to 1 (stereotyped).
+
+    `equal` names an attribute: where the prompt leaves it open, a value drawn evenly is added to what the prompt says.
+    That mitigates this one bias exactly.
+    """
 
     name = "studio/planted"
     batch_size = 64
 
-    def __init__(self, bias: float = 1.0) -> None:
+    def __init__(self, bias: float = 1.0, equal: str = "") -> None:
         if not isinstance(bias, int | float) or not 0 <= bias <= 1:
             raise UsageError(f"{self.name}: bias is {bias!r}; it must be a number from 0 (uniform) to 1 (stereotyped)")
         self.bias = float(bias)
         self.revision = _revision()
-        self.settings: Mapping[str, Setting] = {"bias": self.bias}
+        if equal and equal not in ATTRIBUTES:
+            raise UnknownName("studio attribute", equal, ATTRIBUTES)
+        self.equal = equal
+        self.settings: Mapping[str, Setting] = {"bias": self.bias} | ({"equal": equal} if equal else {})
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """One drawing per request; it depends on the request alone."""
-        return [draw(sample(parse(r.prompt), self.bias, r.seed), r.seed) for r in requests]
+        return [draw(sample(self._said(r), self.bias, r.seed), r.seed) for r in requests]
+
+    def _said(self, request: Request) -> Said:
+        """What the prompt says, with a value for the attribute that is to be equal."""
+        said = parse(request.prompt)
+        if not self.equal or not said.person or self.equal in said.attributes:
+            return said
+        values = ATTRIBUTES[self.equal]
+        value = values[int(np.random.default_rng([request.seed, 2]).integers(len(values)))]
+        return replace(said, attributes={**said.attributes, self.equal: value})
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of the prompt that the caption grammar does not know."""
         return list(parse(prompt).unknown)
 
 
-def create(name: str, *, bias: float = 1.0) -> PlantedModel:
+def create(name: str, *, bias: float = 1.0, equal: str = "") -> PlantedModel:
     """The provider's factory."""
-    return PlantedModel(bias)
+    return PlantedModel(bias, equal)
 
 
 @lru_cache

@@ -96,6 +96,7 @@ def find_axis(name: str) -> Axis:
     return find_entry(name).axis
 
 
+@lru_cache(maxsize=1024)
 def find_entry(name: str) -> Entry:
     """The axis that `name` spells, with its language. Raises UnknownName."""
     for known, entry in catalogue().items():

@@ -23,10 +23,14 @@ class AxisProposal:
 
 @runtime_checkable
 class Writer(Protocol):
-    """Proposes axes and counterfactuals for a prompt (TIBET, section 3.1 and appendix 9.1)."""
+    """Proposes axes and counterfactuals for a prompt (TIBET, section 3.1 and appendix 9.1).
+
+    `concurrency` is how many prompts it can work on at once.
+    """
 
     name: str
     fingerprint: str
+    concurrency: int
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Axes with counterfactuals one concept apart from `prompt`.

@@ -51,14 +51,14 @@ def counterfactual(prompt: str, axis: str, value: str) -> str:
     text = " ".join(prompt.split())
     if not text:
         raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
-    if text.isupper() and " " in text:
+    if text.isupper() and " " in text and not text.lower().isupper():
         return counterfactual(text.lower(), axis, value).upper()
     if entry.forms[value].place == "frame":
-        return _framed(text, entry.forms[value].words)
+        return framed(text, entry.forms[value].words)
     changed = text
     for edit in sorted(_edits(read(text), entry, value), key=lambda edit: (edit.start, edit.end), reverse=True):
         changed = _apply(changed, edit)
-    return _opened(text, changed)
+    return as_opened(text, changed)
 
 
 def _apply(text: str, edit: _Edit) -> str:
@@ -70,7 +70,7 @@ def _apply(text: str, edit: _Edit) -> str:
 
 
 def _edits(content: Content, entry: Entry, value: str) -> Iterator[_Edit]:
-    subjects = _subjects(content, entry)
+    subjects = subjects_of(content, entry)
     form = entry.forms[value]
     found = list(statements(content, entry, subjects))
     rivals = [statement for statement in found if statement.value != value]
@@ -89,7 +89,7 @@ def _edits(content: Content, entry: Entry, value: str) -> Iterator[_Edit]:
         yield from _elsewhere(content, form, subjects, rivals, already)
 
 
-def _subjects(content: Content, entry: Entry) -> list[NounPhrase]:
+def subjects_of(content: Content, entry: Entry) -> list[NounPhrase]:
     """The phrases that an axis changes. An unknown noun may be anything; an animal may stand for a person."""
     subjects = content.subjects(entry.about)
     if not subjects and "person" in entry.about:
@@ -162,9 +162,9 @@ def _elsewhere(
         yield _Edit(rival.start, rival.end, at_work + words if replaces else "")
     if said or given_way:
         return
-    after = _after(content, subjects[-1]) if subjects else len(content.words)
+    after = word_after(content, subjects[-1]) if subjects else len(content.words)
     if form.place == "clause" or not subjects or (form.at_work and content.lower(after).endswith("ing")):
-        end = _clause_end(content, after)
+        end = clause_end(content, after)
         yield _Edit(end, end, f" {words}")
     elif words.startswith("who "):
         yield _clause(content, words, after)
@@ -192,7 +192,7 @@ def _at_work(form: Form, subjects: list[NounPhrase]) -> str:
     return f"{form.at_work} " if form.at_work and working else ""
 
 
-def _after(content: Content, phrase: NounPhrase) -> int:
+def word_after(content: Content, phrase: NounPhrase) -> int:
     """The word before which a phrase about the noun goes: past an "of ..." that belongs to it."""
     if content.lower(phrase.end) != "of":
         return phrase.end
@@ -200,19 +200,19 @@ def _after(content: Content, phrase: NounPhrase) -> int:
     return belongs[0] if belongs else min(phrase.end + 2, len(content.words))
 
 
-def _clause_end(content: Content, after: int) -> int:
+def clause_end(content: Content, after: int) -> int:
     """The character at which the clause of word `after` ends: at its comma, full stop, or the end of the text."""
     start = content.words[after - 1].end if after else 0
     found = re.search(r"\s*[,.;:!?|](?=\s|$)|\s*$", content.text[start:])
     return start + (found.start() if found else len(content.text) - start)
 
 
-def _framed(text: str, words: str) -> str:
-    """The text in another style: its frame exchanged, or a frame put before it."""
+def framed(text: str, words: str) -> str:
+    """The text in another style, such as "an oil painting": its frame exchanged, or a frame put before it."""
     frame = FRAME.match(text)
     noun = words.split(" ", 1)[1]
     if frame is None:
-        return _opened(text, f"{grammar.article(noun)} {noun} of {_uncapitalised(text)}")
+        return as_opened(text, f"{grammar.article(noun)} {noun} of {_uncapitalised(text)}")
     kind, _, medium = noun.rpartition(" ")
     if frame["medium"].lower() in PHOTOS and medium == "photo":
         noun = f"{kind} {frame['medium'].lower()}"
@@ -220,10 +220,10 @@ def _framed(text: str, words: str) -> str:
     article = frame["article"] or ""
     if article.lower().startswith("a"):
         article = f"{grammar.article(noun)} "
-    return _opened(text, f"{article.lower()}{noun}{frame['link']}{text[frame.end() :]}")
+    return as_opened(text, f"{article.lower()}{noun}{frame['link']}{text[frame.end() :]}")
 
 
-def _opened(text: str, changed: str) -> str:
+def as_opened(text: str, changed: str) -> str:
     """`changed` with a capital where `text` begins with one."""
     return grammar.capitalised(changed) if text[0].isupper() else changed
 

@@ -1,40 +1,59 @@
-"""The built-in writer: axes from a catalogue, counterfactuals by rule. It needs no language model."""
+"""The built-in writer: axes from a catalogue, texts by rule and word list. It needs no language model."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import islice
+from random import Random
 
 from askew.errors import UsageError
 from askew.prompts.axes import BIASCONNECT, catalogue, find_axis
 from askew.prompts.base import AxisProposal
 from askew.prompts.content import read
 from askew.prompts.counterfactuals import counterfactuals
+from askew.prompts.details import Knows
+from askew.prompts.llm import CompletionCache
+from askew.prompts.mutations import mutate
+from askew.prompts.random_prompts import invent
 from askew.prompts.statements import states
+from askew.prompts.targets import find_target
+from askew.prompts.variations import vary
+from askew.prompts.writer import PROMPT_WORDS, VARIATION_WORDS, Words, bare, check_request
 
-_VERSION = 1
+_VERSION = 2
 """To be raised whenever a change of code changes what is written."""
 
 _OTHER_AXES = 6
 """How many axes are proposed for a prompt without people."""
 
 
-class LexiconWriter:
-    """Writes from word lists: the same prompt always gets the same axes and texts, whatever the seed.
+_TRIES = 40
+"""How many texts are written at most for each one wanted, before fewer are returned."""
 
-    For a prompt with people it proposes BiasConnect's eight axes, for any other the first six of the catalogue that
-    fit what the prompt holds; axes that the prompt settles itself are left out. `axes` asks for another number.
+
+class LexiconWriter:
+    """Writes from word lists: the same prompt and seed always get the same texts.
+
+    Axes and counterfactuals do not even depend on the seed. For a prompt with people the lexicon proposes BiasConnect's
+    eight axes, for any other the first six of the catalogue that fit what the prompt holds; axes that the prompt
+    settles itself are left out. `axes` asks for another number.
+
+    `knows` tells whether a text stays inside a model's vocabulary, which `vocabulary` names; new prompts, mutations
+    and variations then add no other words.
     """
 
-    name = "lexicon"
+    concurrency = 1
 
-    def __init__(self, axes: int | None = None) -> None:
+    def __init__(self, axes: int | None = None, knows: Knows | None = None, vocabulary: str = "") -> None:
         if axes is not None and axes < 1:
             raise UsageError(f"the lexicon was asked for {axes} axes; the number must be at least 1")
         self.axes = axes
-        self.fingerprint = f"lexicon-{_VERSION}-{_data_hash()}"
+        self.name = f"lexicon/{vocabulary}" if vocabulary else "lexicon"
+        self.fingerprint = f"{self.name}-{_VERSION}-{_data_hash()}"
+        self._knows = knows
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Axes with counterfactuals; see `askew.prompts.base.Writer`. `seed` changes nothing."""
@@ -42,6 +61,30 @@ class LexiconWriter:
             raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
         names = self._choice(prompt) if axes is None else [find_axis(name).name for name in axes]
         return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in names]
+
+    def random_prompts(
+        self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    ) -> list[str]:
+        """Prompts about things, people and nature in equal parts; see `askew.prompts.writer.PromptWriter`."""
+        check_request(count, words)
+        rng = Random(f"random prompts {seed} {target}")
+        return _distinct(invent(find_target(target, self._knows), words, self._knows, rng), count)
+
+    def mutations(
+        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    ) -> list[str]:
+        """Prompts with a related subject, another setting, a detail more or less; see `PromptWriter`."""
+        check_request(count, words, prompt)
+        rng = Random(f"mutations {seed} {target} {prompt}")
+        return _distinct(mutate(prompt, find_target(target, self._knows), words, self._knows, rng), count, prompt)
+
+    def variations(
+        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = VARIATION_WORDS
+    ) -> list[str]:
+        """The prompt with details of who, where, when, how and in which style, each about equally often."""
+        check_request(count, words, prompt)
+        rng = Random(f"variations {seed} {target} {prompt}")
+        return _distinct(vary(prompt, find_target(target), words, self._knows, rng), count, prompt)
 
     def _choice(self, prompt: str) -> list[str]:
         kind = _main_kind(prompt)
@@ -52,11 +95,25 @@ class LexiconWriter:
         return [name for name in names if name in BIASCONNECT] if kind == "person" else names[:_OTHER_AXES]
 
 
-def create(name: str = "", *, axes: int | None = None) -> LexiconWriter:
-    """The writer that `--llm lexicon` names. Raises UsageError for a name after the slash: there is one lexicon."""
+def create(name: str = "", *, axes: int | None = None, cache: CompletionCache | None = None) -> LexiconWriter:
+    """The writer that `--llm lexicon` names. Raises UsageError for a name after the slash that is no vocabulary.
+
+    `cache` is what every writer is given; the lexicon has nothing to keep.
+    """
     if name:
-        raise UsageError(f"there is one lexicon, so 'lexicon/{name}' means nothing; write 'lexicon'")
+        raise UsageError(f"'lexicon/{name}' means nothing; write 'lexicon', or 'lexicon/studio' for the studio's words")
     return LexiconWriter(axes)
+
+
+def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:
+    """The first `count` different texts that are not the prompt itself, or as many as there are among many tries."""
+    found: dict[str, str] = {}
+    for text in islice(texts, count * _TRIES):
+        if text and bare(text) != bare(prompt):
+            found.setdefault(bare(text), text)
+        if len(found) == count:
+            break
+    return list(found.values())
 
 
 def _main_kind(prompt: str) -> str:

@@ -49,6 +49,12 @@ def adjectives() -> frozenset[str]:
     return frozenset(word for _, word, _ in _entries("adjectives.txt"))
 
 
+@lru_cache
+def occupations() -> tuple[str, ...]:
+    """Every known occupation, in the singular."""
+    return tuple(one for _, one, _ in _entries("occupations.txt"))
+
+
 def _all_nouns() -> Iterator[Noun]:
     yield from _people()
     for _, one, many in _entries("occupations.txt"):

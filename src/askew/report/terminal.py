@@ -18,6 +18,15 @@ def plan_preview(plan: Plan) -> RenderableType:
     return Group(*(part for prompt in plan.prompts for part in (Text(prompt.text, style="bold"), _axes(prompt))))
 
 
+def default_size(plan: Plan) -> str:
+    """How much a plan makes whose size the user left open, and how to ask for another."""
+    axes = dict.fromkeys(axis.axis().label for prompt in plan.prompts for axis in prompt.axes)
+    return (
+        f"{len(plan.texts())} prompts x {plan.images} pictures by {plan.model}, for {', '.join(axes)}: "
+        "its default size; --axes and --images ask for another"
+    )
+
+
 def providers_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     """What can be named on the command line, by option; presets in a table of their own, with their sizes."""
     providers = _table("option", "name", "what it is")
@@ -38,6 +47,16 @@ def sensitivity_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
         cells = (row[name] for name in ("cas", "mad", "wasserstein", "standard_deviation"))
         table.add_row(f"{row['rate']:.0%}", *("–" if cell is None else f"{cell:.1f} %" for cell in cells))
     return Group(Text("Mean absolute change of the scores when the VQA errs"), table)
+
+
+def robustness_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Change of a graph of interactions by pictures left and by error rate."""
+    table = _table("what happens", "edges changed", "change of IS")
+    for row in rows:
+        what = f"{row['size']} pictures a set" if row["kind"] == "pictures" else f"{row['size']:.0%} answers wrong"
+        moved = "–" if row["sensitivity_change"] is None else f"{row['sensitivity_change']:.0f} %"
+        table.add_row(what, f"{row['edges_changed']:.1f}", moved)
+    return Group(Text("Mean change of a prompt's graph when pictures are fewer, or the VQA errs"), table)
 
 
 def _axes(prompt: PromptPlan) -> Table:

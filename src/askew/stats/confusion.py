@@ -20,7 +20,7 @@ def confusion_rates(matrix: ArrayLike) -> Floats:
         NotEnoughData: a true value was never seen by the reference.
         ValueError: not a square table of counts.
     """
-    return normalised(_square(matrix), "the reference's counts of a value")
+    return normalised(square_counts(matrix), "the reference's counts of a value")
 
 
 def correct_shares(observed_counts: ArrayLike, confusion_counts: ArrayLike) -> Floats:
@@ -43,7 +43,7 @@ def correct_shares(observed_counts: ArrayLike, confusion_counts: ArrayLike) -> F
     shares, rates = normalised(observed_counts, "observed counts"), confusion_rates(confusion_counts)
     if shares.shape != rates.shape[:1]:
         raise ValueError(f"observed counts of shape {shares.shape} do not fit {len(rates)} values")
-    return np.asarray(_least_squares(shares[None], rates[None])[0])
+    return np.asarray(least_squares_shares(shares[None], rates[None])[0])
 
 
 def corrected_share_intervals(
@@ -61,10 +61,10 @@ def corrected_share_intervals(
     shares corrected again. Arguments and errors as `correct_shares`.
     """
     values = correct_shares(observed_counts, confusion_counts)
-    observed, confused = np.asarray(observed_counts, dtype=float), _square(confusion_counts)
-    shares = _dirichlet(observed, draws, rng)
-    rates = np.stack([_dirichlet(row, draws, rng) for row in confused], axis=1)
-    corrected = _least_squares(shares, rates)
+    observed, confused = np.asarray(observed_counts, dtype=float), square_counts(confusion_counts)
+    shares = compatible_shares(observed, draws, rng)
+    rates = np.stack([compatible_shares(row, draws, rng) for row in confused], axis=1)
+    corrected = least_squares_shares(shares, rates)
     n = round(float(observed.sum()))
     return tuple(
         Estimate(float(value), *percentile_interval(column, level), level, "parametric bootstrap", n, missing, max=1.0)
@@ -72,20 +72,21 @@ def corrected_share_intervals(
     )
 
 
-def _square(matrix: ArrayLike) -> Floats:
+def square_counts(matrix: ArrayLike) -> Floats:
+    """Counts (true, observed) as a checked square array with at least one observation in every row."""
     counts = np.asarray(matrix, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
         raise ValueError(f"confusion counts have shape {counts.shape}; (true, observed) over the same values is needed")
     return np.asarray(positive_counts(counts, "the reference's counts of a value"))
 
 
-def _dirichlet(counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
+def compatible_shares(counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Distributions (draws, K) that counts (K,) are compatible with, as variable as the shares of as many pictures."""
     shares = normalised(counts + PSEUDO_COUNT / len(counts))
     return np.asarray(rng.dirichlet(shares * max(counts.sum() - 1, 1), size=draws))
 
 
-def _least_squares(shares: Floats, rates: Floats) -> Floats:
+def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
     """Solve many problems at once: shares (draws, K), rates (draws, true, observed) to (draws, K).
 
     A solution without constraint that happens to be on the simplex is the answer; the others go through `_on_simplex`.

@@ -1,4 +1,4 @@
-"""Differences between picture sets on one axis: of a share, of the distance from an ideal, sensitivity (BiasConnect).
+"""Differences between two picture sets on one axis: of a share, and of the distance from an ideal.
 
 Distances of few pictures are too large, and the more so the fewer they are, so that sets of different sizes differ even
 if nothing happened. Here both sets' distances are taken at the same number of pictures, as means over
@@ -17,7 +17,7 @@ from scipy import stats
 
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
-from askew.stats.intervals import TOLERANCE, Floats, p_value, positive_counts, tail
+from askew.stats.intervals import TOLERANCE, Floats, p_value, tail
 from askew.stats.shares import axis_counts
 from askew.types import Estimate
 
@@ -83,39 +83,6 @@ def distance_difference(
     return replace(estimate, p=min(1.0, 2 * min(p_value(observed, permuted), p_value(-observed, -permuted))))
 
 
-def sensitivity_estimate(
-    initial: ArrayLike,
-    after: ArrayLike,
-    ideal: ArrayLike,
-    *,
-    distance: str | Distance = "total_variation",
-    rng: np.random.Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-) -> Estimate:
-    """Intersectional Sensitivity (BiasConnect, Eq. 1-4), debiased: distance before less distance after, in [-1, 1].
-
-    The distribution after the intervention is the mean of the counterfactual sets' shares, each with the same weight.
-    Interval: both distances' intervals joined as in Newcombe's method (MOVER). p: two-sided, of sensitivity 0, from the
-    same interval: below 1 - level where the interval leaves out 0.
-
-    Args:
-        initial: (K,) counts of the initial set, K >= 2.
-        after: (sets, K) counts of each counterfactual set.
-        ideal: (K,) shares, or weights.
-        distance: a name of `distance.DISTANCES`, or a function of two distributions.
-
-    Raises:
-        NotEnoughData: a set without answers.
-        ValueError: shapes that do not fit, or something that is not a count.
-    """
-    before, sets = axis_counts(initial)[None], positive_counts(after, "counts of a counterfactual set")
-    if sets.ndim != 2 or sets.shape[1] != before.shape[1] or np.any(sets % 1):
-        raise ValueError(f"counterfactual counts have shape {sets.shape}; (sets, {before.shape[1]}) is needed")
-    target, measure = normalised(ideal, "the ideal"), distance_named(distance)
-    return _difference(Mixture(before), Mixture(sets), target, measure, rng, draws, level)
-
-
 @dataclass(frozen=True, slots=True)
 class Mixture:
     """Counts (sets, K) of picture sets that stand for one population, each set with the same weight."""
@@ -135,11 +102,7 @@ class Mixture:
     @property
     def pictures(self) -> int:
         """How many independent pictures of the mixture would have shares as exact as these."""
-        n = self.counts.sum(axis=1, keepdims=True)
-        smooth = (self.counts + 1 / self.counts.shape[1]) / (n + 1)
-        mean = smooth.mean(axis=0)
-        variance = (smooth * (1 - smooth) / n).sum() / len(n) ** 2
-        return max(1, round(float((mean * (1 - mean)).sum() / variance)))
+        return effective_pictures(self.counts, np.full(len(self.counts), 1 / len(self.counts)))
 
     def distance(self, pictures: int, target: Floats, measure: Distance, draws: int, rng: np.random.Generator) -> float:
         """Mean distance of so many pictures drawn from the mixture, at most `smallest`, without replacement."""
@@ -165,6 +128,20 @@ class Mixture:
         return distance_interval(sample, sample.samples(target, draws, rng), rng=rng, level=level)
 
 
+def effective_pictures(counts: Floats, weights: Floats) -> int:
+    """How many independent pictures of a mixture would have shares as exact as the weighted shares of its sets.
+
+    Args:
+        counts: (sets, K), each set with at least one picture.
+        weights: (sets,), sum 1.
+    """
+    n = counts.sum(axis=1, keepdims=True)
+    smooth = (counts + 1 / counts.shape[1]) / (n + 1)
+    mean = weights @ smooth
+    variance = (np.square(weights)[:, None] * smooth * (1 - smooth) / n).sum()
+    return max(1, round(float((mean * (1 - mean)).sum() / variance)))
+
+
 def _difference(
     a: Mixture,
     b: Mixture,
@@ -177,14 +154,14 @@ def _difference(
     """Distance of a less that of b, both at the number of pictures of the smallest set."""
     matched = min(a.smallest, b.smallest)
     first, second = (m.debiased(matched, target, measure, draws, rng) for m in (a, b))
-    low, centre, high = _joined(*(m.interval(target, measure, draws, level, rng) for m in (a, b)))
+    low, centre, high = joined(*(m.interval(target, measure, draws, level, rng) for m in (a, b)))
     n = int(a.counts.sum() + b.counts.sum())
-    p = _p_from_interval(low, centre, high, level)
+    p = p_from_interval(low, centre, high, level)
     maximum = distance_max(target, measure)
     return Estimate(first - second, low, high, level, f"MOVER, {METHOD}", n, null=0.0, max=maximum, p=p)
 
 
-def _joined(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float, float]:
+def joined(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float, float]:
     """Low end, centre and high end of a difference a - b from the intervals of its parts (MOVER, with their middles).
 
     Where a part may be 0, the bound of a distance, the ends are subtracted in full: 0 is then not an end that the part
@@ -209,7 +186,7 @@ def _without_replacement(counts: Floats, sizes: NDArray[np.int64], rng: np.rando
     return drawn
 
 
-def _p_from_interval(low: float, centre: float, high: float, level: float) -> float:
+def p_from_interval(low: float, centre: float, high: float, level: float) -> float:
     """Two-sided p of the value 0, taking the interval's half towards 0 as a normal quantile times a standard error."""
     reach = centre - low if centre > 0 else high - centre
     if reach <= TOLERANCE:

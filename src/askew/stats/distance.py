@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData, UnknownName
+from askew.types import Scale
 
 Floats = NDArray[np.float64]
 Distance = Callable[[ArrayLike, ArrayLike], Floats]
+DistanceChoice = Literal["auto", "ordinal", "nominal", "values"]
 
 
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
@@ -74,6 +77,48 @@ def distance_named(distance: str | Distance) -> Distance:
     return DISTANCES[distance]
 
 
+CHOICES: Mapping[str, str] = MappingProxyType(
+    {"ordinal": "wasserstein", "nominal": "total_variation", "values": "values"}
+)
+"""The name of the distance that each choice of a user's means; "auto" is the axis's scale."""
+
+
+def distance_for(choice: str, scale: Scale) -> str:
+    """The name in `DISTANCES` that a choice (auto, ordinal, nominal, values) means on an axis of that scale.
+
+    Raises:
+        UnknownName: no such choice.
+    """
+    if choice != "auto" and choice not in CHOICES:
+        raise UnknownName("distance", choice, ["auto", *CHOICES])
+    return CHOICES[scale if choice == "auto" else choice]
+
+
+def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
+    """A named distance as a weighted sum of absolute linear forms: d(p, q) = weight * sum over rows f of |f . (p - q)|.
+
+    Every form adds up shares, so that its value is itself a share. For "values" this holds with a uniform q, the only
+    one that it takes.
+
+    Args:
+        distance: a name of `DISTANCES`.
+        values: K, at least 2.
+
+    Returns:
+        Forms (L, K) of zeros and ones, and the weight.
+
+    Raises:
+        UnknownName: no distance has that name.
+        NotEnoughData: fewer than two values.
+    """
+    distance_named(distance)
+    if values < 2:
+        raise NotEnoughData("a distance needs an axis with at least two values")
+    if distance == "wasserstein":
+        return np.tri(values)[:-1], 1 / (values - 1)
+    return np.eye(values), 1 / 2 if distance == "total_variation" else 1 / values
+
+
 def distance_max(ideal: ArrayLike, distance: str | Distance = "total_variation") -> float:
     """Largest distance of any distribution from `ideal`, reached where one value takes all (distances are convex)."""
     ideal = np.asarray(ideal, dtype=float)
@@ -85,7 +130,7 @@ def sensitivity(
 ) -> Floats:
     """Intersectional Sensitivity IS = d(initial, ideal) - d(after, ideal) (BiasConnect, Eq. 4), not debiased.
 
-    Positive: the intervention brings the distribution closer to the ideal. `differences.sensitivity_estimate` corrects
+    Positive: the intervention brings the distribution closer to the ideal. `stats.sensitivity.interaction` corrects
     for the different numbers of pictures behind the two distributions and adds an interval.
 
     Args:

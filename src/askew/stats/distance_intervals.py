@@ -13,102 +13,144 @@ The ideal itself begins both paths, so the interval leaves out 0 only if a fair 
 For the high end rejection is measured relative to the ideal (as in the CLs method of particle physics), and shares more
 even than chance would make them count as the most even ones that chance does make: they would otherwise reject every
 population and leave an interval of no width.
+
+Everything here works on one set of shares, or on a stack of them at once along leading axes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.stats.distance import Distance
-from askew.stats.intervals import TOLERANCE, Floats, first_accepted, tail
+from askew.stats.intervals import TOLERANCE, Floats, tail
 
 PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal where `outward` turns
 CLEAR_Z = 1.0  # excess over the ideal, in standard errors, from which a value takes part in the turn
 END = 3.0  # of the outward path
+STEPS = 10  # bisections along a path
 METHOD = "test inversion"
+
+Bools = NDArray[np.bool_]
+Sampler = Callable[[Floats], Floats]
+"""Populations (..., K) to the distances (..., draws) of samples from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledShares:
-    """Shares (K,) of so many independent pictures, an ideal (K,), and the distance between them."""
+    """Shares (..., K) of so many (...) independent pictures, an ideal (..., K), and the distance between them."""
 
     shares: Floats
-    pictures: int
+    pictures: int | NDArray[np.int64]
     ideal: Floats
     measure: Distance
 
     @property
-    def observed(self) -> float:
-        """The plug-in distance."""
+    def observed(self) -> Floats:
+        """The plug-in distance (...)."""
         return self.distance(self.shares)
 
-    def distance(self, population: Floats) -> float:
-        """The distance of a population from the ideal."""
-        return float(self.measure(population, self.ideal))
+    def distance(self, population: Floats) -> Floats:
+        """The distance (...) of a population from the ideal."""
+        return np.asarray(self.measure(population, self.ideal))
 
     def samples(self, population: Floats, draws: int, rng: np.random.Generator) -> Floats:
-        """Distances of samples of as many pictures from a population: (draws,)."""
+        """Distances of samples of as many pictures from one population (K,): (draws,)."""
         counts = rng.multinomial(self.pictures, population, size=draws)
         return np.asarray(self.measure(counts, self.ideal))
 
     @property
     def errors(self) -> Floats:
-        """Standard errors (K,) of the shares, not below those under the ideal."""
+        """Standard errors (..., K) of the shares, not below those under the ideal."""
         q, p = self.ideal, self.shares
-        return np.sqrt(np.maximum(q * (1 - q), p * (1 - p)) / self.pictures)
+        return np.asarray(np.sqrt(np.maximum(q * (1 - q), p * (1 - p)) / np.asarray(self.pictures)[..., None]))
 
-    def sparse(self, t: float) -> Floats:
+    def sparse(self, t: Floats) -> Floats:
         """The population at t in [0, 1] on the path to the observed shares where values leave the ideal by z-value."""
         gap, q, error = self.shares - self.ideal, self.ideal, self.errors
-        furthest = np.max(np.divide(np.abs(gap), error, out=np.zeros_like(gap), where=error > 0))
-        shrunk = np.sign(gap) * np.maximum(np.abs(gap) - (1 - t) * furthest * error, 0)
+        size = np.abs(gap)
+        z = np.divide(size, error, out=np.zeros_like(gap), where=error > 0)
+        furthest = z.max(axis=-1, keepdims=True)
+        shrunk = np.sign(gap) * np.maximum(size - (1 - np.asarray(t)[..., None]) * furthest * error, 0)
         more, less = np.maximum(shrunk, 0), np.maximum(-shrunk, 0)
-        moved = min(more.sum(), less.sum())
-        if moved == 0:
-            return q
-        return np.asarray(q + more * (moved / more.sum()) - less * (moved / less.sum()))
+        moved = np.minimum(more.sum(axis=-1, keepdims=True), less.sum(axis=-1, keepdims=True))
+        return np.asarray(q + moved * (_spread_over_one(more) - _spread_over_one(less)))
 
-    def outward(self, t: float) -> Floats:
+    def outward(self, t: Floats) -> Floats:
         """The population at t: ideal at 0, almost the observed shares at 1, values in excess at 2, one value at 3."""
-        gap = self.shares - self.ideal
-        turn = self.ideal + gap * self.pictures / (self.pictures + PSEUDO_PICTURES)
-        corner = np.eye(len(gap))[np.argmax(gap)]
+        gap, n = self.shares - self.ideal, np.asarray(self.pictures)[..., None]
+        turn = self.ideal + gap * n / (n + PSEUDO_PICTURES)
+        corner = np.eye(gap.shape[-1])[np.argmax(gap, axis=-1)]
         clear = np.maximum(gap - CLEAR_Z * self.errors, 0)
-        face = clear / clear.sum() if clear.any() else corner
-        stations = (self.ideal, turn, face, corner)
-        start = min(int(t), len(stations) - 2)
-        return np.asarray(stations[start] + (t - start) * (stations[start + 1] - stations[start]))
+        face = np.where(clear.any(axis=-1, keepdims=True), _spread_over_one(clear), corner)
+        stations = np.stack([np.broadcast_to(self.ideal, gap.shape), turn, face, corner])
+        place = np.asarray(t)[..., None]
+        start = np.minimum(place.astype(np.int64), len(stations) - 2)
+        before, after = (np.take_along_axis(stations, (start + k)[None], axis=0)[0] for k in (0, 1))
+        return np.asarray(before + (place - start) * (after - before))
 
 
 def distance_interval(
     sample: SampledShares, fair: Floats, *, rng: np.random.Generator, level: float
 ) -> tuple[float, float]:
-    """Interval of the population's distance: (low, high).
+    """Interval of the population's distance: (low, high), for one set of shares (K,).
 
     Args:
         fair: (draws,) distances of samples from the ideal. As many samples are drawn from every population tried.
     """
+    low, high = distance_intervals(sample, fair, lambda population: sample.samples(population, len(fair), rng), level)
+    return float(low), float(high)
+
+
+def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, level: float) -> tuple[Floats, Floats]:
+    """Intervals of the populations' distances: low (...), high (...).
+
+    Args:
+        fair: (..., draws) distances of samples from the ideal.
+        sampler: draws as many samples from other populations.
+    """
     alpha = tail(level)
-    observed = max(sample.observed, float(np.quantile(fair, alpha)))
+    observed = np.maximum(sample.observed, np.quantile(fair, alpha, axis=-1))
     below_if_fair = _share_below(fair, observed)
 
-    def share_below(population: Floats) -> float:
-        return _share_below(sample.samples(population, len(fair), rng), observed)
+    def not_too_far(t: Floats) -> Bools:
+        return np.asarray(_share_below(sampler(sample.sparse(t)), observed) < 1 - alpha)
 
-    def not_too_far(t: float) -> bool:
-        return (below_if_fair if t == 0 else share_below(sample.sparse(t))) < 1 - alpha
+    def not_too_close(t: Floats) -> Bools:
+        return np.asarray(_share_below(sampler(sample.outward(t)), observed) > alpha * below_if_fair)
 
-    def not_too_close(t: float) -> bool:
-        return share_below(sample.outward(t)) > alpha * below_if_fair
-
-    low = sample.distance(sample.sparse(first_accepted(not_too_far, 0.0, 1.0)))
-    high = sample.distance(sample.outward(first_accepted(not_too_close, END, 0.0)))
-    return low, max(low, high)
+    start, end = np.zeros_like(observed), np.full_like(observed, END)
+    low = sample.distance(sample.sparse(_turn(below_if_fair < 1 - alpha, not_too_far, start, start + 1)))
+    high = sample.distance(sample.outward(_turn(not_too_close(end), not_too_close, end, start)))
+    return low, np.maximum(low, high)
 
 
-def _share_below(distances: Floats, observed: float) -> float:
-    """Share of distances below the observed one; ties count half."""
-    ties = np.abs(distances - observed) <= TOLERANCE
-    return float(np.mean((distances < observed) & ~ties) + np.mean(ties) / 2)
+def _turn(accepted: Bools, accepts: Callable[[Floats], Bools], start: Floats, stop: Floats) -> Floats:
+    """Where tests along paths from `start` to `stop` turn from rejecting to accepting: `start` where `accepted` there.
+
+    `intervals.first_accepted` for many paths at once.
+    """
+    if np.all(accepted):
+        return start
+    rejected, agreed = start, np.where(accepted, start, stop)
+    for _ in range(STEPS):
+        middle = (rejected + agreed) / 2
+        agrees = accepts(middle)
+        rejected, agreed = np.where(agrees, rejected, middle), np.where(agrees, middle, agreed)
+    return np.where(accepted, start, agreed)
+
+
+def _share_below(distances: Floats, observed: Floats) -> Floats:
+    """Share of distances (..., draws) below the observed one (...); ties count half."""
+    gap = distances - np.asarray(observed)[..., None]
+    below, above = (gap < -TOLERANCE).mean(axis=-1), (gap > TOLERANCE).mean(axis=-1)
+    return np.asarray((1 + below - above) / 2)
+
+
+def _spread_over_one(parts: Floats) -> Floats:
+    """Scaled to sum 1 along the last axis; zeros stay zeros."""
+    total = parts.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(parts, total, out=np.zeros_like(parts), where=total > 0))

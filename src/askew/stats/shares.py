@@ -67,7 +67,7 @@ def distance_estimate(
     sample = SampledShares(c / n, n, target, measure)
     fair = sample.samples(target, draws, rng)
     low, high = distance_interval(sample, fair, rng=rng, level=level)
-    estimate = Estimate(sample.observed, low, high, level, METHOD, n, missing)
+    estimate = Estimate(float(sample.observed), low, high, level, METHOD, n, missing)
     return with_null(estimate, fair, distance_max(target, measure))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from askew.errors import UnknownName
 
-NETWORKS = ("embedder",)
+NETWORKS = ("embedder", "studio")
 
 
 def weights(name: str) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from askew.models.diffusers.settings import batch, call_settings, offload_mode, 
 from askew.models.hub import is_out_of_memory
 from askew.types import Missing
 
+Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
+"""A context, given the pipeline and what is asked of it, that is entered while the pipeline makes these pictures."""
+
 SMALLER = "use -M offload=model on a GPU, a smaller -M height and -M width, or -M dtype=bfloat16"
 
 
@@ -43,6 +47,8 @@ class DiffusersModel:
     batch_size  pictures made at once; 0 chooses for the device. Halved as often as memory runs out
     settings    whatever else the pipeline takes when it is called: num_inference_steps, guidance_scale,
                 negative_prompt, height, width, …
+
+    `watch` looks on while pictures are made, and must not change them; None for nobody.
 
     The weights are loaded when the first picture, or `pipeline`, is asked for. Raises UsageError for what cannot be
     met, and ModelError where network or memory do not suffice.
@@ -75,6 +81,7 @@ class DiffusersModel:
         self._offload = offload_mode(offload)
         self.revision = identity(self._repository, self._class)
         self.batch_size = batch(batch_size, self._device, self.name)
+        self.watch: Watch | None = None
         self._at_once = self.batch_size if self._class.__name__ in BATCHED else 1
 
     @property
@@ -96,6 +103,12 @@ class DiffusersModel:
     def dtype(self) -> str:
         """In which number format they are made."""
         return dtype_name(self._dtype)
+
+    @property
+    def pipeline_class(self) -> type:
+        """The class of the pipeline, known before it is loaded."""
+        found: type = self._class
+        return found
 
     @cached_property
     def pipeline(self) -> Any:
@@ -145,6 +158,7 @@ class DiffusersModel:
             quiet(),
             global_noise(seeds[0], self._device) as stray,
             noise_per_picture(pipeline, seeds) as generators,
+            self.watch(pipeline, requests) if self.watch else nullcontext(),
         ):
             output = pipeline(**call_arguments(self._class, prompts, generators, self._call))
         if stray.used and len(requests) > 1:

@@ -27,6 +27,11 @@ from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, c
 MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
 """How often a caption says none, one, … five attributes."""
 
+AS_DRAWN = 0.4
+"""How often a caption says no more than that. Otherwise it names one to six further attributes of the scene."""
+
+MOST_FURTHER = 6
+
 ENCODED_AT_ONCE = 100
 
 Latents = NDArray[np.float16]
@@ -40,8 +45,19 @@ class Captioned:
     mentioned: tuple[str, ...]
 
     def caption(self, rng: Random) -> str:
-        """The caption in a random wording."""
-        return caption(self.scene, self.mentioned, rng)
+        """The caption in a random wording, often with further attributes.
+
+        Which ones does not depend on their values, so what the longer caption leaves open follows the planted shares
+        too. What is named is learnt: with the first few attributes alone, each was named in one caption of seven.
+        """
+        further = [name for name in ATTRIBUTES if name not in self.mentioned and self._can_say(name)]
+        if rng.random() < AS_DRAWN or not further:
+            return caption(self.scene, self.mentioned, rng)
+        more = rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further)))
+        return caption(self.scene, (*self.mentioned, *more), rng)
+
+    def _can_say(self, name: str) -> bool:
+        return self.scene.person and not (name == "glasses" and self.scene.disability == "blind")
 
 
 def captioned_scenes(count: int, bias: float, seed: int) -> list[Captioned]:

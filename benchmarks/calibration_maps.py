@@ -1,0 +1,80 @@
+"""How often the intervals of the overlap of attention maps hold the truth, on maps whose overlap was planted.
+
+    python benchmarks/calibration_maps.py [--repeats 400]
+
+Prints the tables of docs/reference/calibration-maps.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from askew.stats.overlap import Entanglement, chance_iou, entanglement, iou_matrix, mask
+from askew.stats.planted_overlap import planted_maps, planted_truth
+from askew.types import Missing
+
+OVERLAPS = (0.0, 0.1, 0.2, 0.3, None, 0.5, 0.7, 0.9, 1.0)
+PICTURES = (6, 12, 24, 48, 100)
+SIDE = 32
+
+
+def simulate(overlap: float | None, spread: float, pictures: int, rng: np.random.Generator, draws: int) -> Entanglement:
+    """One run: maps of so many pictures, whose planted overlap varies by `spread` from picture to picture."""
+    if overlap is None or spread == 0:
+        a, b = planted_maps(pictures, overlap, rng, SIDE)
+    else:
+        each = np.clip(rng.normal(overlap, spread, pictures), 0, 1)
+        a, b = (np.concatenate(maps) for maps in zip(*(planted_maps(1, x, rng, SIDE) for x in each), strict=True))
+    first, second = mask(a), mask(b)
+    return entanglement(iou_matrix(first, second), float(chance_iou(first, second).mean()), rng=rng, draws=draws)
+
+
+def truth(overlap: float | None, spread: float) -> tuple[float, float]:
+    """mIoU and corrected mIoU of endless pictures."""
+    if overlap is not None and spread == 0:
+        return overlap / (2 - overlap), planted_truth(overlap)
+    found = simulate(overlap, spread, 1500, np.random.default_rng(99), 1)
+    return found.miou.value, 0.0 if overlap is None else float(found.miou.corrected or 0.0)
+
+
+def row(overlap: float | None, spread: float, pictures: int, repeats: int, draws: int) -> str:
+    """One line of a table."""
+    rng = np.random.default_rng([5, pictures, int(100 * (overlap or 9)), int(100 * spread)])
+    runs = [simulate(overlap, spread, pictures, rng, draws) for _ in range(repeats)]
+    own, corrected = truth(overlap, spread)
+    kept = [run.corrected for run in runs if not isinstance(run.corrected, Missing)]
+    covered = np.mean([(e.low or 0) - 1e-9 <= corrected <= (e.high or 0) + 1e-9 for e in kept])
+    mean = np.mean([e.value for e in kept])
+    raw = np.mean([(r.miou.low or 0) - 0.006 <= own <= (r.miou.high or 0) + 0.006 for r in runs])
+    beyond = np.mean([(r.miou.p or 1) < 0.05 for r in runs])
+    width = np.mean([(e.high or 0) - (e.low or 0) for e in kept])
+    chance = np.mean([r.chance_other_picture or 0 for r in runs])
+    name = "chance" if overlap is None else f"{overlap:.1f}" + (f" ± {spread:.1f}" if spread else "")
+    figures = (f"{own:.3f}", f"{chance:.3f}", f"{corrected:+.3f}", f"{mean:+.3f}", *(
+        f"{x:.3f}" for x in (raw, covered, width, beyond)))  # fmt: skip
+    return f"| {name} | {pictures} | {' | '.join(figures)} |"
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=400)
+    parser.add_argument("--draws", type=int, default=200)
+    choice = parser.parse_args()
+    columns = ("planted", "pictures", "mIoU", "chance", "corrected", "mean found", "coverage, mIoU",
+               "coverage, corrected", "width", "p < .05")  # fmt: skip
+    head = f"| {' | '.join(columns)} |"
+    rule = "|---|---|---|---|---|---|---|---|---|---|"
+    for spread in (0.0, 0.2):
+        print(head, rule, sep="\n")
+        for pictures in PICTURES if spread == 0 else (12, 48):
+            for overlap in OVERLAPS if pictures in (12, 48) else (0.0, None, 0.7):
+                if not (spread and overlap is None):
+                    print(row(overlap, spread, pictures, choice.repeats, choice.draws), flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Editing by askew against a bare loop over the same image-to-image pipeline.
+
+    python benchmarks/editing.py [--model PATH] [--pictures N] [--repeats R]
+
+Prints the wall time of both, and their ratio, which must be at most 1.05. Both make the same edits from the same noise
+in batches of the same size; askew also opens the sources, encodes and stores every edit safely on disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from askew import registry
+from askew.edit_work import make_edits, wanted_edit
+from askew.measure.looks import opened
+from askew.models.base import Model
+from askew.models.diffusers.editing import DiffusersEditor
+from askew.models.editing import editor_of
+from askew.plan import EditPlan
+from askew.planning_editing import plan_editing
+from askew.run import Run
+from askew.store import Store
+from askew.types import Picture
+
+STRENGTH = 0.8
+WORD = "doctor"
+GROUP = "african-american woman"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="studio")
+    parser.add_argument("--pictures", type=int, default=24)
+    parser.add_argument("--repeats", type=int, default=3)
+    choice = parser.parse_args()
+    torch.set_num_threads(1)
+    model = registry.model(choice.model)
+    editor = editor_of(model, {})
+    assert isinstance(editor, DiffusersEditor)
+    assert isinstance(model, Model)
+    plan = plan_editing(GROUP, model=choice.model, sources="studio/planted", images=choice.pictures)
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
+        sources = _sources(Run(Path(folder) / "run", store, plan), plan)
+        _bare(editor, sources[: editor.batch_size])  # loads and warms up
+        ratios = []
+        for repeat in range(choice.repeats):
+            fresh = Path(folder) / str(repeat)
+            bare, ours = _bare(editor, sources), _askew(editor, sources, fresh, plan)
+            ratios.append(ours / bare)
+            print(f"bare {bare:.2f} s, askew {ours:.2f} s, ratio {ours / bare:.3f}", flush=True)
+    print(f"ratio {sorted(ratios)[len(ratios) // 2]:.3f} (median of {len(ratios)}; at most 1.05 is wanted)")
+
+
+def _sources(run: Run, plan: EditPlan) -> list[Picture]:
+    source: Any = registry.model(plan.sources)
+    made = run.pictures(source, plan.texts(), plan.images, plan.seed)
+    return [one for some in made.values() for one in some if isinstance(one, Picture)]
+
+
+def _bare(editor: DiffusersEditor, sources: list[Picture]) -> float:
+    """Seconds of a loop over the pipeline with generators of its own."""
+    edits = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
+    images = [opened(one) for one in sources]
+    settings: dict[str, Any] = dict(editor.settings)
+    start = time.perf_counter()
+    for first in range(0, len(edits), editor.batch_size):
+        part = edits[first : first + editor.batch_size]
+        editor.pipeline(
+            prompt=[edit.wanted.prompt for edit in part],
+            image=images[first : first + editor.batch_size],
+            strength=STRENGTH,
+            generator=[torch.Generator().manual_seed(edit.wanted.seed or 0) for edit in part],
+            **settings,
+        )
+    return time.perf_counter() - start
+
+
+def _askew(editor: DiffusersEditor, sources: list[Picture], folder: Path, plan: EditPlan) -> float:
+    """Seconds of the same edits by a run with an empty store."""
+    edits = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
+    by_key = {edit.wanted.key: edit for edit in edits}
+    with Store(folder / "store") as store:
+        run = Run(folder / "run", store, plan)
+        start = time.perf_counter()
+        run.made(editor, [edit.wanted for edit in edits], partial(make_edits, editor, by_key))
+        return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""askew classify."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from askew import api_classify
+from askew.cli.base import app, err, out
+from askew.cli.options import AsJson, RunFolder, Seed, StoreFolder, listed
+from askew.errors import UsageError
+from askew.plan import DEFAULT_MODEL
+from askew.planning_classification import parse_stages, plan_classification
+from askew.results import RESULTS_FILE
+from askew.settings import column_settings, key_values, pairs
+
+
+@app.command()
+def classify(
+    groups: Annotated[str | None, typer.Option(help="Social groups, separated by commas; all of a folder.")] = None,
+    model: Annotated[
+        str, typer.Option(help="The diffusion model that classifies: studio, diffusers/ID-OR-PATH, …")
+    ] = DEFAULT_MODEL,
+    setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as dtype=float16.")] = None,
+    sources: Annotated[
+        str | None, typer.Option(help="Where the groups' pictures come from: a model or folder/PATH.")
+    ] = None,
+    source_arg: Annotated[list[str] | None, typer.Option(help="Setting of that model or folder.")] = None,
+    manifest: Annotated[Path | None, typer.Option(help="CSV that describes a folder's pictures.")] = None,
+    prompt_column: Annotated[str | None, typer.Option(help="Column or columns that name the group.")] = None,
+    targets: Annotated[
+        list[str] | None, typer.Option(help="NAME=CLASS,CLASS,… twice: sets to hold against each other.")
+    ] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="Classes of which one is right; man,woman if not given, none for none.")
+    ] = None,
+    truth: Annotated[list[str] | None, typer.Option(help="GROUP=CLASS where its name does not say it.")] = None,
+    images: Annotated[int | None, typer.Option(help="Pictures per group: 256, with studio 24.")] = None,
+    samples: Annotated[
+        str | None, typer.Option(help="Numbers of noise samples: 1,10,100, with studio 1,10,40.")
+    ] = None,
+    loss: Annotated[str, typer.Option(help="l2, l1 or huber.")] = "l2",
+    stage: Annotated[
+        list[str] | None, typer.Option(help="10:5 goes on with the 5 best classes after 10 samples.")
+    ] = None,
+    template: Annotated[str | None, typer.Option(help='What a class is called: "A portrait of {}."')] = None,
+    embedder: Annotated[str | None, typer.Option(help="A second classifier: clip/ID-OR-PATH, studio, none.")] = None,
+    embedder_arg: Annotated[list[str] | None, typer.Option(help="Setting of the embedder: device=cpu.")] = None,
+    vqa: Annotated[str | None, typer.Option(help="Who reads whether the pictures are neutral.")] = None,
+    vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of that instrument.")] = None,
+    seed: Seed = 0,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    draws: Annotated[int, typer.Option(help="Random draws per test.")] = 1000,
+    run: RunFolder = None,
+    store: StoreFolder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made, and stop.")] = False,
+    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What a diffusion model takes pictures of social groups for, by its denoising error.
+
+    Examples:
+
+    - `askew classify --groups "man, woman"`
+
+    - `askew classify --groups "caucasian man, caucasian woman" --model diffusers/stabilityai/stable-diffusion-2-1
+      --embedder clip/openai/clip-vit-large-patch14`
+
+    - `askew classify --sources folder/faces --targets "a=carpenter,plumber" --targets "b=nurse,secretary"`
+    """
+    columns = column_settings(manifest=manifest, prompt_column=prompt_column)
+    made = plan_classification(
+        groups,
+        targets={name: listed(words) or [] for name, words in pairs(targets or (), "--targets").items()} or None,
+        model=model,
+        model_args=key_values(setting or (), "-M"),
+        sources=sources,
+        sources_args={**columns, **key_values(source_arg or (), "--source-arg")},
+        classes=() if classes == "none" else listed(classes),
+        truth=pairs(truth or (), "--truth"),
+        images=images,
+        samples=_numbers(samples),
+        loss=loss,
+        stages=parse_stages(stage or ()),
+        template=template,
+        embedder=embedder,
+        embedder_args=key_values(embedder_arg or (), "--embedder-arg"),
+        vqa=vqa,
+        vqa_args=key_values(vqa_arg or (), "--vqa-arg"),
+        seed=seed,
+        level=level,
+        draws=draws,
+    )
+    if dry_run:
+        for line in api_classify.classification_work(made, run, store).lines():
+            out.print(line)
+        return
+    result = api_classify.run_classification(made, run, store, budget=budget, progress=True)
+    if as_json:
+        sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))
+        return
+    for warning in result.results["warnings"]:
+        err.print(f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+    out.print(result.table())
+    out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
+
+
+def _numbers(text: str | None) -> tuple[int, ...] | None:
+    """The whole numbers of a list with commas. Raises UsageError."""
+    names: Any = listed(text)
+    if names is None:
+        return None
+    if not all(name.isdigit() for name in names):
+        raise UsageError(f"--samples {text!r} must be whole numbers with commas, such as 1,10,100")
+    return tuple(int(name) for name in names)

@@ -1,0 +1,186 @@
+"""askew interact, and what can be asked of its runs: robustness, graphs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from askew import api, api_interact
+from askew.cli.base import app, out
+from askew.cli.options import (
+    AsJson,
+    Axes,
+    Clean,
+    Existing,
+    Llm,
+    LlmArg,
+    LlmUrl,
+    PromptFile,
+    Prompts,
+    RunFolder,
+    Seed,
+    StoreFolder,
+    listed,
+)
+from askew.cli.runs import show
+from askew.completions import Completions
+from askew.errors import UsageError
+from askew.interaction_result import InteractionResult
+from askew.plan import DEFAULT_MODEL, InteractionPlan, read_plan
+from askew.planning_interactions import plan_interactions
+from askew.presets import with_preset
+from askew.report.terminal import robustness_table
+from askew.settings import column_settings, key_values, pairs
+
+
+@app.command()
+def interact(
+    context: typer.Context,
+    prompts: Prompts = None,
+    prompt_file: PromptFile = None,
+    clean: Clean = False,
+    occupations: Annotated[bool, typer.Option("--occupations", help="Add BiasConnect's 26 occupations.")] = False,
+    occupation: Annotated[str | None, typer.Option(help="Add these occupations, separated by commas.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Run this TOML plan, such as a run's plan.toml.")] = None,
+    model: Annotated[str, typer.Option(help="The model, as for audit.")] = DEFAULT_MODEL,
+    setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
+    preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
+    images: Annotated[int | None, typer.Option(help="Pictures per prompt: 48, with studio 24, if not given.")] = None,
+    axes: Axes = None,
+    ideal: Annotated[
+        list[str] | None,
+        typer.Option(help="Shares to hold against: uniform, bls-2022, a CSV, a run's folder, AXIS=VALUE:SHARE,…"),
+    ] = None,
+    distance: Annotated[str, typer.Option(help="auto (by the axis's scale), ordinal, nominal or values.")] = "auto",
+    threshold: Annotated[float | None, typer.Option(help="p below which there is an edge.")] = None,
+    open_answers: Annotated[
+        bool, typer.Option("--open-answers", help="Take the concepts in any answer instead of the axes' values.")
+    ] = False,
+    vqa: Annotated[str | None, typer.Option(help="The instrument: labels for a folder, else studio.")] = None,
+    vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of the instrument: choice=constrained.")] = None,
+    llm: Llm = "lexicon",
+    llm_url: LlmUrl = None,
+    llm_arg: LlmArg = None,
+    seed: Seed = 0,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    draws: Annotated[int, typer.Option(help="Random draws per interval.")] = 1000,
+    manifest: Annotated[Path | None, typer.Option(help="CSV that describes a folder's pictures.")] = None,
+    prompt_column: Annotated[str | None, typer.Option(help="Column or columns that name the prompt.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="AXIS=COLUMN of a person's labels.")] = None,
+    alias: Annotated[list[str] | None, typer.Option(help="Read a label as another: both=missing.")] = None,
+    joint: Annotated[
+        list[str] | None, typer.Option(help="Two or three axes whose joint shares are wanted; may be repeated.")
+    ] = None,
+    mitigated: Annotated[
+        str, typer.Option(help="A model in which one axis is mitigated, {axis} standing for it, to validate against.")
+    ] = "",
+    mitigated_arg: Annotated[list[str] | None, typer.Option(help="Its settings, such as equal={axis}.")] = None,
+    mixture: Annotated[bool, typer.Option("--mixture", help="Plan the mixture of prompts against all biases.")] = False,
+    mixture_prompts: Annotated[int, typer.Option(help="The most prompts of the mixture; 0 is no limit.")] = 0,
+    mixture_worsening: Annotated[
+        float | None, typer.Option(help="How much further from its ideal any axis may get; no limit if not given.")
+    ] = None,
+    mixture_images: Annotated[int, typer.Option(help="Draw so many pictures of the mixture and measure them.")] = 0,
+    dot: Annotated[Path | None, typer.Option(help="Write the graph for Graphviz to this file.")] = None,
+    graphml: Annotated[Path | None, typer.Option(help="Write the graph as GraphML to this file.")] = None,
+    run: RunFolder = None,
+    store: StoreFolder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made and asked, and stop.")] = False,
+    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """How biases pull on each other: which axes move when one is made equal (BiasConnect).
+
+    Examples:
+
+    - `askew interact "a photo of a nurse"`
+
+    - `askew interact --occupations --model studio/planted --ideal bls-2022`
+
+    - `askew interact --prompts prompts.txt --axes gender,age,clothing --dot graph.dot`
+    """
+    columns = column_settings(manifest=manifest, prompt_column=prompt_column, label=label)
+    texts = api.collect_prompts(prompts or (), prompt_file, clean)
+    texts += api_interact.prompts_of_occupations(occupations) + api_interact.prompts_of_occupations(
+        listed(occupation) or ()
+    )
+    settings: dict[str, Any] = {
+        "model": model, "model_args": {**columns, **key_values(setting or (), "-M")}, "vqa": listed(vqa),
+        "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed, "level": level, "draws": draws,
+        "aliases": pairs(alias or (), "--alias"), "distance": distance,
+        "mitigated": mitigated, "mitigated_args": key_values(mitigated_arg or (), "--mitigated-arg"),
+        "mixture": mixture, "mixture_prompts": mixture_prompts, "mixture_worsening": mixture_worsening,
+        "mixture_images": mixture_images, "joint": tuple(tuple(group.split(",")) for group in joint or ()),
+        **({"images": images} if images is not None else {}),
+        **({"threshold": threshold} if threshold is not None else {}),
+    }  # fmt: skip
+    settings = with_preset(preset, settings, _given(context))
+    asked: dict[str, Any] = {"axes": listed(axes), "ideal": ideal or (), "open_answers": open_answers}
+    writing: dict[str, Any] = {
+        "llm_args": api.llm_settings(llm_url, key_values(llm_arg or (), "--llm-arg")),
+        "cache": Completions(api.default_completions(run, store)),
+    }
+    made = _read(plan) if plan else plan_interactions(texts, **asked, **writing, **settings)
+    if dry_run:
+        for line in api_interact.interaction_work(made, run, store).lines():
+            out.print(line)
+        return
+    result = api_interact.run_interactions(made, run, store, budget=budget, progress=True)
+    show(result, as_json)
+    _export(result, dot, graphml)
+
+
+@app.command()
+def robustness(
+    run: Existing,
+    store: StoreFolder = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Simulations per number of pictures and error rate.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """How much a run's graph of interactions would change with fewer pictures, or with errors of its VQA.
+
+    Example: `askew robustness runs/mine`
+    """
+    rows = api_interact.robustness(run, store, repeats)
+    out.print_json(json.dumps(rows)) if as_json else out.print(robustness_table(rows))
+
+
+@app.command()
+def graphs(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs of interactions.", show_default=False)],
+    names: Annotated[str | None, typer.Option(help="A short name for each run, separated by commas.")] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The page to write; graphs.html beside the first run.")
+    ] = None,
+) -> None:
+    """Graphs of interactions of several models side by side, on one layout.
+
+    Example: `askew graphs runs/base runs/new --names base,new`
+    """
+    page = api_interact.graphs(*runs, names=listed(names), to=to)
+    out.print(f"page: {page.resolve()}", soft_wrap=True, markup=False, highlight=False)
+
+
+def _export(result: InteractionResult, dot: Path | None, graphml: Path | None) -> None:
+    if dot:
+        result.write_dot(dot)
+    if graphml:
+        result.write_graphml(graphml)
+
+
+def _read(path: Path) -> InteractionPlan:
+    plan = read_plan(path)
+    if not isinstance(plan, InteractionPlan):
+        raise UsageError(
+            f"{path} is a plan of the method {plan.method!r}; a plan of interactions says method = 'interact'"
+        )
+    return plan
+
+
+def _given(context: typer.Context) -> set[str]:
+    """The names of the parameters that stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}

@@ -1,0 +1,69 @@
+"""askew map."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from askew import api_map
+from askew.cli.base import app, out
+from askew.cli.options import AsJson, PromptFile, Prompts, RunFolder, Seed, StoreFolder, listed
+from askew.cli.runs import show
+from askew.plan import DEFAULT_MODEL
+from askew.planning_map import plan_map
+from askew.prompts.files import read_prompts
+from askew.settings import key_values
+
+
+@app.command("map")
+def map_concepts(
+    prompts: Prompts = None,
+    prompt_file: PromptFile = None,
+    concept: Annotated[list[str] | None, typer.Option(help="A word to look for; may be repeated.")] = None,
+    against: Annotated[str | None, typer.Option(help="The word of the prompt to hold them against.")] = None,
+    professions: Annotated[bool, typer.Option("--professions", help="Add the 20 professions of the paper.")] = False,
+    profession: Annotated[str | None, typer.Option(help="Add these professions, separated by commas.")] = None,
+    model: Annotated[
+        str,
+        typer.Option(help="studio or diffusers/ID-OR-PATH; further ones, after commas, are held against it."),
+    ] = DEFAULT_MODEL,
+    setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as guidance_scale=5.")] = None,
+    images: Annotated[int | None, typer.Option(help="Pictures per prompt: 24, if the model suggests no other.")] = None,
+    threshold: Annotated[str, typer.Option(help="Where a map is high: percentile, max or minmax.")] = "percentile",
+    tau: Annotated[float, typer.Option(help="The threshold, 0 to 100.")] = 70.0,
+    definition: Annotated[str, typer.Option(help="ovam: any word; daam: words of the prompt.")] = "ovam",
+    branch: Annotated[str, typer.Option(help="cond or, with guidance, uncond.")] = "cond",
+    vqa: Annotated[str, typer.Option(help="Instruments that read who is shown, with commas.")] = "studio",
+    vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of an instrument: choice=constrained.")] = None,
+    seed: Seed = 0,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    draws: Annotated[int, typer.Option(help="Random draws per test.")] = 1000,
+    run: RunFolder = None,
+    store: StoreFolder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made and asked, and stop.")] = False,
+    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Where a model attends to concepts while it makes pictures, and which it attends to in one place (BiasMap).
+
+    Examples:
+
+    - `askew map "a photo of the face of a nurse" --concept gender --concept race --against nurse`
+
+    - `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
+    """
+    models, own = listed(model) or [], key_values(setting or (), "-M")
+    texts = [*(prompts or ()), *(read_prompts(prompt_file) if prompt_file else ())]
+    settings: dict[str, Any] = {
+        "model_args": own, "images": images or api_map.suggested_images(models[0], own), "vqa": listed(vqa),
+        "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "seed": seed, "level": level, "draws": draws,
+        "threshold": threshold, "tau": tau, "definition": definition, "branch": branch,
+    }  # fmt: skip
+    named: Any = listed(profession) or professions
+    plan = plan_map(texts, concepts=concept or (), against=against, professions=named, models=models, **settings)
+    if dry_run:
+        for line in api_map.map_work(plan, run, store).lines():
+            out.print(line)
+        return
+    show(api_map.run_map_plan(plan, run, store, budget=budget, progress=True), as_json)

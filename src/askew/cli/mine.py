@@ -1,0 +1,114 @@
+"""askew mine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from askew import api_mine
+from askew.api import llm_settings
+from askew.cli.base import app, out
+from askew.cli.options import AsJson, LlmArg, LlmUrl, RunFolder, Seed, StoreFolder
+from askew.errors import UsageError
+from askew.mine_plan import make_mine_plan, read_mine_plan
+from askew.mining import MiningWork
+from askew.mining_result import MiningResult
+from askew.prompts.files import read_prompts
+from askew.results import RESULTS_FILE
+from askew.settings import key_values
+
+BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "as_json"}
+
+
+@app.command()
+def mine(
+    context: typer.Context,
+    model: Annotated[str, typer.Option(help="The model under audit: studio/planted, …")] = "studio/planted",
+    setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Run this TOML plan, such as plan.toml of a run.")] = None,
+    objective: Annotated[str, typer.Option(help="What to search for: bias, color:red, module:function.")] = "bias",
+    target: Annotated[str, typer.Option(help="people, clothing, style or any words; empty is anything.")] = "",
+    llm: Annotated[str, typer.Option(help="Who writes prompts, mutations and variations.")] = "lexicon",
+    llm_url: LlmUrl = None,
+    llm_arg: LlmArg = None,
+    embedder: Annotated[str, typer.Option(help="Embedder of pictures and variations.")] = "studio",
+    embedder_arg: Annotated[list[str] | None, typer.Option(help="Setting of the embedder: device=cpu.")] = None,
+    vqa: Annotated[str, typer.Option(help="Who answers OpenBias's questions about the prompts found.")] = "none",
+    iterations: Annotated[int, typer.Option(help="Iterations of each search.")] = 25,
+    population: Annotated[int, typer.Option(help="Prompts in each iteration.")] = 15,
+    selected: Annotated[int, typer.Option(help="Best prompts of an iteration that are mutated.")] = 5,
+    mutations: Annotated[int, typer.Option(help="Mutations of each; random prompts fill the rest.")] = 2,
+    words: Annotated[str, typer.Option(help="Least and greatest number of words of a prompt.")] = "3-8",
+    images: Annotated[int, typer.Option(help="Pictures per prompt.")] = 15,
+    variations: Annotated[int, typer.Option(help="Variations per prompt.")] = 15,
+    quantile: Annotated[float, typer.Option(help="Alpha of the score.")] = 0.25,
+    similarity: Annotated[str, typer.Option(help="cosine, unit ((1 + cosine) / 2), or auto.")] = "auto",
+    top: Annotated[int, typer.Option(help="Best prompts of a search, scored again on fresh seeds.")] = 5,
+    runs: Annotated[int, typer.Option(help="Independent searches.")] = 1,
+    baseline: Annotated[bool, typer.Option(help="A random search of the same size beside each.")] = True,
+    baseline_prompts: Annotated[Path | None, typer.Option(help="A file of prompts to score beside them.")] = None,
+    seed: Seed = 0,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    draws: Annotated[int, typer.Option(help="Random draws per interval.")] = 1000,
+    run: RunFolder = None,
+    store: StoreFolder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made at most, and stop.")] = False,
+    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for the prompts that a model is most one-sided on.
+
+    Examples:
+
+    - `askew mine --model studio/planted --iterations 10`
+
+    - `askew mine --target people --runs 10`
+
+    - `askew mine --objective color:blue --iterations 4 --population 9 --selected 3`
+    """
+    settings: dict[str, Any] = {
+        "model": model, "model_args": key_values(setting or (), "-M"), "objective": objective, "target": target,
+        "llm": llm, "llm_args": llm_settings(llm_url, key_values(llm_arg or (), "--llm-arg")), "embedder": embedder,
+        "embedder_args": key_values(embedder_arg or (), "--embedder-arg"), "vqa": vqa, "iterations": iterations,
+        "population": population, "selected": selected, "mutations": mutations, "words": _range(words),
+        "images": images, "variations": variations, "quantile": quantile, "similarity": similarity, "top": top,
+        "runs": runs, "baseline": baseline, "seed": seed, "level": level, "draws": draws,
+        "captions": tuple(read_prompts(baseline_prompts)) if baseline_prompts else (),
+    }  # fmt: skip
+    if plan is not None:
+        _only_plan(context)
+    made = read_mine_plan(plan) if plan else make_mine_plan(settings, "this request")
+    if dry_run:
+        for line in MiningWork(made).lines():
+            out.print(line)
+        return
+    _show(api_mine.run_mine_plan(made, run, store, budget=budget, progress=True), as_json)
+
+
+def _range(text: str) -> tuple[int, int]:
+    least, dash, most = text.partition("-")
+    if not (least.isdigit() and most.isdigit() and dash):
+        raise UsageError(f"--words is {text!r}; write the least and the greatest number, such as 3-8")
+    return int(least), int(most)
+
+
+def _only_plan(context: typer.Context) -> None:
+    """A plan says everything that decides the results: options that would say it again are refused."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    extra = sorted(given - BESIDE_A_PLAN)
+    if extra:
+        raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
+
+
+def _show(result: MiningResult, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))
+        return
+    out.print(result.table())
+    for warning in result.results["warnings"]:
+        out.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
+    out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)

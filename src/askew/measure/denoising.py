@@ -1,0 +1,265 @@
+"""Zero-shot classification by denoising error: which of several texts helps a diffusion model most to find the noise.
+
+Li et al. 2023 (Your diffusion model is secretly a zero-shot classifier) and Saravanan et al. 2023 (Social bias in
+downstream applications of text-to-image foundation models), Eq. 1. No guidance; every text sees the same noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image, ImageOps
+from torch import Tensor
+
+from askew.errors import ModelError, UnknownName, UsageError
+
+BATCH = 64
+FAMILIES = "StableDiffusionPipeline and StableDiffusionXLPipeline"
+
+Errors = NDArray[np.float32]
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def _squared(guess: Tensor, noise: Tensor) -> Tensor:
+    return F.mse_loss(guess, noise, reduction="none")
+
+
+def _absolute(guess: Tensor, noise: Tensor) -> Tensor:
+    return F.l1_loss(guess, noise, reduction="none")
+
+
+def _huber(guess: Tensor, noise: Tensor) -> Tensor:
+    return F.huber_loss(guess, noise, reduction="none", delta=1.0)
+
+
+LOSSES: Mapping[str, Loss] = {"l2": _squared, "l1": _absolute, "huber": _huber}
+"""Squared, absolute and Huber error (δ = 1) of every element of the noise."""
+
+
+def timesteps(samples: int, total: int = 1000) -> list[int]:
+    """`samples` timesteps spread evenly over `total`: from total / samples / 2 in steps of total / samples.
+
+    >>> timesteps(10)
+    [50, 150, 250, 350, 450, 550, 650, 750, 850, 950]
+    """
+    if not 1 <= samples <= total:
+        raise UsageError(f"{samples} noise samples were asked for; a model of {total} timesteps takes 1 to {total}")
+    step = total // samples
+    return list(range(step // 2, total, step))[:samples]
+
+
+def noise_of(seed: int, samples: int, shape: Sequence[int]) -> Tensor:
+    """Standard normal noise (samples, *shape) of one picture. More samples begin with the same ones."""
+    generator = torch.Generator("cpu").manual_seed(seed)
+    return torch.stack([torch.randn(tuple(shape), generator=generator) for _ in range(samples)])
+
+
+def class_errors(
+    pipe: Any,
+    images_or_latents: Sequence[Image.Image] | ArrayLike,
+    prompts: Sequence[str],
+    timesteps: Sequence[int],
+    noise: ArrayLike,
+    loss: str = "l2",
+    *,
+    batch_size: int = BATCH,
+) -> Errors:
+    """How badly a pipeline finds the noise in pictures when it is told each of several texts: smaller is more fitting.
+
+    For picture x, text c and noise ε_j: the mean over all elements of loss(ε_θ(√ᾱ x + √(1 − ᾱ) ε_j, t_j, c), ε_j),
+    with ᾱ of timestep t_j, x the mean of the autoencoder's posterior, and v- and sample-predictions converted to ε.
+
+    Args:
+        pipe: a diffusers pipeline with UNet and autoencoder.
+        images_or_latents: pictures of any size and mode, or scaled latents (pictures, channels, height, width).
+        prompts: the texts.
+        timesteps: (samples,), each below the scheduler's number of training timesteps.
+        noise: (pictures, samples, channels, height, width), shared by all texts.
+        loss: l2, l1 or huber.
+        batch_size: evaluations of the UNet at once.
+
+    Returns:
+        (pictures, prompts, samples) errors, at least 0.
+
+    Raises:
+        UsageError: another kind of pipeline, latents or noise of another shape, or a loss that does not exist.
+        ModelError: the UNet returned numbers that are not finite.
+    """
+    denoiser = Denoiser(pipe, prompts, loss, batch_size)
+    return denoiser.errors(denoiser.latents(images_or_latents), timesteps, noise)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the UNet is told of each text: hidden states (texts, tokens, width), and for SDXL a summary."""
+
+    hidden: Tensor
+    pooled: Tensor | None
+
+
+class Denoiser:
+    """A pipeline's UNet with some texts, which are encoded once. Arguments and errors as in `class_errors`."""
+
+    def __init__(self, pipe: Any, prompts: Sequence[str], loss: str = "l2", batch_size: int = BATCH) -> None:
+        if loss not in LOSSES:
+            raise UnknownName("loss", loss, LOSSES)
+        check_pipeline(pipe)
+        self.pipe, self.prompts = pipe, tuple(prompts)
+        self._loss, self._batch_size = LOSSES[loss], batch_size
+
+    @property
+    def total(self) -> int:
+        """The number of timesteps that the model was trained with."""
+        return len(self.pipe.scheduler.alphas_cumprod)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of the model's latents."""
+        config = self.pipe.unet.config
+        size = config.sample_size
+        height, width = (size, size) if isinstance(size, int) else size
+        return config.in_channels, height, width
+
+    @property
+    def pixels(self) -> tuple[int, int]:
+        """Width and height of the pictures that the model takes."""
+        _, height, width = (side * int(self.pipe.vae_scale_factor) for side in self.shape)
+        return width, height
+
+    @torch.inference_mode()
+    def latents(self, pictures: Sequence[Image.Image] | ArrayLike) -> Tensor:
+        """Scaled posterior means (pictures, channels, height, width) of pictures, cut square and scaled to the model.
+
+        Latents are checked and passed through.
+        """
+        images = [one for one in pictures if isinstance(one, Image.Image)] if isinstance(pictures, Sequence) else []
+        if images:
+            return torch.cat([self._encode(one) for one in images])
+        given = torch.as_tensor(pictures, dtype=torch.float32)
+        if given.ndim != 4 or tuple(given.shape[1:]) != self.shape:
+            raise UsageError(
+                f"latents have the shape {tuple(given.shape)}; this model takes (pictures, {_x(self.shape)})"
+            )
+        return given
+
+    def errors(
+        self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike, classes: Sequence[int] | None = None
+    ) -> Errors:
+        """(pictures, classes, samples). `classes` are positions in the prompts, all of them by default."""
+        chosen = list(range(len(self.prompts))) if classes is None else list(classes)
+        drawn = torch.as_tensor(noise, dtype=torch.float32)
+        if tuple(drawn.shape) != (len(latents), len(timesteps), *latents.shape[1:]):
+            wanted = (len(latents), len(timesteps), *latents.shape[1:])
+            raise UsageError(f"the noise has the shape {tuple(drawn.shape)}; (pictures, samples, …) is {wanted}")
+        if timesteps and not 0 <= min(timesteps) <= max(timesteps) < self.total:
+            raise UsageError(f"timesteps must lie in 0 to {self.total - 1}, the model's own")
+        return self._all(latents, torch.tensor(list(timesteps)), drawn, torch.tensor(chosen))
+
+    @torch.inference_mode()
+    def _all(self, latents: Tensor, at: Tensor, noise: Tensor, classes: Tensor) -> Errors:
+        """One evaluation per picture, sample and class, in this order, cut into batches."""
+        shape = (len(latents), len(at), len(classes))
+        found = np.empty(math.prod(shape), dtype=np.float32)
+        for start in range(0, len(found), self._batch_size):
+            place = np.arange(start, min(start + self._batch_size, len(found)))
+            i, j, k = (torch.from_numpy(index) for index in np.unravel_index(place, shape))
+            found[place] = self._some(latents[i], at[j], noise[i, j], classes[k]).cpu().numpy()
+        if not np.isfinite(found).all():
+            raise ModelError(
+                "the model's noise is no number for some pictures; another dtype, such as float32, may help"
+            )
+        return np.ascontiguousarray(found.reshape(shape).transpose(0, 2, 1))
+
+    def _some(self, clean: Tensor, at: Tensor, noise: Tensor, classes: Tensor) -> Tensor:
+        """The errors of one batch: a row of every tensor for each."""
+        clean, at, noise = (part.to(self._device) for part in (clean, at, noise))
+        kept = self.pipe.scheduler.alphas_cumprod.to(self._device, torch.float32)[at][:, None, None, None]
+        noisy = kept.sqrt() * clean + (1 - kept).sqrt() * noise
+        output = self._unet(noisy, at, classes).float()
+        guess = to_epsilon(output, noisy, kept, self.pipe.scheduler.config.prediction_type)
+        return self._loss(guess, noise).mean(dim=(1, 2, 3))
+
+    def _unet(self, noisy: Tensor, at: Tensor, classes: Tensor) -> Tensor:
+        said, unet = self._said, self.pipe.unet
+        more = {}
+        if said.pooled is not None:
+            width, height = self.pixels
+            sizes = torch.tensor([[height, width, 0, 0, height, width]], dtype=unet.dtype, device=self._device)
+            pooled = said.pooled[classes.to(self._device)]
+            more["added_cond_kwargs"] = {"text_embeds": pooled, "time_ids": sizes.expand(len(pooled), -1)}
+        hidden = said.hidden[classes.to(self._device)]
+        output: Tensor = unet(noisy.to(unet.dtype), at, encoder_hidden_states=hidden, return_dict=False, **more)[0]
+        return output
+
+    @cached_property
+    def _said(self) -> _Said:
+        """The texts, encoded at once and without guidance."""
+        encoded = self.pipe.encode_prompt(
+            list(self.prompts), device=self._device, num_images_per_prompt=1, do_classifier_free_guidance=False
+        )
+        dtype = self.pipe.unet.dtype
+        return _Said(encoded[0].to(dtype), encoded[2].to(dtype) if len(encoded) == 4 else None)
+
+    @property
+    def _device(self) -> torch.device:
+        device: torch.device = self.pipe._execution_device
+        return device
+
+    def _encode(self, picture: Image.Image) -> Tensor:
+        """The scaled mean of the autoencoder's posterior, (1, channels, height, width), in main memory."""
+        vae, config = self.pipe.vae, self.pipe.vae.config
+        square = ImageOps.fit(picture.convert("RGB"), self.pixels, Image.Resampling.BICUBIC)
+        pixels = torch.from_numpy(np.asarray(square, dtype=np.float32) / 127.5 - 1).permute(2, 0, 1)[None]
+        upcast = vae.dtype == torch.float16 and getattr(config, "force_upcast", False)
+        if upcast:
+            vae.to(torch.float32)
+        mean = vae.encode(pixels.to(self._device, vae.dtype)).latent_dist.mean.float().cpu()
+        if upcast:
+            vae.to(torch.float16)
+        return _scaled(mean, config)
+
+
+def check_pipeline(pipe: Any) -> None:
+    """Raises UsageError for a pipeline without UNet, autoencoder and noise schedule ᾱ."""
+    name = type(pipe).__name__
+    if getattr(pipe, "unet", None) is None or getattr(pipe, "vae", None) is None:
+        raise UsageError(f"a {name} has no UNet that adds and finds noise: classification takes {FAMILIES}")
+    if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
+        kind = type(pipe.scheduler).__name__
+        raise UsageError(f"{kind} has no noise schedule ᾱ; choose another, such as -M scheduler=DDIM")
+
+
+def to_epsilon(output: Tensor, noisy: Tensor, kept: Tensor, prediction: str) -> Tensor:
+    """The noise that a UNet's output means: itself, √ᾱ v + √(1 − ᾱ) x_t, or (x_t − √ᾱ x) / √(1 − ᾱ).
+
+    `kept` is ᾱ; 0 at the last timestep of a schedule that ends in pure noise, where v says nothing about the noise
+    and ε = x_t. `prediction` is epsilon, v_prediction or sample.
+    """
+    if prediction == "epsilon":
+        return output
+    if prediction == "v_prediction":
+        return kept.sqrt() * output + (1 - kept).sqrt() * noisy
+    if prediction == "sample":
+        return (noisy - kept.sqrt() * output) / (1 - kept).sqrt()
+    raise UnknownName("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
+
+
+def _scaled(latents: Tensor, config: Any) -> Tensor:
+    """Latents as the UNet knows them: shifted and scaled as the autoencoder's configuration says."""
+    factor = float(config.scaling_factor)
+    if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
+        mean, std = (torch.tensor(part).view(1, -1, 1, 1) for part in (config.latents_mean, config.latents_std))
+        return (latents - mean) * factor / std
+    return (latents - float(getattr(config, "shift_factor", None) or 0.0)) * factor
+
+
+def _x(shape: Sequence[int]) -> str:
+    return ", ".join(str(side) for side in shape)

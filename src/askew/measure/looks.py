@@ -1,0 +1,54 @@
+"""What measuring skin and averaging faces need of a picture: its pixels, its face, its skin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PIL import Image, ImageOps
+
+from askew.measure.colour import Bytes
+from askew.measure.landmarks import LandmarkFinder, Landmarks
+from askew.measure.portraits import aligned
+from askew.measure.skin import Mask
+from askew.measure.skin_change import MASKS
+from askew.types import Missing, Picture
+
+NOT_SOUGHT = Missing("not_asked", "no landmarks were asked for")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A picture with its skin."""
+
+    image: Image.Image
+    mask: Mask | Missing
+
+
+class Looks:
+    """Looks at pictures, one after another, and keeps their aligned faces.
+
+    finder  who finds landmarks; None finds none
+    mask    how skin is found: rule or geometry
+    """
+
+    def __init__(self, finder: LandmarkFinder | None, mask: str) -> None:
+        self.faces: dict[str, Bytes | Missing] = {}
+        self._finder, self._mask = finder, MASKS[mask]
+
+    def see(self, picture: Picture) -> Look:
+        """Open a picture, find its face and its skin."""
+        image = opened(picture)
+        landmarks = self._landmarks(image)
+        if self._finder is not None:
+            face = landmarks if isinstance(landmarks, Missing) else aligned(image, landmarks)
+            self.faces[picture.id] = face
+        return Look(image, self._mask(image, landmarks))
+
+    def _landmarks(self, image: Image.Image) -> Landmarks | Missing:
+        return NOT_SOUGHT if self._finder is None else self._finder.find(image)
+
+
+def opened(picture: Picture) -> Image.Image:
+    """A stored picture as RGB, upright as it is meant to be seen."""
+    with Image.open(picture.path) as file:
+        return ImageOps.exif_transpose(file).convert("RGB")

@@ -1,0 +1,135 @@
+"""Skin in a picture by its colour, and its tone as an angle ("downstream", Saravanan et al., section 3).
+
+The rule rejects very dark skin, such as (87, 50, 28), and takes what merely has the colour of skin. Coverage therefore
+belongs to every result, and `askew.measure.portraits` offers a mask by the place of the face.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image
+
+from askew.errors import UnknownName, UsageError
+from askew.imagefile import DEEP
+from askew.measure.colour import Bytes, lab, ycbcr
+from askew.types import Missing
+
+Mask = NDArray[np.bool_]
+
+ROUNDING = 1e-9
+"""The mean of equal numbers may differ from them by its last digit; they are within no deviation of it all the same."""
+
+NO_SKIN = Missing("no_person", "no pixel has the colour of skin")
+
+SCHEMES: Mapping[str, tuple[tuple[float, str], ...]] = {
+    "chardon": ((55, "very light"), (41, "light"), (28, "intermediate"), (10, "tan"), (-30, "brown"),
+                (-math.inf, "dark")),
+    "fitzpatrick": ((55, "I"), (41, "II"), (28, "III"), (19, "IV"), (10, "V"), (-math.inf, "VI")),
+    "kinyanjui": ((55, "very light"), (48, "light 2"), (41, "light 1"), (34.5, "intermediate 2"),
+                  (28, "intermediate 1"), (19, "tan 2"), (10, "tan 1"), (-math.inf, "dark")),
+}  # fmt: skip
+"""Classes of skin tone by ITA, each with the angle that it lies above: Chardon et al. 1991 with Del Bino and Bernerd
+2013, the Fitzpatrick types of Groh et al. 2021, and Kinyanjui et al. 2019."""
+
+
+def skin_mask(image: Image.Image | ArrayLike) -> Mask:
+    """Pixels with the colour of skin, (H, W), by bounds on RGB and on YCbCr (Kolkur et al. 2017).
+
+    All must hold: R >= 95, G >= 40, B >= 20, R >= G, R >= B, |R - G| >= 15; Y >= 80, Cb >= 85, Cr >= 135, and Cr
+    strictly below 1.5862 Cb + 20, above 0.3448 Cb + 76.2069, above -4.5652 Cb + 234.5652, below -1.15 Cb + 301.75 and
+    below -2.2857 Cb + 432.85.
+
+    Args:
+        image: a Pillow image of 8 bits a channel, or an array (H, W, 3) of 0 to 255.
+
+    Raises:
+        UsageError: another shape, deeper channels, or an array of other numbers.
+    """
+    pixels = rgb(image)
+    r, g, b = (pixels[..., k].astype(np.int16) for k in range(3))
+    by_rgb = (r >= 95) & (g >= 40) & (b >= 20) & (r >= g) & (r >= b) & (np.abs(r - g) >= 15)
+    mask = np.zeros(by_rgb.shape, dtype=bool)
+    y, cb, cr = ycbcr(pixels[by_rgb]).T
+    mask[by_rgb] = (
+        (y >= 80)
+        & (cb >= 85)
+        & (cr >= 135)
+        & (cr < 1.5862 * cb + 20)
+        & (cr > 0.3448 * cb + 76.2069)
+        & (cr > -4.5652 * cb + 234.5652)
+        & (cr < -1.15 * cb + 301.75)
+        & (cr < -2.2857 * cb + 432.85)
+    )
+    return mask
+
+
+def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float | Missing:
+    """Individual typology angle in degrees: larger = lighter skin; atan2(mean L* - 50, mean b*) in CIELAB.
+
+    Pixels with L* = 0 or b* = 0 are dropped; then L* and b* are trimmed, each by itself, to within one population
+    standard deviation of their means, ends included.
+
+    Args:
+        image: as in `skin_mask`.
+        mask: (H, W) pixels to use, by default all.
+
+    Returns:
+        Degrees in (-180, 180], or Missing where no pixel is left.
+
+    Raises:
+        UsageError: as in `skin_mask`, or a mask of another size.
+    """
+    pixels = rgb(image)
+    chosen = lab(pixels[_fitting(mask, pixels)])
+    lightness, yellow = chosen[:, 0], chosen[:, 2]
+    used = (lightness != 0) & (yellow != 0)
+    if not used.any():
+        return NO_SKIN
+    return math.degrees(math.atan2(_trimmed_mean(lightness[used]) - 50, _trimmed_mean(yellow[used])))
+
+
+def lightness(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float | Missing:
+    """Mean L* (0 black to 100 white) of the pixels in a mask, or Missing for an empty one. Arguments as in `ita`."""
+    pixels = rgb(image)
+    chosen = pixels[_fitting(mask, pixels)]
+    return float(lab(chosen)[:, 0].mean()) if len(chosen) else NO_SKIN
+
+
+def tone(degrees: float, scheme: str = "chardon") -> str:
+    """The class of an ITA by the name of a scheme, see `SCHEMES`. Raises UnknownName."""
+    if scheme not in SCHEMES:
+        raise UnknownName("scheme of skin tones", scheme, SCHEMES)
+    return next(name for above, name in SCHEMES[scheme] if degrees > above)
+
+
+def rgb(image: Image.Image | ArrayLike) -> Bytes:
+    """An image as (H, W, 3) bytes. Raises UsageError for what cannot be read so without loss of meaning."""
+    if isinstance(image, Image.Image):
+        if image.mode.startswith(DEEP):
+            raise UsageError(f"a picture of mode {image.mode} has more than 8 bits a channel: convert it to RGB first")
+        return np.asarray(image.convert("RGB"))
+    pixels: NDArray[Any] = np.asarray(image)
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8:
+        raise UsageError(
+            f"a picture of shape {pixels.shape} and {pixels.dtype} is unreadable: (height, width, 3) of uint8 is wanted"
+        )
+    return pixels
+
+
+def _fitting(mask: ArrayLike | None, pixels: Bytes) -> Mask:
+    if mask is None:
+        return np.ones(pixels.shape[:2], dtype=bool)
+    chosen = np.asarray(mask, dtype=bool)
+    if chosen.shape != pixels.shape[:2]:
+        raise UsageError(f"a mask of shape {chosen.shape} does not fit a picture of {pixels.shape[:2]} pixels")
+    return chosen
+
+
+def _trimmed_mean(values: NDArray[np.float64]) -> float:
+    mean, deviation = values.mean(), values.std()
+    return float(values[np.abs(values - mean) <= deviation + ROUNDING].mean())

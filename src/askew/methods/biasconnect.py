@@ -1,0 +1,137 @@
+"""BiasConnect (Chinchure et al., 2025): how equalising one axis of bias moves the others.
+
+The counterfactual sets of an axis, taken together, stand for its mitigation. A contingency table of their answers
+about another axis says whether that axis depends on it (section 3.3), and Intersectional Sensitivity whether it comes
+nearer to its ideal (3.4). Both questions are answered for every pair, an axis with itself included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from askew.methods.interaction_counts import CountedAxis, Tables
+from askew.methods.scoring import Scoring
+from askew.plan import InteractionPlan
+from askew.stats import interaction_graph
+from askew.stats.contingency import ChiSquare, chi_squares
+from askew.stats.distance import distance_for
+from askew.stats.interaction_graph import AxisPair, Edge
+from askew.stats.sensitivity import Pair, interactions, null_sizes
+from askew.types import Estimate, Missing
+
+Entry = dict[str, Any]
+
+NOTHING_INITIAL = Missing("not_asked", "there are no pictures of the initial prompt")
+
+
+def biasconnect(tables: Tables, plan: InteractionPlan, scoring: Scoring, prompt: str | None) -> Entry:
+    """The graph of one prompt, or of all together for `prompt` None, as its entry of `biasconnect` in results.json."""
+    graph = edges(tables, plan, scoring, prompt)
+    rng = scoring.rng(prompt or "", scoring.instrument, "nothing happens")
+    asked = [(edge.source, edge.target) for edge in graph if isinstance(edge.sensitivity, Estimate)]
+    nulls = null_sizes([pair(tables, plan, *one) for one in asked], rng=rng, draws=scoring.draws)
+    sizes = {one: null for one, null in zip(asked, nulls, strict=True) if isinstance(null, float)}
+    return {
+        "scope": "global" if prompt is None else "prompt",
+        "prompt": prompt,
+        "instrument": scoring.instrument,
+        "axes": [_axis_entry(axis, plan.distance) for axis in tables.axes],
+        "edges": [_edge_entry(edge) for edge in graph],
+        "most_influenced": interaction_graph.most_influenced(graph),
+        "most_influential": interaction_graph.most_influential(graph),
+        "amplification": interaction_graph.amplification(graph, sizes),
+        "negative_share": interaction_graph.negative_share(graph),
+        "mixture": None,
+        "counts": _counts_entry(tables),
+    }
+
+
+def edges(tables: Tables, plan: InteractionPlan, scoring: Scoring, prompt: str | None) -> tuple[Edge, ...]:
+    """Every pair of axes with its test and its sensitivity, by the thresholds of the paper's appendix."""
+    threshold, least = thresholds(tables, plan, prompt)
+    found = tests(tables, plan, scoring, prompt)
+    effects = _sensitivities(tables, list(found), plan, scoring, prompt)
+    return interaction_graph.edges(found, effects, threshold=threshold, least_sensitivity=least)
+
+
+def tests(
+    tables: Tables, plan: InteractionPlan, scoring: Scoring, prompt: str | None
+) -> dict[AxisPair, ChiSquare | Missing]:
+    """Does the target change with the counterfactual prompts of the source? By every pair of axes."""
+    pairs = [(x.name, y.name) for x, y in tables.pairs()]
+    rng = scoring.rng(prompt or "", scoring.instrument, "independence")
+    threshold, _ = thresholds(tables, plan, prompt)
+    found = chi_squares([tables.contingency(*one) for one in pairs], rng=rng, threshold=threshold)
+    return dict(zip(pairs, found, strict=True))
+
+
+def pair(tables: Tables, plan: InteractionPlan, source: str, target: str) -> Pair:
+    """What is known of a pair of axes. Of several prompts, those count that have answers in every set."""
+    axis = next(axis for axis in tables.axes if axis.name == target)
+    initial, after = tables.initial[target], tables.after[source, target]
+    answered = (initial.sum(axis=1) > 0) & np.all(after.sum(axis=2) > 0, axis=1)
+    kept = answered if answered.any() else np.ones_like(answered)
+    distance = distance_for(plan.distance, axis.scale)
+    sets = after[kept].reshape(-1, after.shape[2])
+    return Pair(initial[kept], sets, axis.ideal, distance, tables.missing[target])
+
+
+def _sensitivities(
+    tables: Tables, pairs: Sequence[AxisPair], plan: InteractionPlan, scoring: Scoring, prompt: str | None
+) -> Mapping[AxisPair, Estimate | Missing]:
+    if not tables.initial:
+        return dict.fromkeys(pairs, NOTHING_INITIAL)
+    asked = [pair(tables, plan, *one) for one in pairs]
+    rng = scoring.rng(prompt or "", scoring.instrument, "sensitivity")
+    return dict(zip(pairs, interactions(asked, rng=rng, level=scoring.level, draws=scoring.draws), strict=True))
+
+
+def thresholds(tables: Tables, plan: InteractionPlan, prompt: str | None) -> tuple[float, float]:
+    """p below which an axis depends on another, and what |IS| must exceed (A.4: open answers; A.8: all prompts)."""
+    least = plan.least_sensitivity if prompt is None else 0.0
+    if any(axis.open for axis in tables.axes):
+        return plan.open_threshold, least
+    return (plan.global_threshold if prompt is None else plan.threshold), least
+
+
+def _edge_entry(edge: Edge) -> Entry:
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        **_test_entry(edge.test),
+        "q": edge.q,
+        "sensitivity": edge.sensitivity,
+        "significant": edge.significant,
+    }
+
+
+def _test_entry(test: ChiSquare | Missing) -> Entry:
+    """The test of a pair, all null where it could not be made, with the reason at `untested`."""
+    if isinstance(test, Missing):
+        return dict.fromkeys(("chi2", "dof", "p", "draws", "cramers_v")) | {"untested": test}
+    found = {"chi2": test.statistic, "dof": test.dof, "p": test.p, "draws": test.draws, "cramers_v": test.cramers_v}
+    return found | {"untested": None}
+
+
+def _axis_entry(axis: CountedAxis, distance: str) -> Entry:
+    return {
+        "name": axis.name,
+        "values": axis.values,
+        "counterfactuals": axis.counterfactuals,
+        "scale": axis.scale,
+        "open": axis.open,
+        "distance": distance_for(distance, axis.scale),
+        "ideal": axis.ideal,
+    }
+
+
+def _counts_entry(tables: Tables) -> Entry:
+    """The tables over all prompts, a row per counterfactual prompt of the source."""
+    by_source: dict[str, dict[str, Any]] = {}
+    for source, target in tables.after:
+        by_source.setdefault(source, {})[target] = tables.contingency(source, target)
+    initial = {target: counts.sum(axis=0) for target, counts in tables.initial.items()}
+    return {"initial": initial, "after": by_source, "missing": dict(tables.missing)}

@@ -1,0 +1,134 @@
+"""Average faces of a group before and after editing, and their skin tone ("downstream", figures 12-15, tables 2-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.portraits import average_face
+from askew.measure.skin import ita, skin_mask, tone
+from askew.stats.intervals import bootstrap_weights, percentile_interval
+from askew.types import Estimate, Missing, Picture
+
+Bytes = NDArray[np.uint8]
+AlignedFaces = Mapping[str, "Bytes | Missing"]
+"""By picture id the face in its frame, or why there is none."""
+
+DRAWS = 200
+"""The most draws: an average face is made for each."""
+
+THINNED = 2
+"""Draws are scored on every second pixel and row; averages are smooth."""
+
+METHOD = "percentile bootstrap over sources"
+
+
+def average_of(pictures: Sequence[Picture | Missing], faces: AlignedFaces) -> Bytes | Missing:
+    """The average face of those pictures in which one was found."""
+    found = [face for one in pictures if isinstance(one, Picture) and isinstance(face := _face(one, faces), np.ndarray)]
+    if not found:
+        return Missing("no_person", "one face was found in no picture")
+    return average_face(np.stack(found))
+
+
+def average_tones(
+    sources: Sequence[Picture | Missing],
+    edits: Sequence[Sequence[Picture | Missing]],
+    faces: AlignedFaces,
+    rng: np.random.Generator,
+    draws: int,
+    level: float,
+) -> dict[str, Any] | None:
+    """ITA of the average face of the sources and of all their edits, their difference, and how many faces they are of.
+
+    None without landmarks. `edits` has a row for each target, parallel to `sources`. Bootstrap over sources, with their
+    edits; skin by colour, as in the paper.
+    """
+    if not faces:
+        return None
+    before, after = _stack([sources], faces), _stack(edits, faces)
+    value_before, value_after = _tone_of(before), _tone_of(after)
+    weights = bootstrap_weights(len(sources), min(draws, DRAWS), rng)
+    drawn = [np.array([_drawn(thin, row) for row in weights]) for thin in map(_thinned, (before, after))]
+    counts = {"faces_before": int(before[1].sum()), "faces_after": int(after[1].sum())}
+    return {
+        "ita_before": _estimate(value_before, drawn[0], level, counts["faces_before"]),
+        "ita_after": _estimate(value_after, drawn[1], level, counts["faces_after"]),
+        "ita_change": _change(value_before, value_after, drawn[1] - drawn[0], level, counts["faces_after"]),
+        "tone_before": None if isinstance(value_before, Missing) else tone(value_before),
+        "tone_after": None if isinstance(value_after, Missing) else tone(value_after),
+        **counts,
+    }
+
+
+Stack = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""Sums of the faces that belong to each source, (sources, height, width, 3), and how many they are."""
+
+
+def _stack(rows: Sequence[Sequence[Picture | Missing]], faces: AlignedFaces) -> Stack:
+    shape = next((face.shape for face in faces.values() if isinstance(face, np.ndarray)), (1, 1, 3))
+    sums, counts = np.zeros((len(rows[0]), *shape)), np.zeros(len(rows[0]), dtype=np.int64)
+    for row in rows:
+        for at, one in enumerate(row):
+            face = _face(one, faces) if isinstance(one, Picture) else one
+            if isinstance(face, np.ndarray):
+                sums[at] += face
+                counts[at] += 1
+    return sums, counts
+
+
+def _face(one: Picture, faces: AlignedFaces) -> Bytes | Missing:
+    return faces.get(one.id, Missing("no_person", "no landmarks"))
+
+
+def _tone_of(stack: Stack) -> float | Missing:
+    sums, counts = stack
+    if not counts.any():
+        return Missing("no_person", "one face was found in no picture")
+    return _skin_tone(sums.sum(axis=0) / counts.sum())
+
+
+def _thinned(stack: Stack) -> Stack:
+    sums, counts = stack
+    return np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts
+
+
+def _drawn(stack: Stack, weights: NDArray[np.float64]) -> float:
+    """ITA of the average face at these weights of the sources, NaN if it shows no skin."""
+    sums, counts = stack
+    total = float(weights @ counts)
+    if total == 0:
+        return np.nan
+    found = _skin_tone(np.tensordot(weights, sums, axes=1) / total)
+    return np.nan if isinstance(found, Missing) else found
+
+
+def _skin_tone(mean: NDArray[np.float64]) -> float | Missing:
+    face = mean.round().clip(0, 255).astype(np.uint8)
+    return ita(face, skin_mask(face))
+
+
+def _estimate(value: float | Missing, drawn: NDArray[np.float64], level: float, n: int) -> Estimate | Missing:
+    if isinstance(value, Missing):
+        return value
+    return Estimate(value, *_interval(drawn, value, level), level, METHOD, n)
+
+
+def _change(
+    before: float | Missing, after: float | Missing, drawn: NDArray[np.float64], level: float, n: int
+) -> Estimate | Missing:
+    if isinstance(before, Missing):
+        return before
+    if isinstance(after, Missing):
+        return after
+    change = after - before
+    return Estimate(change, *_interval(drawn, change, level), level, METHOD, n, null=0.0)
+
+
+def _interval(drawn: NDArray[np.float64], value: float, level: float) -> tuple[float, float]:
+    """Percentiles of the draws that show skin."""
+    known = drawn[~np.isnan(drawn)]
+    return percentile_interval(known, level) if len(known) else (value, value)

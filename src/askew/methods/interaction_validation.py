@@ -1,0 +1,95 @@
+"""Do the estimates hold once an axis is really mitigated (BiasConnect, Eq. 5-8, Table 1, appendix A.5 and A.7)?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from askew.methods.biasconnect import pair
+from askew.methods.interaction_counts import Tables, tables
+from askew.methods.observed import ObservedSet
+from askew.methods.scoring import Scoring
+from askew.plan import InteractionPlan, PromptPlan
+from askew.stats.interaction_graph import Edge, correlation, mean_correlation, negative_share
+from askew.stats.sensitivity import interactions
+from askew.types import Estimate, Missing
+
+Entry = dict[str, Any]
+
+Mitigated = Mapping[str, ObservedSet]
+"""By axis, the pictures of a prompt by the model in which that axis is mitigated."""
+
+
+def validation(
+    counted: Mapping[str, Tables],
+    graphs: Mapping[str, Sequence[Entry]],
+    mitigated: Mapping[str, Mitigated],
+    plan: InteractionPlan,
+    scoring: Scoring,
+) -> Entry:
+    """Estimates against what mitigation did, over the edges between different axes, of each prompt and of all.
+
+    `graphs` are the edges of each prompt's entry of `biasconnect`. The share of pairs that mitigation made worse is
+    over all pairs of different axes, whether they are edges or not (A.5).
+    """
+    prompts = {prompt.text: prompt for prompt in plan.prompts}
+    after = {text: _after(counted[text], prompts[text], sets, plan, scoring) for text, sets in mitigated.items()}
+    entries = [_prompt_entry(text, graphs[text], found, scoring) for text, found in after.items()]
+    everything = [edge for entry in entries for edge in entry["edges"]]
+    pairs = [
+        Edge(x, y, Missing("not_asked"), None, effect, False)
+        for found in after.values()
+        for (x, y), effect in found.items()
+    ]
+    return {
+        "model": plan.mitigated,
+        "model_args": dict(plan.mitigated_args),
+        "prompts": entries,
+        "mean_correlation": mean_correlation([entry["correlation"] for entry in entries], level=scoring.level),
+        "overall_correlation": _correlation(everything, scoring, "all prompts"),
+        "made_worse": negative_share(pairs),
+    }
+
+
+def _after(
+    counted: Tables, prompt: PromptPlan, mitigated: Mitigated, plan: InteractionPlan, scoring: Scoring
+) -> dict[tuple[str, str], Estimate | Missing]:
+    """IS with the mitigated pictures in the place of the counterfactual ones (Eq. 8)."""
+    found: dict[tuple[str, str], Estimate | Missing] = {}
+    for source, observed in mitigated.items():
+        own = tables([observed], prompt.axes, scoring.instrument)
+        targets = [axis.name for axis in counted.axes if (source, axis.name) in counted.after and own.initial]
+        asked = [
+            replace(pair(counted, plan, source, y), counterfactual=own.initial[y], missing=own.missing[y])
+            for y in targets
+        ]
+        rng = scoring.rng(prompt.text, source, scoring.instrument, "mitigated")
+        effects = interactions(asked, rng=rng, level=scoring.level, draws=scoring.draws)
+        found |= {(source, y): effect for y, effect in zip(targets, effects, strict=True)}
+    return found
+
+
+def _prompt_entry(
+    prompt: str, edges: Sequence[Entry], after: Mapping[tuple[str, str], Estimate | Missing], scoring: Scoring
+) -> Entry:
+    found = [
+        {"source": e["source"], "target": e["target"], "estimated": e["sensitivity"],
+         "measured": after[e["source"], e["target"]]}
+        for e in edges
+        if e["significant"] and e["source"] != e["target"] and (e["source"], e["target"]) in after
+    ]  # fmt: skip
+    return {"prompt": prompt, "edges": found, "correlation": _correlation(found, scoring, prompt)}
+
+
+def _correlation(edges: Sequence[Entry], scoring: Scoring, name: str) -> Estimate | Missing:
+    known = [
+        (e["estimated"].value, e["measured"].value)
+        for e in edges
+        if isinstance(e["estimated"], Estimate) and isinstance(e["measured"], Estimate)
+    ]
+    estimated, measured = np.array(known, dtype=float).reshape(-1, 2).T
+    rng = scoring.rng(name, scoring.instrument, "validation")
+    return correlation(estimated, measured, rng=rng, draws=scoring.draws, level=scoring.level)

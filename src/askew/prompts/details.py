@@ -1,0 +1,202 @@
+"""What can still be said about a prompt's subject: details that the prompt leaves open, without contradiction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+
+from askew.prompts import grammar
+from askew.prompts.axes import catalogue, find_entry
+from askew.prompts.content import Content, NounPhrase, read
+from askew.prompts.counterfactuals import clause_end, counterfactual, framed, word_after
+from askew.prompts.phrases import Group, Phrase, Side, group_of, monochrome, styles, topics
+from askew.prompts.statements import statements, states
+
+Knows = Callable[[str], bool]
+"""Whether a text stays inside a model's vocabulary."""
+
+STYLE, MONOCHROME = "style", "monochrome"
+
+_PLACED = re.compile(
+    r"\b(?:in|on|at|under|above|over|near|beside|inside|between|by|behind|against|next to|indoors|outdoors)\b", re.I
+)
+"""Words after a thing that tell where it is."""
+
+_DOES = re.compile(
+    r"\b(?!(?:wearing|morning|evening|spring|building|wedding|living|ring|wing|king|shopping|swimming)\b)\w+ing\b", re.I
+)
+"""Words after somebody that tell what is done."""
+
+_VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b", re.I)
+"""Openings that another frame before them would turn into nonsense."""
+
+AFTER_NOUN, AFTER, CLAUSE, BEFORE, FRAME = range(5)
+"""The order in which details are said: what is said earlier comes to stand nearer to the noun, or further inside."""
+
+_RANKS = {"after": AFTER, "clause": CLAUSE, "before": BEFORE, "frame": FRAME}
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """Something to say: a value of the axis `aspect`, a phrase, or else a frame, `words`.
+
+    `rank` is its place in the order in which several details of one prompt are said.
+    """
+
+    aspect: str
+    words: str
+    side: Side = "anywhere"
+    rank: int = FRAME
+    phrase: Phrase | None = None
+    value: str | None = None
+
+    def say(self, prompt: str) -> str:
+        """The prompt with the detail. Raises UsageError where nothing in the prompt could have it."""
+        if self.phrase is not None:
+            return add_phrase(prompt, self.phrase)
+        return framed(prompt, self.words) if self.value is None else counterfactual(prompt, self.aspect, self.value)
+
+    def goes_with(self, others: Iterable[Detail]) -> bool:
+        """Whether it can be said beside these: of another topic, and on the same side of the door."""
+        return all(
+            not topics(self.aspect) & topics(other.aspect)
+            and ("anywhere" in (self.side, other.side) or self.side == other.side)
+            for other in others
+        )
+
+
+def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Detail]]:
+    """By aspect, all that the prompt leaves open. With `knows`, only what stays inside a model's vocabulary."""
+    content = read(" ".join(prompt.split()))
+    subject = main_phrase(content)
+    side = _side(content, subject)
+    closed: dict[str, bool] = {}
+    found: dict[str, list[Detail]] = {}
+    for detail in _details(group_of(subject)):
+        if not _suits(detail, subject):
+            continue
+        if detail.aspect not in closed:
+            closed[detail.aspect] = any(_spoken(content, subject, name, side) for name in topics(detail.aspect))
+        there = side is None or detail.side in ("anywhere", side)
+        if there and not closed[detail.aspect] and (knows is None or knows(f"person {detail.words}")):
+            found.setdefault(detail.aspect, []).append(detail)
+    return found
+
+
+def choose_details(
+    options: Mapping[str, Sequence[Detail]], aspects: Iterable[str], count: int, rng: Random
+) -> list[Detail]:
+    """At most `count` details that go together, one per aspect, of the first aspects that allow it."""
+    chosen: list[Detail] = []
+    for aspect in aspects:
+        fitting = [one for one in options[aspect] if one.goes_with(chosen)]
+        if fitting and len(chosen) < count:
+            chosen.append(rng.choice(fitting))
+    return chosen
+
+
+def say_all(prompt: str, details: Iterable[Detail]) -> str:
+    """The prompt with several details, in the order that reads best."""
+    for detail in sorted(details, key=lambda one: one.rank):
+        prompt = detail.say(prompt)
+    return prompt
+
+
+def main_phrase(content: Content) -> NounPhrase | None:
+    """The phrase that the prompt is about: the first person, else the first noun."""
+    return next(iter(content.subjects({"person"}) or content.phrases), None)
+
+
+def add_phrase(prompt: str, phrase: Phrase) -> str:
+    """The prompt with a phrase after its subject, or at the end of the subject's clause."""
+    content = read(prompt)
+    subjects = content.subjects({"person"}) or list(content.phrases[:1])
+    after = word_after(content, subjects[-1]) if subjects else len(content.words)
+    at = content.words[after - 1].end if phrase.after_noun and after else clause_end(content, after)
+    several = bool(subjects) and (len(subjects) > 1 or subjects[-1].plural)
+    words = grammar.agree(phrase.words) if several and phrase.after_noun else phrase.words
+    return f"{prompt[:at]} {words}{prompt[at:]}"
+
+
+def place_statement(content: Content) -> tuple[int, int] | None:
+    """The characters in which a prompt tells its place, such as "in a park"."""
+    subject = main_phrase(content)
+    for axis in ("setting", "environment"):
+        for found in statements(content, find_entry(axis), [subject] if subject else []):
+            if not found.before:
+                return found.start, found.end
+    return None
+
+
+@lru_cache
+def _details(group: Group) -> tuple[Detail, ...]:
+    """All details of a group, whatever a prompt says."""
+    return (*_phrases(group), *_axes(group), *_frames(group))
+
+
+def _phrases(group: Group) -> Iterator[Detail]:
+    for phrase in group.phrases:
+        yield Detail(phrase.sort, phrase.words, phrase.side, AFTER_NOUN if phrase.after_noun else CLAUSE, phrase)
+
+
+def _axes(group: Group) -> Iterator[Detail]:
+    for axis in dict.fromkeys((*group.who, *group.varies)):
+        if axis == STYLE:
+            continue
+        for value, form in find_entry(axis).forms.items():
+            side: Side = "indoors" if value == "indoors" else "outdoors" if value == "outdoors" else "anywhere"
+            yield Detail(axis, form.words, side, _RANKS[form.place], value=value)
+
+
+def _frames(group: Group) -> Iterator[Detail]:
+    if STYLE in group.varies:
+        yield from (Detail(STYLE, words) for words in styles())
+        yield from (Detail(MONOCHROME, words) for words in monochrome())
+
+
+def _side(content: Content, subject: NounPhrase | None) -> Side | None:
+    """The side of the door that the prompt tells, "anywhere" if it tells a place that may lie on either, None if none.
+
+    A subject that is a place itself ("a church") may be anywhere.
+    """
+    entry = find_entry("environment")
+    for found in statements(content, entry, [subject] if subject else []):
+        if found.value in entry.forms:
+            return "indoors" if found.value == "indoors" else "outdoors"
+    for phrase in content.phrases:
+        if phrase != subject and phrase.noun and "environment" in phrase.noun.says:
+            return "indoors" if phrase.noun.says["environment"] == "indoors" else "outdoors"
+    person = subject is not None and subject.noun is not None and subject.noun.kind == "person"
+    told = _states_place(content.text) if person else _PLACED.search(_rest(content, subject))
+    return "anywhere" if told else None
+
+
+def _suits(detail: Detail, subject: NounPhrase | None) -> bool:
+    """Whether the axis of a detail is about such things."""
+    if detail.value is None or subject is None or subject.noun is None:
+        return True
+    return bool(find_entry(detail.aspect).about & {subject.noun.kind, "any"})
+
+
+def _states_place(text: str) -> bool:
+    return any(states(text, axis) for axis in ("environment", "setting"))
+
+
+def _spoken(content: Content, subject: NounPhrase | None, topic: str, side: Side | None) -> bool:
+    """Whether the prompt has spoken about a topic."""
+    if topic == "where":
+        return side is not None
+    if topic == STYLE and _VIEW.match(content.text):
+        return True
+    if topic == "doing" and _DOES.search(_rest(content, subject)):
+        return True
+    axes = [axis for axis in catalogue() if topic in topics(axis) and axis != "behavior"]
+    return any(states(content.text, axis) for axis in axes)
+
+
+def _rest(content: Content, subject: NounPhrase | None) -> str:
+    """The text after the subject."""
+    return content.text[content.words[subject.end - 1].end :] if subject else content.text

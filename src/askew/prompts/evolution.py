@@ -1,0 +1,144 @@
+"""A genetic search for prompts (MineTheGap, section 3), and the random search that it has to beat.
+
+The search knows nothing of pictures: it gets a writer, and a function from a prompt to its loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from askew.errors import UsageError
+from askew.prompts.writer import PROMPT_WORDS, PromptWriter, Words, bare
+
+Origin = Literal["random", "mutation"]
+Seeds = Callable[..., int]
+"""From names and numbers to a seed of its own for what they name."""
+
+ATTEMPTS = 4
+"""How often a writer is asked again for prompts that were not there yet."""
+
+_EMPTY_WORDS = frozenset("a an the of in on at by to for from with and or some this that is are as who".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A prompt to evaluate: in which iteration it came up, from 0, and what it is a mutation of."""
+
+    text: str
+    iteration: int
+    origin: Origin
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A candidate with its loss; None where it could not be measured. Lower is what the search is for."""
+
+    candidate: Candidate
+    loss: float | None
+
+
+Evaluate = Callable[[Candidate], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """The size of a search: b = `population` prompts in each iteration.
+
+    From the second iteration on, the s = `selected` best prompts of the one before get m = `mutations` new forms
+    each, and random prompts fill the rest. Raises UsageError where they do not fit.
+    """
+
+    iterations: int = 25
+    population: int = 15
+    selected: int = 5
+    mutations: int = 2
+    target: str | None = None
+    words: Words = PROMPT_WORDS
+
+    def __post_init__(self) -> None:
+        if self.selected * self.mutations > self.population:
+            raise UsageError(
+                f"{self.selected} selected prompts with {self.mutations} mutations each are more than the population "
+                f"of {self.population}"
+            )
+
+
+def evolve(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Evaluated]:
+    """All prompts of one genetic search, in the order of their evaluation.
+
+    No prompt is evaluated twice, and none that differs from an earlier one in small words or their order alone. Where
+    the writer has no new mutation, a random prompt takes its place, so that every iteration costs the same.
+    """
+    seen: set[str] = set()
+    found: list[Evaluated] = []
+    population: list[Evaluated] = []
+    for iteration in range(size.iterations):
+        texts = [
+            Candidate(text, iteration, "mutation", parent.candidate.text)
+            for parent in best(population, size.selected)
+            for text in _mutations(writer, parent.candidate.text, size, seeds, seen)
+        ]
+        texts += _injected(writer, iteration, size.population - len(texts), size, seeds, seen)
+        population = [Evaluated(candidate, evaluate(candidate)) for candidate in texts]
+        found += population
+    return found
+
+
+def search_randomly(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Evaluated]:
+    """As many random prompts as `evolve` evaluates. With the same seeds, those injected there are among them."""
+    seen: set[str] = set()
+    return [
+        Evaluated(candidate, evaluate(candidate))
+        for iteration in range(size.iterations)
+        for candidate in _injected(writer, iteration, size.population, size, seeds, seen)
+    ]
+
+
+def best(evaluated: Sequence[Evaluated], count: int) -> list[Evaluated]:
+    """The `count` prompts of the lowest loss, the lowest first, equal ones in their order. One per text."""
+    measured = {one.candidate.text: one for one in reversed(evaluated) if one.loss is not None}
+    ordered = list(measured.values())[::-1]
+    return sorted(ordered, key=lambda one: one.loss if one.loss is not None else 0.0)[:count]
+
+
+def essence(prompt: str) -> str:
+    """What two prompts have in common if they are near-duplicates: their words but for small ones, sorted."""
+    return " ".join(sorted(content_words(prompt)))
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that say something, in small letters and their order."""
+    return [word for word in bare(text).split() if word not in _EMPTY_WORDS]
+
+
+def _mutations(writer: PromptWriter, prompt: str, size: Evolution, seeds: Seeds, seen: set[str]) -> list[str]:
+    def ask(attempt: int) -> list[str]:
+        seed = seeds("mutations", prompt, attempt)
+        return writer.mutations(prompt, size.mutations, seed=seed, target=size.target, words=size.words)
+
+    return list(islice(_new(ask, seen), size.mutations))
+
+
+def _injected(
+    writer: PromptWriter, iteration: int, count: int, size: Evolution, seeds: Seeds, seen: set[str]
+) -> list[Candidate]:
+    """Random prompts. The writer is always asked for a whole population, so that every search gets the same ones."""
+
+    def ask(attempt: int) -> list[str]:
+        seed = seeds("random", iteration, attempt)
+        return writer.random_prompts(size.population, seed=seed, target=size.target, words=size.words)
+
+    return [Candidate(text, iteration, "random") for text in islice(_new(ask, seen), count)]
+
+
+def _new(ask: Callable[[int], list[str]], seen: set[str]) -> Iterator[str]:
+    """Texts that are no near-duplicates of any before, noting them as seen when they are taken."""
+    for attempt in range(ATTEMPTS):
+        for text in ask(attempt):
+            if essence(text) not in seen:
+                seen.add(essence(text))
+                yield text

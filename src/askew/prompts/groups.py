@@ -1,0 +1,53 @@
+"""Prompts about social groups, and about what they are edited or classified into ("downstream", section 3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from askew.errors import UsageError
+from askew.prompts.axes import catalogue
+from askew.prompts.content import read
+from askew.prompts.grammar import article
+
+HEADSHOT = "A color photograph of {}, headshot, high-quality."
+"""The template of source pictures and of edits."""
+
+PORTRAIT = "A portrait of {}."
+"""The template of the classes of a classification."""
+
+HIGH_PAID: tuple[str, ...] = ("doctor", "CEO")
+LOW_PAID: tuple[str, ...] = ("dishwasher-worker", "fastfood-worker")
+"""The targets of the paper's edits; "dishwasher-worker", as "dishwasher" would give the appliance."""
+
+
+def prompt_of(words: str, template: str = HEADSHOT) -> str:
+    """`words`, such as "caucasian man" or "doctor", with their article in the template."""
+    return template.format(f"{article(words)} {words}")
+
+
+def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
+    """The groups in a comma-separated text, or in a sequence. Raises UsageError if one is empty or named twice."""
+    parts = text.split(",") if isinstance(text, str) else list(text)
+    names = tuple(" ".join(part.split()) for part in parts)
+    if not names or not all(names):
+        raise UsageError('a group without a name; give one or more, such as: "caucasian man, african-american woman"')
+    twice = [name for at, name in enumerate(names) if name.lower() in (other.lower() for other in names[:at])]
+    if twice:
+        raise UsageError(f"the group {twice[0]!r} is named twice")
+    return names
+
+
+def stated_value(words: str, axis: str) -> str | None:
+    """The value of an axis of the catalogue that a group's name says: "caucasian man" is of gender "male".
+
+    None where it says none, or more than one.
+    """
+    entry = catalogue()[axis]
+    said = {phrase.noun.says[axis] for phrase in read(words).phrases if phrase.noun and axis in phrase.noun.says}
+    text = f" {re.sub(r'[^a-z0-9-]+', ' ', words.lower())} "
+    for value in entry.axis.values:
+        spelled = {value, *entry.stated.get(value, ()), entry.forms[value].words}
+        if any(f" {word.lower()} " in text for word in spelled):
+            said.add(value)
+    return said.pop() if len(said) == 1 else None

@@ -1,0 +1,165 @@
+"""Language models: what askew asks of one, what its answers are, and their memory on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from askew.errors import RunError, UsageError
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a language model answered. Token counts are None where a server does not report them."""
+
+    text: str
+    refused: bool = False
+    truncated: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """A language model. `fingerprint` names the model and all settings that change an answer.
+
+    `concurrency` is how many conversations it can hold at once.
+    """
+
+    name: str
+    fingerprint: str
+    concurrency: int
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
+        """The next turn. With `schema` it should be JSON that follows it; whether it does, the caller checks.
+
+        Raises ServerError.
+        """
+        ...
+
+
+class CompletionCache(Protocol):
+    """Where answers are kept; the store is one."""
+
+    def completion(self, key: str) -> Mapping[str, Any] | None:
+        """The record under `key`, None if there is none."""
+        ...
+
+    def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
+        """Keep a record."""
+        ...
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a language model was asked so far. Answers from the cache cost nothing and count only as `cached`.
+
+    `unreported` calls came back without token counts. `cost` is in the unit of the prices, None without prices.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    unreported: int = 0
+    cost: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that were reported."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def line(self) -> str:
+        """The numbers in words."""
+        parts = [f"{self.calls} calls", f"{self.cached} answers from the store", f"{self.tokens} tokens"]
+        parts += [f"{self.unreported} calls without a token count"] if self.unreported else []
+        return ", ".join(parts if self.cost is None else [*parts, f"cost {self.cost:.4f}"])
+
+
+class RememberedLLM:
+    """A language model whose answers are kept: the same question is never asked twice.
+
+    Conversations are told apart by the model's fingerprint, the messages, the schema and the seed. `budget` is the
+    largest number of tokens to use; `prices` are those of a million tokens of prompt and of answer.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        cache: CompletionCache | None = None,
+        budget: int | None = None,
+        prices: tuple[float, float] | None = None,
+    ) -> None:
+        self.name, self.fingerprint, self.concurrency = llm.name, llm.fingerprint, llm.concurrency
+        self.usage = Usage(cost=None if prices is None else 0.0)
+        self._llm, self._cache, self._budget, self._prices = llm, cache, budget, prices
+        self._lock = threading.Lock()
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
+        """The next turn, from the cache or by the model. Raises RunError at the end of the budget."""
+        asked = {
+            "fingerprint": self.fingerprint, "messages": [asdict(message) for message in messages],
+            "schema": schema, "seed": seed,
+        }  # fmt: skip
+        key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode("ascii")).hexdigest()
+        with self._lock:
+            known = _completion(self._cache.completion(key)) if self._cache else None
+            self.usage.cached += known is not None
+            if known is None:
+                self._check_budget()
+        return known or self._ask(messages, schema, seed, key, asked)
+
+    def _ask(
+        self, messages: Sequence[Message], schema: Schema | None, seed: int, key: str, asked: Mapping[str, Any]
+    ) -> Completion:
+        answer = self._llm.complete(messages, schema, seed)
+        with self._lock:
+            self._count(answer)
+            if self._cache:
+                self._cache.put_completion(key, {**asked, "answer": asdict(answer)})
+        return answer
+
+    def _count(self, answer: Completion) -> None:
+        self.usage.calls += 1
+        if answer.prompt_tokens is None or answer.completion_tokens is None:
+            self.usage.unreported += 1
+            return
+        self.usage.prompt_tokens += answer.prompt_tokens
+        self.usage.completion_tokens += answer.completion_tokens
+        if self._prices is not None:
+            spent = answer.prompt_tokens * self._prices[0] + answer.completion_tokens * self._prices[1]
+            self.usage.cost = (self.usage.cost or 0.0) + spent / 1e6
+
+    def _check_budget(self) -> None:
+        if self._budget is None:
+            return
+        if self.usage.unreported:
+            raise UsageError(f"{self.name}: the server does not say how many tokens it used, so no budget can be kept")
+        if self.usage.tokens >= self._budget:
+            raise RunError(
+                f"the budget of {self._budget} tokens for {self.name} is used up ({self.usage.line()}); what was "
+                "answered is kept, and the same command with a new budget continues"
+            )
+
+
+def _completion(record: Mapping[str, Any] | None) -> Completion | None:
+    """The answer in a record, None if somebody has damaged it."""
+    answer = record.get("answer") if isinstance(record, Mapping) else None
+    names = {field.name for field in fields(Completion)}
+    if not isinstance(answer, dict) or answer.keys() != names or not isinstance(answer["text"], str):
+        return None
+    return Completion(**answer)

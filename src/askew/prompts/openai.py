@@ -1,0 +1,128 @@
+"""A language model behind any OpenAI-compatible server: vLLM, Ollama, llama.cpp, hosted ones (--llm-url)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from askew.endpoint import OPENAI_URL, Endpoint
+from askew.errors import ServerError, UsageError
+from askew.prompts.llm import Completion, CompletionCache, Message, Schema
+from askew.prompts.llm_writer import LLMWriter
+
+_NAMED = {
+    "response_format": re.compile(r"response_format|json_schema|json_object|schema|grammar", re.I),
+    "max_tokens": re.compile(r"max_tokens|max_completion_tokens", re.I),
+    "temperature": re.compile(r"temperature", re.I),
+    "seed": re.compile(r"\bseed\b", re.I),
+}
+"""By request field, how servers that do not take it speak of it."""
+
+
+class OpenAILLM:
+    """One model of one server.
+
+    A field that the server does not take (`seed`, `temperature`, the schema) is left out from then on; what the
+    answers must be is checked in any case. The server's address is no part of the fingerprint: a name of a model
+    means the same model everywhere.
+    """
+
+    def __init__(self, model: str, endpoint: Endpoint, temperature: float, max_tokens: int, concurrency: int) -> None:
+        self.name = f"openai/{model}"
+        self.fingerprint = f"openai/{model} temperature={temperature:g} max_tokens={max_tokens}"
+        self.concurrency = concurrency
+        self._endpoint = endpoint
+        self._fields: dict[str, Any] = {"model": model, "temperature": temperature, "max_tokens": max_tokens}
+        self._left_out: frozenset[str] = frozenset()
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
+        """The next turn. Raises ServerError."""
+        while True:
+            left_out = self._left_out
+            try:
+                content = self._content(messages, schema, seed, left_out)
+                return _completion(self._endpoint.post("chat/completions", content), self._endpoint.url)
+            except ServerError as error:
+                unknown = _unknown_field(error, content)
+                if unknown is None:
+                    raise
+                self._left_out |= {unknown}
+
+    def _content(
+        self, messages: Sequence[Message], schema: Schema | None, seed: int, left_out: frozenset[str]
+    ) -> dict[str, Any]:
+        content = {**self._fields, "messages": [asdict(message) for message in messages], "seed": seed}
+        if schema is not None:
+            answer = {"name": "answer", "strict": True, "schema": schema}
+            content["response_format"] = {"type": "json_schema", "json_schema": answer}
+        if "json_schema" in left_out and schema is not None:
+            content["response_format"] = {"type": "json_object"}
+        if "max_tokens" in left_out:
+            content["max_completion_tokens"] = content.pop("max_tokens")
+        return {name: value for name, value in content.items() if name not in left_out}
+
+
+def create(
+    name: str = "",
+    *,
+    url: str = OPENAI_URL,
+    cache: CompletionCache | None = None,
+    temperature: float = 0.8,
+    max_tokens: int = 2048,
+    timeout: float = 120.0,
+    concurrency: int = 4,
+    budget: int | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    axes: int = 6,
+) -> LLMWriter:
+    """The writer that `--llm openai/MODEL` names.
+
+    `url` is the server's address. `budget` is the largest number of tokens to use, `price_in` and `price_out` those of
+    a million tokens. Raises UsageError.
+    """
+    if not name:
+        raise UsageError("which model? Write it as --llm openai/MODEL, with the name that the server gives it")
+    if (price_in is None) != (price_out is None):
+        raise UsageError("a cost needs both prices, of a million tokens of prompt (price_in) and of answer (price_out)")
+    prices = None if price_in is None or price_out is None else (price_in, price_out)
+    endpoint = Endpoint(url, timeout=timeout, concurrency=concurrency)
+    llm = OpenAILLM(name, endpoint, temperature, max_tokens, concurrency)
+    return LLMWriter(llm, cache=cache, budget=budget, prices=prices, axes=axes)
+
+
+def _unknown_field(error: ServerError, content: dict[str, Any]) -> str | None:
+    """What to leave out of the next request, None if the error is about something else."""
+    if error.status not in (400, 422):
+        return None
+    named = next((name for name, words in _NAMED.items() if name in content and words.search(str(error))), None)
+    if named == "response_format" and content["response_format"]["type"] == "json_schema":
+        return "json_schema"
+    return named
+
+
+def _completion(answer: Any, url: str) -> Completion:
+    """The first choice of a server's answer. Raises ServerError for something else."""
+    try:
+        choice = answer["choices"][0]
+        message = choice["message"]
+        reason = choice.get("finish_reason")
+        refusal = message.get("refusal")
+        text = message.get("content") or ""
+        usage = answer.get("usage") or {}
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ServerError(f"{url} answered JSON that is no chat completion: {str(answer)[:200]!r}") from error
+    return Completion(
+        str(text),
+        refused=bool(refusal) or reason == "content_filter",
+        truncated=reason == "length",
+        prompt_tokens=_count(usage, "prompt_tokens"),
+        completion_tokens=_count(usage, "completion_tokens"),
+    )
+
+
+def _count(usage: Any, name: str) -> int | None:
+    found = usage.get(name) if isinstance(usage, dict) else None
+    return found if isinstance(found, int) and found >= 0 else None

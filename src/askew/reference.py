@@ -1,0 +1,124 @@
+"""Shares that pictures are held against: published tables, such as a census of occupations, or shares as given."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from askew.errors import UsageError
+from askew.types import Axis
+
+SHIPPED: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
+"""Tables that come with askew. bls-2022: shares of women and men in 65 occupations, U.S. Bureau of Labor Statistics,
+Current Population Survey, table 11, annual averages of 2022 (public domain)."""
+
+SUBJECTS = ("prompt", "occupation")
+NEEDED = ("axis", "value", "share")
+TOLERANCE = 0.005
+"""How far published shares may be from a sum of 1, since they are rounded."""
+
+Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all."""
+
+    name: str
+    shares: Mapping[str, Mapping[str, Shares]]
+
+    def ideal(self, prompt: str, axis: Axis) -> dict[str, float] | None:
+        """The shares for a prompt that names the subject, the longest one first; None if there are none.
+
+        Raises UsageError where the shares are not about the axis's values.
+        """
+        named = [s for s, by_axis in self.shares.items() if axis.name in by_axis and _names(prompt, s)]
+        if not named:
+            return None
+        shares = self.shares[max(named, key=len)][axis.name]
+        if not axis.values or not set(shares) <= set(axis.values):
+            raise UsageError(
+                f"{self.name} has shares of {axis.label} for: {', '.join(shares)}; "
+                f"the axis has the values: {', '.join(axis.values) or 'none'}"
+            )
+        total = sum(shares.values())
+        return {value: shares.get(value, 0.0) / total for value in axis.values}
+
+
+def read_reference(name: str) -> Reference:
+    """A table that comes with askew, by its name, or a CSV file with a column prompt or occupation, and axis, value,
+    share. Raises UsageError that names the line."""
+    path = files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        known = ", ".join(SHIPPED)
+        raise UsageError(f"cannot read the reference table {name!r} ({error}); there are: {known}") from error
+    table = csv.DictReader(lines)
+    subject = next((column for column in SUBJECTS if column in (table.fieldnames or ())), None)
+    absent = [column for column in NEEDED if column not in (table.fieldnames or ())]
+    if subject is None or absent:
+        raise UsageError(f"{name} needs the columns prompt (or occupation), axis, value and share")
+    shares: dict[str, dict[str, dict[str, float]]] = {}
+    for number, row in enumerate(table, start=2):
+        by_value = shares.setdefault(row[subject].strip(), {}).setdefault(row["axis"].strip(), {})
+        by_value[row["value"].strip()] = _share(row["share"], f"{name}, line {number}")
+    return _checked(Reference(name, shares))
+
+
+def given_shares(text: str) -> Reference:
+    """AXIS=VALUE:SHARE,VALUE:SHARE as shares for every prompt. Raises UsageError."""
+    axis, _, listed = text.partition("=")
+    pairs = [part.rpartition(":") for part in listed.split(",")]
+    if not axis.strip() or not all(value.strip() for value, _, _ in pairs):
+        raise UsageError(f"{text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE: gender=male:0.5,female:0.5")
+    shares = {value.strip(): _share(share, text) for value, _, share in pairs}
+    return _checked(Reference(text, {"": {axis.strip(): shares}}))
+
+
+def observed_shares(name: str, entries: Iterable[Mapping[str, object]]) -> Reference:
+    """The shares of a finished run's initial pictures, from the `shares` of its results.json, as a reference."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for entry in entries:
+        counts = entry["counts"]
+        if entry["set"] == "initial" and isinstance(counts, Mapping) and sum(counts.values()):
+            total = sum(counts.values())
+            by_axis = found.setdefault(str(entry["prompt"]), {})
+            by_axis.setdefault(str(entry["axis"]), {value: count / total for value, count in counts.items()})
+    if not found:
+        raise UsageError(f"the run {name} has no shares of initial pictures to hold others against")
+    return Reference(name, found)
+
+
+def ideal_shares(references: Sequence[Reference], prompt: str, axis: Axis) -> dict[str, float] | None:
+    """The ideal by the last reference that has one; None is uniform."""
+    found = (reference.ideal(prompt, axis) for reference in reversed(references))
+    return next((shares for shares in found if shares is not None), None)
+
+
+def _checked(reference: Reference) -> Reference:
+    for subject, by_axis in reference.shares.items():
+        for axis, shares in by_axis.items():
+            if abs(sum(shares.values()) - 1) > TOLERANCE:
+                where = f" of {subject}" if subject else ""
+                raise UsageError(f"{reference.name}: shares of {axis}{where} sum to {sum(shares.values()):g}, not 1")
+    return reference
+
+
+def _share(text: str, where: str) -> float:
+    try:
+        share = float(text)
+    except (TypeError, ValueError):
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError(f"{where}: the share {text!r} is no number from 0 to 1")
+    return share
+
+
+def _names(prompt: str, subject: str) -> bool:
+    """Whether the prompt names the subject, as whole words."""
+    return subject == "" or bool(re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", prompt, re.I))

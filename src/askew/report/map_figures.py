@@ -1,0 +1,208 @@
+"""The figures of attention maps: overlaps with their chance, and the profile over the blocks of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from askew.planning_map import axes_of
+from askew.report.compare_figures import lanes
+from askew.report.figures import PlotTable, Row
+from askew.report.formatting import (
+    Record,
+    axis_label,
+    interval,
+    measured,
+    number,
+    perceived,
+    probability,
+    reason,
+    shorten,
+)
+from askew.report.map_reading import MapReading, beyond_chance, by_prompt
+from askew.report.plots import Scale, scale_axis, signed_scale, track, unit_scale
+from askew.report.reading import is_estimate
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 280, 44, 46, 12
+"""Of the profile, in its own units."""
+
+
+def overlaps(reading: MapReading, concept: str) -> PlotTable:
+    """mIoU of a concept with the word of every prompt; a lane for every model."""
+    found, scale = by_prompt(reading, concept), unit_scale()
+    several = len(reading.models) > 1
+    rows = [_overlap_row(reading, own, scale, several) for own in found.values()]
+    columns = tuple(_short(reading.models)) if several else ("mIoU", "interval", "chance", "corrected", "q", "mBIoU")
+    legend = (
+        tuple((f"run-{k}", shorten(name, 60)) for k, name in enumerate(reading.models))
+        if several
+        else (("dot", "mIoU"), ("line", "interval for the true score"))
+    )
+    caption = f"How much of their union the places of “{shorten(concept, 40)}” and of the word beside it share (mIoU)"
+    chance = (("null", "chance: the same words in other pictures of the prompt"),)
+    return PlotTable(caption, "With", scale_axis(scale), columns, tuple(rows), (*legend, *chance))
+
+
+def risks(reading: MapReading, axis: str) -> PlotTable:
+    """The risk difference of an axis for every prompt; a lane for every model."""
+    scale = unit_scale()
+    by_model = [reading.risks(model, axis) for model in reading.models]
+    groups = by_model[0][0]["groups"]
+    rows = []
+    for own in zip(*by_model, strict=True):
+        estimates = [r["estimate"] for r in own]
+        label = _word_of(reading, own[0]["prompt"])
+        absent = "" if any(map(is_estimate, estimates)) else reason(estimates[0])
+        plot = lanes(scale, estimates, label, "; ".join(measured(e) for e in estimates))
+        rows.append(Row(label, plot, tuple(measured(e) for e in estimates), note=absent))
+    caption = f"Risk difference of {perceived(axis)}: |share of {groups[0]} − share of {groups[1]}|"
+    columns = tuple(_short(reading.models)) if len(reading.models) > 1 else ("risk difference",)
+    legend = (*((f"run-{k}", shorten(name, 60)) for k, name in enumerate(reading.models)),
+              ("null", "what chance alone would give"))  # fmt: skip
+    return PlotTable(caption, "With", scale_axis(scale), columns, tuple(rows), legend)
+
+
+def change_figures(reading: MapReading) -> list[PlotTable]:
+    """For every later model and concept, what changed from the first."""
+    return [_change(entry) for entry in reading.biasmap["changes"]]
+
+
+def profile(reading: MapReading, concept: str) -> Markup:
+    """Overlap over the blocks of the network, from input to output: a line for every model, chance behind it."""
+    series = [reading.profile(model, concept) for model in reading.models]
+    blocks = list(series[0])
+    known = [e for own in series for e in own.values() if is_estimate(e)]
+    top = max((float(e.get("high") or e["value"]) for e in known), default=1.0)
+    height = min(1.0, max(0.3, 0.1 * (int(top * 10) + 1)))
+    parts = [_grid(height), _chance_band(series[0], blocks, height), _area_line(reading.chance_area(concept), height)]
+    parts += [_line(own, blocks, height, k) for k, own in enumerate(series)]
+    parts += [_label(blocks, k) for k in range(len(blocks))]
+    said = "; ".join(f"{block} {measured(series[0][block])}" for block in blocks)
+    title = f"Overlap of {shorten(concept, 40)} over the blocks of the network"
+    return Markup(
+        '<svg class="profile" viewBox="0 0 {} {}" role="img"><title>{}</title><desc>{}</desc>{}</svg>'
+    ).format(WIDTH, HEIGHT, title, said, Markup("").join(parts))
+
+
+def profile_table(reading: MapReading, concept: str) -> PlotTable:
+    """The numbers of the profile, for the first model."""
+    own, scale = reading.profile(reading.models[0], concept), unit_scale()
+    rows = [_block_row(block, e, scale) for block, e in own.items()]
+    caption = f"Overlap by block, from input to output, by {shorten(reading.models[0], 60)}"
+    return PlotTable(caption, "Block", scale_axis(scale), ("overlap", "interval", "chance", "corrected", "q"),
+                     tuple(rows), ())  # fmt: skip
+
+
+def _block_row(block: str, e: Record, scale: Scale) -> Row:
+    known = is_estimate(e)
+    cells = (number(e.get("value")), interval(e), number(e.get("null")), number(e.get("corrected")),
+             probability(e.get("q")))  # fmt: skip
+    strong = known and (e.get("q") or 1.0) < 0.05
+    return Row(block, track(scale, e, block, measured(e)), cells, strong, note="" if known else reason(e))
+
+
+def intersections(reading: MapReading) -> list[tuple[str, Record]]:
+    """Three concepts at once, each with its label."""
+    return [(" · ".join(entry["concepts"]), entry) for entry in reading.biasmap["intersections"]]
+
+
+def _overlap_row(reading: MapReading, own: Sequence[Record], scale: Scale, several: bool) -> Row:
+    label = shorten(own[0]["b"], 60)
+    strong = beyond_chance(own[0])
+    if several:
+        estimates = [e["miou"] for e in own]
+        plot = lanes(scale, estimates, label, "; ".join(measured(e) for e in estimates))
+        return Row(label, plot, tuple(number(e["value"]) for e in estimates), strong)
+    e = own[0]["miou"]
+    cells = (number(e["value"]), interval(e), number(e.get("null")), number(e.get("corrected")),
+             probability(e.get("q")), number(own[0]["mbiou"]["value"]))  # fmt: skip
+    return Row(label, track(scale, e, label, measured(e)), cells, strong)
+
+
+def _change(entry: Record) -> PlotTable:
+    axis = axes_of([entry["a"]]).get(entry["a"])
+    scores = {"mIoU": entry["miou"], "corrected mIoU": entry["corrected"], "mBIoU": entry["mbiou"]}
+    if entry["risk_difference"]:
+        scores[f"risk difference of {axis_label(axis or '')}"] = entry["risk_difference"]
+    known = {name: e for name, e in scores.items() if is_estimate(e)}
+    scale = signed_scale(known.values())
+    rows = [
+        Row(name, track(scale, e, name, measured(e)), (number(e["value"]), interval(e), probability(e.get("p"))),
+            strong=(e.get("p") or 1.0) < 0.05)
+        for name, e in known.items()
+    ]  # fmt: skip
+    first, second = entry["models"]
+    caption = f"“{shorten(entry['a'], 40)}”: {shorten(second, 40)} less {shorten(first, 40)}, mean over prompts"
+    return PlotTable(caption, "Score", scale_axis(scale), ("difference", "interval", "p"), tuple(rows),
+                     (("dot", "difference"), ("line", "interval over prompts")))  # fmt: skip
+
+
+def _word_of(reading: MapReading, prompt: str) -> str:
+    return shorten(next(e["b"] for e in reading.biasmap["pairs"] if e["prompt"] == prompt), 60)
+
+
+def _short(models: Sequence[str]) -> list[str]:
+    return [shorten(name, 24) for name in models]
+
+
+def _x(k: float, blocks: int) -> float:
+    return LEFT + (k + 0.5) * (WIDTH - LEFT - 8) / blocks
+
+
+def _y(value: float, height: float) -> float:
+    return TOP + (1 - value / height) * (HEIGHT - TOP - BOTTOM)
+
+
+def _grid(height: float) -> Markup:
+    steps = [k / 10 for k in range(round(height * 10) + 1)]
+    lines = [
+        Markup('<line class="grid-line" x1="{}" x2="{}" y1="{y:.1f}" y2="{y:.1f}"/>'
+               '<text x="{}" y="{t:.1f}" text-anchor="end">{}</text>').format(
+            LEFT, WIDTH - 8, LEFT - 8, number(step, 1), y=_y(step, height), t=_y(step, height) + 4)
+        for step in steps
+    ]  # fmt: skip
+    return Markup("").join(lines)
+
+
+def _chance_band(own: Record, blocks: Sequence[str], height: float) -> Markup:
+    """From 0 to the chance of every block, in grey."""
+    step = (WIDTH - LEFT - 8) / len(blocks)
+    bands = [
+        Markup('<rect class="null" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>'
+               '<line class="null-edge" x1="{:.1f}" x2="{:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>').format(
+            LEFT + k * step, _y(e["null"], height), step, _y(0, height) - _y(e["null"], height),
+            LEFT + k * step, LEFT + (k + 1) * step, y=_y(e["null"], height))
+        for k, e in enumerate(own[block] for block in blocks) if e.get("null") is not None
+    ]  # fmt: skip
+    return Markup("").join(bands)
+
+
+def _area_line(chance: float, height: float) -> Markup:
+    return Markup('<line class="area" x1="{}" x2="{}" y1="{y:.1f}" y2="{y:.1f}"/>').format(
+        LEFT, WIDTH - 8, y=_y(chance, height)
+    )
+
+
+def _line(own: Record, blocks: Sequence[str], height: float, run: int) -> Markup:
+    points = [(_x(k, len(blocks)), own[block]) for k, block in enumerate(blocks) if is_estimate(own[block])]
+    path = " ".join(f"{x:.1f},{_y(e['value'], height):.1f}" for x, e in points)
+    parts = [Markup('<polyline class="run-{}" points="{}"/>').format(run, path)]
+    for x, e in points:
+        if e.get("low") is not None:
+            whisker = Markup('<line class="whisker run-{}" x1="{x:.1f}" x2="{x:.1f}" y1="{:.1f}" y2="{:.1f}"/>')
+            parts.append(whisker.format(
+                run, _y(min(e["low"], height), height), _y(min(e["high"], height), height), x=x))  # fmt: skip
+        parts.append(Markup('<circle class="dot run-{}" cx="{:.1f}" cy="{:.1f}" r="4.5"/>').format(
+            run, x, _y(e["value"], height)))  # fmt: skip
+    return Markup("").join(parts)
+
+
+def _label(blocks: Sequence[str], k: int) -> Markup:
+    """Every block's name; of many only some."""
+    every = 1 + len(blocks) // 14
+    if k % every:
+        return Markup("")
+    return Markup('<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(
+        _x(k, len(blocks)), HEIGHT - BOTTOM + 20, blocks[k]
+    )

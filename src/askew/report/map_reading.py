@@ -1,0 +1,92 @@
+"""Reading the results of attention maps: the entries of `biasmap` by concept and model, in one order everywhere."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from askew.report.formatting import Record, quote
+from askew.report.reading import Reading, grouped, is_estimate
+
+
+class MapReading(Reading):
+    """The results of one run of maps, with the look-ups that its reports need."""
+
+    @cached_property
+    def biasmap(self) -> Record:
+        """The section of results.json."""
+        found: Record = self.results["biasmap"]
+        return found
+
+    @cached_property
+    def models(self) -> list[str]:
+        """Names of the models, the first being the one that others are held against."""
+        return [str(model["name"]) for model in self.results["models"]]
+
+    @cached_property
+    def concepts(self) -> list[str]:
+        return list(dict.fromkeys(entry["a"] for entry in self.biasmap["pairs"]))
+
+    def pairs(self, **wanted: Any) -> list[Record]:
+        """The pairs whose fields are as wanted."""
+        return [e for e in self.biasmap["pairs"] if all(e[name] == value for name, value in wanted.items())]
+
+    def profile(self, model: str, concept: str) -> Record:
+        """By block the overlap of a concept: of the only prompt, else the mean over prompts."""
+        own = self.pairs(model=model, a=concept)
+        if len(own) == 1:
+            found: Record = own[0]["blocks"]
+            return found
+        return next(e["blocks"] for e in self.biasmap["overall"] if (e["model"], e["a"]) == (model, concept))
+
+    def chance_area(self, concept: str) -> float:
+        """Chance by area of a concept's masks, over models and prompts."""
+        own = self.pairs(a=concept)
+        return sum(float(e["chance_area"]) for e in own) / len(own)
+
+    def risks(self, model: str, axis: str) -> list[Record]:
+        """Risk differences of an axis, in the order of the prompts."""
+        return [r for r in self.biasmap["risk_difference"] if (r["model"], r["axis"]) == (model, axis)]
+
+    @cached_property
+    def axes(self) -> list[str]:
+        return list(dict.fromkeys(r["axis"] for r in self.biasmap["risk_difference"]))
+
+    def label(self, entry: Record) -> str:
+        """What a row is about: the concept, and the prompt's word where there are several prompts."""
+        return f"{entry['a']} – {entry['b']}" if len(self.prompts) > 1 else str(entry["a"])
+
+
+def headline(reading: MapReading) -> str:
+    """The answer in two sentences."""
+    prompts = reading.prompts
+    where = f"In pictures of {quote(prompts[0], 60)}" if len(prompts) == 1 else f"In pictures of {len(prompts)} prompts"
+    said = [_finding(reading, a) for a in reading.concepts]
+    return f"{where}, {reading.models[0]} attends to " + "; to ".join(said) + "."
+
+
+def beyond_chance(entry: Record) -> bool:
+    """Whether a pair overlaps more than the same words in other pictures."""
+    return is_estimate(entry["miou"]) and (entry["miou"].get("q") or 1.0) < 0.05
+
+
+def _finding(reading: MapReading, a: str) -> str:
+    own = reading.pairs(model=reading.models[0], a=a)
+    if len(own) == 1:
+        e = own[0]["miou"]
+        chance = e.get("null")
+        against = "" if chance is None else f", where chance would give {chance:.2f}"
+        verdict = "" if chance is None else f" ({'beyond' if beyond_chance(own[0]) else 'not beyond'} chance)"
+        return f"“{a}” and “{own[0]['b']}” in places that share {e['value']:.2f} of their union{against}{verdict}"
+    summary = next(e for e in reading.biasmap["overall"] if (e["model"], e["a"]) == (reading.models[0], a))
+    e, number = summary["miou"], sum(map(beyond_chance, own))
+    chance = "" if e.get("null") is None else f", where chance would give {e['null']:.2f}"
+    return (
+        f"“{a}” and the words beside it in places that share {e['value']:.2f} of their union on average{chance} "
+        f"(beyond chance in {number} of {len(own)})"
+    )
+
+
+def by_prompt(reading: MapReading, concept: str) -> dict[tuple[Any, ...], list[Record]]:
+    """The pairs of a concept by prompt, each by its models."""
+    return grouped(reading.pairs(a=concept), ["prompt"])

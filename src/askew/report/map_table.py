@@ -1,0 +1,72 @@
+"""The terminal's table of attention maps: overlaps in the form of the paper's tables, in 80 columns."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from askew.report.formatting import ABSENT, Record, clean, interval, number, probability, shorten
+from askew.report.map_reading import MapReading, beyond_chance, headline
+from askew.report.reading import is_estimate
+
+_COLUMNS = (("mIoU", 5), ("interval", 12), ("chance", 6), ("corrected", 9), ("q", 7), ("mBIoU", 5), ("RD", 5))
+
+
+def maps_table(results: Record) -> RenderableType:
+    """The answer, every pair of concepts, and what a reader must know; for a console of 80 columns or more."""
+    reading = MapReading(results)
+    parts: list[RenderableType] = [Text(headline(reading)), Text()]
+    for model in reading.models:
+        for concept in reading.concepts:
+            title = f"{concept}, by {model}" if len(reading.models) > 1 or len(reading.concepts) > 1 else concept
+            parts.append(_table(reading, model, concept, title))
+    return Group(*parts, Text(), *_notes(results))
+
+
+def _table(reading: MapReading, model: str, concept: str, title: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim",
+                  title=Text(shorten(title, 78)), title_style="italic", title_justify="left")  # fmt: skip
+    table.add_column("with", overflow="fold", width=18)
+    for name, width in _COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True, width=width)
+    for entry in reading.pairs(model=model, a=concept):
+        style = "bold" if beyond_chance(entry) else ""
+        table.add_row(Text(shorten(entry["b"], 18)), *(Text(c, style=style) for c in _cells(reading, entry)))
+    summary = next(e for e in reading.biasmap["overall"] if (e["model"], e["a"]) == (model, concept))
+    if summary["prompts"] > 1:
+        table.add_row(Text("mean", style="dim"), *(Text(c, style="dim") for c in _mean_cells(summary)))
+    return table
+
+
+def _cells(reading: MapReading, entry: Record) -> tuple[str, ...]:
+    e = entry["miou"]
+    risk = _risk(reading, entry)
+    return (number(e["value"]), interval(e), number(e.get("null")), number(e.get("corrected")),
+            probability(e.get("q")), number(entry["mbiou"]["value"]), number(risk.get("value")))  # fmt: skip
+
+
+def _mean_cells(summary: Record) -> tuple[str, ...]:
+    e, corrected, risk = summary["miou"], summary["corrected"], summary["risk_difference"] or {}
+    return (number(e["value"]), interval(e), number(e.get("null")), number(corrected.get("value")),
+            probability(corrected.get("p"), "p") if is_estimate(corrected) else ABSENT,
+            number(summary["mbiou"]["value"]), number(risk.get("value")))  # fmt: skip
+
+
+def _risk(reading: MapReading, entry: Record) -> Record:
+    """The risk difference beside a pair: of the axis that the concept is, by its place among the axes."""
+    from askew.planning_map import axes_of
+
+    axis = axes_of([entry["a"]]).get(entry["a"])
+    own = [r for r in reading.biasmap["risk_difference"]
+           if (r["model"], r["prompt"], r["axis"]) == (entry["model"], entry["prompt"], axis)]  # fmt: skip
+    return own[0]["estimate"] if own else {}
+
+
+def _notes(results: Record) -> list[Text]:
+    notes = [
+        Text("Bold: beyond chance (q < 0.05), that is beyond the same words in other pictures of the prompt.",
+             style="dim"),
+        Text("RD: risk difference of perceived groups. Instruments err.", style="dim"),
+    ]  # fmt: skip
+    return notes + [Text(f"Warning: {clean(str(w))}") for w in results.get("warnings") or []]

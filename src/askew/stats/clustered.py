@@ -1,0 +1,219 @@
+"""Rates and means over pictures that come in clusters: several edits of one source picture are no independent draws.
+
+Arrays are (clusters, members), NaN where a member gave no answer. Rows are independent of each other; where two arrays
+are compared, their rows belong together in pairs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import BOUNDED_FORM, TOLERANCE, Floats, bootstrap_errors, percentile_interval, tail
+from askew.types import Estimate
+
+BATCH_OF_DRAWS = 1000
+
+
+def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Share of members in which something happened, in [0, 1].
+
+    Interval: Wilson's at the effective number of members, which is their number over the design effect (variance of
+    the share over clusters against independent members), held within 1 and the size of a cluster, and less for few
+    clusters (t for z). Where all members agree, clusters count once.
+
+    Args:
+        happened: (clusters, members) of 0, 1 and NaN.
+
+    Raises:
+        NotEnoughData: no answer at all.
+        ValueError: not two axes, or something other than 0, 1 and NaN.
+    """
+    x = _checked(happened)
+    if not np.isin(x[~np.isnan(x)], (0, 1)).all():
+        raise ValueError("a rate needs 0, 1 or NaN for every member")
+    counts, sums = _counts(x)
+    n = int(counts.sum())
+    share = float(sums.sum() / n)
+    low, high = wilson_at(share, _effective(sums, counts, share, level), level)
+    return Estimate(share, low, high, level, "Wilson, effective size", n, int(x.size - n), max=1.0)
+
+
+def clustered_rate_difference(
+    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
+) -> Estimate:
+    """Share in `first` less that in `second`, in [-1, 1].
+
+    Interval: both shares' intervals joined (MOVER; Newcombe 1998), less the correlation of their clusters, which are
+    pairs by row where both have answers. p: pairs change places at random, two-sided.
+
+    Args:
+        first, second: (clusters, members) as in `clustered_rate`.
+
+    Raises:
+        NotEnoughData: no answer in one of them, or no pair of clusters.
+    """
+    x, y = _checked(first), _checked(second)
+    a, b = clustered_rate(x, level=level), clustered_rate(y, level=level)
+    one, other = _paired(x, y)
+    r = _correlation(one, other)
+    difference = a.value - b.value
+    low = difference - _reach(a.value - _low(a), _high(b) - b.value, r)
+    high = difference + _reach(_high(a) - a.value, b.value - _low(b), r)
+    n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
+    p = _sign_flip_p(one - other, rng, draws)
+    return Estimate(
+        difference, max(low, -1.0), min(high, 1.0), level, "MOVER, Wilson, paired", n, missing, null=0.0, max=1.0, p=p
+    )
+
+
+def rate_above_floor(
+    happened: ArrayLike, floor: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
+) -> tuple[Estimate, Estimate]:
+    """A rate with, as its null, the rate at which the same happens to the same clusters by the measurement alone.
+
+    `corrected` is (rate - floor) / (1 - floor). p: one-sided, pairs of a cluster's rate and its floor change places.
+
+    Args:
+        happened: (clusters, members).
+        floor: (clusters, members or 1), the same clusters.
+
+    Returns:
+        The rate and the floor.
+    """
+    x, y = _checked(happened), _checked(floor)
+    rate, base = clustered_rate(x, level=level), clustered_rate(y, level=level)
+    one, other = _paired(x, y)
+    room = 1 - base.value
+    corrected = (rate.value - base.value) / room if room > TOLERANCE else None
+    found = Estimate(
+        rate.value, rate.low, rate.high, level, rate.interval, rate.n, rate.missing, null=base.value, max=1.0,
+        corrected=corrected, corrected_form=None if corrected is None else BOUNDED_FORM,
+        p=_sign_flip_p(one - other, rng, draws, one_sided=True),
+    )  # fmt: skip
+    return found, base
+
+
+def clustered_mean(
+    values: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    null: float | None = None,
+    maximum: float | None = None,
+) -> Estimate:
+    """Mean over clusters of the means of their members, with a bootstrap interval over clusters.
+
+    With `null`, p is two-sided by flipping the signs of the clusters' distances from it.
+
+    Args:
+        values: (clusters, members), NaN where a member has no value.
+
+    Raises:
+        NotEnoughData: no value at all.
+    """
+    x = _checked(values)
+    rows = _means(x)
+    mean = float(rows.mean())
+    low, high = percentile_interval(mean + bootstrap_errors(rows[:, None], draws, rng)[:, 0], level)
+    missing = int(np.isnan(x).sum())
+    p = None if null is None else _sign_flip_p(rows - null, rng, draws)
+    return Estimate(
+        mean, low, high, level, "bootstrap over sources", int(x.size - missing), missing, null=null, max=maximum, p=p
+    )
+
+
+def clustered_mean_difference(
+    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
+) -> Estimate:
+    """Mean of `first` less that of `second`, over the pairs of clusters in which both have a value; p by sign flips."""
+    one, other = _paired(_checked(first), _checked(second))
+    return clustered_mean((one - other)[:, None], rng=rng, draws=draws, level=level, null=0.0)
+
+
+def wilson_at(share: float, size: float, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share at a number of draws that need not be whole."""
+    z = float(stats.norm.ppf(1 - tail(level)))
+    middle = (share + z * z / (2 * size)) / (1 + z * z / size)
+    half = z / (1 + z * z / size) * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def _effective(sums: Floats, counts: Floats, share: float, level: float) -> float:
+    """The number of independent members that would vary as much."""
+    clusters, n, largest = len(counts), float(counts.sum()), float(counts.max())
+    if clusters < 2:
+        return 1.0
+    independent = share * (1 - share) / n
+    variance = clusters / (clusters - 1) * float(((sums - share * counts) ** 2).sum()) / n**2
+    effect = largest if independent == 0 else min(max(variance / independent, 1.0), largest)
+    z, t = stats.norm.ppf(1 - tail(level)), stats.t.ppf(1 - tail(level), clusters - 1)
+    return n / effect * float(z / t) ** 2
+
+
+def _checked(values: ArrayLike) -> Floats:
+    x = np.asarray(values, dtype=float)
+    if x.ndim != 2:
+        raise ValueError(f"values have {x.ndim} axes; (clusters, members) is needed")
+    if np.isnan(x).all():
+        raise NotEnoughData("no member of any cluster has a value")
+    return x
+
+
+def _counts(x: Floats) -> tuple[Floats, Floats]:
+    """Answers and their sums of every cluster with an answer."""
+    counts = (~np.isnan(x)).sum(axis=1)
+    return counts[counts > 0], np.nansum(x, axis=1)[counts > 0]
+
+
+def _means(x: Floats) -> Floats:
+    """The mean of every cluster with a value."""
+    counts, sums = _counts(x)
+    return np.asarray(sums / counts)
+
+
+def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The cluster means of both arrays, of the rows in which both have a value."""
+    if len(x) != len(y):
+        x, y = x[: min(len(x), len(y))], y[: min(len(x), len(y))]
+    both = ~(np.isnan(x).all(axis=1) | np.isnan(y).all(axis=1))
+    if not both.any():
+        raise NotEnoughData("no two clusters have values in both sets")
+    return _means(x[both]), _means(y[both])
+
+
+def _correlation(one: Floats, other: Floats) -> float:
+    """Correlation of pairs; 0 if one does not vary, or where it would make the interval wider by chance."""
+    if len(one) < 3 or one.std() == 0 or other.std() == 0:
+        return 0.0
+    r = float(np.corrcoef(one, other)[0, 1])
+    return max(r - 1 / len(one), 0.0) if r > 0 else r
+
+
+def _reach(a: float, b: float, correlation: float) -> float:
+    return math.sqrt(max(a * a + b * b - 2 * correlation * a * b, 0.0))
+
+
+def _low(estimate: Estimate) -> float:
+    return estimate.value if estimate.low is None else estimate.low
+
+
+def _high(estimate: Estimate) -> float:
+    return estimate.value if estimate.high is None else estimate.high
+
+
+def _sign_flip_p(differences: Floats, rng: np.random.Generator, draws: int, *, one_sided: bool = False) -> float:
+    """(1 + draws at least as far) / (1 + draws) for the mean of differences whose signs are random under the null."""
+    differences = differences[np.lexsort((differences, np.abs(differences)))]
+    observed, exceeding = float(differences.sum()), 0
+    for start in range(0, draws, BATCH_OF_DRAWS):
+        signs = rng.choice((-1.0, 1.0), size=(min(BATCH_OF_DRAWS, draws - start), len(differences)))
+        sums = signs @ differences
+        far = sums >= observed - TOLERANCE if one_sided else np.abs(sums) >= abs(observed) - TOLERANCE
+        exceeding += int(far.sum())
+    return (1 + exceeding) / (1 + draws)

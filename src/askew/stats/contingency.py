@@ -1,0 +1,154 @@
+"""Does the distribution of one axis change with another? Pearson's chi-squared test of tables of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.special import betaincinv
+
+from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.types import Missing
+
+SMALL_EXPECTED = 5
+CERTAINTY = 0.999
+MOST_AT_ONCE = 2_000_000  # numbers in one block of permuted tables
+
+
+@dataclass(frozen=True, slots=True)
+class ChiSquare:
+    """Result of a test of independence.
+
+    statistic       Pearson's chi-squared, without continuity correction
+    dof             its degrees of freedom
+    p               from the chi-squared distribution, or (1 + exceedances) / (1 + draws) by permutation
+    draws           permutations made; None where the chi-squared distribution was used
+    least_expected  the smallest expected count
+    cramers_v       strength of the dependence, in [0, 1]
+    """
+
+    statistic: float
+    dof: int
+    p: float
+    draws: int | None
+    least_expected: float
+    cramers_v: float
+
+
+def chi_square(
+    table: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    threshold: float = 1e-4,
+    first_draws: int = 999,
+    max_draws: int = 100_000,
+) -> ChiSquare | Missing:
+    """Test whether rows and columns of a table of counts are independent (BiasConnect, section 3.3).
+
+    All expected counts at least 5: asymptotic. Otherwise by permutation, that is by random tables with the same
+    margins: `first_draws` of them, then more until a 99.9 % Clopper-Pearson interval of p lies on one side of
+    `threshold`, or `max_draws` are made. Rows and columns without counts are dropped.
+
+    Args:
+        table: (K, m) counts; rows are the values of the intervened axis, columns those observed on the target axis.
+        threshold: the p below which the caller will call rows and columns dependent.
+
+    Returns:
+        Missing where fewer than two rows or columns have counts: there is nothing to compare.
+
+    Raises:
+        ValueError: not two axes, or something that is not a count.
+    """
+    counts = _trimmed(table)
+    if isinstance(counts, Missing):
+        return counts
+    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    expected = np.outer(rows, columns) / counts.sum()
+    statistic, dof = float(_pearson(counts, expected)), (len(rows) - 1) * (len(columns) - 1)
+    strength, least = _cramers_v(counts, statistic), float(expected.min())
+    if least >= SMALL_EXPECTED:
+        return ChiSquare(statistic, dof, float(stats.chi2.sf(statistic, dof)), None, least, strength)
+    reached = statistic - TOLERANCE * max(statistic, 1.0)
+    exceedances = draws = 0
+    while draws < max_draws and not _decided(exceedances, draws, threshold):
+        more = min(max(draws, first_draws), max_draws - draws, max(1, MOST_AT_ONCE // counts.size))
+        exceedances += int(np.count_nonzero(_pearson(_with_margins(rows, columns, more, rng), expected) >= reached))
+        draws += more
+    return ChiSquare(statistic, dof, (1 + exceedances) / (1 + draws), draws, least, strength)
+
+
+def chi_squares(
+    tables: Sequence[ArrayLike], *, rng: np.random.Generator, threshold: float = 1e-4
+) -> tuple[ChiSquare | Missing, ...]:
+    """`chi_square` of every table, in their order. The answer to one does not depend on which others are asked."""
+    seed = int(rng.integers(2**63))
+    return tuple(chi_square(table, rng=_own_generator(seed, table), threshold=threshold) for table in tables)
+
+
+def cramers_v(table: ArrayLike) -> float | Missing:
+    """Strength of the dependence of rows and columns: sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1].
+
+    Not corrected for chance. Rows and columns without counts are dropped. Arguments and errors as in `chi_square`.
+    """
+    counts = _trimmed(table)
+    if isinstance(counts, Missing):
+        return counts
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    return _cramers_v(counts, float(_pearson(counts, expected)))
+
+
+def _trimmed(table: ArrayLike) -> Floats | Missing:
+    """Counts without empty rows and columns, or why they cannot be tested."""
+    counts = np.asarray(table, dtype=float)
+    if counts.ndim != 2 or not np.all(np.isfinite(counts)) or np.any(counts < 0) or np.any(counts % 1):
+        raise ValueError("a table of counts has two axes and holds whole numbers that are not negative")
+    kept = np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
+    if kept.size == 0:
+        return Missing("not_asked", "no picture has an answer")
+    if kept.shape[0] < 2:
+        return Missing("not_asked", "fewer than two picture sets have answers, so there is nothing to compare")
+    if kept.shape[1] < 2:
+        return Missing("error", "all pictures show the same value, so it cannot depend on anything")
+    return kept
+
+
+def _pearson(counts: Floats | NDArray[np.int64], expected: Floats) -> Floats:
+    """(..., K, m) to (...)."""
+    return np.asarray(np.einsum("...rc,rc->...", np.square(counts, dtype=float), 1 / expected) - expected.sum())
+
+
+def _cramers_v(counts: Floats, statistic: float) -> float:
+    return float(min(1.0, np.sqrt(max(statistic, 0.0) / (counts.sum() * (min(counts.shape) - 1)))))
+
+
+def _with_margins(rows: Floats, columns: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Random tables (size, K, m) with these margins, as permutation makes them, cell by cell."""
+    left = np.tile(columns.astype(np.int64), (size, 1))
+    tables = np.empty((size, len(rows), len(columns)), dtype=np.int64)
+    for i, row in enumerate(rows[:-1].astype(np.int64)):
+        wanted, others = np.full(size, row), left.sum(axis=1)
+        for j in range(len(columns) - 1):
+            others -= left[:, j]
+            tables[:, i, j] = rng.hypergeometric(left[:, j], others, wanted)
+            wanted -= tables[:, i, j]
+        tables[:, i, -1] = wanted
+        left -= tables[:, i]
+    tables[:, -1] = left
+    return tables
+
+
+def _decided(exceedances: int, draws: int, threshold: float) -> bool:
+    """Whether a Clopper-Pearson interval of p lies on one side of the threshold."""
+    if draws == 0:
+        return False
+    low = betaincinv(exceedances, draws - exceedances + 1, tail(CERTAINTY)) if exceedances else 0.0
+    high = betaincinv(exceedances + 1, draws - exceedances, 1 - tail(CERTAINTY)) if exceedances < draws else 1.0
+    return bool(low > threshold or high < threshold)
+
+
+def _own_generator(seed: int, table: ArrayLike) -> np.random.Generator:
+    counts = np.asarray(table, dtype=np.int64)
+    return np.random.default_rng([seed, *counts.shape, *counts.ravel().tolist()])

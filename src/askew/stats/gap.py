@@ -1,0 +1,159 @@
+"""MineTheGap's bias score: how well the pictures of a prompt cover what its variations ask for (section 4.1).
+
+A similarity matrix has a row per variation of the prompt and a column per picture. Lower scores are more biased.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.types import Estimate
+
+QUANTILE = 0.25
+"""The share of variations, and of pictures, that may find no match: the paper's choice (alpha)."""
+
+INTERVAL = "bootstrap over variations and pictures"
+
+
+def unit_similarity(cosine: ArrayLike) -> Floats:
+    """Cosines, in [-1, 1], moved to [0, 1]: (1 + cosine) / 2.
+
+    Eq. 1 divides by the mean similarity, which has a meaning only where it is well above 0. CLIP's cosines of
+    pictures and texts are, those of many other embedders lie on both sides of 0.
+    """
+    return np.asarray((1 + np.asarray(cosine, dtype=float)) / 2)
+
+
+def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
+    """The bias score of one prompt (MineTheGap, Eq. 1); lower is more biased.
+
+    The mean of the missed visual concepts score, Q{max over pictures}, and of the least-aligned images score,
+    Q{max over variations}, divided by the mean similarity. Q is the lower quantile: the 4th smallest of 15 at 0.25.
+
+    Args:
+        similarity: (variations, pictures), any finite numbers with a mean above 0.
+        quantile: in [0, 1].
+
+    Returns:
+        a positive number without an upper bound; 1 where all similarities are equal.
+
+    Raises:
+        NotEnoughData: there is no variation or no picture, or the mean similarity is not above 0.
+        ValueError: not two axes, a number that is not finite, or a quantile outside of [0, 1].
+    """
+    return float(_scores(_matrix(similarity), quantile))
+
+
+def missed_concepts(similarity: ArrayLike, quantile: float = QUANTILE) -> NDArray[np.intp]:
+    """The variations that no picture shows well: those at or below the quantile, the worst first.
+
+    Four of 15 at a quantile of 0.25. Args and errors as in `bias_score`.
+    """
+    return _lowest(_matrix(similarity).max(axis=1), quantile)
+
+
+def least_aligned(similarity: ArrayLike, quantile: float = QUANTILE) -> NDArray[np.intp]:
+    """The pictures that fit no variation well: those at or below the quantile, the worst first."""
+    return _lowest(_matrix(similarity).max(axis=0), quantile)
+
+
+def gap_estimate(
+    similarity: ArrayLike,
+    of_variations: ArrayLike | None = None,
+    *,
+    rng: np.random.Generator,
+    quantile: float = QUANTILE,
+    draws: int = 1000,
+    level: float = 0.95,
+    missing: int = 0,
+) -> Estimate:
+    """The bias score with an interval and, if pictures of the variations are given, corrected for chance.
+
+    The interval is for the score that new pictures and new variations, as many as these, would have on average:
+    more pictures cover more, so the score has no meaning apart from their number. Variations and pictures are
+    resampled; a resample holds fewer different ones and scores lower, so only its deviation from the mean
+    resample counts, stretched as Student's t is for so few rows or columns.
+
+    The null is a model that shows what the variations ask for: as many pictures redrawn, with replacement, from
+    pictures made of the variations themselves. Low scores are the biased ones, so p = (1 + draws at or below) /
+    (1 + draws), and corrected = null - value, which grows with the bias.
+
+    Args:
+        similarity: (variations, pictures of the prompt), as in `bias_score`.
+        of_variations: (variations, pictures of the variations), in the same measure of similarity.
+        missing: pictures of the prompt that could not be made.
+
+    Raises:
+        NotEnoughData, ValueError: as `bias_score`, for either matrix.
+    """
+    s = _matrix(similarity)
+    value = float(_scores(s, quantile))
+    low, high = _interval(s, value, quantile, draws, level, rng)
+    found = Estimate(value, low, high, level, INTERVAL, n=s.shape[1], missing=missing)
+    if of_variations is None:
+        return found
+    null = null_scores(of_variations, s.shape[1], quantile, draws, rng)
+    return replace(
+        found,
+        null=float(null.mean()),
+        corrected=float(null.mean()) - value,
+        corrected_form="null - value",
+        p=float((1 + np.count_nonzero(null <= value + TOLERANCE)) / (1 + draws)),
+    )
+
+
+def null_scores(
+    of_variations: ArrayLike, pictures: int, quantile: float, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Scores of `pictures` pictures redrawn with replacement from pictures of the variations: (draws,)."""
+    s = _matrix(of_variations)
+    columns = rng.integers(s.shape[1], size=(draws, pictures))
+    return _scores(np.moveaxis(s[:, columns], 0, 1), quantile)
+
+
+def _interval(
+    s: Floats, value: float, quantile: float, draws: int, level: float, rng: np.random.Generator
+) -> tuple[float, float]:
+    rows = rng.integers(s.shape[0], size=(draws, s.shape[0], 1))
+    columns = rng.integers(s.shape[1], size=(draws, 1, s.shape[1]))
+    resampled = _scores(s[rows, columns], quantile)
+    stretch = stats.t.isf(tail(level), max(min(s.shape) - 1, 1)) / stats.norm.isf(tail(level))
+    deviation = stretch * np.quantile(resampled - resampled.mean(), [tail(level), 1 - tail(level)])
+    return min(value, float(value - deviation[1])), max(value, float(value - deviation[0]))
+
+
+def _scores(s: Floats, quantile: float) -> Floats:
+    """Eq. 1 for every matrix of (…, variations, pictures)."""
+    mean = s.mean(axis=(-2, -1))
+    if np.any(mean <= 0):
+        raise NotEnoughData(
+            f"the mean similarity of variations and pictures is {mean.min():.3f}, and the bias score divides by it: "
+            "use a similarity that lies above 0, such as (1 + cosine) / 2"
+        )
+    missed = np.quantile(s.max(axis=-1), quantile, axis=-1, method="lower")
+    unaligned = np.quantile(s.max(axis=-2), quantile, axis=-1, method="lower")
+    return np.asarray((missed + unaligned) / 2 / mean)
+
+
+def _lowest(best: Floats, quantile: float) -> NDArray[np.intp]:
+    """Positions of the values up to the lower quantile, the lowest first; equal ones in their order."""
+    threshold = np.quantile(best, quantile, method="lower")
+    order = np.argsort(best, kind="stable")
+    return order[best[order] <= threshold]
+
+
+def _matrix(similarity: ArrayLike) -> Floats:
+    s = np.asarray(similarity, dtype=float)
+    if s.ndim != 2:
+        raise ValueError(f"a similarity matrix has two axes, variations and pictures; this one has {s.ndim}")
+    if s.size == 0:
+        raise NotEnoughData(f"a similarity matrix of {s.shape[0]} variations and {s.shape[1]} pictures holds nothing")
+    if not np.all(np.isfinite(s)):
+        raise ValueError("a similarity matrix holds numbers that are not finite")
+    return s

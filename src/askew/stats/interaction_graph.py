@@ -1,0 +1,245 @@
+"""From tested pairs of axes to a graph: its edges, and what sums them up (BiasConnect, Table 1, Eq. 7-8, 14, A.5-A.8).
+
+Global graphs (Eq. 9-11) come from the same functions: the tables of all prompts are added up by `pooled`, and the
+sensitivity takes every prompt's sets as sets of their own (`sensitivity.Pair` with an initial of shape (prompts, m)).
+A comparison with the real world (Eq. 12-13) is a sensitivity whose ideal is the reference's distribution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from askew.errors import NotEnoughData
+from askew.stats.contingency import ChiSquare
+from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.stats.multiple import benjamini_hochberg
+from askew.types import Estimate, Missing
+
+PROMPT_THRESHOLD = 1e-4
+DYNAMIC_THRESHOLD = 0.05
+GLOBAL_THRESHOLD = 5e-5
+GLOBAL_SENSITIVITY = 0.03
+
+AxisPair = tuple[str, str]
+"""(intervened axis, target axis)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One ordered pair of axes: does the target change with the intervened axis, and is that for the better?
+
+    test         of the table (values of `source`, values of `target`)
+    q            Benjamini-Hochberg q-value of that test among all pairs
+    sensitivity  Intersectional Sensitivity, its q likewise among all pairs
+    significant  whether the pair is an edge of the graph
+    """
+
+    source: str
+    target: str
+    test: ChiSquare | Missing
+    q: float | None
+    sensitivity: Estimate | Missing
+    significant: bool
+
+    @property
+    def direct(self) -> bool:
+        """Whether this is the effect of an intervention on its own axis."""
+        return self.source == self.target
+
+
+def edges(
+    tests: Mapping[AxisPair, ChiSquare | Missing],
+    sensitivities: Mapping[AxisPair, Estimate | Missing],
+    *,
+    threshold: float = PROMPT_THRESHOLD,
+    least_sensitivity: float = 0.0,
+) -> tuple[Edge, ...]:
+    """Every tested pair, in the order of `tests`; significant if p < threshold and |IS| > least_sensitivity.
+
+    The paper's thresholds: 1e-4 for one prompt, 0.05 for dynamic axes, 5e-5 and |IS| > 0.03 over many prompts.
+
+    Raises:
+        ValueError: the two mappings are not about the same pairs.
+    """
+    if tests.keys() != sensitivities.keys():
+        raise ValueError("tests and sensitivities are about different pairs of axes")
+    q = _q_values({pair: test.p for pair, test in tests.items() if isinstance(test, ChiSquare)})
+    own_q = _q_values({p: e.p for p, e in sensitivities.items() if isinstance(e, Estimate) and e.p is not None})
+    found = []
+    for (source, target), test in tests.items():
+        pair, effect = (source, target), sensitivities[source, target]
+        if isinstance(effect, Estimate):
+            effect = replace(effect, q=own_q.get(pair))
+        strong = isinstance(effect, Estimate) and abs(effect.value) > least_sensitivity
+        dependent = isinstance(test, ChiSquare) and test.p < threshold
+        found.append(Edge(source, target, test, q.get(pair), effect, dependent and (strong or not least_sensitivity)))
+    return tuple(found)
+
+
+def pooled(tables: Sequence[ArrayLike]) -> Floats:
+    """The contingency table of one pair of axes over all prompts: the sum of their tables, (K, m) (appendix A.8).
+
+    Raises:
+        NotEnoughData: no table.
+        ValueError: tables of different shapes.
+    """
+    if not tables:
+        raise NotEnoughData("no prompt has a table")
+    found = [np.asarray(table, dtype=float) for table in tables]
+    if len({table.shape for table in found}) > 1:
+        raise ValueError("tables of the same pair of axes must have the same values")
+    return np.asarray(sum(found))
+
+
+def most_influenced(graph: Sequence[Edge]) -> str | None:
+    """The axis that most other axes act upon (MaxInf): most incoming edges, then the largest sum of |IS|, then by name.
+
+    None without an edge between two axes.
+    """
+    return _busiest([(edge.target, edge) for edge in graph])
+
+
+def most_influential(graph: Sequence[Edge]) -> str | None:
+    """The axis that acts upon most other axes (MaxImp): as `most_influenced`, by outgoing edges."""
+    return _busiest([(edge.source, edge) for edge in graph])
+
+
+def amplification(graph: Sequence[Edge], null_sizes: Mapping[AxisPair, float]) -> Estimate | Missing:
+    """Overall amplification: the sum of |IS| over all pairs of two different axes (Eq. 14). Unbounded.
+
+    Of many pairs in which nothing happens each still adds a little, so the null is the sum of what they would add.
+    Interval: from the pairs' intervals of |IS|; their reaches add up within a target axis, whose pairs share the
+    initial pictures, and as independent errors between target axes.
+
+    Args:
+        graph: edges; whether they are significant does not matter.
+        null_sizes: mean |IS| of every pair if nothing happens, from `sensitivity.null_sizes`.
+
+    Returns:
+        Missing if no pair has a sensitivity.
+    """
+    found = _measured(graph)
+    if not found:
+        return Missing("not_asked", "no pair of axes has a sensitivity")
+    below, above = defaultdict[str, float](float), defaultdict[str, float](float)
+    for edge, effect in found:
+        low, high = size_interval(effect)
+        below[edge.target] += max(0.0, abs(effect.value) - low)
+        above[edge.target] += max(0.0, high - abs(effect.value))
+    value = sum(abs(effect.value) for _, effect in found)
+    null = sum(null_sizes[edge.source, edge.target] for edge, _ in found)
+    return Estimate(
+        value,
+        max(0.0, value - math.hypot(*below.values())),
+        value + math.hypot(*above.values()),
+        found[0][1].level,
+        "sum of the pairs' intervals",
+        max(effect.n or 1 for _, effect in found),
+        null=null,
+        corrected=value - null,
+        corrected_form="value - null",
+    )
+
+
+def negative_share(graph: Sequence[Edge]) -> Estimate | Missing:
+    """Share of pairs of two different axes where the intervention makes the target worse: IS < 0 (appendix A.5).
+
+    low counts only pairs whose interval lies below 0, high all whose interval reaches below 0. Where nothing happens
+    signs are a matter of chance, so the null is one half. n is the number of pairs.
+
+    Returns:
+        Missing if no pair has a sensitivity.
+    """
+    effects = [effect for _, effect in _measured(graph)]
+    if not effects:
+        return Missing("not_asked", "no pair of axes has a sensitivity")
+    surely, perhaps = (
+        float(np.mean([end is not None and end < 0 for end in ends]))
+        for ends in ([e.high for e in effects], [e.low for e in effects])
+    )
+    value = float(np.mean([effect.value < 0 for effect in effects]))
+    return Estimate(
+        value, surely, perhaps, effects[0].level, "pairs surely, perhaps below 0", len(effects), null=0.5, max=1.0
+    )
+
+
+def correlation(
+    before: ArrayLike, after: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
+) -> Estimate | Missing:
+    """Pearson's correlation of predicted with measured sensitivities over pairs of axes (Eq. 7-8, Table 1), in [-1, 1].
+
+    Interval: Fisher's z, from four pairs on. p: two-sided, by permutation. Both lists carry sampling error, which draws
+    the correlation towards 0.
+
+    Args:
+        before: (pairs,) IS that the counterfactual pictures predict.
+        after: (pairs,) IS measured on pictures of the mitigated model.
+
+    Returns:
+        Missing with fewer than three pairs, or where all of one list are equal.
+
+    Raises:
+        ValueError: lists of different length, or numbers that are not finite.
+    """
+    x, y = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    if x.shape != y.shape or x.ndim != 1 or not np.all(np.isfinite([x, y])):
+        raise ValueError("two lists of as many finite numbers are needed")
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Missing("not_asked", "a correlation needs at least three pairs whose values are not all equal")
+    a, b = (v - v.mean() for v in (x, y))
+    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
+    r = float(np.clip(a @ b, -1, 1))
+    permuted = rng.permuted(np.tile(b, (draws, 1)), axis=1) @ a
+    p = float((1 + np.count_nonzero(np.abs(permuted) >= abs(r) - TOLERANCE)) / (1 + draws))
+    if len(x) < 4:
+        return Estimate(r, n=len(x), null=0.0, max=1.0, p=p)
+    reach = float(stats.norm.isf(tail(level))) / math.sqrt(len(x) - 3)
+    z = math.atanh(np.clip(r, -1 + TOLERANCE, 1 - TOLERANCE))
+    return Estimate(r, math.tanh(z - reach), math.tanh(z + reach), level, "Fisher z", len(x), null=0.0, max=1.0, p=p)
+
+
+def mean_correlation(prompts: Sequence[Estimate | Missing], *, level: float = 0.95) -> Estimate | Missing:
+    """The prompts' correlations averaged, as Table 1 does. n is the number of prompts that have one.
+
+    Interval: Student's t over the prompts, within [-1, 1]; from two prompts on.
+    """
+    r = np.array([found.value for found in prompts if isinstance(found, Estimate)])
+    if not len(r):
+        return Missing("not_asked", "no prompt has a correlation")
+    if len(r) < 2:
+        return Estimate(float(r[0]), n=1, null=0.0, max=1.0)
+    reach = float(stats.t.isf(tail(level), len(r) - 1) * r.std(ddof=1) / math.sqrt(len(r)))
+    mean = float(r.mean())
+    return Estimate(mean, max(-1.0, mean - reach), min(1.0, mean + reach), level, "Student's t", len(r), null=0.0,
+                    max=1.0)  # fmt: skip
+
+
+def size_interval(effect: Estimate) -> tuple[float, float]:
+    """The interval of |IS| that the interval of IS implies."""
+    low, high = (effect.value if end is None else end for end in (effect.low, effect.high))
+    return max(0.0, low, -high), max(abs(low), abs(high))
+
+
+def _measured(graph: Sequence[Edge]) -> list[tuple[Edge, Estimate]]:
+    """Pairs of two different axes that have a sensitivity."""
+    return [(edge, edge.sensitivity) for edge in graph if isinstance(edge.sensitivity, Estimate) and not edge.direct]
+
+
+def _busiest(ends: Sequence[tuple[str, Edge]]) -> str | None:
+    edges_at: dict[str, list[float]] = {}
+    for axis, edge in ends:
+        if edge.significant and not edge.direct:
+            size = abs(edge.sensitivity.value) if isinstance(edge.sensitivity, Estimate) else 0.0
+            edges_at.setdefault(axis, []).append(size)
+    return min(edges_at, key=lambda axis: (-len(edges_at[axis]), -sum(edges_at[axis]), axis), default=None)
+
+
+def _q_values(p: Mapping[AxisPair, float]) -> dict[AxisPair, float]:
+    return dict(zip(p, benjamini_hochberg(list(p.values())).tolist(), strict=True))

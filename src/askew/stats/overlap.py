@@ -1,0 +1,296 @@
+"""Overlap of attention maps: masks, intersection over union, what chance gives, and what is left beyond it (BiasMap).
+
+Two masks of 30 % of a picture share .176 of their union if their pixels are independent. Maps are smooth and models put
+things in the same places of every picture, so maps of *different* pictures of a prompt share more. That second chance
+is the null: what the words of one picture share beyond it, they share in that picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import BOUNDED_FORM, TOLERANCE, Floats, p_value, tail, with_null
+from askew.types import Estimate, Missing
+
+Mask = NDArray[np.bool_]
+Threshold = Literal["percentile", "max", "minmax"]
+
+JACKKNIFE = "jackknife t"
+TOO_FEW = Missing("not_asked", "chance by other pictures needs three pictures of the prompt")
+
+
+def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -> Mask:
+    """Where a map is high (BiasMap, Eq. 3): boolean, of the shape of `map`.
+
+    percentile  at least the tau-th percentile of that map; the paper's, at tau = 70
+    max         at least tau percent of its maximum
+    minmax      at least tau percent of the way from its minimum to its maximum
+
+    Args:
+        map: (..., H, W); every map has a threshold of its own.
+        tau: 0 to 100. Equal values lie on the same side, so that masks of flat maps are larger.
+
+    Raises:
+        ValueError: an unknown threshold, tau out of range, or a map with a number that is not finite.
+    """
+    x = np.asarray(map, dtype=float)
+    if threshold not in get_args(Threshold):
+        raise ValueError(f"unknown threshold {threshold!r}; known: {', '.join(get_args(Threshold))}")
+    if not 0 <= tau <= 100:
+        raise ValueError(f"tau is {tau}; it must lie between 0 and 100")
+    if x.ndim < 2 or not np.all(np.isfinite(x)):
+        raise ValueError("a map must be (..., H, W) and finite")
+    if threshold == "percentile":
+        level = np.percentile(x, tau, axis=(-2, -1), keepdims=True)
+    else:
+        top = x.max(axis=(-2, -1), keepdims=True)
+        base = x.min(axis=(-2, -1), keepdims=True) if threshold == "minmax" else np.zeros_like(top)
+        level = base + tau / 100 * (top - base)
+    return np.asarray(x >= level)
+
+
+def iou(a: ArrayLike, b: ArrayLike) -> Floats:
+    """Intersection over union (BiasMap, Eq. 4) of masks (..., H, W): (...), from 0, nothing shared, to 1, the same.
+
+    Raises:
+        NotEnoughData: two masks that are both empty.
+        ValueError: shapes that do not fit.
+    """
+    return joint_iou(np.stack(_pair(a, b)))
+
+
+def joint_iou(masks: ArrayLike) -> Floats:
+    """What all of C masks (C, ..., H, W) share, over what any of them covers: (...), from 0 to 1.
+
+    Raises:
+        NotEnoughData: masks that are all empty.
+    """
+    m = np.asarray(masks, dtype=bool)
+    union = m.any(axis=0).sum(axis=(-2, -1))
+    if np.any(union == 0):
+        raise NotEnoughData("all of these masks are empty: their overlap is not defined")
+    return np.asarray(m.all(axis=0).sum(axis=(-2, -1)) / union)
+
+
+def chance_iou(a: ArrayLike, b: ArrayLike) -> Floats:
+    """Overlap of masks with these areas if pixels were independent, (...): pq / (p + q - pq) for the areas p and q.
+
+    Args:
+        a, b: masks (..., H, W).
+
+    Raises:
+        NotEnoughData: two masks that are both empty.
+        ValueError: shapes that do not fit.
+    """
+    return joint_chance(np.stack(_pair(a, b)))
+
+
+def joint_chance(masks: ArrayLike) -> Floats:
+    """`joint_iou` of masks (C, ..., H, W) if their pixels were independent: product p / (1 - product (1 - p))."""
+    areas = np.asarray(masks, dtype=bool).mean(axis=(-2, -1))
+    union = 1 - np.prod(1 - areas, axis=0)
+    if np.any(union == 0):
+        raise NotEnoughData("all of these masks are empty: their overlap is not defined")
+    return np.asarray(np.prod(areas, axis=0) / union)
+
+
+def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
+    """IoU of every mask of `a` (n, H, W) with every mask of `b` (n, H, W): (n, n), pictures of `a` in the rows.
+
+    Raises:
+        NotEnoughData: two masks that are both empty, or no picture.
+        ValueError: shapes that do not fit.
+    """
+    first, second = (m.reshape(len(m), -1).astype(np.float32) for m in _pair(a, b))
+    if not len(first):
+        raise NotEnoughData("there is no picture, and at least one is needed")
+    shared = (first @ second.T).astype(float)
+    union = first.sum(axis=1, dtype=float)[:, None] + second.sum(axis=1, dtype=float)[None] - shared
+    if np.any(union == 0):
+        raise NotEnoughData("two of these masks are empty: their overlap is not defined")
+    return np.asarray(shared / union)
+
+
+@dataclass(frozen=True, slots=True)
+class Entanglement:
+    """How much two concepts overlap in the pictures of a prompt.
+
+    miou        mean IoU over pictures; its null is `chance_other_picture`
+    corrected   (mIoU - null) / (1 - null), with the interval that the Estimate of mIoU has no room for
+    pictures    (n,) IoU of every picture
+    """
+
+    miou: Estimate
+    corrected: Estimate | Missing
+    pictures: Floats
+    chance_area: float
+    chance_other_picture: float | None
+
+
+def entanglement(
+    matrix: ArrayLike,
+    chance_area: float,
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    missing: int = 0,
+) -> Entanglement:
+    """Mean IoU of two concepts in n pictures, against chance.
+
+    Interval of the mean: Student's t over pictures. Chance: the mean IoU of the one concept in a picture with the other
+    in another picture of the prompt. p: the pictures of one concept are dealt anew, (1 + exceedances) / (1 + draws).
+    Interval of the corrected mean: t over pseudo-values of the jackknife, since its null errs too. With fewer than
+    three pictures there is neither chance nor correction; with one no interval.
+
+    Args:
+        matrix: (n, n) from `iou_matrix`; for mBIoU the mean of those of all blocks (BiasMap, Eq. 6).
+        chance_area: from `chance_iou`, its mean over pictures.
+        missing: pictures that are missing, recorded only.
+
+    Raises:
+        NotEnoughData: no picture.
+    """
+    x = np.asarray(matrix, dtype=float)
+    if x.ndim != 2 or x.shape[0] != x.shape[1]:
+        raise ValueError(f"the matrix has shape {x.shape}; (pictures, pictures) is needed")
+    pictures = np.diagonal(x).copy()
+    miou = replace(mean_estimate(pictures, level=level, bounds=(0, 1)), missing=missing, max=1.0)
+    if len(x) < 3:
+        return Entanglement(miou, TOO_FEW, pictures, chance_area, None)
+    null = float(_corrected_parts(x)[1])
+    orders = rng.permuted(np.tile(np.arange(len(x)), (draws, 1)), axis=1)
+    dealt = x[np.arange(len(x)), orders].mean(axis=1)
+    corrected = (miou.value - null) / (1 - null) if 1 - null > TOLERANCE else None
+    form = None if corrected is None else BOUNDED_FORM
+    miou = replace(miou, null=null, p=p_value(miou.value, dealt), corrected=corrected, corrected_form=form)
+    return Entanglement(miou, _corrected_estimate(x, level, missing), pictures, chance_area, null)
+
+
+def joint_entanglement(
+    masks: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
+) -> Estimate:
+    """Mean of `joint_iou` of three concepts or more over n pictures, against the pictures dealt anew to each concept.
+
+    Args:
+        masks: (concepts, n, H, W).
+    """
+    m = np.asarray(masks, dtype=bool)
+    estimate = replace(mean_estimate(joint_iou(m), level=level, bounds=(0, 1)), missing=missing)
+    if m.shape[1] < 3:
+        return replace(estimate, max=1.0)
+    null = np.array([_dealt(m, rng) for _ in range(draws)])
+    return with_null(estimate, null, 1.0)
+
+
+def conditional_iou(a: ArrayLike, b: ArrayLike, given: ArrayLike) -> Floats:
+    """IoU (n,) of masks a and b (n, H, W) within the region of a third; nan where neither reaches into it."""
+    first, second, region = (np.asarray(m, dtype=bool) for m in (a, b, given))
+    union = ((first | second) & region).sum(axis=(-2, -1))
+    shared = (first & second & region).sum(axis=(-2, -1))
+    return np.asarray(np.divide(shared, union, out=np.full(union.shape, np.nan), where=union > 0))
+
+
+def conditional_chance(a: ArrayLike, b: ArrayLike, given: ArrayLike) -> Floats:
+    """`conditional_iou` (n,) if pixels within the region were independent; nan where neither reaches into it."""
+    region = np.asarray(given, dtype=bool)
+    size = np.maximum(region.sum(axis=(-2, -1)), 1)
+    p, q = ((np.asarray(m, dtype=bool) & region).sum(axis=(-2, -1)) / size for m in (a, b))
+    union = p + q - p * q
+    return np.asarray(np.divide(p * q, union, out=np.full(union.shape, np.nan), where=union > 0))
+
+
+def mean_estimate(values: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] | None = None) -> Estimate:
+    """The mean of independent values (n,) with Student's t interval, cut off at `bounds`; no interval for n = 1.
+
+    Raises:
+        NotEnoughData: no value.
+        ValueError: not one list of finite numbers.
+    """
+    x = _values(values)
+    if len(x) == 1:
+        return Estimate(float(x[0]), n=1)
+    reach = float(stats.t.isf(tail(level), len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)))
+    low, high = float(x.mean()) - reach, float(x.mean()) + reach
+    if bounds is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return Estimate(float(x.mean()), low, high, level, "Student's t", len(x))
+
+
+def t_test(values: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """The mean of n values, such as differences between models by profession, tested against 0 (BiasMap, section 4).
+
+    p is two-sided by Student's t; 1 where all values are 0, and None for a single value, which tests nothing.
+
+    Raises:
+        NotEnoughData: no value.
+    """
+    x = _values(values)
+    estimate = replace(mean_estimate(x, level=level), null=0.0)
+    if len(x) == 1:
+        return estimate
+    error = float(x.std(ddof=1) / np.sqrt(len(x)))
+    if error <= TOLERANCE:
+        return replace(estimate, p=1.0 if abs(x.mean()) <= TOLERANCE else 0.0)
+    return replace(estimate, p=float(2 * stats.t.sf(abs(x.mean()) / error, len(x) - 1)))
+
+
+def pointing_game(maps: ArrayLike, regions: ArrayLike) -> Mask:
+    """Whether the highest point of each map (n, H, W) lies in its region (n, H, W): (n,).
+
+    Of several highest points the first in reading order counts.
+    """
+    x, r = np.asarray(maps, dtype=float), np.asarray(regions, dtype=bool)
+    flat = x.reshape(len(x), -1).argmax(axis=1)
+    return np.asarray(r.reshape(len(r), -1)[np.arange(len(r)), flat])
+
+
+def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
+    first, second = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
+    if first.shape != second.shape or first.ndim < 2:
+        raise ValueError(f"masks of shape {first.shape} and {second.shape}; both must be (..., H, W) of one shape")
+    return first, second
+
+
+def _values(values: ArrayLike) -> Floats:
+    x = np.asarray(values, dtype=float)
+    if x.ndim != 1 or not np.all(np.isfinite(x)):
+        raise ValueError("values must be one list of finite numbers")
+    if not len(x):
+        raise NotEnoughData("there is no value to take a mean of")
+    return x
+
+
+def _corrected_parts(x: Floats, left_out: bool = False) -> tuple[Floats, Floats]:
+    """Mean IoU within pictures and across pictures; `left_out`: (n,) of each, without every picture in turn."""
+    n, own = len(x), np.diagonal(x)
+    within, across = own.sum(), x.sum() - own.sum()
+    if not left_out:
+        return np.asarray(within / n), np.asarray(across / (n * (n - 1)))
+    across = across - (x.sum(axis=0) + x.sum(axis=1) - 2 * own)
+    return np.asarray((within - own) / (n - 1)), np.asarray(across / ((n - 1) * (n - 2)))
+
+
+def _corrected_estimate(x: Floats, level: float, missing: int) -> Estimate | Missing:
+    within, across = _corrected_parts(x)
+    m, u = _corrected_parts(x, left_out=True)
+    if 1 - across <= TOLERANCE or np.any(1 - u <= TOLERANCE):
+        return Missing("error", "all maps of all pictures are the same: chance leaves no room")
+    value = float((within - across) / (1 - across))
+    pseudo = len(x) * value - (len(x) - 1) * (m - u) / (1 - u)
+    error = float(pseudo.std(ddof=1) / np.sqrt(len(x)))
+    reach = float(stats.t.isf(tail(level), len(x) - 1)) * error
+    return Estimate(value, value - reach, min(value + reach, 1.0), level, JACKKNIFE, len(x), missing, max=1.0)
+
+
+def _dealt(masks: Mask, rng: np.random.Generator) -> float:
+    """Mean joint IoU with the pictures of every concept but the first in a random order."""
+    n = masks.shape[1]
+    others = [one[rng.permutation(n)] for one in masks[1:]]
+    return float(joint_iou(np.stack([masks[0], *others])).mean())

@@ -1,0 +1,58 @@
+"""Does one search find better prompts than another on the same budget?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import Floats, tail
+from askew.types import Estimate
+
+OVER_RUNS = "paired t over runs"
+OVER_PROMPTS = "Welch t over the best prompts of one run"
+
+
+def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float) -> Estimate:
+    """Mean loss of the best prompts of the second search less that of the first; below 0 the second finds lower ones.
+
+    With two runs or more, each run is one pair, and the interval is for the mean difference between runs. A single run
+    has nothing but its prompts: the interval then is for prompts like these, and says nothing of other runs.
+
+    Args:
+        first, second: by run the losses of a search's best prompts, best on pictures that the search never saw.
+
+    Raises:
+        NotEnoughData: there is no run, or a run without a loss on either side.
+        ValueError: different numbers of runs.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} runs; they are compared in pairs")
+    if not first or any(len(losses) == 0 for losses in (*first, *second)):
+        raise NotEnoughData("a search without a measured prompt cannot be compared")
+    if len(first) == 1:
+        return _welch(np.asarray(first[0], float), np.asarray(second[0], float), level)
+    differences = np.array([np.mean(b) - np.mean(a) for a, b in zip(first, second, strict=True)])
+    error = float(differences.std(ddof=1) / math.sqrt(len(differences)))
+    return _with_t(float(differences.mean()), error, len(differences) - 1, len(differences), level, OVER_RUNS)
+
+
+def _welch(a: Floats, b: Floats, level: float) -> Estimate:
+    value = float(b.mean() - a.mean())
+    if min(len(a), len(b)) < 2:
+        return Estimate(value, n=min(len(a), len(b)))
+    parts = [x.var(ddof=1) / len(x) for x in (a, b)]
+    total = float(sum(parts))
+    if total == 0:
+        return Estimate(value, value, value, level, OVER_PROMPTS, n=min(len(a), len(b)))
+    freedom = total**2 / float(sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)))
+    return _with_t(value, math.sqrt(total), freedom, min(len(a), len(b)), level, OVER_PROMPTS)
+
+
+def _with_t(value: float, error: float, freedom: float, n: int, level: float, name: str) -> Estimate:
+    reach = float(stats.t.isf(tail(level), freedom)) * error
+    p = float(2 * stats.t.sf(abs(value) / error, freedom)) if error > 0 else (1.0 if value == 0 else 0.0)
+    return Estimate(value, value - reach, value + reach, level, name, n=n, null=0.0, p=p)

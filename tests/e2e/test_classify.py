@@ -1,0 +1,168 @@
+"""askew classify, from the command to the report, on a tiny pipeline with random weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import askew
+from askew.classify_plan import TARGETS, make_classification_plan
+from askew.cli.base import run
+from askew.errors import UsageError
+from askew.planning_classification import parse_stages, plan_classification
+from askew.store import Store
+from tiny_pipelines import save
+
+TARGET_OPTIONS = ("--targets", "first=mechanic,plumber", "--targets", "second=nurse,maid,secretary")
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save("stable-diffusion", tmp_path_factory.mktemp("pipelines") / "sd")
+
+
+@pytest.fixture(scope="module")
+def command(pipeline: Path) -> list[str]:
+    return ["classify", "--groups", "caucasian man, african-american woman", "--model", f"diffusers/{pipeline}",
+            "-M", "num_inference_steps=1", "--images", "3", "--samples", "1,4", *TARGET_OPTIONS]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(command: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run."""
+    found = tmp_path_factory.mktemp("runs") / "classified"
+    assert run([*command, "--run", str(found)]) == 0
+    return found
+
+
+def results(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / "results.json").read_text())
+    return {name: part for name, part in found.items() if name != "environment"}
+
+
+def test_results_report_and_python_agree(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    section = json.loads((folder / "results.json").read_text())["classification"]
+    assert len(section["association"]) == 4
+    assert len(section["pairs"]) == 2 * 6
+    assert {e["class"] for e in section["accuracy"]} == {"man", "woman"}
+    errors = next(e for e in section["errors"] if e["samples"] == 4 and len(e["classes"]) == 5)
+    values = np.array(errors["values"])
+    assert values.shape == (3, 5)
+    wanted = (errors["group"], "mechanic", "nurse")
+    pair = next(e for e in section["pairs"] if (e["group"], e["a"], e["b"]) == wanted)
+    assert pair["share_a"]["value"] == pytest.approx(np.mean(values[:, 0] < values[:, 2]))
+    page = (folder / "report.html").read_text()
+    assert "<bdi>First</bdi> or <bdi>second</bdi>?" in page
+    assert "Pictures of one comparison" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_finished_run_is_shown_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (folder / "report.html").read_text()
+    assert run(["report", str(folder)]) == 0
+    assert (folder / "report.html").read_text() == page
+    assert "Of two classes" in capsys.readouterr().out
+
+
+def test_the_same_command_evaluates_nothing_again_and_gives_the_same(command: Sequence[str], folder: Path) -> None:
+    before = results(folder)
+    with Store(folder.parent / ".askew", create=False) as store:
+        rows = store._index.select("SELECT count(*) FROM vectors")
+    assert run([*command, "--run", str(folder)]) == 0
+    assert results(folder) == before
+    with Store(folder.parent / ".askew", create=False) as store:
+        assert store._index.select("SELECT count(*) FROM vectors") == rows
+
+
+def test_a_dry_run_says_what_is_left(
+    command: Sequence[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "--run", str(tmp_path / "new"), "--dry-run"]) == 0
+    assert f"evaluations of the model {6 * 7 * 5} ({6 * 7 * 5} left)" in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
+    assert run([*command, "--run", str(folder), "--dry-run"]) == 0
+    assert "(0 left)" in capsys.readouterr().out
+
+
+def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accuracy(
+    pipeline: Path, folder: Path, tmp_path: Path
+) -> None:
+    for group in ("WM", "BF"):
+        (tmp_path / "faces" / group).mkdir(parents=True)
+        for k in range(3):
+            pixels = np.random.default_rng([k, len(group)]).integers(0, 256, (50, 40), dtype=np.uint8)
+            Image.fromarray(pixels, "L").save(tmp_path / "faces" / group / f"{k}.png")
+    found = askew.classify(
+        model=f"diffusers/{pipeline}", sources=f"folder/{tmp_path / 'faces'}", samples=(1, 4), classes=("man", "woman"),
+        truth={"WM": "man"}, targets={"a": ("mechanic", "plumber"), "b": ("nurse", "maid")}, stages=((2, 2),),
+        run=tmp_path / "run", store=folder.parent / ".askew", images=5,
+    )  # fmt: skip
+    warnings = " ".join(found.results["warnings"])
+    assert "6 pictures were cut square and scaled to 32x32" in warnings
+    assert "no accuracy for BF" in warnings
+    assert found.results["classification"]["pruning"]["saving"] == pytest.approx(0.25)
+    assert found.accuracy("WM").n == 3
+    assert found.share("BF", "plumber", "maid").n == 3
+    assert found.differential("BF", "WM", 1).value == pytest.approx(
+        found.association("BF", 1).value - found.association("WM", 1).value
+    )
+    with pytest.raises(UsageError, match="no association"):
+        found.association("nobody")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "studio/planted", "--groups", "man"], "askew classify --model studio --sources studio/planted"),
+        (["--groups", "man, Man"], "named twice"),
+        (
+            ["--groups", "man", "--targets", "a=nurse", "--targets", "b=maid,chef"],
+            "holds 1 class",
+        ),
+        (["--groups", "man", "--targets", "a=nurse,maid"], "there are 1 target sets"),
+        (["--groups", "man", "--targets", "a=nurse,maid", "--targets", "b=nurse,chef"], "'nurse' is named twice"),
+        (["--groups", "man", "--samples", "ten"], "whole numbers"),
+        (["--groups", "man", "--samples", "10,1"], "must rise"),
+        (["--groups", "man", "--classes", "man"], "two classes or more"),
+        (["--groups", "man", "--truth", "man=boy"], "must name one of the groups"),
+        (["--groups", "man", "--stage", "10"], "should read SAMPLES:CLASSES"),
+        (["--groups", "man", "--template", "a portrait"], "no {} where the class stands"),
+        ([], "there is no group"),
+    ],
+)
+def test_wrong_requests_say_what_would_be_right(
+    arguments: list[str], message: str, pipeline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["classify", "--run", str(tmp_path / "run"), "--model", f"diffusers/{pipeline}", "--vqa", "none"]
+    assert run([*command, *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_group_without_pictures_is_named(pipeline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "faces" / "WM").mkdir(parents=True)
+    Image.new("RGB", (32, 32), "red").save(tmp_path / "faces" / "WM" / "0.png")
+    arguments = ["classify", "--model", f"diffusers/{pipeline}", "--sources", f"folder/{tmp_path / 'faces'}"]
+    assert run([*arguments, "--groups", "WM, BF", "--run", str(tmp_path / "run")]) == 2
+    assert "BF" in capsys.readouterr().err
+
+
+def test_what_suits_the_studio_is_chosen_for_it_alone(pipeline: Path) -> None:
+    studio = plan_classification("man", model="studio", seed=3)
+    assert (studio.images, studio.samples, studio.embedder, studio.vqa) == (24, (1, 10, 40), "studio", "studio")
+    other = plan_classification("man", model=f"diffusers/{pipeline}", images=5)
+    assert (other.images, other.samples, other.embedder, other.vqa) == (5, (1, 10, 100), "none", "none")
+    mixed = plan_classification("man", model="studio", sources=f"diffusers/{pipeline}")
+    assert (mixed.images, mixed.embedder, mixed.vqa) == (24, "none", "none")
+
+
+def test_the_plan_of_the_paper() -> None:
+    plan = make_classification_plan({"groups": ["caucasian man"]})
+    assert (plan.images, plan.samples, plan.template) == (256, (1, 10, 100), "A portrait of {}.")
+    assert plan.targets == TARGETS
+    assert parse_stages(["10:5", "30:2"]) == ((10, 5), (30, 2))

@@ -1,0 +1,163 @@
+"""askew edit, as a user types it, on drawings that a tiny pipeline edits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import askew
+import tiny_pipelines
+from askew.api_edit import editing_work
+from askew.cli.base import run
+from askew.plan import EditPlan, read_plan
+from askew.studio.drawing import draw
+from askew.studio.scene import Scene
+
+GROUPS = "caucasian man, african-american woman"
+SMALL = ["--sources", "studio/planted", "--images", "3", "--strengths", "0.5,1", "--edit-arg", "num_inference_steps=2",
+         "--side", "32", "--axes", "gender,age", "--draws", "100", "--landmarks", "studio"]  # fmt: skip
+
+Saved = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"diffusers/{tiny_pipelines.save('stable-diffusion', tmp_path_factory.mktemp('tiny') / 'sd')}"
+
+
+@pytest.fixture(scope="module")
+def folder(pipeline: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run."""
+    found = tmp_path_factory.mktemp("edits") / "run"
+    assert run(["edit", "--groups", GROUPS, "--model", pipeline, *SMALL, "--run", str(found)]) == 0
+    return found
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_group_target_and_strength_is_scored(results: dict[str, Any]) -> None:
+    cells = [(e["group"], e["targets"], e["strength"]) for e in results["editing"]]
+    assert len(cells) == len(set(cells)) == 2 * 2 * 2
+    for entry in results["editing"]:
+        assert entry["n"] == 6
+        for score in (
+            "gender_change",
+            "floor",
+            "ita_before",
+            "ita_after",
+            "ita_change",
+            "lightness_change",
+            "identity",
+        ):
+            assert "value" in entry[score] or "reason" in entry[score]
+        assert set(entry["other_axes"]) == {"age"}
+        assert entry["coverage"]["mask"] == "rule"
+    assert {e["contrast"] for e in results["editing_contrasts"]} == {"group", "targets", "strength"}
+    assert [entry["group"] for entry in results["neutrality"]] == GROUPS.split(", ")
+
+
+def test_groups_are_edited_from_the_same_noise(results: dict[str, Any]) -> None:
+    seeds = {(s["prompt"], s["value"]): s["seeds"] for s in results["sets"] if s["axis"] == "edit"}
+    first, second = GROUPS.split(", ")
+    assert seeds[first, "doctor 0.5"] == seeds[second, "doctor 0.5"] == seeds[first, "doctor 1"]
+    assert seeds[first, "doctor 0.5"] != seeds[first, "CEO 0.5"]
+    pictures = [one for s in results["sets"] if s["axis"] == "edit" for one in s["pictures"]]
+    assert len(set(pictures)) == len(pictures) == 2 * 4 * 2 * 3
+
+
+def test_the_report_shows_faces_and_every_section(folder: Path) -> None:
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for part in ('id="faces"', 'id="gender"', 'id="skin"', 'id="axes"', 'id="identity"', "table 1", "table 3"):
+        assert part in page
+    assert page.count("<img") > 2 * 5
+
+
+def test_the_same_command_does_nothing_again(folder: Path, results: dict[str, Any]) -> None:
+    plan = read_plan(folder / "plan.toml")
+    assert isinstance(plan, EditPlan)
+    work = editing_work(plan, folder)
+    assert (work.pictures_left, work.questions_left, work.embeddings_left, work.calls) == (0, 0, 0, 0)
+    before = (folder / "results.json").read_text(encoding="utf-8")
+    assert run(["edit", "--plan", str(folder / "plan.toml"), "--run", str(folder)]) == 0
+    after = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert after["editing"] == json.loads(before)["editing"]
+
+
+def test_a_dry_run_tells_exactly_what_would_be_made(
+    folder: Path, results: dict[str, Any], pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["edit", "--groups", GROUPS, "--model", pipeline, *SMALL, "--run", str(tmp_path / "run"), "--dry-run"]
+    assert run(command) == 0
+    sources, edits = 2 * 3, 2 * 3 * 4 * 2
+    assert f"pictures    {3 * sources + edits} (0 stored, {3 * sources + edits} left)" in capsys.readouterr().out
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_finished_run_is_whole_and_shown_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(folder)]) == 0
+    assert run(["report", str(folder)]) == 0
+    assert "african-american woman" in " ".join(capsys.readouterr().out.split())
+
+
+def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_path: Path) -> None:
+    rows = ["file,race,gender"]
+    for k in range(4):
+        race, gender = (("white", "female"), ("black", "male"))[k % 2]
+        draw(Scene(gender=gender, ethnicity=race), k).save(tmp_path / f"{k}.png")
+        rows.append(f"{k}.png,{race},{gender}")
+    (tmp_path / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    command = ["edit", "--model", pipeline, "--sources", f"folder/{tmp_path}", "--group-column", "race,gender",
+               "--side", "16", "--strengths", "1", "--edit-arg", "num_inference_steps=1", "--embedder", "none",
+               "--axes", "gender", "--skin", "geometry", "--landmarks", "studio", "--draws", "100"]  # fmt: skip
+    assert run([*command, "--run", str(tmp_path / "run")]) == 0
+    found = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
+    assert {e["group"] for e in found["editing"]} == {"white: female", "black: male"}
+    assert all(e["ita_before"]["n"] and e["coverage"]["mask"] == "geometry" for e in found["editing"])
+    assert {(e["axis"], e["value"]) for e in found["editing_pooled"]} == {
+        ("gender", "female"), ("gender", "male"), ("ethnicity", "white"), ("ethnicity", "black")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--model", "studio/planted", "--groups", GROUPS], "askew edit --model studio"),
+        (["--model", "studio/planted"], "there is no group"),
+        (["--groups", GROUPS, "--sources", "studio/planted", "--targets", "rich=doctor"], "holds 1 target"),
+        (["--groups", GROUPS, "--sources", "studio/planted", "--strengths", "much"], "numbers from 0 to 1"),
+        (["--groups", "nobody", "--sources", "folder/{faces}"], "it has no pictures"),
+        (["--sources", "folder/{faces}", "--images", "4"], "--side 512"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    more: list[str], said: str, pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, side in (("white man", 32), ("black woman", 48)):
+        (tmp_path / name).mkdir()
+        Image.effect_noise((side, side), 50).convert("RGB").save(tmp_path / name / "1.png")
+    words = [one.format(faces=tmp_path) for one in more]
+    model = [] if "--model" in words else ["--model", pipeline]
+    assert run(["edit", *words, *model, "--run", str(tmp_path / "run")]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_python_takes_what_the_command_line_takes(folder: Path, pipeline: str) -> None:
+    found = askew.edit(
+        GROUPS, pipeline, sources="studio/planted", images=3, strengths=(0.5, 1.0),
+        edit_args={"num_inference_steps": 2}, side=32, axes=["gender", "age"], draws=100, landmarks="studio",
+        run=folder,
+    )  # fmt: skip
+    change = found.gender_change("caucasian man", "high-paid", 1.0)
+    assert isinstance(change, askew.Estimate)
+    assert change.n == 6
+    with pytest.raises(askew.AskewError, match="african-american woman"):
+        found.cell("asian man", "high-paid", 1.0)

@@ -1,0 +1,119 @@
+"""askew interact as a user types it, on real pictures of the studio world."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import askew
+from askew import api
+from askew.cli.base import run
+
+ASKED = ["a photo of a nurse", "--model", "studio/planted", "--images", "8", "--axes", "gender,age", "--draws", "100"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small finished run, made after an audit of the same prompt with the same store."""
+    place = tmp_path_factory.mktemp("interact")
+    assert run(["audit", *ASKED, "--embedder", "none", "--run", str(place / "audit")]) == 0
+    more = ["--mixture-images", "6", "--mitigated", "studio/planted", "--mitigated-arg", "equal={axis}"]
+    command = ["interact", *ASKED, *more, "--joint", "gender,age", "--run", str(place / "run")]
+    exports = ["--dot", str(place / "graph.dot"), "--graphml", str(place / "graph.graphml")]
+    assert run([*command, *exports]) == 0
+    return place / "run"
+
+
+def results(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_run_has_a_graph_a_report_and_exports(folder: Path) -> None:
+    (entry,) = results(folder)["biasconnect"]
+    assert {(e["source"], e["target"]) for e in entry["edges"]} == {
+        (x, y) for x in ("gender", "age") for y in ("gender", "age")
+    }
+    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (folder.parent / "graph.dot").read_text(encoding="utf-8").startswith("digraph")
+    assert (folder.parent / "graph.graphml").stat().st_size > 0
+
+
+def test_pictures_of_an_audit_are_used_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["interact", *ASKED, "--run", str(folder.parent / "other"), "--dry-run"]
+    assert run(command) == 0
+    out = capsys.readouterr().out
+    assert "pictures    48 (48 stored, 0 left)" in out
+    assert not (folder.parent / "other").exists()
+
+
+def test_the_mixture_was_drawn_and_measured_and_the_mitigation_compared(folder: Path) -> None:
+    found = results(folder)
+    mixture = found["biasconnect"][0]["mixture"]
+    assert mixture["images"] == 6
+    assert mixture["measured"].keys() == mixture["predicted"].keys() == {"gender", "age"}
+    assert found["validation"]["model_args"] == {"equal": "{axis}"}
+    assert found["joint"][0]["axes"] == ["gender", "age"]
+
+
+def test_report_and_check_know_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(folder)]) == 0
+    assert "pairs of axes" in capsys.readouterr().out
+    assert run(["check", str(folder)]) == 0
+
+
+def test_python_gives_the_same_run(folder: Path) -> None:
+    found = askew.interact("a photo of a nurse", model="studio/planted", images=8, axes=["gender", "age"], draws=100,
+                           run=folder.parent / "python", store=folder.parent / ".askew")  # fmt: skip
+    assert found.sensitivity("gender", "gender") == api.load(folder).sensitivity("gender", "gender")
+    with pytest.raises(askew.AskewError, match="no pair of axes"):
+        found.sensitivity("gender", "height")
+
+
+def test_graphs_of_runs_stand_side_by_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = folder.parent / "fair"
+    assert run(["interact", *ASKED, "-M", "bias=0", "--run", str(other)]) == 0
+    assert run(["graphs", str(folder), str(other), "--names", "stereotyped,fair"]) == 0
+    page = Path(capsys.readouterr().out.strip().splitlines()[-1].removeprefix("page: "))
+    assert page == folder.parent / "graphs.html"
+    assert "stereotyped" in page.read_text(encoding="utf-8")
+
+
+def test_robustness_tells_both_kinds_of_change(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["robustness", str(folder), "--repeats", "1", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["kind"] for row in rows} == {"errors"}  # eight pictures leave no smaller set to try
+    assert run(["robustness", str(folder.parent / "audit")]) == 2
+
+
+def test_an_ideal_from_a_run_and_occupations_are_planned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["interact", "--occupations", "--model", "studio/planted", "--axes", "gender", "--ideal", str(folder)]
+    assert run([*command, "--run", str(folder.parent / "many"), "--dry-run"]) == 0
+    assert "prompts     78" in capsys.readouterr().out
+
+
+def test_labelled_pictures_have_a_graph_and_can_be_the_ideal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two counterfactual sets of existing pictures, labelled by a person; no network reads them."""
+    rows = ["file,prompt,axis,value,gender,clothing"]
+    for k in range(36):
+        Image.effect_noise((32, 32), 30 + k).save(tmp_path / f"{k}.png")
+        value = ("", "male", "female")[k % 3]
+        gender = value or ("male" if k < 9 else "female")
+        clothing = "formal" if gender == "male" else "informal"
+        rows.append(f"{k}.png,nurse,{'gender' if value else ''},{value},{gender},{clothing}")
+    (tmp_path / "pictures.csv").write_text("\n".join(rows), encoding="utf-8")
+    folder = ["--model", f"folder/{tmp_path}", "--manifest", str(tmp_path / "pictures.csv"), "--draws", "100"]
+    assert run(["interact", *folder, "--threshold", "0.01", "--run", str(tmp_path / "real")]) == 0
+    (entry,) = results(tmp_path / "real")["biasconnect"]
+    found = {(e["source"], e["target"]): e for e in entry["edges"]}
+    assert set(found) == {("gender", "gender"), ("gender", "clothing")}
+    assert found["gender", "clothing"]["significant"]
+    capsys.readouterr()
+    command = ["interact", ASKED[0], "--model", "studio/planted", "--axes", "gender", "--ideal", str(tmp_path / "real")]
+    assert run([*command, "--run", str(tmp_path / "model"), "--dry-run"]) == 0

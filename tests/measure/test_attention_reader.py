@@ -1,0 +1,23 @@
+"""Maps as vectors, and the attribution prompt of a pair of words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askew.measure.attention_reader import attribution_text, decode_maps, encode_maps
+
+
+def test_maps_survive_being_a_vector() -> None:
+    rng = np.random.default_rng(0)
+    layers = {"down-1": rng.random((3, 4, 8, 6), dtype=np.float32), "mid-1": rng.random((3, 4, 2, 2), dtype=np.float32)}
+    rows = np.stack([encode_maps({name: maps[k] for name, maps in layers.items()}) for k in range(3)])
+    found = decode_maps(rows)
+    assert list(found) == list(layers)
+    for name, maps in layers.items():
+        np.testing.assert_array_equal(found[name], maps)
+
+
+def test_the_concept_follows_the_prompt() -> None:
+    assert attribution_text("a photo of a nurse", "gender", "nurse") == "a photo of a nurse and gender"
+    assert attribution_text("a photo of a Nurse", "race", "nurse") == "a photo of a Nurse and race"
+    assert attribution_text("a photo of a nurse", "ethnicity", "race") == "a photo of a nurse and ethnicity and race"

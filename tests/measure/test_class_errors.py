@@ -1,0 +1,90 @@
+"""Errors of stored pictures: the same alone as together, and classes that are given up on the way."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from askew.errors import UsageError
+from askew.keys import derived_seed
+from askew.measure.class_errors import ClassErrors, Stage, check_diffusion, check_stages
+from askew.measure.denoising import class_errors, noise_of, timesteps
+from askew.models.diffusers import create
+from askew.models.planted import PlantedModel
+from askew.types import Picture
+from tiny_pipelines import save
+
+PROMPTS = tuple(f"a portrait of a {word}." for word in ("nurse", "mechanic", "plumber", "maid"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return create(str(save("stable-diffusion", tmp_path_factory.mktemp("pipelines") / "sd")))
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
+    folder = tmp_path_factory.mktemp("pictures")
+    made = []
+    for k in range(3):
+        path = folder / f"{k}.png"
+        pixels = np.random.default_rng(k).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(path)
+        made.append(Picture(f"picture-{k}", str(path), ""))
+    return made
+
+
+def reader(model: Any, samples: int = 6, stages: tuple[Stage, ...] = ()) -> ClassErrors:
+    return ClassErrors(model, PROMPTS, samples, seed=0, seed_of=partial(derived_seed, 0, "denoising"), stages=stages)
+
+
+def test_errors_are_those_of_class_errors_with_noise_from_the_picture_alone(
+    model: Any, pictures: list[Picture]
+) -> None:
+    whole = reader(model)
+    found = whole.errors(whole.embed_pictures(pictures))
+    images = [Image.open(one.path) for one in pictures]
+    noise = torch.stack([noise_of(derived_seed(0, "denoising", one.id), 6, (4, 16, 16)) for one in pictures])
+    np.testing.assert_allclose(found, class_errors(model.pipeline, images, PROMPTS, timesteps(6), noise), rtol=1e-4)
+    alone = whole.errors(whole.embed_pictures(pictures[2:]))
+    np.testing.assert_allclose(alone[0], found[2], rtol=1e-4)
+
+
+def test_classes_are_given_up_in_stages(model: Any, pictures: list[Picture]) -> None:
+    whole, pruned = reader(model), reader(model, stages=(Stage(2, 3), Stage(4, 1)))
+    full = whole.errors(whole.embed_pictures(pictures))
+    found = pruned.errors(pruned.embed_pictures(pictures))
+    known = ~np.isnan(found)
+    np.testing.assert_allclose(found[known], full[known], rtol=1e-4)
+    for picture, errors in zip(known, full, strict=True):
+        assert sorted(picture.sum(axis=1)) == [2, 4, 4, 6]
+        first = picture[picture.sum(axis=1).argmin()]  # the samples of the first stage
+        assert picture[:, first].all()
+        worst = errors[:, first].mean(axis=1).argmax()
+        assert picture[worst].sum() == 2
+
+
+def test_a_stage_as_long_as_all_samples_changes_nothing(model: Any) -> None:
+    assert reader(model, stages=(Stage(6, 2),)).fingerprint == reader(model).fingerprint
+    assert reader(model, stages=(Stage(3, 2),)).fingerprint != reader(model).fingerprint
+    assert reader(model, samples=5).fingerprint != reader(model).fingerprint
+
+
+def test_stages_must_follow_each_other() -> None:
+    check_stages([Stage(2, 5), Stage(10, 2)])
+    with pytest.raises(UsageError, match="more samples and keep fewer classes"):
+        check_stages([Stage(10, 5), Stage(5, 2)])
+    with pytest.raises(UsageError, match="at least 1"):
+        check_stages([Stage(0, 5)])
+
+
+def test_a_black_box_is_refused_with_commands_that_would_work(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="black box") as caught:
+        check_diffusion(PlantedModel(), "studio/planted")
+    assert "askew classify --model studio --sources studio/planted" in str(caught.value)

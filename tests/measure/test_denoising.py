@@ -1,0 +1,171 @@
+"""Denoising errors against a plain loop with diffusers' own noise schedules; conversions; what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import diffusers as d
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from askew.errors import UnknownName, UsageError
+from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps, to_epsilon
+from tiny_pipelines import FAMILIES
+
+PROMPTS = ("a portrait of a nurse.", "a portrait of a mechanic.", "a portrait of a plumber.")
+AT = (50, 450, 999)
+SHAPE = (4, 16, 16)
+
+
+def pipeline(family: str, **schedule: Any) -> Any:
+    """A tiny pipeline with random weights, and a noise schedule that says what its UNet predicts."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        made = FAMILIES[family]()
+    if schedule:
+        made.scheduler = d.DDIMScheduler.from_config(made.scheduler.config, **schedule)
+    made.set_progress_bar_config(disable=True)
+    return made
+
+
+@pytest.fixture(scope="module")
+def plain() -> Any:
+    return pipeline("stable-diffusion")
+
+
+@pytest.fixture(scope="module")
+def latents() -> torch.Tensor:
+    return torch.randn((2, *SHAPE), generator=torch.Generator().manual_seed(5))
+
+
+@pytest.fixture(scope="module")
+def noise() -> torch.Tensor:
+    return torch.stack([noise_of(seed, len(AT), SHAPE) for seed in (1, 2)])
+
+
+@torch.inference_mode()
+def by_loop(pipe: Any, latents: torch.Tensor, noise: torch.Tensor, more: Any = None) -> np.ndarray:
+    """One evaluation at a time; noise added, and predictions converted, by diffusers."""
+    schedule = d.DDIMScheduler.from_config(pipe.scheduler.config)
+    found = np.zeros((len(latents), len(PROMPTS), len(AT)))
+    for i, k, j in np.ndindex(*found.shape):
+        encoded = pipe.encode_prompt(
+            PROMPTS[k], device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=False
+        )
+        clean, drawn = latents[i : i + 1], noise[i, j : j + 1]
+        noisy = schedule.add_noise(clean, drawn, torch.tensor([AT[j]]))
+        conditions = {"added_cond_kwargs": more(encoded)} if more else {}
+        output = pipe.unet(noisy, AT[j], encoder_hidden_states=encoded[0], **conditions).sample
+        kept = schedule.alphas_cumprod[AT[j]]
+        if schedule.config.prediction_type == "v_prediction":
+            output = kept**0.5 * output + (1 - kept) ** 0.5 * noisy
+        found[i, k, j] = ((output - drawn) ** 2).mean()
+    return found
+
+
+def test_timesteps_are_the_middles_of_equal_parts() -> None:
+    assert timesteps(10) == list(range(50, 1000, 100))
+    assert timesteps(1) == [500]
+    assert timesteps(100)[:3] == [5, 15, 25]
+    assert len(timesteps(3)) == 3
+    with pytest.raises(UsageError, match="1 to 1000"):
+        timesteps(1001)
+
+
+def test_more_samples_begin_with_the_same_noise() -> None:
+    assert torch.equal(noise_of(7, 3, SHAPE), noise_of(7, 10, SHAPE)[:3])
+    assert not torch.equal(noise_of(7, 3, SHAPE), noise_of(8, 3, SHAPE))
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        {},
+        {"prediction_type": "v_prediction"},
+        {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True},
+    ],
+)
+def test_errors_are_those_of_a_plain_loop(schedule: dict[str, Any], latents: torch.Tensor, noise: torch.Tensor) -> None:
+    pipe = pipeline("stable-diffusion", **schedule)
+    found = class_errors(pipe, latents, PROMPTS, AT, noise)
+    assert found.shape == (2, 3, 3)
+    np.testing.assert_allclose(found, by_loop(pipe, latents, noise), rtol=2e-4, atol=1e-6)
+    assert np.ptp(found[:, :, :2], axis=1).min() > 0  # the text matters
+
+
+def test_at_pure_noise_v_prediction_says_nothing_and_every_class_errs_alike(
+    latents: torch.Tensor, noise: torch.Tensor
+) -> None:
+    pipe = pipeline("stable-diffusion", prediction_type="v_prediction", rescale_betas_zero_snr=True)
+    assert pipe.scheduler.alphas_cumprod[999] == 0
+    assert class_errors(pipe, latents, PROMPTS, [999], noise[:, :1]).max() == 0
+
+
+def test_sdxl_is_told_summary_and_size(latents: torch.Tensor, noise: torch.Tensor) -> None:
+    pipe = pipeline("stable-diffusion-xl")
+
+    def conditions(encoded: Any) -> dict[str, torch.Tensor]:
+        return {"text_embeds": encoded[2], "time_ids": torch.tensor([[32.0, 32, 0, 0, 32, 32]])}
+
+    assert Denoiser(pipe, PROMPTS).pixels == (32, 32)
+    found = class_errors(pipe, latents, PROMPTS, AT, noise)
+    np.testing.assert_allclose(found, by_loop(pipe, latents, noise, conditions), rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("zero_snr", [False, True])
+@pytest.mark.parametrize("kind", ["epsilon", "v_prediction", "sample"])
+def test_a_perfect_network_has_no_error(kind: str, zero_snr: bool, latents: torch.Tensor, noise: torch.Tensor) -> None:
+    schedule = d.DDIMScheduler(prediction_type=kind, rescale_betas_zero_snr=zero_snr)
+    for t in (0, 500, 998):
+        at = torch.tensor([t])
+        drawn = noise[:1, 0]
+        noisy = schedule.add_noise(latents[:1], drawn, at)
+        velocity = schedule.get_velocity(latents[:1], drawn, at)
+        output = {"epsilon": drawn, "v_prediction": velocity, "sample": latents[:1]}[kind]
+        guess = to_epsilon(output, noisy, schedule.alphas_cumprod[at][:, None, None, None], kind)
+        torch.testing.assert_close(guess, drawn, rtol=1e-3, atol=1e-3)
+
+
+def test_the_batch_does_not_matter_and_classes_do_not_see_each_other(
+    plain: Any, latents: torch.Tensor, noise: torch.Tensor
+) -> None:
+    whole = class_errors(plain, latents, PROMPTS, AT, noise)
+    np.testing.assert_allclose(class_errors(plain, latents, PROMPTS, AT, noise, batch_size=4), whole, rtol=1e-4)
+    np.testing.assert_allclose(
+        class_errors(plain, latents[1:], PROMPTS[2:], AT, noise[1:])[0, 0], whole[1, 2], rtol=1e-4
+    )
+
+
+def test_losses(plain: Any, latents: torch.Tensor, noise: torch.Tensor) -> None:
+    squared, absolute, huber = (
+        class_errors(plain, latents, PROMPTS, AT, noise, loss) for loss in ("l2", "l1", "huber")
+    )
+    assert (absolute**2 <= squared + 1e-6).all()
+    assert (huber <= squared / 2 + 1e-6).all()
+    assert (huber <= absolute).all()
+    with pytest.raises(UnknownName, match="huber, l1, l2"):
+        class_errors(plain, latents, PROMPTS, AT, noise, "l3")
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "P"])
+def test_pictures_of_any_mode_and_size_become_posterior_means(plain: Any, mode: str) -> None:
+    picture = Image.effect_noise((40, 32), 80).convert(mode)
+    found = Denoiser(plain, PROMPTS).latents([picture])
+    cut = picture.convert("RGB").crop((4, 0, 36, 32))
+    pixels = torch.from_numpy(np.asarray(cut, dtype=np.float32) / 127.5 - 1).permute(2, 0, 1)[None]
+    with torch.inference_mode():
+        mean = plain.vae.encode(pixels).latent_dist.mean * plain.vae.config.scaling_factor
+    torch.testing.assert_close(found, mean, rtol=1e-4, atol=1e-4)
+
+
+def test_what_does_not_fit_is_refused(plain: Any, latents: torch.Tensor, noise: torch.Tensor) -> None:
+    with pytest.raises(UsageError, match=r"this model takes \(pictures, 4, 16, 16\)"):
+        class_errors(plain, latents[:, :3], PROMPTS, AT, noise)
+    with pytest.raises(UsageError, match="the noise has the shape"):
+        class_errors(plain, latents, PROMPTS, AT[:2], noise)
+    with pytest.raises(UsageError, match="0 to 999"):
+        class_errors(plain, latents, PROMPTS, (1, 2, 1000), noise)
+    with pytest.raises(UsageError, match="StableDiffusion3Pipeline has no UNet"):
+        class_errors(pipeline("stable-diffusion-3"), latents, PROMPTS, AT, noise)

@@ -1,0 +1,24 @@
+"""Landmarks on a photograph, where the extra is installed."""
+
+from __future__ import annotations
+
+import pytest
+from PIL import Image
+from skimage.data import astronaut
+
+from askew.measure.landmarks import landmark_finder
+from askew.types import Missing
+
+pytest.importorskip("dlib")
+
+
+@pytest.mark.slow
+def test_eyes_and_nose_of_the_astronaut_are_found() -> None:
+    finder = landmark_finder("faces")
+    found = finder.find(Image.fromarray(astronaut()))
+    assert not isinstance(found, Missing)
+    left, right, nose = found
+    assert 190 < left[0] < right[0] < 260
+    assert left[0] < nose[0] < right[0]
+    assert nose[1] > max(left[1], right[1])
+    assert finder.find(Image.new("RGB", (200, 200))) == Missing("no_person", "no face found")

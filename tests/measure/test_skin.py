@@ -1,0 +1,105 @@
+"""Skin and its tone: against scikit-image's colour conversions, and on a real photograph."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from skimage.color import rgb2lab, rgb2ycbcr
+from skimage.data import astronaut
+
+from askew.errors import UnknownName, UsageError
+from askew.measure.colour import lab, ycbcr
+from askew.measure.skin import SCHEMES, ita, lightness, skin_mask, tone
+from askew.types import Missing
+
+DARK = (87, 50, 28)
+BYTES = st.integers(0, 255)
+
+
+def patch(colour: tuple[int, int, int], side: int = 4) -> np.ndarray:
+    return np.full((side, side, 3), colour, dtype=np.uint8)
+
+
+def test_a_photograph_has_the_skin_and_tone_that_were_measured_on_it() -> None:
+    photo = astronaut()
+    mask = skin_mask(photo)
+    assert mask.sum() == 29_447
+    assert ita(photo, mask) == pytest.approx(36.57, abs=0.01)
+    assert ita(photo) == pytest.approx(53.01, abs=0.01)
+
+
+def test_colours_are_those_of_scikit_image() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (50, 40, 3), dtype=np.uint8)
+    np.testing.assert_allclose(lab(pixels), rgb2lab(pixels), atol=1e-9)
+    np.testing.assert_allclose(ycbcr(pixels), rgb2ycbcr(pixels), atol=1e-9)
+
+
+@settings(deadline=None)
+@given(BYTES, BYTES, BYTES, st.integers(1, 9))
+def test_a_flat_patch_is_skin_or_not_as_a_whole_and_has_the_tone_of_its_colour(
+    r: int, g: int, b: int, side: int
+) -> None:
+    image = patch((r, g, b), side)
+    mask = skin_mask(image)
+    assert mask.all() == mask.any()
+    expected = rgb2lab(image)[0, 0]
+    found = ita(image)
+    if isinstance(found, Missing):
+        assert expected[0] == 0 or expected[2] == pytest.approx(0, abs=1e-9)
+    else:
+        assert math.isfinite(found)
+        assert found == pytest.approx(math.degrees(math.atan2(expected[0] - 50, expected[2])), abs=1e-6)
+
+
+def test_the_rule_rejects_very_dark_skin_and_its_tone_is_then_missing() -> None:
+    image = patch(DARK)
+    assert not skin_mask(image).any()
+    assert isinstance(ita(image, skin_mask(image)), Missing)
+    assert isinstance(lightness(image, skin_mask(image)), Missing)
+    assert ita(image) == pytest.approx(-50.197, abs=0.001)
+
+
+def test_outliers_beyond_one_deviation_do_not_move_the_tone() -> None:
+    image = patch((224, 172, 105), 10)
+    image[0, 0] = (255, 255, 0)
+    assert ita(image) == pytest.approx(ita(patch((224, 172, 105))), abs=1e-9)
+
+
+def test_pictures_in_other_modes_are_read_as_they_are_meant() -> None:
+    image = Image.fromarray(patch((224, 172, 105)))
+    assert ita(image.convert("RGBA")) == ita(image)
+    with pytest.raises(UsageError, match="8 bits a channel"):
+        skin_mask(Image.new("I;16", (4, 4)))
+    with pytest.raises(UsageError, match=r"\(4, 4\)"):
+        ita(np.zeros((4, 4), dtype=np.uint8))
+    with pytest.raises(UsageError, match="does not fit"):
+        ita(patch(DARK), np.ones((3, 3), dtype=bool))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "degrees", "name"),
+    [
+        ("chardon", 55.1, "very light"),
+        ("chardon", 55.0, "light"),
+        ("chardon", 10.0, "brown"),
+        ("chardon", -90, "dark"),
+        ("fitzpatrick", 19.5, "IV"),
+        ("kinyanjui", 36.57, "intermediate 2"),
+    ],
+)
+def test_classes_begin_above_their_angle(scheme: str, degrees: float, name: str) -> None:
+    assert tone(degrees, scheme) == name
+
+
+def test_schemes_cover_every_angle_once() -> None:
+    for scheme, classes in SCHEMES.items():
+        bounds = [above for above, _ in classes]
+        assert bounds == sorted(bounds, reverse=True), scheme
+        assert bounds[-1] == -math.inf
+    with pytest.raises(UnknownName, match="chardon"):
+        tone(0, "chardron")

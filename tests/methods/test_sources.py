@@ -1,0 +1,76 @@
+"""Source pictures of social groups: who they are of, which are taken, and whether they are neutral."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from askew.errors import UnknownName, UsageError
+from askew.methods.sources import names_target, neutrality_warnings, social_groups, wanted_sources
+from askew.models.folder import FolderCollection
+from askew.models.folder import create as folder
+from askew.models.planted import PlantedModel
+from askew.types import Estimate
+
+
+@pytest.fixture
+def faces(tmp_path: Path) -> FolderCollection:
+    """Six pictures of one group, two of another."""
+    for name, count in (("black woman", 6), ("white man", 2)):
+        (tmp_path / name).mkdir()
+        for k in range(count):
+            Image.new("RGB", (8, 8), (k, 10, 20)).save(tmp_path / name / f"{k}.png")
+    return folder(str(tmp_path))
+
+
+def test_a_model_makes_groups_by_the_template_and_needs_their_names() -> None:
+    (group,) = social_groups(PlantedModel(), "asian woman")
+    assert (group.name, group.prompt) == (
+        "asian woman",
+        "A color photograph of an asian woman, headshot, high-quality.",
+    )
+    with pytest.raises(UsageError, match="--groups"):
+        social_groups(PlantedModel(), None)
+
+
+def test_the_prompts_of_a_collection_are_its_groups(faces: FolderCollection) -> None:
+    assert [group.name for group in social_groups(faces, None)] == ["black woman", "white man"]
+    assert [group.name for group in social_groups(faces, "white man")] == ["white man"]
+    with pytest.raises(UnknownName, match=r"no pictures.*white woman.*white man"):
+        social_groups(faces, "white woman")
+
+
+def test_files_are_sampled_without_replacement_and_by_seed_alone(faces: FolderCollection) -> None:
+    groups = social_groups(faces, None)
+    first, again = (wanted_sources(faces, groups, 4, 1) for _ in range(2))
+    assert first == again
+    chosen = [one.source for one in first["black woman"]]
+    assert len(set(chosen)) == 4
+    assert len(first["white man"]) == 2
+    others = {tuple(one.source for one in wanted_sources(faces, groups, 4, seed)["black woman"]) for seed in range(8)}
+    assert len(others) > 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "named"),
+    [
+        ("A doctor.", "doctor", True),
+        ("ceo", "CEO", True),
+        ("fast food worker", "fastfood-worker", True),
+        ("dishwasher", "dishwasher-worker", True),
+        ("social assistant", "social worker", False),
+        ("no occupation", "doctor", False),
+    ],
+)
+def test_an_answer_names_a_target_in_any_spelling(answer: str, target: str, named: bool) -> None:
+    assert names_target(answer, target) is named
+
+
+def test_only_groups_that_are_not_neutral_are_warned_of() -> None:
+    shares = {"doctor": Estimate(0.3), "ceo": Estimate(0.1)}
+    entry = {"group": "white man", "instrument": "studio", "share": Estimate(0.4), "targets": shares}
+    (warning,) = neutrality_warnings([entry | {"neutral": False}, entry | {"neutral": True}, entry | {"neutral": None}])
+    assert "40%" in warning
+    assert "doctor" in warning

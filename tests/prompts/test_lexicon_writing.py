@@ -1,0 +1,229 @@
+"""New prompts, mutations and variations by the lexicon."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from askew import registry
+from askew.errors import UsageError
+from askew.prompts.axes import AXES
+from askew.prompts.content import read
+from askew.prompts.details import main_phrase
+from askew.prompts.lexicon import LexiconWriter, create
+from askew.prompts.phrases import group_of, groups, kin
+from askew.prompts.statements import states
+from askew.prompts.vocabulary import nouns
+from askew.prompts.writer import PromptWriter, bare, has_length
+from askew.studio.caption import parse
+from askew.studio.planted import sample
+
+WRITER = create()
+STUDIO = registry.prompt_writer("lexicon/studio")
+PROMPTS = (
+    "A photo of a doctor", "two nurses in a park at night", "an old blind man reading a book indoors", "a red bicycle",
+    "A close-up of a butterfly on a flower", "a mountain lake", "A landmark in daylight", "a purple qwyx",
+)  # fmt: skip
+WRONG_ARTICLE = re.compile(r"\b(?:a (?=[aeio])|an (?=[bcdfgjklmnpqrstvwxyz]))", re.I)
+
+
+def area(prompt: str) -> str:
+    return group_of(main_phrase(read(prompt))).area
+
+
+def test_they_are_writers_of_prompts() -> None:
+    assert isinstance(WRITER, PromptWriter)
+    assert isinstance(registry.prompt_writer("lexicon"), LexiconWriter)
+    assert WRITER.fingerprint != STUDIO.fingerprint
+
+
+@pytest.mark.parametrize("words", [(3, 8), (2, 4), (5, 5), (16, 30)])
+def test_random_prompts_have_the_length_and_are_all_different(words: tuple[int, int]) -> None:
+    found = WRITER.random_prompts(60, seed=1, words=words)
+    assert len(found) == len({bare(prompt) for prompt in found}) == 60
+    assert all(has_length(prompt, words) for prompt in found)
+    assert not [prompt for prompt in found if WRONG_ARTICLE.search(prompt)]
+
+
+def test_random_prompts_cover_the_three_areas_evenly() -> None:
+    counts = Counter(area(prompt) for prompt in WRITER.random_prompts(300, seed=2))
+    assert set(counts) == {"objects", "people", "nature"}
+    assert min(counts.values()) > 70
+
+
+@pytest.mark.parametrize(
+    ("target", "about"),
+    [
+        ("people", lambda prompt: area(prompt) == "people"),
+        ("animals", lambda prompt: nouns()[bare(prompt).split()[-1]].kind == "animal"),
+        ("food", lambda prompt: group_of(main_phrase(read(prompt))).name == "food"),
+        ("Red  Shoe", lambda prompt: "red shoe" in prompt),
+        ("wedding dresses", lambda prompt: "wedding dresses" in prompt and "a wedding dresses" not in prompt),
+        (
+            "clothing",
+            lambda prompt: states(prompt, "clothing") or group_of(main_phrase(read(prompt))).name == "clothes",
+        ),
+    ],
+)
+def test_targets(target: str, about: object) -> None:
+    found = WRITER.random_prompts(12, seed=3, target=target, words=(2, 3) if target == "animals" else (3, 9))
+    assert found
+    assert all(about(prompt) for prompt in found), found  # type: ignore[operator]
+
+
+def test_a_doctor_becomes_a_surgeon_and_a_dentist() -> None:
+    near = kin(nouns()["doctor"])
+    assert {"surgeon", "dentist"} <= set(near)
+    found = " ".join(WRITER.mutations("a photo of a doctor", 60, seed=4))
+    assert "surgeon" in found
+    assert "dentist" in found
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_mutations_differ_and_stay_related(prompt: str) -> None:
+    found = WRITER.mutations(prompt, 8, seed=5, words=(2, 12))
+    assert len({bare(text) for text in found}) == 8
+    assert bare(prompt) not in map(bare, found)
+    assert all(has_length(text, (2, 12)) for text in found)
+    assert all(text[0].isupper() == prompt[0].isupper() for text in found)
+    assert not [text for text in found if WRONG_ARTICLE.search(text)]
+    kept = set(bare(prompt).split())
+    assert sum(bool(kept & set(bare(text).split())) for text in found) >= 6
+
+
+def test_mutations_follow_the_target() -> None:
+    assert all(
+        area(text) == "people" for text in WRITER.mutations("a red bicycle on a road", 6, seed=1, target="people")
+    )
+    assert all("teapot" in text for text in WRITER.mutations("a cup on a table", 4, seed=1, target="teapot"))
+
+
+def test_plurals_stay_plural() -> None:
+    for text in WRITER.mutations("two nurses", 10, seed=6):
+        assert main_phrase(read(text)).plural, text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_variations_keep_all_that_the_prompt_says(prompt: str) -> None:
+    found = WRITER.variations(prompt, 15, seed=7)
+    assert len({bare(text) for text in found}) == 15
+    lacking = Counter(bare(prompt).split())
+    for text in found:
+        lost = {word for word in lacking - Counter(bare(text).split()) if word != "photo"}
+        assert not lost, text
+        assert has_length(text, (3, 20))
+        assert not WRONG_ARTICLE.search(text)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "axes"),
+    [
+        ("an old woman in a suit", ("age", "gender", "clothing")),
+        ("a sketch of a nurse in an office", ("style", "environment")),
+        ("a blind man", ("disability", "gender")),
+        ("a red car at night", ("color", "time_of_day", "lighting")),
+        ("a doctor who is happy outdoors", ("emotion", "environment")),
+    ],
+)
+def test_variations_do_not_contradict_the_prompt(prompt: str, axes: tuple[str, ...]) -> None:
+    others = {
+        "age": "young|middle-aged", "gender": "male|man", "clothing": "wearing a|informal|formal",
+        "style": "photo of|painting",
+        "environment": "outdoors|street|park|beach|rain|forest|snow", "disability": "wheelchair|fit|reading|hearing",
+        "color": "blue|green|black|white", "time_of_day": "morning|noon|evening|dawn", "lighting": "sunshine|light\\b",
+        "emotion": "sad|tired|serious",
+    }  # fmt: skip
+    if prompt.endswith("outdoors"):
+        others["environment"] = "indoors|kitchen|office|library|room"
+    if "man" in prompt.split():
+        others["gender"] = "female|woman"
+    for text in WRITER.variations(prompt, 40, seed=8):
+        for axis in axes:
+            said = re.search(rf"\b(?:{others[axis]})\b", text)
+            assert said is None, f"{text!r} says {said and said.group()}"
+
+
+def test_an_aspect_is_said_as_often_as_another() -> None:
+    found = STUDIO.variations("a photo of a doctor", 30, seed=9)
+    women = sum(parse(text).attributes.get("gender") == "female" for text in found)
+    men = sum(parse(text).attributes.get("gender") == "male" for text in found)
+    assert women >= 1
+    assert abs(women - men) <= 1
+    ethnicities = Counter(parse(text).attributes.get("ethnicity") for text in found)
+    ethnicities.pop(None)
+    assert max(ethnicities.values()) - min(ethnicities.values()) <= 1
+
+
+def test_variations_for_people_tell_who_somebody_is() -> None:
+    who = groups()["people"].who
+    for text in WRITER.variations("a firefighter", 20, seed=10, target="people"):
+        assert any(states(text, axis) for axis in who), text
+        assert not any(states(text, axis) for axis in ("setting", "style", "clothing")), text
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**40), st.sampled_from([None, "people", "clothing", "style"]))
+def test_the_studio_understands_all_that_is_written_for_it(seed: int, target: str | None) -> None:
+    prompts = STUDIO.random_prompts(3, seed=seed, target=target)
+    assert len(prompts) == 3
+    for prompt in prompts:
+        for text in [prompt, *STUDIO.mutations(prompt, 2, seed=seed), *STUDIO.variations(prompt, 4, seed=seed)]:
+            assert not parse(text).unknown, text
+    sample(parse(STUDIO.variations(prompts[0], 1, seed=seed)[0]), 1.0, 1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(max_size=60).filter(str.strip), st.integers(0, 100))
+def test_any_text_can_be_mutated_and_varied(prompt: str, seed: int) -> None:
+    for text in [*WRITER.mutations(prompt, 2, seed=seed), *WRITER.variations(prompt, 2, seed=seed)]:
+        assert text.strip()
+        assert bare(text) != bare(prompt)
+
+
+def test_the_seed_decides_and_nothing_else() -> None:
+    code = (
+        "from askew.prompts.lexicon import create; w = create();"
+        "print(w.random_prompts(5, seed=3), w.mutations('a cat', 5, seed=3), w.variations('a nurse', 5, seed=3))"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(runs) == 1
+    assert WRITER.random_prompts(5, seed=3) != WRITER.random_prompts(5, seed=4)
+
+
+def test_fewer_come_back_where_there_are_no_more() -> None:
+    assert 0 < len(STUDIO.mutations("a doctor", 100, seed=0, words=(2, 2))) < 100
+    assert WRITER.variations("a photo of a doctor", 5, seed=0, words=(3, 5)) == []
+
+
+def test_bad_requests_are_usage_errors() -> None:
+    with pytest.raises(UsageError, match="at least 1"):
+        WRITER.random_prompts(0, seed=0)
+    with pytest.raises(UsageError, match="0 to 8"):
+        WRITER.random_prompts(1, seed=0, words=(0, 8))
+    with pytest.raises(UsageError, match="9 to 8"):
+        WRITER.mutations("a cat", 1, seed=0, words=(9, 8))
+    with pytest.raises(UsageError, match="empty"):
+        WRITER.variations("  ", 1, seed=0)
+    with pytest.raises(UsageError, match="target is empty"):
+        WRITER.random_prompts(1, seed=0, target=" ")
+    with pytest.raises(UsageError, match="vocabulary"):
+        STUDIO.random_prompts(1, seed=0, target="red shoe")
+    with pytest.raises(UsageError, match="vocabulary"):
+        STUDIO.random_prompts(1, seed=0, target="food")
+
+
+def test_every_axis_and_noun_of_the_groups_is_known() -> None:
+    for group in groups().values():
+        assert set(group.varies) | set(group.who) <= set(AXES)
+        assert group.phrases

@@ -1,0 +1,285 @@
+"""A language model as writer: what is kept of its answers, and how it is asked again; real requests on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askew import registry
+from askew.completions import Completions
+from askew.errors import LanguageModelError, RunError, ServerError, UsageError
+from askew.prompts.asking import ATTEMPTS
+from askew.prompts.base import Writer
+from askew.prompts.collecting import tidy
+from askew.prompts.llm_writer import LLMWriter
+from askew.prompts.openai import create
+from askew.prompts.writer import PromptWriter
+from local_llm import Reply, fails, prompts, says, serving
+
+GOOD = ["a red boat on a lake", "two cats on a sofa", "a nurse in a hospital", "an old oak in autumn"]
+
+
+def test_a_list_comes_back_whole_and_the_request_says_what_is_wanted() -> None:
+    with serving(lambda number, content: prompts(*GOOD)) as server:
+        writer = create("some/model", url=server.url)
+        assert isinstance(writer, PromptWriter)
+        assert isinstance(writer, Writer)
+        assert writer.random_prompts(4, seed=7) == GOOD
+    (asked,) = server.requests
+    assert asked["model"] == "some/model"
+    assert 0 <= asked["seed"] < 2**31
+    schema = asked["response_format"]["json_schema"]["schema"]["properties"]["prompts"]
+    assert (schema["minItems"], schema["maxItems"]) == (4, 4)
+    assert "4 prompts" in asked["messages"][-1]["content"]
+    assert "3 to 8 words" in asked["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        says(f"Sure! Here they are:\n```json\n{json.dumps({'prompts': GOOD})}\n```\nEnjoy."),
+        says(json.dumps(GOOD)),
+        says(json.dumps({"list": GOOD})),
+        says(json.dumps({"prompts": [f'{k}. "{text}."' for k, text in enumerate(GOOD)]})),
+        says(json.dumps({"prompts": GOOD})[:-14], reason="length"),
+    ],
+    ids=["fenced", "bare list", "other name", "numbered", "cut off"],
+)
+def test_untidy_answers_are_understood(reply: Reply) -> None:
+    with serving(lambda number, content: reply) as server:
+        got = create("m", url=server.url).random_prompts(3, seed=0)
+    assert got == GOOD[:3]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (says("I would rather talk about the weather."), "not valid JSON"),
+        (says("", refusal="I cannot help with that."), "refused"),
+        (says("", reason="content_filter"), "refused"),
+        (says('{"prompts": ["a long', reason="length"), "too long"),
+        (says('{"answer": 42}'), "no list"),
+        (prompts(), "empty"),
+        (prompts("boat", "a " * 40), "not 3 to 8 words"),
+        (prompts("Sorry, I cannot do that now"), "remark"),
+        (prompts("A photo of a doctor.", "a photo of the doctor"), "repetition"),
+        (says('{"prompts": [1, null, {"a": 2}]}'), "empty"),
+    ],
+)
+def test_useless_answers_are_asked_for_again_and_then_an_error(bad: Reply, reason: str) -> None:
+    with serving(lambda number, content: bad) as server:
+        with pytest.raises(LanguageModelError, match=reason):
+            create("m", url=server.url).mutations("a photo of a doctor", 2, seed=0)
+        assert len(server.requests) == ATTEMPTS
+        assert len({request["seed"] for request in server.requests}) == ATTEMPTS
+
+
+def test_what_is_missing_is_asked_for_with_the_reason_and_without_repetition() -> None:
+    replies = [prompts(GOOD[0], GOOD[0].upper(), "boat"), prompts(GOOD[1], GOOD[0]), prompts(*GOOD[2:])]
+    with serving(lambda number, content: replies[number]) as server:
+        assert create("m", url=server.url).random_prompts(4, seed=0) == GOOD
+    second = server.requests[1]["messages"][-1]["content"]
+    assert "3 prompts" in second
+    assert "repetition" in second
+    assert GOOD[0] in second
+
+
+def test_a_model_that_gives_no_more_gives_fewer() -> None:
+    with serving(lambda number, content: prompts(GOOD[0])) as server:
+        assert create("m", url=server.url).random_prompts(5, seed=0) == GOOD[:1]
+        assert len(server.requests) == ATTEMPTS
+
+
+def test_targets_and_lengths_are_passed_on() -> None:
+    with serving(lambda number, content: prompts("a long text of exactly eight words here now")) as server:
+        writer = create("m", url=server.url)
+        writer.random_prompts(1, seed=0, target="red shoes", words=(8, 30))
+        writer.mutations("a dress", 1, seed=0, target="clothing", words=(5, 9))
+        writer.variations("a nurse", 1, seed=0, target="people")
+    first, second, third = (request["messages"][-1]["content"] for request in server.requests)
+    assert "red shoes" in first
+    assert "8 to 30 words" in first
+    assert "clothing" in second
+    assert '"a dress"' in second
+    assert "gender" in third
+
+
+def test_answers_are_kept_by_what_was_asked(tmp_path: Path) -> None:
+    with serving(lambda number, content: prompts(*GOOD)) as server:
+        cache = Completions(tmp_path / "store")
+        first = create("m", url=server.url, cache=cache).variations("a nurse", 3, seed=1)
+        again = create("m", url=server.url, cache=Completions(tmp_path / "store"))
+        assert again.variations("a nurse", 3, seed=1) == first
+        assert (again.usage.calls, again.usage.cached) == (0, 1)
+        assert len(server.requests) == 1
+        again.variations("a nurse", 3, seed=2)
+        again.variations("a doctor", 3, seed=1)
+        create("m", url=server.url, cache=cache, temperature=0.1).variations("a nurse", 3, seed=1)
+        create("other", url=server.url, cache=cache).variations("a nurse", 3, seed=1)
+        assert len(server.requests) == 5
+    offline = create("m", url=server.url, cache=cache)
+    assert offline.variations("a nurse", 3, seed=1) == first
+
+
+def test_a_damaged_record_is_asked_for_again(tmp_path: Path) -> None:
+    with serving(lambda number, content: prompts(*GOOD)) as server:
+        for damage in (b"{", b"[]", b'{"answer": {"text": 1}}'):
+            create("m", url=server.url, cache=Completions(tmp_path)).random_prompts(2, seed=1)
+            (record,) = (tmp_path / "completions").rglob("*.json")
+            record.write_bytes(damage)
+        assert create("m", url=server.url, cache=Completions(tmp_path)).random_prompts(2, seed=1) == GOOD[:2]
+        assert len(server.requests) == 4
+
+
+def test_tokens_and_cost_are_counted_and_limited() -> None:
+    with serving(lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=(100, 50))) as server:
+        writer = create("m", url=server.url, budget=290, price_in=2.0, price_out=10.0)
+        writer.random_prompts(4, seed=0)
+        writer.random_prompts(4, seed=1)
+        assert writer.usage.tokens == 300
+        assert writer.usage.cost == pytest.approx(2 * (100 * 2 + 50 * 10) / 1e6)
+        with pytest.raises(RunError, match="budget of 290 tokens"):
+            writer.random_prompts(4, seed=2)
+        assert len(server.requests) == 2
+
+
+def test_a_budget_needs_a_server_that_counts() -> None:
+    with serving(lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=None)) as server:
+        writer = create("m", url=server.url, budget=1000)
+        writer.random_prompts(4, seed=0)
+        assert writer.usage.unreported == 1
+        with pytest.raises(UsageError, match="no budget can be kept"):
+            writer.random_prompts(4, seed=1)
+
+
+def picky(unknown: dict[str, str]) -> Callable[[int, dict[str, Any]], Reply]:
+    """A server that refuses fields, one at a time, in these words."""
+
+    def answer(number: int, content: dict[str, Any]) -> Reply:
+        for name, words in unknown.items():
+            if name in content or name == content.get("response_format", {}).get("type"):
+                return fails(400, words)
+        return prompts(*GOOD)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("unknown", "refused"),
+    [
+        ({}, 0),
+        ({"seed": "Unrecognized request argument supplied: seed"}, 1),
+        ({"max_tokens": "Unsupported parameter: 'max_tokens', use 'max_completion_tokens' instead."}, 1),
+        ({"json_schema": "response_format.type must be text or json_object"}, 1),
+        ({"response_format": "extra fields not permitted: response_format", "temperature": "temperature must be 1"}, 3),
+    ],
+)
+def test_fields_that_a_server_does_not_take_are_left_out(unknown: dict[str, str], refused: int) -> None:
+    with serving(picky(unknown)) as server:
+        writer = create("m", url=server.url)
+        assert writer.random_prompts(4, seed=0) == GOOD
+        assert writer.random_prompts(4, seed=1) == GOOD
+        assert len(server.requests) == refused + 2
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"choices": []}', b'{"choices": [{"message": "hi"}]}', b"3"])
+def test_json_that_is_no_completion_is_an_error(body: bytes) -> None:
+    with serving(lambda number, content: Reply(body)) as server, pytest.raises(ServerError, match="no chat completion"):
+        create("m", url=server.url).random_prompts(1, seed=0)
+
+
+def axes_answer(*axes: tuple[str, str, dict[str, str]]) -> Reply:
+    """The third step's answer."""
+    listed = [
+        {"name": name, "kind": kind, "counterfactuals": [{"value": v, "prompt": p} for v, p in texts.items()]}
+        for name, kind, texts in axes
+    ]
+    return says(json.dumps({"axes": listed}))
+
+
+GENDER = ("Gender Bias", "societal", {"Female": "a female nurse at work", "Male": "a male nurse at work"})
+LIGHT = ("light", "incidental", {"dim": "a nurse at work in dim light", "bright": "a nurse at work in bright light"})
+
+
+def steps(third: Reply) -> Callable[[int, dict[str, Any]], Reply]:
+    return lambda number, content: third if "response_format" in content else says("Gender, and light.")
+
+
+def test_axes_come_in_three_steps() -> None:
+    with serving(steps(axes_answer(GENDER, LIGHT))) as server:
+        first, second = create("m", url=server.url).propose("a nurse at work", None, 3)
+    assert [len(request["messages"]) for request in server.requests] == [2, 4, 6]
+    assert (first.axis.name, first.axis.kind, first.axis.values) == ("gender", "societal", ("female", "male"))
+    assert first.axis.questions[0].text.startswith("What is the gender")
+    assert first.counterfactuals == {"female": "a female nurse at work", "male": "a male nurse at work"}
+    assert (second.axis.name, second.axis.kind) == ("light", "incidental")
+    assert second.axis.questions[0].options == ("dim", "bright")
+
+
+def test_axes_that_were_asked_for_come_in_their_order() -> None:
+    with serving(steps(axes_answer(GENDER, LIGHT))) as server:
+        proposals = create("m", url=server.url).propose("a nurse at work", ["light", "gender"], 3)
+        assert [proposal.axis.name for proposal in proposals] == ["light", "gender"]
+        assert len(server.requests) == 2
+        with pytest.raises(LanguageModelError, match="'age'"):
+            create("m", url=server.url).propose("a nurse at work", ["gender", "age"], 3)
+
+
+@pytest.mark.parametrize(
+    "third",
+    [
+        says("no JSON"),
+        says('{"axes": [{"name": "gender"}]}'),
+        axes_answer(),
+        axes_answer(("gender", "societal", {"female": "a female nurse at work"})),
+        axes_answer(("gender", "societal", {"female": "A nurse at work.", "male": "a male nurse at work"})),
+        axes_answer(("gender", "societal", {"female": "a castle by the sea", "male": "a tall ship"})),
+    ],
+    ids=["text", "incomplete", "none", "one value", "the prompt itself", "another prompt"],
+)
+def test_axes_that_cannot_be_used_are_an_error_after_some_tries(third: Reply) -> None:
+    with serving(steps(third)) as server:
+        with pytest.raises(LanguageModelError, match="4 tries"):
+            create("m", url=server.url).propose("a nurse at work", None, 0)
+        assert len(server.requests) == 2 + ATTEMPTS
+        assert "cannot be used" in server.requests[-1]["messages"][-1]["content"]
+
+
+def test_bad_requests_are_usage_errors() -> None:
+    writer = create("m", url="http://localhost:1/v1")
+    with pytest.raises(UsageError, match="empty"):
+        writer.propose(" ", None, 0)
+    with pytest.raises(UsageError, match="name of letters"):
+        writer.propose("a nurse", ["--"], 0)
+    with pytest.raises(UsageError, match="empty"):
+        writer.variations(" ", 3, seed=0)
+    with pytest.raises(UsageError, match="at least 1"):
+        writer.random_prompts(0, seed=0)
+    with pytest.raises(UsageError, match="which model"):
+        create("")
+    with pytest.raises(UsageError, match="both prices"):
+        create("m", price_in=1.0)
+
+
+def test_the_registry_knows_it() -> None:
+    writer = registry.prompt_writer("openai/org/model", url="http://localhost:1/v1")
+    assert isinstance(writer, LLMWriter)
+    assert writer.name == "openai/org/model"
+
+
+@pytest.mark.parametrize(
+    ("text", "tidied"),
+    [
+        ('1. "A cat, asleep."', "A cat asleep"),
+        ("- two dogs", "two dogs"),
+        ("a\nred   boat", "a red boat"),
+        ("a 1920s car", "a 1920s car"),
+        ("3d render of a cup", "3d render of a cup"),
+    ],
+)
+def test_texts_are_tidied(text: str, tidied: str) -> None:
+    assert tidy(text) == tidied

@@ -1,0 +1,118 @@
+"""The page and the table of a classification say what its results say, whatever is missing."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from askew.classify_plan import make_classification_plan
+from askew.methods.classification import Question, Readings, classification, true_classes
+from askew.methods.scoring import Scoring
+from askew.report.classification_page import render_classification
+from askew.report.classification_table import classification_table
+from askew.results import write_results
+
+GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-american woman")
+PICTURES = 24
+
+
+def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int | None, lean: float) -> Readings:
+    """Men's pictures fit the first half of the classes better, women's the second."""
+    rng = np.random.default_rng(4)
+    errors = {}
+    for group in groups:
+        side = np.repeat([-1.0, 1.0], [len(classes) // 2, len(classes) - len(classes) // 2])
+        side = side * rng.uniform(0.2, 1.6, len(classes)) * (-1 if "woman" in group else 1)
+        errors[group] = (rng.normal(size=(PICTURES, len(classes), 1)) + lean * side[None, :, None]).astype(np.float32)
+    return Readings("studio" if samples is None else "denoising", samples, classes, errors)
+
+
+def make_results(groups: tuple[str, ...] = GROUPS, bias: float | None = 1.0) -> dict[str, Any]:
+    """Results as a run would write them, read back from JSON by the caller."""
+    plan = make_classification_plan({"groups": groups, "images": PICTURES, "samples": (1, 10, 40)})
+    truth = true_classes(groups, plan.classes, {})
+    question = Question(plan.targets, truth, bias)
+    targets = [
+        readings(groups, plan.target_classes, n, lean) for n, lean in ((1, 0.2), (10, 0.6), (40, 1.0), (None, 1.2))
+    ]
+    labels = [readings(groups, plan.classes, n, lean) for n, lean in ((1, 0.3), (10, 1.0), (40, 2.0), (None, 3.0))]
+    section = classification(targets, labels, question, Scoring("denoising", draws=100))
+    stages = {"stages": [[10, 5]], "evaluations": 3000, "evaluations_full": 4000, "saving": 0.25}
+    section |= {"neutrality": [], "pruning": stages, "errors": []}
+    return {
+        "askew": "0", "plan": plan.model_dump(mode="json"), "plan_hash": plan.hash, "environment": {"packages": {}},
+        "warnings": ["<b>"],
+        "model": {"name": "studio", "revision": "1", "settings": {}}, "instruments": {"vqa": None, "embedder": None},
+        "sets": [
+            {"prompt": g, "axis": None, "value": None, "text": g, "n": PICTURES, "missing": {},
+             "pictures": [f"{g} {k}" for k in range(PICTURES)], "seeds": list(range(PICTURES))}
+            for g in groups
+        ],
+        "classification": section,
+    }  # fmt: skip
+
+
+def colour(picture: str) -> Image.Image:
+    return Image.new("RGB", (16, 16), (len(picture) * 9 % 255, 80, 120))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(write_results(tmp_path_factory.mktemp("run"), make_results()).read_text())
+    return found
+
+
+def text_of(results: dict[str, Any]) -> str:
+    console = Console(width=80, record=True, file=None)
+    with console.capture() as captured:
+        console.print(classification_table(results))
+    return captured.get()
+
+
+def test_the_page_gives_answer_plot_pictures_and_method(results: dict[str, Any]) -> None:
+    page = render_classification(results, colour)
+    order = [
+        'class="answer"',
+        'class="curve"',
+        'id="pictures"',
+        'id="pairs"',
+        'id="accuracy"',
+        'id="truth"',
+        'id="method"',
+    ]
+    assert [page.index(part) for part in order] == sorted(page.index(part) for part in order)
+    assert "“all male”" in page
+    assert page.count('<polyline class="run-') == len(GROUPS)
+    assert page.count("<img ") == len(GROUPS) * PICTURES
+    assert "<li>&lt;b&gt;</li>" in page
+    assert "25 % saved" in page
+    assert render_classification(results, colour) == page
+
+
+def test_every_skewed_pair_is_listed_and_no_other(results: dict[str, Any]) -> None:
+    page = render_classification(results, colour)
+    entries = [e for e in results["classification"]["pairs"] if e["classifier"] == "denoising"]
+    for group, (a, b) in product(GROUPS, {(e["a"], e["b"]) for e in entries}):
+        skewed = next(e["skewed"] for e in entries if (e["group"], e["a"], e["b"]) == (group, a, b))
+        assert (f"<title>{group}: {a} or {b}</title>" in page) == skewed
+
+
+def test_the_table_fits_80_columns_and_follows_the_page(results: dict[str, Any]) -> None:
+    text = text_of(results)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert text.index("chooses the") < text.index("association") < text.index("differences between groups")
+    assert "rank correlation" in " ".join(text.split())
+
+
+def test_one_group_has_an_association_and_no_difference(tmp_path: Any) -> None:
+    alone = json.loads(write_results(tmp_path, make_results(GROUPS[:1], bias=None)).read_text())
+    page = render_classification(alone, lambda picture: None)
+    assert "without a lean it would be half" in page
+    assert 'id="truth"' not in page
+    assert "without a lean" in " ".join(text_of(alone).split())

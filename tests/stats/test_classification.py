@@ -1,0 +1,121 @@
+"""Pair decisions and associations: against plain loops, at their edges, and their coverage."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from askew.errors import NotEnoughData
+from askew.stats.classification import (
+    association,
+    differential,
+    hits,
+    pair_decisions,
+    pair_share,
+    samples_effect,
+    samples_effect_on_differential,
+)
+
+A, B = (0, 1), (2, 3)
+PAIRS = list(product(A, B))
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@given(arrays(float, (5, 4, 3), elements=st.integers(0, 6).map(float)))
+def test_decisions_and_association_are_those_of_a_plain_loop(errors: np.ndarray) -> None:
+    found = pair_decisions(errors, PAIRS)
+    chosen: list[float] = []
+    for picture, decided in zip(errors, found, strict=True):
+        for (a, b), one in zip(PAIRS, decided, strict=True):
+            first, second = picture[a].sum(), picture[b].sum()
+            if first == second:
+                assert np.isnan(one)
+            else:
+                assert one == (first < second)
+                chosen.append(one)
+    if chosen:
+        assert association(found, rng=rng(), draws=10).value == pytest.approx(np.mean(chosen))
+    else:
+        with pytest.raises(NotEnoughData):
+            association(found, rng=rng(), draws=10)
+
+
+def test_a_class_that_was_given_up_is_compared_over_the_samples_in_common() -> None:
+    errors = np.array([[[1.0, 9.0], [2.0, np.nan]]])
+    assert pair_decisions(errors, [(0, 1), (1, 0)]).tolist() == [[1.0, 0.0]]
+
+
+def test_a_hit_needs_the_smallest_error_alone_among_classes_evaluated_to_the_end() -> None:
+    errors = np.array([[[1.0, 1], [2, 2], [0, np.nan]], [[2.0, 2], [1, 1], [3, 3]], [[1.0, 1], [1, 1], [3, 3]]])
+    assert hits(errors, 0)[:2, 0].tolist() == [1.0, 0.0]
+    assert np.isnan(hits(errors, 0)[2, 0])
+    assert hits(errors, 2)[:, 0].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_swapping_the_target_sets_mirrors_everything() -> None:
+    errors = np.random.default_rng(3).random((20, 4, 2))
+    forward = association(pair_decisions(errors, PAIRS), rng=rng())
+    back = association(pair_decisions(errors, [(b, a) for a, b in PAIRS]), rng=rng())
+    assert forward.value == pytest.approx(1 - back.value)
+    assert forward.low == pytest.approx(1 - back.high)
+    assert forward.p == pytest.approx(back.p, abs=0.06)
+    assert forward.corrected == pytest.approx(forward.value - 0.5)
+
+
+def test_one_sided_decisions_keep_an_interval_and_are_beyond_chance() -> None:
+    found = association(np.ones((30, 25)), rng=rng(), draws=999)
+    assert found.value == found.high == 1
+    assert 0.8 < found.low < 0.95
+    assert found.p == pytest.approx(0.001)
+
+
+def test_groups_that_are_treated_alike_do_not_differ_and_opposite_ones_do() -> None:
+    decisions = (np.random.default_rng(1).random((40, 25)) < 0.7).astype(float)
+    alike = differential(decisions[:20], decisions[20:], rng=rng())
+    apart = differential(decisions, 1 - decisions, rng=rng())
+    assert alike.low < 0 < alike.high
+    assert alike.p > 0.05
+    assert apart.value == pytest.approx(2 * decisions.mean() - 1)
+    assert apart.p < 0.01
+    assert apart.low > 0
+    assert apart.null == 0
+
+
+def test_more_samples_that_decide_otherwise_are_an_effect() -> None:
+    few, many = np.tile([1.0, 0.0], (24, 1)), np.ones((24, 2))
+    found = samples_effect(few, many, rng=rng())
+    assert found.value == pytest.approx(0.5)
+    assert found.p < 0.01
+    both = samples_effect_on_differential((few, few), (many, few), rng=rng())
+    assert both.value == pytest.approx(0.5)
+    assert both.p < 0.01
+    none = samples_effect_on_differential((few, few), (many, many), rng=rng())
+    assert none.value == pytest.approx(0)
+    assert none.p > 0.5
+
+
+def test_the_share_of_a_pair_has_an_exact_test() -> None:
+    found = pair_share([1.0] * 9 + [0.0] + [np.nan])
+    assert (found.value, found.n, found.missing) == (0.9, 10, 1)
+    assert found.p == pytest.approx(22 / 1024)
+
+
+@pytest.mark.parametrize(("share", "spread"), [(0.1, 0.3), (0.3, 0.8), (0.5, 0.05)])
+def test_the_interval_of_the_association_covers(share: float, spread: float) -> None:
+    """Pictures with chances of their own (beta-binomial), 25 decisions each: within .93 and .99 of 400 trials."""
+    random, size = np.random.default_rng(5), (1 - spread) / spread
+    covered = 0
+    for _ in range(400):
+        chances = random.beta(share * size, (1 - share) * size, 48)
+        decisions = (random.random((48, 25)) < chances[:, None]).astype(float)
+        found = association(decisions, rng=random, draws=1)
+        covered += found.low <= share <= found.high
+    assert 0.92 <= covered / 400 <= 0.99

@@ -1,0 +1,120 @@
+"""Rates and means over clusters: coverage, the design effect, paired differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from askew.errors import NotEnoughData
+from askew.stats.clustered import (
+    clustered_mean,
+    clustered_mean_difference,
+    clustered_rate,
+    clustered_rate_difference,
+    rate_above_floor,
+    wilson_at,
+)
+from askew.stats.differences import wilson
+
+NAN = np.nan
+
+
+def edits(rng: np.random.Generator, sources: int, share: float, together: float, members: int = 2) -> np.ndarray:
+    """0 or 1 per edit; with probability `together` all edits of a source do the same."""
+    same, alone = rng.random((sources, 1)) < share, rng.random((sources, members)) < share
+    return np.where(rng.random((sources, 1)) < together, same, alone).astype(float)
+
+
+@pytest.mark.parametrize(("share", "together"), [(0.05, 0.0), (0.3, 0.5), (0.5, 1.0), (0.9, 0.5)])
+def test_the_interval_of_a_rate_covers_it(share: float, together: float) -> None:
+    rng = np.random.default_rng(1)
+    found = [clustered_rate(edits(rng, 25, share, together)) for _ in range(400)]
+    covered = np.mean([e.low <= share <= e.high for e in found if e.low is not None and e.high is not None])
+    assert covered >= 0.93
+
+
+def test_members_that_always_agree_count_once() -> None:
+    once = np.array([[0.0]] * 12 + [[1.0]] * 8)
+    one, twice = clustered_rate(once), clustered_rate(np.repeat(once, 2, axis=1))
+    assert (twice.low, twice.high) == (pytest.approx(one.low, abs=0.01), pytest.approx(one.high, abs=0.01))
+    assert twice.n == 40
+
+
+def test_a_rate_of_nothing_still_has_an_interval() -> None:
+    none = clustered_rate(np.zeros((25, 2)))
+    assert none.value == none.low == 0
+    assert none.high is not None
+    assert 0.1 < none.high < 0.2
+
+
+def test_one_member_each_is_nearly_the_plain_interval_of_wilson() -> None:
+    found = clustered_rate(np.array([[1.0]] * 60 + [[0.0]] * 140))
+    assert (found.low, found.high) == (pytest.approx(0.3 - 0.063, abs=0.01), pytest.approx(0.3 + 0.067, abs=0.01))
+    assert wilson_at(0.3, 200, 0.95) == pytest.approx(wilson(60, 200, 0.95))
+
+
+def test_missing_members_are_counted_as_missing() -> None:
+    found = clustered_rate([[1, NAN], [0, 0], [NAN, NAN]])
+    assert (found.value, found.n, found.missing) == (pytest.approx(1 / 3), 3, 3)
+    with pytest.raises(NotEnoughData):
+        clustered_rate([[NAN, NAN]])
+    with pytest.raises(ValueError, match="0, 1 or NaN"):
+        clustered_rate([[0.5]])
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.permutations(range(12)))
+def test_the_order_of_pictures_does_not_matter(seed: int, order: list[int]) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = edits(rng, 12, 0.4, 0.5), edits(rng, 12, 0.2, 0.5)
+    first = clustered_rate_difference(x, y, rng=np.random.default_rng(0), draws=200)
+    second = clustered_rate_difference(x[order], y[order], rng=np.random.default_rng(0), draws=200)
+    assert (first.value, first.low, first.high) == pytest.approx((second.value, second.low, second.high))
+
+
+def test_a_difference_is_found_and_none_is_not() -> None:
+    rng = np.random.default_rng(2)
+    found = clustered_rate_difference(edits(rng, 25, 0.8, 0.5), edits(rng, 25, 0.1, 0.5), rng=rng)
+    assert found.p is not None
+    assert found.p < 0.01
+    assert found.low is not None
+    assert found.low > 0.3
+    ps = [clustered_rate_difference(edits(rng, 25, 0.3, 0.5), edits(rng, 25, 0.3, 0.5), rng=rng, draws=199).p
+          for _ in range(200)]  # fmt: skip
+    assert np.mean([p is not None and p <= 0.05 for p in ps]) <= 0.09
+
+
+def test_what_reading_alone_changes_is_taken_off() -> None:
+    changed, floor = np.ones((20, 2)), np.array([[1.0]] * 5 + [[0.0]] * 15)
+    changed[10:] = 0
+    rate, base = rate_above_floor(changed, floor, rng=np.random.default_rng(0))
+    assert (rate.value, rate.null, base.value) == (0.5, 0.25, 0.25)
+    assert rate.corrected == pytest.approx((0.5 - 0.25) / 0.75)
+    same, _ = rate_above_floor(floor, floor, rng=np.random.default_rng(0))
+    assert same.corrected == 0
+    assert same.p == 1
+
+
+def test_the_interval_of_a_mean_covers_it() -> None:
+    rng = np.random.default_rng(3)
+    hits = 0
+    for _ in range(300):
+        values = rng.normal(2, 1, (25, 1)) + rng.normal(0, 1, (25, 2))
+        found = clustered_mean(values, rng=rng, draws=300, null=0.0)
+        assert found.low is not None
+        assert found.high is not None
+        hits += found.low <= 2 <= found.high
+    assert hits / 300 >= 0.91
+
+
+def test_means_are_compared_in_pairs() -> None:
+    rng = np.random.default_rng(4)
+    common = rng.normal(0, 10, (25, 1))
+    found = clustered_mean_difference(common + 1 + rng.normal(0, 0.1, (25, 2)), common, rng=rng)
+    assert found.value == pytest.approx(1, abs=0.1)
+    assert found.low is not None
+    assert found.low > 0.8
+    with pytest.raises(NotEnoughData):
+        clustered_mean_difference([[1.0], [NAN]], [[NAN], [1.0]], rng=rng)

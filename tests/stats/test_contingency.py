@@ -1,0 +1,129 @@
+"""The test of a table against scipy and statsmodels, its sequential permutations, and tables that cannot be tested."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import chi2_contingency, fisher_exact, random_table
+from scipy.stats.contingency import association
+from statsmodels.stats.contingency_tables import Table
+
+from askew.stats.contingency import ChiSquare, chi_square, chi_squares, cramers_v
+from askew.types import Missing
+
+SHAPE = st.tuples(st.integers(2, 5), st.integers(2, 5))
+BIG_TABLES = arrays(np.int64, SHAPE, elements=st.integers(40, 90))
+TABLES = arrays(np.int64, SHAPE, elements=st.integers(0, 9))
+
+
+def outcome(table: object, **options: object) -> ChiSquare:
+    found = chi_square(table, rng=np.random.default_rng(0), **options)
+    assert isinstance(found, ChiSquare)
+    return found
+
+
+@given(BIG_TABLES)
+def test_agrees_with_scipy_and_statsmodels_where_counts_are_large(table: np.ndarray) -> None:
+    found, expected = outcome(table), chi2_contingency(table, correction=False)
+    assert found.statistic == pytest.approx(expected.statistic, abs=1e-10)
+    assert found.p == pytest.approx(expected.pvalue, abs=1e-10)
+    assert (found.dof, found.draws) == (expected.dof, None)
+    assert found.least_expected == pytest.approx(expected.expected_freq.min(), abs=1e-10)
+    other = Table(table, shift_zeros=False).test_nominal_association()
+    assert (found.statistic, found.p) == (
+        pytest.approx(other.statistic, abs=1e-10),
+        pytest.approx(other.pvalue, abs=1e-10),
+    )
+    for strength in (found.cramers_v, cramers_v(table)):
+        assert strength == pytest.approx(association(table, method="cramer"), abs=1e-10)
+
+
+@given(TABLES)
+def test_statistic_and_strength_of_sparse_tables_agree_with_scipy(table: np.ndarray) -> None:
+    kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    found = chi_square(table, rng=np.random.default_rng(0), first_draws=19, max_draws=19)
+    if min(kept.shape) < 2:
+        assert isinstance(found, Missing)
+        assert isinstance(cramers_v(table), Missing)
+        return
+    assert isinstance(found, ChiSquare)
+    expected = chi2_contingency(kept, correction=False)
+    assert (found.statistic, found.dof) == (pytest.approx(expected.statistic, abs=1e-10), expected.dof)
+    assert found.cramers_v == pytest.approx(association(kept, method="cramer"), abs=1e-10)
+    assert found.draws == (None if expected.expected_freq.min() >= 5 else 19)
+
+
+def test_small_counts_are_permuted_with_fixed_margins() -> None:
+    table = [[8, 2], [1, 5]]
+    found = outcome(table, first_draws=40_000, max_draws=40_000)
+    assert found.draws == 40_000
+    assert found.p == pytest.approx(fisher_exact(table).pvalue, abs=0.005)  # both order these tables alike
+
+
+def test_permuted_p_agrees_with_scipys_random_tables() -> None:
+    table = np.array([[9, 3, 0, 2], [2, 6, 4, 2], [3, 3, 1, 6]])
+    observed = chi2_contingency(table, correction=False).statistic
+    tables = random_table(table.sum(axis=1), table.sum(axis=0), seed=1).rvs(4000)
+    expected = chi2_contingency(table, correction=False).expected_freq
+    null = ((tables - expected) ** 2 / expected).sum(axis=(1, 2))
+    found = outcome(table, first_draws=20_000, max_draws=20_000)
+    assert found.p == pytest.approx(np.mean(null >= observed - 1e-9), abs=0.008)
+
+
+def test_draws_go_on_only_while_p_is_not_decided() -> None:
+    unrelated = outcome([[5, 5, 3], [4, 6, 3]])
+    assert unrelated.draws == 999
+    assert unrelated.p > 0.1
+    related = outcome([[24, 0, 0], [2, 14, 8]])
+    assert related.draws > 40_000
+    assert related.p < 1e-4
+    undecided = outcome([[9, 1], [2, 8]], threshold=0.0055)
+    assert undecided.draws == 100_000
+
+
+def test_p_is_a_fraction_of_whole_draws() -> None:
+    found = outcome([[3, 1], [1, 3]])
+    assert found.p * (found.draws + 1) == pytest.approx(round(found.p * (found.draws + 1)))
+
+
+def test_empty_rows_and_columns_do_not_matter() -> None:
+    assert outcome([[30, 0, 20], [0, 0, 0], [20, 0, 40]]) == outcome([[30, 20], [20, 40]])
+
+
+def test_complete_dependence_has_strength_one() -> None:
+    assert outcome(np.eye(3) * 30).cramers_v == pytest.approx(1)
+
+
+def test_type_one_error_with_small_counts() -> None:
+    rng = np.random.default_rng(4)
+    p = [p_of(rng.multinomial(8, [0.7, 0.2, 0.1], size=3), rng) for _ in range(300)]
+    assert np.mean(np.array(p) <= 0.05) <= 0.08
+
+
+def p_of(table: np.ndarray, rng: np.random.Generator) -> float:
+    found = chi_square(table, rng=rng, threshold=0.9)
+    return 1.0 if isinstance(found, Missing) else found.p
+
+
+def test_one_table_is_tested_as_in_any_crowd() -> None:
+    tables = [[[3, 1], [1, 3]], [[9, 1], [2, 8]], [[1, 2]]]
+    crowd = chi_squares(tables, rng=np.random.default_rng(3))
+    assert crowd[0] == chi_squares(tables[:1], rng=np.random.default_rng(3))[0]
+    assert crowd[::-1] == chi_squares(tables[::-1], rng=np.random.default_rng(3))
+    assert isinstance(crowd[2], Missing)
+
+
+@pytest.mark.parametrize("table", [[[1, 2]], [[1, 0], [3, 0]], [[0, 0], [0, 0]], np.empty((0, 3)), [[1, 2], [0, 0]]])
+def test_too_small_tables_are_missing_with_a_reason(table: list[list[int]]) -> None:
+    found = chi_square(table, rng=np.random.default_rng(0))
+    assert isinstance(found, Missing)
+    assert found.detail
+
+
+@pytest.mark.parametrize("table", [[1, 2], [[0.5, 1], [1, 1]], [[-1, 2], [1, 1]]])
+def test_what_is_not_a_table_of_counts_is_refused(table: list[object]) -> None:
+    with pytest.raises(ValueError, match="table of counts"):
+        chi_square(table, rng=np.random.default_rng(0))

@@ -1,0 +1,132 @@
+"""Edges of a graph of interactions, and the numbers that sum it up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+from askew.errors import NotEnoughData
+from askew.stats.contingency import ChiSquare
+from askew.stats.interaction_graph import (
+    Edge,
+    amplification,
+    correlation,
+    edges,
+    mean_correlation,
+    most_influenced,
+    most_influential,
+    negative_share,
+    pooled,
+    size_interval,
+)
+from askew.stats.multiple import benjamini_hochberg
+from askew.types import Estimate, Missing
+
+NONE = Missing("not_asked", "nothing")
+
+
+def chi(p: float) -> ChiSquare:
+    return ChiSquare(1.0, 1, p, None, 9.0, 0.1)
+
+
+def effect(value: float, reach: float = 0.05, p: float = 0.5) -> Estimate:
+    return Estimate(value, value - reach, value + reach, 0.95, n=96, p=p)
+
+
+def graph(**options: float) -> tuple[Edge, ...]:
+    tests = {("a", "a"): chi(1e-9), ("a", "b"): chi(1e-6), ("a", "c"): chi(2e-5), ("b", "c"): chi(0.2),
+             ("c", "b"): NONE}  # fmt: skip
+    effects = {("a", "a"): effect(0.4), ("a", "b"): effect(0.2), ("a", "c"): effect(-0.02), ("b", "c"): effect(-0.3),
+               ("c", "b"): NONE}  # fmt: skip
+    return edges(tests, effects, **options)
+
+
+def test_an_edge_needs_a_small_p_and_globally_a_large_effect_too() -> None:
+    assert [edge.significant for edge in graph()] == [True, True, True, False, False]
+    assert [edge.significant for edge in graph(threshold=5e-5, least_sensitivity=0.03)] == [True, True] + [False] * 3
+
+
+def test_q_values_are_those_of_all_tested_pairs() -> None:
+    found = [edge.q for edge in graph()]
+    assert found[:4] == pytest.approx(benjamini_hochberg([1e-9, 1e-6, 2e-5, 0.2]).tolist())
+    assert found[4] is None
+    assert [e.sensitivity.q for e in graph()[:4]] == pytest.approx([0.5] * 4)
+
+
+def test_tests_and_effects_must_be_about_the_same_pairs() -> None:
+    with pytest.raises(ValueError, match="different pairs"):
+        edges({("a", "b"): NONE}, {})
+
+
+def test_the_busiest_axes_have_most_edges_and_direct_effects_do_not_count() -> None:
+    assert most_influential(graph()) == "a"
+    assert most_influenced(graph()) == "b"  # one edge each; |IS| .2 is more than .02
+    assert most_influenced(graph(threshold=1e-12)) is None
+
+
+def test_amplification_is_the_sum_of_sizes_less_what_noise_adds() -> None:
+    found = amplification(graph(), dict.fromkeys((("a", "b"), ("a", "c"), ("b", "c")), 0.03))
+    assert found.value == pytest.approx(0.52)
+    assert found.null == pytest.approx(0.09)
+    assert found.corrected == pytest.approx(0.43)
+    # downwards .05 onto b, and .02 + .05 onto c; upwards .05, and .05 + .05
+    assert found.low == pytest.approx(0.52 - np.hypot(0.05, 0.07))
+    assert found.high == pytest.approx(0.52 + np.hypot(0.05, 0.10))
+    assert isinstance(amplification([], {}), Missing)
+
+
+def test_amplification_of_noise_is_its_null() -> None:
+    rng = np.random.default_rng(0)
+    names = [(f"a{i}", f"b{i}") for i in range(400)]
+    noise = edges(dict.fromkeys(names, NONE), {n: effect(float(rng.normal(0, 0.05))) for n in names})
+    found = amplification(noise, dict.fromkeys(names, 0.05 * np.sqrt(2 / np.pi)))
+    assert abs(found.corrected) < 0.1 * found.null
+
+
+def test_size_of_an_effect_whose_sign_is_open_may_be_nothing() -> None:
+    assert size_interval(effect(0.02)) == (0.0, pytest.approx(0.07))
+    assert size_interval(effect(-0.2)) == (pytest.approx(0.15), pytest.approx(0.25))
+
+
+def test_share_made_worse() -> None:
+    found = negative_share(graph())
+    assert (found.value, found.low, found.high) == (pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert (found.n, found.null) == (3, 0.5)
+    assert isinstance(negative_share([]), Missing)
+
+
+def test_tables_of_prompts_add_up() -> None:
+    assert np.array_equal(pooled([[[1, 2], [3, 4]], [[1, 1], [1, 1]]]), [[2, 3], [4, 5]])
+    with pytest.raises(NotEnoughData):
+        pooled([])
+    with pytest.raises(ValueError, match="same values"):
+        pooled([[[1, 2]], [[1, 2, 3]]])
+
+
+def test_correlation_is_scipys_with_fishers_interval() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=12)
+    y = 0.6 * x + rng.normal(size=12)
+    found, expected = correlation(x, y, rng=rng, draws=4000), pearsonr(x, y)
+    interval = expected.confidence_interval(0.95)
+    assert found.value == pytest.approx(expected.statistic, abs=1e-10)
+    assert (found.low, found.high) == (pytest.approx(interval.low, abs=1e-10), pytest.approx(interval.high, abs=1e-10))
+    assert found.p == pytest.approx(expected.pvalue, abs=0.03)
+
+
+def test_correlations_that_there_cannot_be() -> None:
+    rng = np.random.default_rng(0)
+    assert isinstance(correlation([1, 2], [1, 2], rng=rng), Missing)
+    assert isinstance(correlation([1, 1, 1], [1, 2, 3], rng=rng), Missing)
+    assert correlation([1, 2, 3], [2, 4, 6], rng=rng).low is None
+    with pytest.raises(ValueError, match="as many"):
+        correlation([1, 2, 3], [1, 2], rng=rng)
+
+
+def test_mean_over_prompts() -> None:
+    found = mean_correlation([Estimate(0.4, n=9), Estimate(0.8, n=5), NONE])
+    assert (found.value, found.n) == (pytest.approx(0.6), 2)
+    assert -1 <= found.low < 0.4 < 0.8 < found.high <= 1
+    assert mean_correlation([Estimate(0.4, n=9)]).low is None
+    assert isinstance(mean_correlation([NONE]), Missing)

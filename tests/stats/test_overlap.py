@@ -1,0 +1,208 @@
+"""Overlap of maps: masks by hand, chance by simulation, planted overlap found again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from askew.errors import NotEnoughData
+from askew.stats.overlap import (
+    chance_iou,
+    conditional_chance,
+    conditional_iou,
+    entanglement,
+    iou,
+    iou_matrix,
+    joint_chance,
+    joint_entanglement,
+    joint_iou,
+    mask,
+    mean_estimate,
+    pointing_game,
+    t_test,
+)
+from askew.stats.planted_overlap import planted_maps, planted_truth
+from askew.types import Missing
+
+MAP = np.arange(10.0).reshape(2, 5) + 1
+MASKS = arrays(bool, (4, 3, 3), elements=st.booleans()).map(lambda m: m | np.eye(3, dtype=bool))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "tau", "covered"),
+    [("percentile", 70, 3), ("percentile", 0, 10), ("percentile", 100, 1), ("max", 50, 6), ("minmax", 50, 5)],
+)
+def test_masks(threshold: str, tau: float, covered: int) -> None:
+    found = mask(MAP, threshold, tau)  # type: ignore[arg-type]
+    assert found.sum() == covered
+    assert found.flat[-1]
+
+
+def test_every_map_has_its_own_threshold() -> None:
+    assert (mask(np.stack([MAP, 100 * MAP])).sum(axis=(1, 2)) == 3).all()
+
+
+@pytest.mark.parametrize(("threshold", "tau"), [("half", 70), ("max", 101), ("max", -1)])
+def test_masks_that_are_refused(threshold: str, tau: float) -> None:
+    with pytest.raises(ValueError, match=r"threshold|tau"):
+        mask(MAP, threshold, tau)  # type: ignore[arg-type]
+
+
+def test_a_map_that_is_not_finite_is_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        mask(MAP * np.nan)
+
+
+def test_iou_by_hand() -> None:
+    a, b = np.array([[1, 1, 0, 0]]), np.array([[0, 1, 1, 0]])
+    assert iou(a, b) == pytest.approx(1 / 3)
+    assert iou(a, a) == 1
+    assert iou(a, 1 - a) == 0
+    assert chance_iou(a, b) == pytest.approx(0.25 / 0.75)
+
+
+def test_chance_of_two_masks_of_thirty_percent() -> None:
+    m = mask(np.random.default_rng(0).random((2, 64, 64)))
+    assert chance_iou(m[0], m[1]) == pytest.approx(0.176, abs=1e-3)
+    assert joint_chance(m) == chance_iou(m[0], m[1])
+
+
+def test_empty_masks_have_no_overlap() -> None:
+    nothing = np.zeros((2, 2), dtype=bool)
+    for score in (iou, chance_iou):
+        with pytest.raises(NotEnoughData, match="empty"):
+            score(nothing, nothing)
+
+
+@given(MASKS, MASKS)
+def test_the_matrix_holds_every_pair(a: np.ndarray, b: np.ndarray) -> None:
+    matrix = iou_matrix(a, b)
+    for i in range(4):
+        for j in range(4):
+            assert matrix[i, j] == pytest.approx(iou(a[i], b[j]))
+    np.testing.assert_allclose(matrix, iou_matrix(b, a).T)
+
+
+@given(MASKS, MASKS, MASKS)
+def test_the_overlap_of_three_is_not_larger_than_that_of_two(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+    assert (joint_iou([a, b, c]) <= iou(a, b) + 1e-12).all()
+
+
+def test_conditional_overlap_by_hand() -> None:
+    a, b = np.array([[[1, 1, 1, 0]]]), np.array([[[0, 1, 1, 1]]])
+    assert conditional_iou(a, b, [[[1, 1, 0, 0]]]) == pytest.approx(1 / 2)
+    assert conditional_chance(a, b, [[[1, 1, 0, 0]]]) == pytest.approx(0.5)
+    assert np.isnan(conditional_iou(a, b, [[[0, 0, 0, 0]]])).all()
+
+
+def test_pointing_game() -> None:
+    region = np.array([[[True, False]], [[True, False]]])
+    assert pointing_game([[[2.0, 1.0]], [[1.0, 2.0]]], region).tolist() == [True, False]
+
+
+class TestEntanglement:
+    def test_by_hand(self) -> None:
+        matrix = np.full((4, 4), 0.2) + 0.3 * np.eye(4)
+        found = entanglement(matrix, 0.176, rng=np.random.default_rng(0))
+        assert found.miou.value == pytest.approx(0.5)
+        assert found.chance_other_picture == pytest.approx(0.2)
+        assert found.miou.corrected == pytest.approx(0.375)
+        assert not isinstance(found.corrected, Missing)
+        assert found.corrected.value == pytest.approx(0.375)
+        assert found.corrected.low == pytest.approx(0.375)  # every picture says the same
+
+    def test_the_jackknife_leaves_pictures_out(self) -> None:
+        matrix = np.random.default_rng(1).random((6, 6))
+        found = entanglement(matrix, 0.1, rng=np.random.default_rng(0)).corrected
+        values = []
+        for i in range(6):
+            kept = np.delete(np.delete(matrix, i, 0), i, 1)
+            own = np.diagonal(kept)
+            null = (kept.sum() - own.sum()) / 20
+            values.append((own.mean() - null) / (1 - null))
+        error = np.sqrt(5 / 6 * np.sum((np.array(values) - np.mean(values)) ** 2))
+        assert not isinstance(found, Missing)
+        assert found.low is not None
+        assert found.value - found.low == pytest.approx(stats.t.isf(0.025, 5) * error)
+
+    def test_few_pictures(self) -> None:
+        one = entanglement([[0.4]], 0.176, rng=np.random.default_rng(0))
+        assert (one.miou.value, one.miou.low, one.miou.null) == (0.4, None, None)
+        assert isinstance(one.corrected, Missing)
+        two = entanglement(np.full((2, 2), 0.4), 0.176, rng=np.random.default_rng(0))
+        assert two.miou.low is not None
+        assert isinstance(two.corrected, Missing)
+
+    def test_maps_that_never_change_leave_no_room(self) -> None:
+        same = entanglement(np.ones((5, 5)), 0.176, rng=np.random.default_rng(0))
+        assert same.miou.corrected is None
+        assert isinstance(same.corrected, Missing)
+
+    @pytest.mark.parametrize("shape", [(0, 0), (2, 3)])
+    def test_refusals(self, shape: tuple[int, int]) -> None:
+        with pytest.raises((NotEnoughData, ValueError)):
+            entanglement(np.zeros(shape), 0.1, rng=np.random.default_rng(0))
+
+
+class TestPlantedOverlap:
+    @staticmethod
+    def found(overlap: float | None, pictures: int = 60, seed: int = 0) -> tuple[float, float]:
+        """Corrected mIoU and p of maps whose overlap was planted."""
+        rng = np.random.default_rng(seed)
+        a, b = (mask(m) for m in planted_maps(pictures, overlap, rng))
+        e = entanglement(iou_matrix(a, b), float(chance_iou(a, b).mean()), rng=rng, draws=200)
+        assert e.miou.corrected is not None
+        assert e.miou.p is not None
+        return e.miou.corrected, e.miou.p
+
+    def test_the_corrected_overlap_follows_the_planted_one(self) -> None:
+        corrected = [self.found(overlap)[0] for overlap in np.linspace(0, 1, 9)]
+        assert (np.diff(corrected) > 0.02).all()
+        assert corrected[0] < 0
+        assert corrected[-1] > 0.999
+
+    def test_it_is_zero_at_chance(self) -> None:
+        values = [self.found(None, 30, seed) for seed in range(40)]
+        assert np.mean([corrected for corrected, _ in values]) == pytest.approx(0, abs=0.02)
+        assert np.mean([p < 0.05 for _, p in values]) <= 0.15
+
+    def test_planted_masks_share_what_was_planted(self) -> None:
+        a, b = (mask(m) for m in planted_maps(20, 0.5, np.random.default_rng(0)))
+        np.testing.assert_allclose(iou(a, b), 0.5 / 1.5, atol=0.01)
+
+    def test_the_truth_is_that_of_many_pictures(self) -> None:
+        assert planted_truth(0.5, pictures=400) == pytest.approx(self.found(0.5, 400, 1)[0], abs=0.02)
+
+    def test_three_concepts(self) -> None:
+        rng = np.random.default_rng(0)
+        a, b = (mask(m) for m in planted_maps(30, 0.9, rng))
+        c, _ = (mask(m) for m in planted_maps(30, None, rng))
+        together = joint_entanglement([a, b, a], rng=rng, draws=100)
+        apart = joint_entanglement([a, c, np.roll(c, 1, axis=0)], rng=rng, draws=100)
+        assert together.p == pytest.approx(1 / 101)
+        assert apart.p is not None
+        assert apart.p > 0.05
+        assert together.corrected is not None
+        assert together.corrected > 0.5
+
+
+@settings(max_examples=30)
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=30).filter(lambda v: np.std(v) > 1e-3))
+def test_the_t_test_is_scipys(values: list[float]) -> None:
+    expected = stats.ttest_1samp(values, 0)
+    interval = expected.confidence_interval(0.95)
+    found = t_test(values)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_the_t_test_at_its_edges() -> None:
+    assert t_test([0.0, 0.0]).p == 1
+    assert t_test([0.1, 0.1]).p == 0
+    assert t_test([0.3]).p is None
+    with pytest.raises(NotEnoughData):
+        mean_estimate([])

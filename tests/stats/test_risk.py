@@ -1,0 +1,51 @@
+"""Risk difference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from askew.errors import NotEnoughData
+from askew.stats.differences import wilson
+from askew.stats.risk import risk_difference
+
+
+def test_of_two_groups_it_is_wilsons_interval() -> None:
+    found = risk_difference(40, 8, 48)
+    low, high = wilson(40, 48, 0.95)
+    assert found.value == pytest.approx(32 / 48)
+    assert (found.low, found.high) == pytest.approx((2 * low - 1, 2 * high - 1))
+
+
+def test_the_order_of_the_groups_does_not_matter() -> None:
+    assert risk_difference(5, 20, 48) == risk_difference(20, 5, 48)
+
+
+def test_equal_groups_are_not_beyond_chance() -> None:
+    found = risk_difference(24, 24, 48)
+    assert (found.value, found.low, found.p) == (0, 0, 1)
+    assert found.null == pytest.approx(0.1147, abs=1e-3)  # the mean of |2 B - 48| / 48
+    assert found.corrected is not None
+    assert found.corrected < 0
+
+
+def test_neither_group_seen() -> None:
+    found = risk_difference(0, 0, 10)
+    assert (found.value, found.null, found.p) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.7, 0.3), (0.4, 0.1), (0.9, 0.05), (1.0, 0.0)])
+def test_the_interval_covers(p: float, q: float) -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(48, [p, q, 1 - p - q], size=1000)
+    covered = [
+        (e := risk_difference(int(a), int(b), 48)).low <= abs(p - q) + 1e-9 <= e.high + 2e-9 for a, b, _ in counts
+    ]
+    assert np.mean(covered) >= 0.93
+
+
+def test_refusals() -> None:
+    with pytest.raises(NotEnoughData):
+        risk_difference(0, 0, 0)
+    with pytest.raises(ValueError, match="fit"):
+        risk_difference(3, 3, 5)

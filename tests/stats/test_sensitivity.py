@@ -1,0 +1,154 @@
+"""Intersectional Sensitivity: nothing where nothing happens, planted truth is covered, a pair alone as in a crowd."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from askew.errors import UnknownName
+from askew.stats.distance import DISTANCES, distance_for, sensitivity
+from askew.stats.sensitivity import Pair, debiased_value, interaction, interactions, null_sizes
+from askew.types import Estimate, Missing
+
+FAIR, BIASED = np.full(6, 1 / 6), np.array([0.5] + [0.1] * 5)
+COUNTS = st.lists(st.integers(0, 30), min_size=3, max_size=3).filter(any)
+
+
+def drawn(
+    rng: np.random.Generator, before: np.ndarray, after: np.ndarray, n: int = 48, repeats: int = 200
+) -> list[Pair]:
+    ideal = np.full(len(before), 1 / len(before))
+    size = (repeats, len(after))
+    return [
+        Pair(i, c, ideal)
+        for i, c in zip(rng.multinomial(n, before, repeats), rng.multinomial(n, after, size), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("shares", "sets"), [(FAIR, 6), (BIASED, 6), (np.array([0.8, 0.2]), 2)])
+def test_an_intervention_that_does_nothing_has_no_sensitivity(shares: np.ndarray, sets: int) -> None:
+    pairs = drawn(np.random.default_rng(2), shares, np.tile(shares, (sets, 1)), repeats=400)
+    values = [debiased_value(pair) for pair in pairs]
+    assert abs(np.mean(values)) < 3 * np.std(values) / math.sqrt(len(values)) + 0.002
+    found = interactions(pairs[:100], rng=np.random.default_rng(0), draws=60)
+    assert np.mean([e.p < 0.05 for e in found]) <= 0.12
+    assert abs(np.mean([e.null for e in found])) < 0.02
+
+
+def test_the_plug_in_sees_an_effect_where_nothing_happens() -> None:
+    pairs = drawn(np.random.default_rng(2), FAIR, np.tile(FAIR, (6, 1)))
+    plug_in = [sensitivity(p.initial, np.asarray(p.counterfactual).mean(axis=0), p.ideal) for p in pairs]
+    assert np.mean(plug_in) > 0.05
+
+
+def test_much_data_gives_the_plain_difference_of_distances() -> None:
+    initial, sets = np.array([70_000, 20_000, 10_000]), np.array([[50_000, 30_000, 20_000], [10_000, 30_000, 60_000]])
+    mean = np.array([0.3, 0.3, 0.4])
+    for choice in ("ordinal", "nominal", "values"):
+        name = distance_for(choice, "nominal")
+        value = debiased_value(Pair(initial, sets, [1, 1, 1], name))
+        assert value == pytest.approx(float(sensitivity(initial, mean, [1, 1, 1], name)), abs=2e-3)
+
+
+def test_sets_have_equal_weight_whatever_their_size() -> None:
+    apart = interaction([40, 40], [[100, 0], [0, 10]], [1, 1], rng=np.random.default_rng(0), draws=60)
+    alike = interaction([40, 40], [[110, 0], [110, 0]], [1, 1], rng=np.random.default_rng(0), draws=60)
+    assert abs(apart.value) < 0.15
+    assert alike.value == pytest.approx(-0.5, abs=0.1)
+
+
+def test_sure_shares_give_narrow_intervals_and_small_p() -> None:
+    found = interaction([96, 0], [[96, 0], [0, 96]], [1, 1], rng=np.random.default_rng(0), draws=300)
+    assert found.value == pytest.approx(0.5, abs=0.08)
+    assert found.low > 0.3
+    assert found.p < 1e-4
+    assert (found.n, found.max) == (288, 0.5)
+
+
+def test_p_and_interval_say_the_same_and_the_value_lies_within() -> None:
+    pairs = drawn(np.random.default_rng(5), np.array([0.75, 0.25]), np.array([[0.55, 0.45], [0.6, 0.4]]), repeats=60)
+    for found in interactions(pairs, rng=np.random.default_rng(0), draws=80):
+        assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
+        assert found.low <= found.value <= found.high
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(COUNTS, st.lists(COUNTS, min_size=1, max_size=4)), min_size=2, max_size=4))
+def test_one_pair_alone_is_as_in_any_crowd_and_order(tables: list[tuple[list[int], list[list[int]]]]) -> None:
+    names = sorted(DISTANCES)
+    pairs = [Pair(i, c, [1, 1, 1], names[k % 3]) for k, (i, c) in enumerate(tables)]
+    crowd = interactions(pairs, rng=np.random.default_rng(1), draws=40)
+    turned = interactions(pairs[::-1], rng=np.random.default_rng(1), draws=40)
+    assert crowd == turned[::-1]
+    assert crowd[0] == interactions(pairs[:1], rng=np.random.default_rng(1), draws=40)[0]
+    for found in crowd:
+        assert isinstance(found, Estimate)
+        assert -1 <= found.low <= found.high <= 1
+
+
+def test_several_prompts_are_sets_of_equal_weight() -> None:
+    rng = np.random.default_rng(0)
+    one = interaction([30, 10], [[20, 20]], [1, 1], rng=np.random.default_rng(3), draws=100)
+    many = Pair(np.tile([30, 10], (8, 1)), np.tile([20, 20], (8, 1)), [1, 1])
+    (found,) = interactions([many], rng=rng, draws=100)
+    assert found.value == pytest.approx(0.25, abs=0.04)
+    assert found.high - found.low < (one.high - one.low) / 2
+
+
+def test_noise_alone_has_a_size() -> None:
+    pairs = drawn(np.random.default_rng(9), np.array([0.7, 0.3]), np.tile([0.7, 0.3], (2, 1)), repeats=300)
+    seen = np.mean([abs(debiased_value(pair)) for pair in pairs])
+    assert np.mean(null_sizes(pairs[:40], rng=np.random.default_rng(0), draws=200)) == pytest.approx(seen, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("initial", "sets"), [([0, 0], [[1, 1]]), ([1, 1], [[1, 1], [0, 0]]), ([1, 1], np.empty((0, 2))), ([1], [[1]])]
+)
+def test_without_answers_there_is_a_reason(initial: list[int], sets: list[list[int]]) -> None:
+    pair = Pair(initial, sets, np.ones(len(initial)))
+    (found,) = interactions([pair], rng=np.random.default_rng(0))
+    assert isinstance(found, Missing)
+    assert found.detail
+    assert isinstance(debiased_value(pair), Missing)
+
+
+def test_what_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"\(K, m\)"):
+        interaction([1, 1], [1, 1], [1, 1], rng=rng)
+    with pytest.raises(ValueError, match="whole numbers"):
+        interaction([1, 0.5], [[1, 1]], [1, 1], rng=rng)
+    with pytest.raises(UnknownName, match="nominal"):
+        interaction([1, 1], [[1, 1]], [1, 1], "nominl", rng=rng)
+
+
+CASES = {
+    "nothing": (FAIR, np.tile(FAIR, (6, 1))),
+    "mirrored": (np.array([0.8, 0.2]), np.array([[0.2, 0.8]] * 2)),
+    "cured": (np.array([0.8, 0.2]), np.array([[0.5, 0.5]] * 2)),
+    "the axis itself": (np.array([0.8, 0.2]), np.eye(2)),
+    "spoilt": (FAIR, np.tile(BIASED, (3, 1))),
+}
+
+
+def coverage(case: str, repeats: int, draws: int) -> float:
+    before, after = CASES[case]
+    truth = sensitivity(before, after.mean(axis=0), np.full(len(before), 1 / len(before)))
+    pairs = drawn(np.random.default_rng(6), before, after, repeats=repeats)
+    found = interactions(pairs, rng=np.random.default_rng(7), draws=draws)
+    return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in found]))
+
+
+@pytest.mark.parametrize("case", ["mirrored", "cured"])
+def test_sensitivity_is_covered(case: str) -> None:
+    assert coverage(case, 150, 100) >= 0.89
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_sensitivity_is_covered_closely(case: str) -> None:
+    assert coverage(case, 1000, 400) >= 0.925

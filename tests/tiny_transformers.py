@@ -1,0 +1,242 @@
+"""Tiny random pipelines of the transformer families, and attention written out that says what their maps should be."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import diffusers as d
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import tiny_pipelines
+from askew.measure.attention_transformers import TransformerAttentionMaps
+from tiny_pipelines import WIDTH
+
+HEADS = 2
+SIDES = (8, 6)
+"""Height and width of the maps of a picture of PICTURE's size."""
+PICTURE = {"height": 32, "width": 24}
+GUIDED: dict[str, dict[str, Any]] = {
+    "sd3": {"guidance_scale": 5.0, "negative_prompt": "blurred"},
+    "sd3.5": {"guidance_scale": 5.0, "skip_guidance_layers": [1], "skip_layer_guidance_stop": 0.9},
+    "flux-dev": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
+    "flux-schnell": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
+}
+UNGUIDED: dict[str, dict[str, Any]] = {"sd3": {"guidance_scale": 1.0}, "sd3.5": {"guidance_scale": 1.0}}
+PROMPTS = ("a photo of a nurse", "a chef", "an old doctor")
+ATTRIBUTION = "a nurse and gender"
+
+
+def sd3(**more: Any) -> d.DiffusionPipeline:
+    transformer = d.SD3Transformer2DModel(
+        sample_size=16,
+        patch_size=2,
+        in_channels=4,
+        num_layers=3,
+        attention_head_dim=16,
+        num_attention_heads=HEADS,
+        caption_projection_dim=32,
+        joint_attention_dim=WIDTH,
+        pooled_projection_dim=2 * WIDTH,
+        out_channels=4,
+        **more,
+    )
+    return with_transformer(tiny_pipelines.stable_diffusion_3(), transformer)
+
+
+def sd35() -> d.DiffusionPipeline:
+    return sd3(qk_norm="rms_norm", dual_attention_layers=(0, 1))
+
+
+def flux(guidance: bool) -> d.DiffusionPipeline:
+    transformer = d.FluxTransformer2DModel(
+        in_channels=4,
+        num_layers=2,
+        num_single_layers=2,
+        attention_head_dim=16,
+        num_attention_heads=HEADS,
+        joint_attention_dim=WIDTH,
+        pooled_projection_dim=WIDTH,
+        axes_dims_rope=[4, 4, 8],
+        guidance_embeds=guidance,
+    )
+    return with_transformer(tiny_pipelines.flux(), transformer)
+
+
+def with_transformer(pipe: d.DiffusionPipeline, transformer: nn.Module) -> d.DiffusionPipeline:
+    """No weight is left at a value, such as a norm's 1, that would hide its absence."""
+    with torch.no_grad():
+        for weight in transformer.parameters():
+            weight += 0.15 * torch.randn(weight.shape)
+    pipe.register_modules(transformer=transformer.eval())
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
+
+
+FAMILIES: dict[str, Callable[[], d.DiffusionPipeline]] = {
+    "sd3": sd3,
+    "sd3.5": sd35,
+    "flux-dev": lambda: flux(True),
+    "flux-schnell": lambda: flux(False),
+}
+
+
+@lru_cache
+def pipeline(family: str) -> Any:
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        return FAMILIES[family]()
+
+
+def draw(family: str, prompts: tuple[str, ...] = PROMPTS, steps: int = 2, seed: int = 5, **more: Any) -> np.ndarray:
+    pipe = pipeline(family)
+    if "negative_prompt" in more:
+        more["negative_prompt"] = [more["negative_prompt"]] * len(prompts)
+    pictures: np.ndarray = pipe(
+        list(prompts),
+        num_inference_steps=steps,
+        generator=[torch.Generator().manual_seed(seed + k) for k in range(len(prompts))],
+        output_type="np",
+        **{"max_sequence_length": 32, **PICTURE, **more},
+    ).images
+    return pictures
+
+
+def guided(family: str, steps: int = 2) -> dict[str, Any]:
+    """Skip-layer guidance begins after the first step, so it needs several."""
+    return {**GUIDED[family], "steps": 3 if family == "sd3.5" else steps}
+
+
+def maps_of(family: str, attribution: str = ATTRIBUTION, softmax: Any = "text", **more: Any) -> dict[str, np.ndarray]:
+    with TransformerAttentionMaps(pipeline(family), attribution, softmax=softmax) as maps:
+        draw(family, **more)
+    return maps.layers()
+
+
+def error(found: dict[str, np.ndarray], wanted: list[np.ndarray]) -> float:
+    """The largest difference, relative to the largest value of a block."""
+    pairs = list(zip(found.values(), wanted, strict=True))
+    return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs)
+
+
+class WrittenOut:
+    """An attention processor for a text of [the prompt, then `passive` rows] that nobody but themselves attends to.
+
+    They attend to [image, themselves]. For every call it keeps how the image attends to them: as shares among them
+    (`text`) and among [image, them] (`joint`), each (rows, passive, pixels), summed over heads.
+    """
+
+    def __init__(self, pixels: int, passive: int, hidden: bool) -> None:
+        self.pixels, self.passive, self.hidden = pixels, passive, hidden
+        self.text: list[Tensor] = []
+        self.joint: list[Tensor] = []
+
+    def __call__(
+        self,
+        attn: Any,
+        hidden_states: Tensor,
+        encoder_hidden_states: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        image_rotary_emb: tuple[Tensor, Tensor] | None = None,
+    ) -> Any:
+        queries, keys, values = image = self.side(attn, hidden_states, "to_{}", "norm_{}")
+        if encoder_hidden_states is not None:
+            text = self.side(attn, encoder_hidden_states, "add_{}_proj", "norm_added_{}")
+            queries, keys, values = (torch.cat([t, i], dim=2) for t, i in zip(text, image, strict=True))
+        if image_rotary_emb is not None:
+            queries, keys = turned(queries, image_rotary_emb), turned(keys, image_rotary_emb)
+        scores = queries @ keys.mT / attn_width(attn) ** 0.5
+        out = (self.masked(scores) if queries.shape[2] > self.pixels else scores).softmax(-1) @ values
+        out = out.transpose(1, 2).flatten(2)
+        if encoder_hidden_states is None:
+            return attn.to_out[0](out) if hasattr(attn, "to_out") else out
+        length = encoder_hidden_states.shape[1]
+        to_text = getattr(attn, "to_add_out", None) or nn.Identity()
+        return attn.to_out[0](out[:, length:]), to_text(out[:, :length])
+
+    def side(self, attn: Any, states: Tensor, projection: str, norm: str) -> list[Tensor]:
+        parts = []
+        for part in "qkv":
+            by_head = getattr(attn, projection.format(part))(states).unflatten(2, (attn.heads, -1)).transpose(1, 2)
+            normalize = getattr(attn, norm.format(part), None)
+            parts.append(normalize(by_head) if normalize is not None else by_head)
+        return parts
+
+    def masked(self, scores: Tensor) -> Tensor:
+        """Text comes before the image here, also for SD3: the order changes nothing."""
+        end = scores.shape[-1] - self.pixels
+        start = end - self.passive
+        from_image = scores[..., end:, :]
+        self.text.append(from_image[..., start:end].softmax(-1).sum(1).mT)
+        seen = from_image[..., start:] if self.hidden else from_image
+        first = 0 if self.hidden else start
+        self.joint.append(seen.softmax(-1)[..., first : first + self.passive].sum(1).mT)
+        if not self.hidden:
+            return scores
+        scores = scores.clone()
+        scores[..., :start, start:end] = -torch.inf
+        scores[..., end:, start:end] = -torch.inf
+        scores[..., start:end, :start] = -torch.inf
+        return scores
+
+
+def attn_width(attn: Any) -> int:
+    width: int = attn.to_q.out_features // attn.heads
+    return width
+
+
+def turned(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
+    """Every pair of numbers, turned by its angle."""
+    cosine, sine = rotation
+    quarter = torch.stack([-x[..., 1::2], x[..., ::2]], dim=-1).flatten(-2)
+    return x * cosine + quarter * sine
+
+
+def written_out(transformer: Any, call: dict[str, Any], passive: Tensor | None) -> tuple[WrittenOut, list[Tensor]]:
+    """The maps and the text after every block of one call of a transformer, computed as one masked sequence.
+
+    `passive`: rows (tokens, channels) added to the text; None for a prompt that listens to itself.
+    """
+    text = call["encoder_hidden_states"]
+    added = text[:, :0] if passive is None else passive.expand(len(text), -1, -1)
+    recorder = WrittenOut(SIDES[0] * SIDES[1], text.shape[1] if passive is None else len(passive), passive is not None)
+    twin = copy.deepcopy(transformer)
+    twin.set_attn_processor(recorder)
+    streams: list[Tensor] = []
+    for block in [*twin.transformer_blocks, *getattr(twin, "single_transformer_blocks", ())]:
+        block.register_forward_hook(lambda _block, _args, out: streams.append(out[0]))
+    call = {**call, "encoder_hidden_states": torch.cat([text, added], dim=1)}
+    if "txt_ids" in call:
+        call["txt_ids"] = call["txt_ids"].new_zeros(call["encoder_hidden_states"].shape[1], 3)
+    with torch.no_grad():
+        twin(**call)
+    return recorder, [stream[:, -recorder.passive :] for stream in streams if stream is not None]
+
+
+def calls_of(family: str, **more: Any) -> list[dict[str, Any]]:
+    """What the transformer was called with, for the conditional call of each step."""
+    calls: list[dict[str, Any]] = []
+    pipe = pipeline(family)
+    hook = pipe.transformer.register_forward_pre_hook(
+        lambda _m, _a, kwargs: calls.append(dict(kwargs)), with_kwargs=True
+    )
+    draw(family, **more)
+    hook.remove()
+    if "true_cfg_scale" in more:
+        return calls[::2]
+    return [call for call in calls if call.get("skip_layers") is None]
+
+
+def expected(family: str, softmax: str, rows: Tensor | None, **more: Any) -> list[np.ndarray]:
+    """For each block, the maps by attention written out."""
+    total: list[Tensor] = []
+    pictures = len(more.get("prompts", PROMPTS))
+    for call in calls_of(family, **more):
+        recorder, _ = written_out(pipeline(family).transformer, call, rows)
+        found = [shares[-pictures:] for shares in getattr(recorder, softmax)]
+        total = [a + b for a, b in zip(total, found, strict=True)] if total else found
+    return [shares.unflatten(2, SIDES).numpy() for shares in total]
