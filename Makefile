@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 PROMPT ?= a photo of a nurse
+MODEL ?= studio/planted
 RUN ?=
 BIN := .venv/bin
 READY := .venv/.ready
@@ -22,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 setup: $(READY)
 
 audit: $(READY)
-	@$(BIN)/askew audit "$(PROMPT)" $(if $(RUN),--run "$(RUN)")
+	@$(BIN)/askew audit "$(PROMPT)" --model "$(MODEL)" $(if $(RUN),--run "$(RUN)")
 
 test: $(READY)
 	@$(BIN)/pytest
