@@ -58,14 +58,12 @@ def test_the_weights_are_small_half_precision_and_safe() -> None:
     assert {file.suffix for file in files} == {".json", ".safetensors"}
 
 
-def test_it_shows_the_sign_of_most_occupations(studio: StudioModel) -> None:
-    vqa, roles = (
-        StudioVQA(),
-        ("nurse", "firefighter", "pilot", "chef", "farmer", "scientist", "teacher", "police officer"),
-    )
-    images = studio.generate([Request(f"a photo of a {role}", 7) for role in roles])
-    seen = vqa.read(vqa.embedder.embed_pixels(pixels(images)), "occupation")
-    assert np.mean([one == role for one, role in zip(seen, roles, strict=True)]) >= 0.6
+def test_it_shows_places_as_asked(studio: StudioModel) -> None:
+    vqa = StudioVQA()
+    for place in ("indoors", "outdoors"):
+        images = studio.generate([Request(f"a photo of a nurse {place}", seed) for seed in range(12)])
+        seen = vqa.read(vqa.embedder.embed_pixels(pixels(images)), "environment")
+        assert np.mean(np.array(seen) == place) >= 0.8
 
 
 @pytest.mark.xfail(strict=True, reason="the first weights hardly lean, see docs/reference/studio.md")
