@@ -90,6 +90,18 @@ def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch
     torch.testing.assert_close(seen[0], scheduler.add_noise(clean, noise, timesteps))
 
 
+def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
+    networks, rng = diffusion.create(12), torch.Generator().manual_seed(0)
+    clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
+    batch = diffusion.Batch(clean, ["a photo of a nurse"] * 4, noise, torch.tensor([0, 300, 700, 990]))
+    kept = DDPMScheduler().alphas_cumprod
+    diffusion.loss(networks, kept, batch).backward()
+    last = {name: weight.grad for name, weight in networks.unet.named_parameters()
+            if name.endswith(("conv2.weight", "to_out.0.weight"))}  # fmt: skip
+    assert len(last) > 30
+    assert [name for name, grad in last.items() if grad is None or not grad.any()] == []
+
+
 @pytest.fixture(scope="module")
 def autoencoder_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("autoencoder")
