@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("registry", "plan", "keys", "settings", "presets", "reference", "classify_plan", "mine_plan"),
     ("engine", "store", "completions"),
     ("work", "results"),
-    ("run", "check"),
+    ("run", "running", "check"),
     ("methods",),
     (
         "comparable",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from re import sub
 from typing import Any
 
 from askew import registry
@@ -27,11 +26,10 @@ from askew.mining_result import MiningResult
 from askew.plan import PLAN_FILE, EditPlan, InteractionPlan, MapPlan, Plan, read_plan, read_toml
 from askew.planning import plan_audit
 from askew.presets import presets, with_preset
-from askew.progress import choose, silent
 from askew.prompts.files import clean_prompts, read_prompts
 from askew.results import read_results
-from askew.run import Run
 from askew.run_result import RunResult
+from askew.running import looked_at, opened_run, run_folder
 from askew.settings import column_settings
 from askew.store import Store, default_store
 from askew.work import Work
@@ -104,8 +102,7 @@ def run_plan(
 ) -> AuditResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_run(plan)
-    with Store(Path(store) if store else default_store(folder)) as opened:
-        session = Run(folder, opened, plan, progress=choose() if progress else silent, budget=budget)
+    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
         result = Audit.prepare(plan, session)()
         result.write_report()
     return result
@@ -114,8 +111,8 @@ def run_plan(
 def work(plan: Plan, run: str | Path | None = None, store: str | Path | None = None) -> Work:
     """What running a plan would make and ask. Nothing is made or written."""
     folder = Path(run) if run else default_run(plan)
-    with Store(Path(store) if store else default_store(folder), create=False) as opened:
-        return Audit.prepare(plan, Run(folder, opened, plan)).work()
+    with looked_at(plan, folder, store) as session:
+        return Audit.prepare(plan, session).work()
 
 
 def load(run: str | Path, store: str | Path | None = None) -> RunResult:
@@ -171,8 +168,8 @@ def sensitivity(run: str | Path, store: str | Path | None = None, repeats: int =
     plan = read_plan(folder / PLAN_FILE)
     if plan.method != "audit":
         raise UsageError(f"{folder} is a run of the method {plan.method!r}; this needs a run of `askew audit`")
-    with Store(Path(store) if store else default_store(folder), create=False) as opened:
-        return simulate_errors(Audit.prepare(plan, Run(folder, opened, plan)).observe(), plan, repeats)
+    with looked_at(plan, folder, store) as session:
+        return simulate_errors(Audit.prepare(plan, session).observe(), plan, repeats)
 
 
 def collect_prompts(prompts: Sequence[str], file: Path | None, clean: bool = False) -> list[str]:
@@ -195,8 +192,7 @@ def default_completions(run: str | Path | None, store: str | Path | None) -> Pat
 
 def default_run(plan: Plan) -> Path:
     """runs/NAME-HASH, from the first prompt and the plan's hash."""
-    name = sub(r"[^a-z0-9]+", "-", plan.prompts[0].text.lower()).strip("-")[:40].strip("-")
-    return Path("runs") / f"{name or 'audit'}-{plan.hash[:8]}"
+    return run_folder(plan.prompts[0].text, plan, otherwise="audit")
 
 
 def write_plan(plan: Plan, path: Path) -> None:

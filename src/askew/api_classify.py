@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from re import sub
 from typing import TYPE_CHECKING, Any
 
 from askew.classification_result import ClassificationResult
 from askew.classify_plan import ClassificationPlan
 from askew.planning_classification import plan_classification
-from askew.progress import choose, silent
-from askew.run import Run
+from askew.running import looked_at, opened_run, run_folder
 from askew.settings import column_settings
-from askew.store import Store, default_store
 
 if TYPE_CHECKING:
     from askew.classifying import ClassificationWork
@@ -102,8 +99,7 @@ def run_classification(
 ) -> ClassificationResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_folder(plan)
-    with Store(Path(store) if store else default_store(folder)) as opened:
-        session = Run(folder, opened, plan, progress=choose() if progress else silent, budget=budget)
+    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
         from askew.classifying import Classification  # imports torch
 
         result = Classification.prepare(plan, session)()
@@ -116,13 +112,12 @@ def classification_work(
 ) -> ClassificationWork:
     """What running a plan would make and evaluate. Nothing is made or written."""
     folder = Path(run) if run else default_folder(plan)
-    with Store(Path(store) if store else default_store(folder), create=False) as opened:
+    with looked_at(plan, folder, store) as session:
         from askew.classifying import Classification  # imports torch
 
-        return Classification.prepare(plan, Run(folder, opened, plan)).work()
+        return Classification.prepare(plan, session).work()
 
 
 def default_folder(plan: ClassificationPlan) -> Path:
     """runs/classify-NAME-HASH, from the first group and the plan's hash."""
-    name = sub(r"[^a-z0-9]+", "-", plan.groups[0].lower()).strip("-")[:40].strip("-")
-    return Path("runs") / f"classify-{name or 'groups'}-{plan.hash[:8]}"
+    return run_folder(plan.groups[0], plan, "classify-", "groups")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from re import sub
 from typing import Any
 
 from askew.editing import Editing
@@ -12,10 +11,8 @@ from askew.editing_result import EditingResult
 from askew.plan import EditPlan
 from askew.planning_editing import plan_editing
 from askew.presets import with_preset
-from askew.progress import choose, silent
-from askew.run import Run
+from askew.running import looked_at, opened_run, run_folder
 from askew.settings import column_settings
-from askew.store import Store, default_store
 from askew.work import Work
 
 
@@ -102,8 +99,7 @@ def run_editing(
 ) -> EditingResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_folder(plan)
-    with Store(Path(store) if store else default_store(folder)) as opened:
-        session = Run(folder, opened, plan, progress=choose() if progress else silent, budget=budget)
+    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
         result = Editing.prepare(plan, session)()
         result.write_report()
     return result
@@ -112,11 +108,10 @@ def run_editing(
 def editing_work(plan: EditPlan, run: str | Path | None = None, store: str | Path | None = None) -> Work:
     """What running a plan would make and ask. Nothing is made or written."""
     folder = Path(run) if run else default_folder(plan)
-    with Store(Path(store) if store else default_store(folder), create=False) as opened:
-        return Editing.prepare(plan, Run(folder, opened, plan)).work()
+    with looked_at(plan, folder, store) as session:
+        return Editing.prepare(plan, session).work()
 
 
 def default_folder(plan: EditPlan) -> Path:
     """runs/edit-GROUP-HASH, from the first group and the plan's hash."""
-    name = sub(r"[^a-z0-9]+", "-", plan.groups[0].lower()).strip("-")[:40].strip("-")
-    return Path("runs") / f"edit-{name or 'groups'}-{plan.hash[:8]}"
+    return run_folder(plan.groups[0], plan, "edit-", "groups")

@@ -14,13 +14,11 @@ from askew.interaction_result import InteractionResult
 from askew.plan import PLAN_FILE, InteractionPlan, read_plan
 from askew.planning_interactions import plan_interactions
 from askew.presets import with_preset
-from askew.progress import choose, silent
 from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
 from askew.report.graphs_page import compared_graphs, write_graphs
 from askew.results import read_results
-from askew.run import Run
+from askew.running import looked_at, opened_run
 from askew.settings import column_settings
-from askew.store import Store, default_store
 from askew.work import Work
 
 
@@ -104,8 +102,7 @@ def run_interactions(
 ) -> InteractionResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_run(plan)
-    with Store(Path(store) if store else default_store(folder)) as opened:
-        session = Run(folder, opened, plan, progress=choose() if progress else silent, budget=budget)
+    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
         result = Interaction.prepare(plan, session)()
         result.write_report()
     return result
@@ -114,8 +111,8 @@ def run_interactions(
 def interaction_work(plan: InteractionPlan, run: str | Path | None = None, store: str | Path | None = None) -> Work:
     """What running a plan would make and ask. Nothing is made or written."""
     folder = Path(run) if run else default_run(plan)
-    with Store(Path(store) if store else default_store(folder), create=False) as opened:
-        return Interaction.prepare(plan, Run(folder, opened, plan)).work()
+    with looked_at(plan, folder, store) as session:
+        return Interaction.prepare(plan, session).work()
 
 
 def robustness(run: str | Path, store: str | Path | None = None, repeats: int = 3) -> list[dict[str, Any]]:
@@ -125,8 +122,8 @@ def robustness(run: str | Path, store: str | Path | None = None, repeats: int = 
     """
     folder = Path(run)
     plan = _plan_of(folder)
-    with Store(Path(store) if store else default_store(folder), create=False) as opened:
-        return Interaction.prepare(plan, Run(folder, opened, plan)).robustness(repeats)
+    with looked_at(plan, folder, store) as session:
+        return Interaction.prepare(plan, session).robustness(repeats)
 
 
 def graphs(*runs: str | Path, names: Sequence[str] | None = None, to: str | Path | None = None) -> Path:

@@ -12,9 +12,7 @@ from askew.map_result import MapResult
 from askew.mapping import ConceptMaps
 from askew.plan import DEFAULT_MODEL, MapPlan
 from askew.planning_map import plan_map
-from askew.progress import choose, silent
-from askew.run import Run
-from askew.store import Store, default_store
+from askew.running import looked_at, opened_run
 from askew.work import Work
 
 IMAGES = 24
@@ -83,8 +81,7 @@ def run_map_plan(
 ) -> MapResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_run(plan)
-    with Store(Path(store) if store else default_store(folder)) as opened:
-        session = Run(folder, opened, plan, progress=choose() if progress else silent, budget=budget)
+    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
         result = ConceptMaps.prepare(plan, session)()
         result.write_report()
     return result
@@ -93,5 +90,5 @@ def run_map_plan(
 def map_work(plan: MapPlan, run: str | Path | None = None, store: str | Path | None = None) -> Work:
     """What running a plan would make and ask. Nothing is made or written."""
     folder = Path(run) if run else default_run(plan)
-    with Store(Path(store) if store else default_store(folder), create=False) as opened:
-        return ConceptMaps.prepare(plan, Run(folder, opened, plan)).work()
+    with looked_at(plan, folder, store) as session:
+        return ConceptMaps.prepare(plan, session).work()

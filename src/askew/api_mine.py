@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from re import sub
 from typing import Any
 
 from askew.api import llm_settings
@@ -14,6 +13,7 @@ from askew.mining import Mining, MiningWork
 from askew.mining_result import MiningResult
 from askew.prompts.files import read_prompts
 from askew.run import Run
+from askew.running import run_folder
 from askew.search_progress import SearchMeter, choose, silent
 from askew.store import Store, default_store
 
@@ -87,5 +87,4 @@ def run_mine_plan(
 
 def default_mine_run(plan: MinePlan) -> Path:
     """runs/mine-MODEL-HASH."""
-    name = sub(r"[^a-z0-9]+", "-", plan.model.lower()).strip("-")[:40].strip("-")
-    return Path("runs") / f"mine-{name}-{plan.hash[:8]}"
+    return run_folder(plan.model, plan, "mine-")
