@@ -119,9 +119,10 @@ def load(run: str | Path, store: str | Path | None = None) -> RunResult:
     """A finished run. Its pictures are looked up in the store."""
     folder = Path(run)
     place = Path(store) if store else default_store(folder)
-    if read_results(folder).get("minethegap") is not None:
+    results = read_results(folder)
+    if results.get("minethegap") is not None:
         return MiningResult(kept_mine_plan(folder / PLAN_FILE), folder, place)
-    if read_results(folder).get("classification") is not None:
+    if results.get("classification") is not None:
         return ClassificationResult(read_classification_plan(folder / PLAN_FILE), folder, place)
     plan = read_plan(folder / PLAN_FILE)
     if isinstance(plan, InteractionPlan):

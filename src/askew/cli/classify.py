@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from askew import api_classify
 from askew.cli.base import app, err, out
-from askew.cli.options import AsJson, RunFolder, Seed, StoreFolder, listed
+from askew.cli.options import AsJson, Budget, Level, Manifest, RunFolder, Seed, StoreFolder, listed
 from askew.errors import UsageError
 from askew.plan import DEFAULT_MODEL
 from askew.planning_classification import parse_stages, plan_classification
@@ -29,7 +28,7 @@ def classify(
         str | None, typer.Option(help="Where the groups' pictures come from: a model or folder/PATH.")
     ] = None,
     source_arg: Annotated[list[str] | None, typer.Option(help="Setting of that model or folder.")] = None,
-    manifest: Annotated[Path | None, typer.Option(help="CSV that describes a folder's pictures.")] = None,
+    manifest: Manifest = None,
     prompt_column: Annotated[str | None, typer.Option(help="Column or columns that name the group.")] = None,
     targets: Annotated[
         list[str] | None, typer.Option(help="NAME=CLASS,CLASS,… twice: sets to hold against each other.")
@@ -52,12 +51,12 @@ def classify(
     vqa: Annotated[str | None, typer.Option(help="Who reads whether the pictures are neutral.")] = None,
     vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of that instrument.")] = None,
     seed: Seed = 0,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    level: Level = 0.95,
     draws: Annotated[int, typer.Option(help="Random draws per test.")] = 1000,
     run: RunFolder = None,
     store: StoreFolder = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made, and stop.")] = False,
-    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    budget: Budget = None,
     as_json: AsJson = False,
 ) -> None:
     """What a diffusion model takes pictures of social groups for, by its denoising error.

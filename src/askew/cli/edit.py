@@ -10,7 +10,7 @@ import typer
 
 from askew import api_edit
 from askew.cli.base import app, err, out
-from askew.cli.options import AsJson, RunFolder, Seed, StoreFolder, listed
+from askew.cli.options import AsJson, Budget, Draws, DryRun, Level, RunFolder, Seed, StoreFolder, listed
 from askew.editing_result import EditingResult
 from askew.errors import UsageError
 from askew.plan import EditPlan, read_plan
@@ -56,13 +56,13 @@ def edit(
     ] = None,
     skin: Annotated[str, typer.Option(help="rule (by colour) or geometry (the cheeks).")] = "rule",
     seed: Seed = 0,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    draws: Annotated[int, typer.Option(help="Random draws per interval.")] = 1000,
+    level: Level = 0.95,
+    draws: Draws = 1000,
     plan: Annotated[Path | None, typer.Option(help="Run this TOML plan, such as a run's plan.toml.")] = None,
     run: RunFolder = None,
     store: StoreFolder = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made and asked, and stop.")] = False,
-    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    dry_run: DryRun = False,
+    budget: Budget = None,
     as_json: AsJson = False,
 ) -> None:
     """Edit pictures of social groups towards targets, and measure what changes: perceived gender, skin tone, likeness.

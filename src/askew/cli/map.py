@@ -8,7 +8,7 @@ import typer
 
 from askew import api_map
 from askew.cli.base import app, out
-from askew.cli.options import AsJson, PromptFile, Prompts, RunFolder, Seed, StoreFolder, listed
+from askew.cli.options import AsJson, Budget, DryRun, Level, PromptFile, Prompts, RunFolder, Seed, StoreFolder, listed
 from askew.cli.runs import show
 from askew.plan import DEFAULT_MODEL
 from askew.planning_map import plan_map
@@ -37,12 +37,12 @@ def map_concepts(
     vqa: Annotated[str, typer.Option(help="Instruments that read who is shown, with commas.")] = "studio",
     vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of an instrument: choice=constrained.")] = None,
     seed: Seed = 0,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    level: Level = 0.95,
     draws: Annotated[int, typer.Option(help="Random draws per test.")] = 1000,
     run: RunFolder = None,
     store: StoreFolder = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made and asked, and stop.")] = False,
-    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    dry_run: DryRun = False,
+    budget: Budget = None,
     as_json: AsJson = False,
 ) -> None:
     """Where a model attends to concepts while it makes pictures, and which it attends to in one place (BiasMap).

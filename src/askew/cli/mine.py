@@ -11,7 +11,7 @@ import typer
 from askew import api_mine
 from askew.api import llm_settings
 from askew.cli.base import app, out
-from askew.cli.options import AsJson, LlmArg, LlmUrl, RunFolder, Seed, StoreFolder
+from askew.cli.options import AsJson, Budget, Draws, Level, LlmArg, LlmUrl, RunFolder, Seed, StoreFolder
 from askew.errors import UsageError
 from askew.mine_plan import make_mine_plan, read_mine_plan
 from askew.mining import MiningWork
@@ -51,12 +51,12 @@ def mine(
     baseline: Annotated[bool, typer.Option(help="A random search of the same size beside each.")] = True,
     baseline_prompts: Annotated[Path | None, typer.Option(help="A file of prompts to score beside them.")] = None,
     seed: Seed = 0,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    draws: Annotated[int, typer.Option(help="Random draws per interval.")] = 1000,
+    level: Level = 0.95,
+    draws: Draws = 1000,
     run: RunFolder = None,
     store: StoreFolder = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made at most, and stop.")] = False,
-    budget: Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")] = None,
+    budget: Budget = None,
     as_json: AsJson = False,
 ) -> None:
     """Search for the prompts that a model is most one-sided on.

@@ -18,6 +18,11 @@ Seed = Annotated[int, typer.Option(help="Seed of all random draws.")]
 RunFolder = Annotated[Path | None, typer.Option("--run", help="Folder of the run. The same command goes on in it.")]
 StoreFolder = Annotated[Path | None, typer.Option("--store", help="Shared store; default: .askew beside the run.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print results.json instead of the table.")]
+Level = Annotated[float, typer.Option(help="Level of the intervals.")]
+Draws = Annotated[int, typer.Option(help="Random draws per interval.")]
+Manifest = Annotated[Path | None, typer.Option(help="CSV that describes a folder's pictures.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be made and asked, and stop.")]
+Budget = Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")]
 Existing = Annotated[Path, typer.Argument(help="A run folder.")]
 
 
