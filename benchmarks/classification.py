@@ -20,10 +20,10 @@ import torch
 from diffusers import StableDiffusionPipeline
 from PIL import Image
 
-from askew.classify_plan import FEMALE_DOMINATED, MALE_DOMINATED
 from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
+from askew.plans.classification import FEMALE_DOMINATED, MALE_DOMINATED
 from askew.prompts.groups import prompt_of
 from askew.stats.classification import pair_decisions
 from askew.studio.paths import weights

@@ -18,15 +18,15 @@ from typing import Any
 import torch
 
 from askew import registry
-from askew.edit_work import make_edits, wanted_edit
 from askew.measure.looks import opened
 from askew.models.base import Model
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.editing import editor_of
-from askew.plan import EditPlan
-from askew.planning_editing import plan_editing
-from askew.run import Run
-from askew.store import Store
+from askew.planning.editing import plan_editing
+from askew.plans.plan import EditPlan
+from askew.runs.edit_work import make_edits, wanted_edit
+from askew.runs.run import Run
+from askew.storage.store import Store
 from askew.types import Picture
 
 STRENGTH = 0.8

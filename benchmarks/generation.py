@@ -20,11 +20,11 @@ import torch
 from PIL import Image
 
 from askew import registry
-from askew.keys import picture_seed
 from askew.models.diffusers.model import DiffusersModel
-from askew.planning import plan_audit
-from askew.run import Run
-from askew.store import Store
+from askew.planning.audit import plan_audit
+from askew.runs.run import Run
+from askew.storage.keys import picture_seed
+from askew.storage.store import Store
 from askew.types import Picture
 
 PROMPTS = ("a photo of a nurse", "a photo of a pilot")

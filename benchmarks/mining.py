@@ -17,18 +17,18 @@ from pathlib import Path
 
 import numpy as np
 
-from askew.api_mine import run_mine_plan
+from askew.api.mine import run_mine_plan
+from askew.jobs.mine import Mining
 from askew.methods.gap_validation import known_ranking
 from askew.methods.minethegap import BiasObjective
-from askew.mine_plan import MinePlan, make_mine_plan
-from askew.mining import Mining
+from askew.plans.mining import MinePlan, make_mine_plan
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.grammar import article
 from askew.report.formatting import measured, number
-from askew.results import estimate_json
-from askew.run import Run
-from askew.search_progress import SearchMeter, silent
-from askew.store import Store
+from askew.results.file import estimate_json
+from askew.runs.run import Run
+from askew.runs.search_progress import SearchMeter, silent
+from askew.storage.store import Store
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share
 from askew.studio.scene import ATTRIBUTES

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from askew.keys import picture_seed
 from askew.methods.observed import ObservedSet
-from askew.plan import AxisPlan, InteractionPlan, PromptPlan
+from askew.plans.plan import AxisPlan, InteractionPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.biasconnect import asked_as_in_biasconnect
 from askew.prompts.counterfactuals import counterfactuals
+from askew.storage.keys import picture_seed
 from askew.studio.caption import parse
 from askew.studio.planted import sample
 from askew.types import Missing, Picture, Prompt

@@ -12,21 +12,22 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from askew.api import audit, compare
-    from askew.api_classify import classify
-    from askew.api_edit import edit
-    from askew.api_interact import interact
-    from askew.api_map import map
-    from askew.api_mine import mine
-    from askew.audit_result import AuditResult
-    from askew.classification_result import ClassificationResult
-    from askew.comparing import Comparison
-    from askew.editing_result import EditingResult
+    from askew.api.audit import audit
+    from askew.api.classify import classify
+    from askew.api.edit import edit
+    from askew.api.interact import interact
+    from askew.api.map import map
+    from askew.api.mine import mine
+    from askew.api.runs import compare
     from askew.errors import AskewError
-    from askew.interaction_result import InteractionResult
-    from askew.map_result import MapResult
-    from askew.mining_result import MiningResult
-    from askew.plan import Plan, read_plan
+    from askew.jobs.compare import Comparison
+    from askew.plans.plan import Plan, read_plan
+    from askew.results.audit import AuditResult
+    from askew.results.classification import ClassificationResult
+    from askew.results.editing import EditingResult
+    from askew.results.interactions import InteractionResult
+    from askew.results.map import MapResult
+    from askew.results.mining import MiningResult
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
 
 __version__ = version("askew")
@@ -60,21 +61,22 @@ __all__ = [
 ]
 
 _HOMES = {
-    "askew.api": ("audit", "compare"),
-    "askew.api_edit": ("edit",),
-    "askew.api_interact": ("interact",),
-    "askew.api_classify": ("classify",),
-    "askew.audit_result": ("AuditResult",),
-    "askew.classification_result": ("ClassificationResult",),
-    "askew.comparing": ("Comparison",),
-    "askew.editing_result": ("EditingResult",),
+    "askew.api.audit": ("audit",),
+    "askew.api.runs": ("compare",),
+    "askew.api.edit": ("edit",),
+    "askew.api.interact": ("interact",),
+    "askew.api.classify": ("classify",),
+    "askew.results.audit": ("AuditResult",),
+    "askew.results.classification": ("ClassificationResult",),
+    "askew.jobs.compare": ("Comparison",),
+    "askew.results.editing": ("EditingResult",),
     "askew.errors": ("AskewError",),
-    "askew.interaction_result": ("InteractionResult",),
-    "askew.api_map": ("map",),
-    "askew.api_mine": ("mine",),
-    "askew.map_result": ("MapResult",),
-    "askew.mining_result": ("MiningResult",),
-    "askew.plan": ("Plan", "read_plan"),
+    "askew.results.interactions": ("InteractionResult",),
+    "askew.api.map": ("map",),
+    "askew.api.mine": ("mine",),
+    "askew.results.map": ("MapResult",),
+    "askew.results.mining": ("MiningResult",),
+    "askew.plans.plan": ("Plan", "read_plan"),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),
 }
 

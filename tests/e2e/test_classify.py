@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 import askew
-from askew.classify_plan import TARGETS, make_classification_plan
 from askew.cli.base import run
 from askew.errors import UsageError
-from askew.planning_classification import parse_stages, plan_classification
-from askew.store import Store
+from askew.planning.classification import parse_stages, plan_classification
+from askew.plans.classification import TARGETS, make_classification_plan
+from askew.storage.store import Store
 from tiny_pipelines import save
 
 TARGET_OPTIONS = ("--targets", "first=mechanic,plumber", "--targets", "second=nurse,maid,secretary")

@@ -12,9 +12,9 @@ from PIL import Image
 
 import askew
 import tiny_pipelines
-from askew.api_edit import editing_work
+from askew.api.edit import editing_work
 from askew.cli.base import run
-from askew.plan import EditPlan, read_plan
+from askew.plans.plan import EditPlan, read_plan
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 

@@ -24,7 +24,7 @@ def result(people: Path, tmp_path_factory: pytest.TempPathFactory) -> askew.Audi
     folder = tmp_path_factory.mktemp("people") / "run"
     command = ["audit", "--model", f"folder/{people}", "--manifest", str(people / "labels.csv"), "--vqa", "labels"]
     assert run([*command, *OPTIONS, "--run", str(folder), "--draws", "500"]) == 0
-    from askew.api import load
+    from askew.api.runs import load
 
     return load(folder)
 
@@ -91,7 +91,7 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: py
     command = ["audit", "--model", f"folder/{folder.parent}", "--axes", "gender", "--vqa", "studio"]
     assert run([*command, "--draws", "100", "--run", str(tmp_path / "run")]) == 0
     assert "means nothing" in capsys.readouterr().err
-    found = askew.api.load(tmp_path / "run")
+    found = askew.api.runs.load(tmp_path / "run")
     assert found.results["sets"][0]["missing"] == {"corrupt_file": 1}
     assert found.results["sets"][0]["n"] == 4
     assert list((tmp_path / ".askew" / "quarantine").iterdir())

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import askew
-from askew import api
+from askew.api import runs as api
 from askew.cli.base import run
 
 ASKED = ["a photo of a nurse", "--model", "studio/planted", "--images", "8", "--axes", "gender,age", "--draws", "100"]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from askew.cli.base import run
-from askew.completions import Completions
 from askew.errors import ServerError, UsageError
-from askew.plan import Plan, read_plan
-from askew.planning import plan_audit
+from askew.planning.audit import plan_audit
+from askew.plans.plan import Plan, read_plan
+from askew.storage.completions import Completions
 from local_llm import Reply, fails, says, serving
 
 PROMPT = "a nurse at work"

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import askew
-from askew.api import load
+from askew.api.runs import load
 from askew.cli.base import run
 from askew.errors import UsageError
-from askew.map_result import MapResult
+from askew.results.map import MapResult
 from askew.types import Estimate
 
 Saved = Callable[[str], Path]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import askew
-from askew.api_mine import run_mine_plan
+from askew.api.mine import run_mine_plan
 from askew.cli.base import run as command
 from askew.errors import RunError, UsageError
-from askew.mine_plan import MinePlan
-from askew.store import Store
+from askew.plans.mining import MinePlan
+from askew.storage.store import Store
 
 BLUE = MinePlan(objective="color:lightskyblue", iterations=4, population=4, selected=1, mutations=2, images=2, top=2,
                 draws=100)  # fmt: skip

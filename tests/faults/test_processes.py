@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import askew.types
-from askew.check import check
 from askew.errors import StoreError
-from askew.store import Store
+from askew.runs.check import check
+from askew.storage.store import Store
 
 WORKER = Path(__file__).parent / "worker.py"
 SOURCE = Path(askew.types.__file__).parents[1]

@@ -13,9 +13,9 @@ from pathlib import Path
 from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
 
 from askew.errors import AskewError
-from askew.progress import JsonLines
-from askew.run import Run
-from askew.store import Store
+from askew.runs.progress import JsonLines
+from askew.runs.run import Run
+from askew.storage.store import Store
 from askew.types import Picture
 
 

@@ -12,11 +12,11 @@ import torch
 from PIL import Image
 
 from askew.errors import UsageError
-from askew.keys import derived_seed
 from askew.measure.class_errors import ClassErrors, Stage, check_diffusion, check_stages
 from askew.measure.denoising import class_errors, noise_of, timesteps
 from askew.models.diffusers import create
 from askew.models.planted import PlantedModel
+from askew.storage.keys import derived_seed
 from askew.types import Picture
 from tiny_pipelines import save
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from askew.interaction_scores import interaction_scoring, score_interactions
 from askew.methods.biasconnect import biasconnect
 from askew.methods.interaction_counts import pooled, tables
 from askew.methods.interaction_mixture import half, measured_distances, pictures_by_prompt, plan_of_mixture
 from askew.methods.interaction_robustness import robustness
 from askew.methods.interaction_validation import validation
 from askew.methods.joint import joint
+from askew.scoring.interactions import interaction_scoring, score_interactions
 from askew.types import Estimate, Missing, Prompt
 from planted_answers import INSTRUMENT, observed, planned, planted
 

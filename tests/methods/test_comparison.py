@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from askew.keys import picture_seed
 from askew.methods.comparison import ComparedRun, Instruments, comparison
 from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Scoring
-from askew.plan import AxisPlan, PromptPlan
+from askew.plans.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
+from askew.storage.keys import picture_seed
 from askew.studio.planted import truth
 from askew.types import Estimate, Missing, Picture
 

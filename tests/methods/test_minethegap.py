@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from askew.keys import derived_seed
 from askew.methods.minethegap import BiasObjective, Search, lineage, principal_components
 from askew.methods.missed_terms import missed_terms
 from askew.methods.scoring import Vectors, Vision
 from askew.prompts.evolution import Candidate, Evaluated
 from askew.stats.gap import bias_score
+from askew.storage.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 DIRECTIONS = dict(zip(("male", "female", "old", "young"), np.eye(5)[1:], strict=True))

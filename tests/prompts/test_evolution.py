@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 
 from askew.errors import UsageError
-from askew.keys import derived_seed
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, best, essence, evolve, search_randomly
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.writer import PROMPT_WORDS, Words
+from askew.storage.keys import derived_seed
 
 SMALL = Evolution(iterations=5, population=8, selected=3, mutations=2)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from askew.completions import Completions
 from askew.errors import LanguageModelError
 from askew.prompts.openai import create
 from askew.prompts.writer import bare, has_length
+from askew.storage.completions import Completions
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from askew import registry
-from askew.completions import Completions
 from askew.errors import LanguageModelError, RunError, ServerError, UsageError
 from askew.prompts.asking import ATTEMPTS
 from askew.prompts.base import Writer
@@ -18,6 +17,7 @@ from askew.prompts.collecting import tidy
 from askew.prompts.llm_writer import LLMWriter
 from askew.prompts.openai import create
 from askew.prompts.writer import PromptWriter
+from askew.storage.completions import Completions
 from local_llm import Reply, fails, prompts, says, serving
 
 GOOD = ["a red boat on a lake", "two cats on a sofa", "a nurse in a hospital", "an old oak in autumn"]

@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from askew.classify_plan import make_classification_plan
 from askew.methods.classification import Question, Readings, classification, true_classes
 from askew.methods.scoring import Scoring
+from askew.plans.classification import make_classification_plan
 from askew.report.classification_page import render_classification
 from askew.report.classification_table import classification_table
-from askew.results import write_results
+from askew.results.file import write_results
 
 GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-american woman")
 PICTURES = 24

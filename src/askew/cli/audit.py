@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from askew import api
+from askew.api import audit as api
 from askew.cli.base import app, err, out
 from askew.cli.options import (
     AsJson,
@@ -29,14 +29,14 @@ from askew.cli.options import (
     listed,
 )
 from askew.cli.runs import show
-from askew.completions import Completions
-from askew.condition import parse_condition
 from askew.errors import CheckFailed, UsageError
-from askew.plan import DEFAULT_MODEL, read_plan
-from askew.planning import plan_audit
-from askew.presets import with_preset
+from askew.planning.audit import plan_audit
+from askew.plans.plan import DEFAULT_MODEL, read_plan
+from askew.plans.presets import with_preset
+from askew.plans.settings import column_settings, key_values, pairs
 from askew.report.terminal import default_size, plan_preview
-from askew.settings import column_settings, key_values, pairs
+from askew.results.condition import parse_condition
+from askew.storage.completions import Completions
 
 BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "fail_if", "as_json"}
 

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from askew import api_classify
+from askew.api import classify as api
 from askew.cli.base import app, err, out
 from askew.cli.options import AsJson, Budget, Level, Manifest, RunFolder, Seed, StoreFolder, listed
 from askew.errors import UsageError
-from askew.plan import DEFAULT_MODEL
-from askew.planning_classification import parse_stages, plan_classification
-from askew.results import RESULTS_FILE
-from askew.settings import column_settings, key_values, pairs
+from askew.planning.classification import parse_stages, plan_classification
+from askew.plans.plan import DEFAULT_MODEL
+from askew.plans.settings import column_settings, key_values, pairs
+from askew.results.file import RESULTS_FILE
 
 
 @app.command()
@@ -94,10 +94,10 @@ def classify(
         draws=draws,
     )
     if dry_run:
-        for line in api_classify.classification_work(made, run, store).lines():
+        for line in api.classification_work(made, run, store).lines():
             out.print(line)
         return
-    result = api_classify.run_classification(made, run, store, budget=budget, progress=True)
+    result = api.run_classification(made, run, store, budget=budget, progress=True)
     if as_json:
         sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))
         return

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from askew import api
+from askew.api import runs as api
 from askew.cli.base import app, err, out
 from askew.cli.options import listed
 

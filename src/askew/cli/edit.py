@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from askew import api_edit
+from askew.api import edit as api
 from askew.cli.base import app, err, out
 from askew.cli.options import AsJson, Budget, Draws, DryRun, Level, RunFolder, Seed, StoreFolder, listed
-from askew.editing_result import EditingResult
 from askew.errors import UsageError
-from askew.plan import EditPlan, read_plan
-from askew.planning_editing import plan_editing
-from askew.presets import with_preset
-from askew.results import RESULTS_FILE
-from askew.settings import column_settings, key_values, pairs
+from askew.planning.editing import plan_editing
+from askew.plans.plan import EditPlan, read_plan
+from askew.plans.presets import with_preset
+from askew.plans.settings import column_settings, key_values, pairs
+from askew.results.editing import EditingResult
+from askew.results.file import RESULTS_FILE
 
 
 @app.command()
@@ -90,10 +90,10 @@ def edit(
         **with_preset(preset, settings, _given(context)),
     )  # fmt: skip
     if dry_run:
-        for line in api_edit.editing_work(made, run, store).lines():
+        for line in api.editing_work(made, run, store).lines():
             out.print(line)
         return
-    _show(api_edit.run_editing(made, run, store, budget=budget, progress=True), as_json)
+    _show(api.run_editing(made, run, store, budget=budget, progress=True), as_json)
 
 
 def _targets(options: list[str] | None) -> dict[str, list[str]] | None:

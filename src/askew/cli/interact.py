@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from askew import api, api_interact
+from askew.api import interact as api
+from askew.api.audit import collect_prompts, default_completions, llm_settings
 from askew.cli.base import app, out
 from askew.cli.options import (
     AsJson,
@@ -31,14 +32,14 @@ from askew.cli.options import (
     listed,
 )
 from askew.cli.runs import show
-from askew.completions import Completions
 from askew.errors import UsageError
-from askew.interaction_result import InteractionResult
-from askew.plan import DEFAULT_MODEL, InteractionPlan, read_plan
-from askew.planning_interactions import plan_interactions
-from askew.presets import with_preset
+from askew.planning.interactions import plan_interactions
+from askew.plans.plan import DEFAULT_MODEL, InteractionPlan, read_plan
+from askew.plans.presets import with_preset
+from askew.plans.settings import column_settings, key_values, pairs
 from askew.report.terminal import robustness_table
-from askew.settings import column_settings, key_values, pairs
+from askew.results.interactions import InteractionResult
+from askew.storage.completions import Completions
 
 
 @app.command()
@@ -108,10 +109,8 @@ def interact(
     - `askew interact --prompts prompts.txt --axes gender,age,clothing --dot graph.dot`
     """
     columns = column_settings(manifest=manifest, prompt_column=prompt_column, label=label)
-    texts = api.collect_prompts(prompts or (), prompt_file, clean)
-    texts += api_interact.prompts_of_occupations(occupations) + api_interact.prompts_of_occupations(
-        listed(occupation) or ()
-    )
+    texts = collect_prompts(prompts or (), prompt_file, clean)
+    texts += api.prompts_of_occupations(occupations) + api.prompts_of_occupations(listed(occupation) or ())
     settings: dict[str, Any] = {
         "model": model, "model_args": {**columns, **key_values(setting or (), "-M")}, "vqa": listed(vqa),
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed, "level": level, "draws": draws,
@@ -125,15 +124,15 @@ def interact(
     settings = with_preset(preset, settings, _given(context))
     asked: dict[str, Any] = {"axes": listed(axes), "ideal": ideal or (), "open_answers": open_answers}
     writing: dict[str, Any] = {
-        "llm_args": api.llm_settings(llm_url, key_values(llm_arg or (), "--llm-arg")),
-        "cache": Completions(api.default_completions(run, store)),
+        "llm_args": llm_settings(llm_url, key_values(llm_arg or (), "--llm-arg")),
+        "cache": Completions(default_completions(run, store)),
     }
     made = _read(plan) if plan else plan_interactions(texts, **asked, **writing, **settings)
     if dry_run:
-        for line in api_interact.interaction_work(made, run, store).lines():
+        for line in api.interaction_work(made, run, store).lines():
             out.print(line)
         return
-    result = api_interact.run_interactions(made, run, store, budget=budget, progress=True)
+    result = api.run_interactions(made, run, store, budget=budget, progress=True)
     show(result, as_json)
     _export(result, dot, graphml)
 
@@ -149,7 +148,7 @@ def robustness(
 
     Example: `askew robustness runs/mine`
     """
-    rows = api_interact.robustness(run, store, repeats)
+    rows = api.robustness(run, store, repeats)
     out.print_json(json.dumps(rows)) if as_json else out.print(robustness_table(rows))
 
 
@@ -165,7 +164,7 @@ def graphs(
 
     Example: `askew graphs runs/base runs/new --names base,new`
     """
-    page = api_interact.graphs(*runs, names=listed(names), to=to)
+    page = api.graphs(*runs, names=listed(names), to=to)
     out.print(f"page: {page.resolve()}", soft_wrap=True, markup=False, highlight=False)
 
 

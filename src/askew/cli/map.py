@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from askew import api_map
+from askew.api import map as api
 from askew.cli.base import app, out
 from askew.cli.options import AsJson, Budget, DryRun, Level, PromptFile, Prompts, RunFolder, Seed, StoreFolder, listed
 from askew.cli.runs import show
-from askew.plan import DEFAULT_MODEL
-from askew.planning_map import plan_map
+from askew.planning.map import plan_map
+from askew.plans.plan import DEFAULT_MODEL
+from askew.plans.settings import key_values
 from askew.prompts.files import read_prompts
-from askew.settings import key_values
 
 
 @app.command("map")
@@ -56,14 +56,14 @@ def map_concepts(
     models, own = listed(model) or [], key_values(setting or (), "-M")
     texts = [*(prompts or ()), *(read_prompts(prompt_file) if prompt_file else ())]
     settings: dict[str, Any] = {
-        "model_args": own, "images": images or api_map.suggested_images(models[0], own), "vqa": listed(vqa),
+        "model_args": own, "images": images or api.suggested_images(models[0], own), "vqa": listed(vqa),
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "seed": seed, "level": level, "draws": draws,
         "threshold": threshold, "tau": tau, "definition": definition, "branch": branch,
     }  # fmt: skip
     named: Any = listed(profession) or professions
     plan = plan_map(texts, concepts=concept or (), against=against, professions=named, models=models, **settings)
     if dry_run:
-        for line in api_map.map_work(plan, run, store).lines():
+        for line in api.map_work(plan, run, store).lines():
             out.print(line)
         return
-    show(api_map.run_map_plan(plan, run, store, budget=budget, progress=True), as_json)
+    show(api.run_map_plan(plan, run, store, budget=budget, progress=True), as_json)

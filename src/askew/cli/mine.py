@@ -8,17 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from askew import api_mine
-from askew.api import llm_settings
+from askew.api import mine as api
+from askew.api.audit import llm_settings
 from askew.cli.base import app, out
 from askew.cli.options import AsJson, Budget, Draws, Level, LlmArg, LlmUrl, RunFolder, Seed, StoreFolder
 from askew.errors import UsageError
-from askew.mine_plan import make_mine_plan, read_mine_plan
-from askew.mining import MiningWork
-from askew.mining_result import MiningResult
+from askew.jobs.mine import MiningWork
+from askew.plans.mining import make_mine_plan, read_mine_plan
+from askew.plans.settings import key_values
 from askew.prompts.files import read_prompts
-from askew.results import RESULTS_FILE
-from askew.settings import key_values
+from askew.results.file import RESULTS_FILE
+from askew.results.mining import MiningResult
 
 BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "as_json"}
 
@@ -85,7 +85,7 @@ def mine(
         for line in MiningWork(made).lines():
             out.print(line)
         return
-    _show(api_mine.run_mine_plan(made, run, store, budget=budget, progress=True), as_json)
+    _show(api.run_mine_plan(made, run, store, budget=budget, progress=True), as_json)
 
 
 def _range(text: str) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from askew import api
+from askew.api import providers as api
 from askew.cli.base import app, out
 from askew.cli.options import AsJson
 from askew.report.terminal import providers_table

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from askew import api
+from askew.api import runs as api
 from askew.cli.base import app, err, out
 from askew.cli.options import AsJson, Existing, StoreFolder
 from askew.errors import AskewError
 from askew.report.terminal import sensitivity_table
-from askew.results import RESULTS_FILE
-from askew.run_result import RunResult
+from askew.results.file import RESULTS_FILE
+from askew.results.run import RunResult
 
 
 @app.command()

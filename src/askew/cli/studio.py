@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from askew import api
+from askew.api import providers as api
 from askew.cli.base import app, out
 from askew.cli.options import Seed
 from askew.studio.paths import weights

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from askew.errors import ModelError
-from askew.files import sha256
-from askew.imagefile import EncodedPicture, encode
 from askew.measure.attention import AttentionMaps
 from askew.models.base import Model, Request
+from askew.storage.files import sha256
+from askew.storage.imagefile import EncodedPicture, encode
 from askew.types import Missing, Picture
 
 VERSION = 1

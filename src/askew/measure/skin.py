@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from askew.errors import UnknownName, UsageError
-from askew.imagefile import DEEP
 from askew.measure.colour import Bytes, lab, ycbcr
+from askew.storage.imagefile import DEEP
 from askew.types import Missing
 
 Mask = NDArray[np.bool_]

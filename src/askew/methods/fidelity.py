@@ -18,9 +18,9 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from askew import registry
-from askew.keys import picture_seed
 from askew.measure.studio import StudioVQA
 from askew.models.base import Model, Request
+from askew.storage.keys import picture_seed
 from askew.studio.caption import caption, phrase
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import truth

@@ -10,11 +10,11 @@ import numpy as np
 from scipy import stats
 
 from askew.errors import NotEnoughData
-from askew.keys import derived_seed
 from askew.methods.minethegap import BiasObjective
 from askew.stats.gap import bias_score, null_scores
 from askew.stats.intervals import tail
 from askew.stats.rank import spearman
+from askew.storage.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.keys import derived_seed
 from askew.methods.biasconnect import pair, tests, thresholds
 from askew.methods.interaction_counts import Tables, tables
 from askew.methods.observed import Answer, ObservedSet
 from askew.methods.scoring import Scoring
-from askew.plan import AxisPlan, InteractionPlan, PromptPlan
+from askew.plans.plan import AxisPlan, InteractionPlan, PromptPlan
 from askew.stats.contingency import ChiSquare
 from askew.stats.distance import sensitivity
 from askew.stats.sensitivity import Pair
+from askew.storage.keys import derived_seed
 from askew.types import Missing
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)

@@ -10,7 +10,7 @@ import numpy as np
 from askew.errors import NotEnoughData
 from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Scoring
-from askew.plan import AxisPlan
+from askew.plans.plan import AxisPlan
 from askew.stats.joint_shares import Cell, joint_shares
 from askew.types import Missing
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.keys import derived_seed
 from askew.methods.objectives import NO_PICTURE, Objective, PicturesOf
 from askew.methods.scoring import Vectors, Vision
 from askew.prompts.evolution import Evaluated, best
 from askew.stats.gap import bias_score, gap_estimate, least_aligned, missed_concepts, null_scores, unit_similarity
 from askew.stats.intervals import percentile_interval
+from askew.storage.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 VariationsOf = Callable[[str], Sequence[str]]

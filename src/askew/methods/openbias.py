@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.keys import derived_seed
 from askew.methods.observed import observe
 from askew.methods.significance import add_q
 from askew.stats.entropy import entropy_estimate
+from askew.storage.keys import derived_seed
 from askew.types import Axis, Missing, Picture, Prompt, Question
 
 Ask = Callable[[Sequence[Picture | Missing], Sequence[Question]], Mapping[str, Sequence[str | Missing]]]

@@ -11,7 +11,7 @@ from askew.methods.missed_terms import missed_terms
 from askew.methods.objectives import Objective
 from askew.methods.observed import tally_missing
 from askew.methods.significance import add_q
-from askew.mine_plan import MinePlan
+from askew.plans.mining import MinePlan
 from askew.stats.searches import search_difference
 from askew.types import Estimate, Missing, Picture
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.keys import derived_seed
 from askew.methods.observed import ObservedSet
-from askew.plan import Plan, PromptPlan
+from askew.plans.plan import Plan, PromptPlan
 from askew.stats.robustness import score_change
+from askew.storage.keys import derived_seed
 from askew.types import Axis, Missing
 
 RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from askew.errors import UnknownName, UsageError
-from askew.keys import derived_seed
 from askew.measure.base import VQA
 from askew.models.base import Collection, Model
 from askew.prompts.axes import table_question
 from askew.prompts.groups import group_names, prompt_of
-from askew.run import Run
+from askew.runs.run import Run
+from askew.runs.work import wanted_files, wanted_pictures
 from askew.stats.shares import share_intervals
-from askew.store import Wanted
+from askew.storage.keys import derived_seed
+from askew.storage.store import Wanted
 from askew.types import Estimate, Missing, Picture, Question
-from askew.work import wanted_files, wanted_pictures
 
 OCCUPATION = Question(table_question("occupation"), (), "occupation")
 """The question whose answers tell whether a source picture shows a target already."""

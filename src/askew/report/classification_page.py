@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from askew.classify_plan import make_classification_plan
+from askew.plans.classification import make_classification_plan
 from askew.report import classification_figures as figures
 from askew.report import classification_sentences as sentences
 from askew.report import formatting

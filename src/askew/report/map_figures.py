@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from askew.planning_map import axes_of
+from askew.planning.map import axes_of
 from askew.report.compare_figures import lanes
 from askew.report.figures import PlotTable, Row
 from askew.report.formatting import (

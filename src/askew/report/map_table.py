@@ -55,7 +55,7 @@ def _mean_cells(summary: Record) -> tuple[str, ...]:
 
 def _risk(reading: MapReading, entry: Record) -> Record:
     """The risk difference beside a pair: of the axis that the concept is, by its place among the axes."""
-    from askew.planning_map import axes_of
+    from askew.planning.map import axes_of
 
     axis = axes_of([entry["a"]]).get(entry["a"])
     own = [r for r in reading.biasmap["risk_difference"]

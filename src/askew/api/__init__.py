@@ -1,0 +1,1 @@
+"""What the command line and Python share: one module per command."""

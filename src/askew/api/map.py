@@ -1,0 +1,94 @@
+"""What the command line and Python share about attention maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from askew import registry
+from askew.api.audit import default_run
+from askew.jobs.map import ConceptMaps
+from askew.planning.map import plan_map
+from askew.plans.plan import DEFAULT_MODEL, MapPlan
+from askew.results.map import MapResult
+from askew.runs.opening import looked_at, opened_run
+from askew.runs.work import Work
+
+IMAGES = 24
+"""Pictures per prompt, unless told otherwise or suggested by the model."""
+
+
+def map(
+    prompts: str | Sequence[str] = (),
+    model: str | Sequence[str] = DEFAULT_MODEL,
+    *,
+    concept: str | Sequence[str],
+    against: str | None = None,
+    professions: Sequence[str] | bool = False,
+    model_args: Mapping[str, Any] | None = None,
+    images: int | None = None,
+    vqa: str | Sequence[str] = "studio",
+    vqa_args: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    run: str | Path | None = None,
+    store: str | Path | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> MapResult:
+    """Where a model attends to concepts, and how much that overlaps with a word of the prompt (BiasMap).
+
+    `prompts`      one prompt or several, which hold the word `against`
+    `model`        the model whose insides are watched: studio or diffusers/ID-OR-PATH; of several, the later ones are
+                   held against the first
+    `concept`      one or more words, which need not stand in the prompt
+    `professions`  True adds the paper's 20, a list its own, each with the paper's prompt and held against itself
+    `settings`     further fields of `MapPlan`: threshold, tau, definition, branch, level, draws
+
+    The other arguments are those of `askew.audit`. Raises UsageError for a request that cannot be met, other
+    AskewErrors where a run fails.
+    """
+    models = [model] if isinstance(model, str) else list(model)
+    plan = plan_map(
+        [prompts] if isinstance(prompts, str) else list(prompts),
+        concepts=[concept] if isinstance(concept, str) else list(concept),
+        against=against,
+        professions=professions,
+        models=models,
+        model_args=dict(model_args or {}),
+        images=images or suggested_images(models[0], model_args or {}),
+        vqa=(vqa,) if isinstance(vqa, str) else tuple(vqa),
+        vqa_args=dict(vqa_args or {}),
+        seed=seed,
+        **settings,
+    )
+    return run_map_plan(plan, run, store, progress=progress)
+
+
+def suggested_images(model: str, settings: Mapping[str, Any]) -> int:
+    """Pictures per prompt that suit a model."""
+    suggestion = getattr(registry.model(model, **settings), "suggestion", None)
+    return IMAGES if suggestion is None else int(suggestion.images)
+
+
+def run_map_plan(
+    plan: MapPlan,
+    run: str | Path | None = None,
+    store: str | Path | None = None,
+    *,
+    budget: int | None = None,
+    progress: bool = False,
+) -> MapResult:
+    """Run a plan, or what is left of it, and write results and report into the run folder."""
+    folder = Path(run) if run else default_run(plan)
+    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
+        result = ConceptMaps.prepare(plan, session)()
+        result.write_report()
+    return result
+
+
+def map_work(plan: MapPlan, run: str | Path | None = None, store: str | Path | None = None) -> Work:
+    """What running a plan would make and ask. Nothing is made or written."""
+    folder = Path(run) if run else default_run(plan)
+    with looked_at(plan, folder, store) as session:
+        return ConceptMaps.prepare(plan, session).work()

@@ -1,0 +1,90 @@
+"""What the command line and Python share about searches for prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from askew.api.audit import llm_settings
+from askew.jobs.mine import Mining, MiningWork
+from askew.plans.mining import MinePlan, make_mine_plan
+from askew.prompts.files import read_prompts
+from askew.results.mining import MiningResult
+from askew.runs.opening import run_folder
+from askew.runs.run import Run
+from askew.runs.search_progress import SearchMeter, choose, silent
+from askew.storage.completions import Completions
+from askew.storage.store import Store, default_store
+
+
+def mine(
+    model: str = "studio/planted",
+    *,
+    model_args: Mapping[str, Any] | None = None,
+    objective: str = "bias",
+    target: str = "",
+    llm: str = "lexicon",
+    llm_url: str | None = None,
+    llm_args: Mapping[str, Any] | None = None,
+    embedder: str = "studio",
+    iterations: int = 25,
+    population: int = 15,
+    images: int = 15,
+    runs: int = 1,
+    baseline: bool = True,
+    baseline_prompts: str | Path | None = None,
+    seed: int = 0,
+    run: str | Path | None = None,
+    store: str | Path | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> MiningResult:
+    """Search for the prompts that a model is most one-sided on (MineTheGap), and write results and report.
+
+    `objective`         bias, color:NAME, or module:function of (prompt, pictures), whose low values are searched for
+    `target`            what prompts and variations are about: people, clothing, style, or any words
+    `llm`               who writes prompts, mutations and variations: lexicon, or openai/MODEL of the server at
+                        `llm_url`; `llm_args` are its settings
+    `population`        prompts in each of the `iterations`; `images` pictures of each
+    `runs`              independent searches; `baseline` puts a random search of the same size beside each
+    `baseline_prompts`  a file of prompts, one a line, to score beside those found
+    `run`               folder of the run, by default runs/mine-MODEL-HASH; the same call goes on in it
+    `settings`          further fields of `MinePlan`: selected, mutations, words, variations, quantile, similarity, top,
+                        vqa, level, draws, embedder_args
+
+    Raises UsageError for a request that cannot be met, other AskewErrors where a run fails.
+    """
+    captions = tuple(read_prompts(Path(baseline_prompts))) if baseline_prompts else ()
+    plan = make_mine_plan({
+        "model": model, "model_args": dict(model_args or {}), "objective": objective, "target": target, "llm": llm,
+        "llm_args": llm_settings(llm_url, llm_args),
+        "embedder": embedder, "iterations": iterations, "population": population, "images": images, "runs": runs,
+        "baseline": baseline, "captions": captions, "seed": seed, **settings,
+    }, "this request")  # fmt: skip
+    return run_mine_plan(plan, run, store, progress=progress)
+
+
+def run_mine_plan(
+    plan: MinePlan,
+    run: str | Path | None = None,
+    store: str | Path | None = None,
+    *,
+    budget: int | None = None,
+    progress: bool = False,
+) -> MiningResult:
+    """Run the plan of a search, or what is left of it, and write results and report into the run folder."""
+    folder = Path(run) if run else default_mine_run(plan)
+    show = choose() if progress else silent
+    meter = SearchMeter(show, plan.runs, plan.iterations, MiningWork(plan).evaluations)
+    place = Path(store) if store else default_store(folder)
+    with Store(place) as opened:
+        session = Run(folder, opened, plan, progress=meter, budget=budget)
+        result = Mining.prepare(plan, session, meter, Completions(place))()
+        result.write_report()
+    return result
+
+
+def default_mine_run(plan: MinePlan) -> Path:
+    """runs/mine-MODEL-HASH."""
+    return run_folder(plan.model, plan, "mine-")

@@ -1,0 +1,1 @@
+"""What the commands do, from a plan to results and report."""

@@ -1,0 +1,374 @@
+"""Editing pictures of social groups: sources, edits, what is read from them, and the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Self, cast
+
+from PIL import Image
+
+from askew import registry
+from askew.errors import UsageError
+from askew.instruments import load_instruments
+from askew.measure.colour import Bytes
+from askew.measure.landmarks import LandmarkFinder, landmark_finder
+from askew.measure.looks import Looks
+from askew.measure.skin_change import SkinChange, skin_change
+from askew.methods.editing import EditedGroup, Readings, editing
+from askew.methods.editing_contrasts import contrasts, pooled
+from askew.methods.editing_faces import AlignedFaces
+from askew.methods.observed import Answer, tally_missing
+from askew.methods.scoring import Scoring, Vectors
+from askew.methods.sources import (
+    OCCUPATION,
+    Group,
+    Outcomes,
+    neutrality,
+    neutrality_warnings,
+    source_pictures,
+    wanted_sources,
+)
+from askew.models.base import Model
+from askew.models.editing import Editor, editor_of
+from askew.models.folder import FolderCollection
+from askew.plans.plan import EditPlan, Plan
+from askew.prompts.groups import prompt_of
+from askew.results.editing import EditingResult
+from askew.runs.edit_work import (
+    AverageFaces,
+    Fitter,
+    WantedEdit,
+    make_edits,
+    make_restored,
+    wanted_edit,
+    wanted_restored,
+)
+from askew.runs.run import Asking, Run
+from askew.runs.session import DRAWINGS_ONLY, NO_EMBEDDER, STUDIO, Session
+from askew.runs.work import Work, count, slices, unfinished
+from askew.storage.imagefile import DEEP
+from askew.storage.store import Wanted
+from askew.types import Missing, Picture, Question
+
+
+@dataclass(frozen=True)
+class Editing(Session):
+    """A plan of edits with its sources, editor and instruments, ready to run."""
+
+    model: Model
+    editor: Editor
+    finder: LandmarkFinder | None
+
+    @classmethod
+    def prepare(cls, plan: Plan, run: Run) -> Self:
+        """Load what the plan names. Raises UsageError for names that do not exist, and models that cannot edit."""
+        plan = cast("EditPlan", plan)
+        model = registry.model(plan.model, **plan.model_args)
+        editor = editor_of(model, plan.edit_args)
+        source = registry.model(plan.sources, **plan.sources_args) if plan.sources else model
+        instruments = load_instruments(plan.vqa, source, plan.aliases, plan.values, plan.vqa_args)
+        embedder = registry.embedder(plan.embedder, **plan.embedder_args) if plan.embedder != NO_EMBEDDER else None
+        finder = None if plan.landmarks == "none" else landmark_finder(plan.landmarks)
+        return cls(plan, run, source, instruments, embedder, cast("Model", model), editor, finder)
+
+    @property
+    def editing_plan(self) -> EditPlan:
+        """The plan, which is one of edits."""
+        return cast("EditPlan", self.plan)
+
+    @property
+    def captioner(self) -> str | None:
+        """Nobody is asked for captions."""
+        return None
+
+    def work(self) -> Work:
+        """What a run would do: exact numbers of pictures, questions and calls, wanted and left."""
+        sources = self._expected_sources()
+        first = [one for some in sources.values() for one in some]
+        stored = self.run.store.pictures(one.key for one in first)
+        stand_ins = {name: [self._stand_in(one, stored) for one in some] for name, some in sources.items()}
+        fitted = self._fitted_wanted(stand_ins)
+        known = self.run.store.pictures(one.key for one in fitted)
+        begun = stand_ins if not fitted else _again(stand_ins, [self._stand_in(one, known) for one in fitted])
+        restored = [wanted_restored(self.editor, one) for one in _pictures(begun)]
+        edits = [edit.wanted for edit in self._wanted_edits(begun)]
+        asking = [Asking(vqa, self._questions()) for vqa in self.instruments.values()]
+        total = count(self.run.store, self.source, [*(fitted or first), *restored, *edits], asking, self.embedder)
+        calls = self._calls(restored, self.editor.batch_size) + self._calls(edits, self.editor.batch_size)
+        if isinstance(self.source, Model):
+            calls += self._calls(first, self.source.batch_size)
+        return replace(
+            total,
+            prompts=len(sources) + len(self._words()),
+            pictures=total.pictures + (len(first) if fitted else 0),
+            pictures_stored=total.pictures_stored + (len(stored) if fitted else 0),
+            model_calls=calls,
+        )
+
+    def __call__(self) -> EditingResult:
+        """Make what is left of pictures, edits and observations, compute the scores, and write results.json."""
+        started, plan = datetime.now(UTC), self.editing_plan
+        given = source_pictures(self.run, self.source, self._groups(), plan.images, plan.seed)
+        sources = self._fitted(given)
+        self._check(sources)
+        groups = self._edited(sources)
+        readings = self._readings(groups)
+        neutral = [
+            entry
+            for vqa in self.instruments.values()
+            for entry in neutrality(self.run, vqa, sources, self._words(), plan.level)
+        ]
+        scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
+        what = (groups, plan.targets, plan.strengths, readings, scoring)
+        header = self.header(started)
+        self.run.write({
+            **header,
+            "warnings": list(dict.fromkeys([*header["warnings"], *self._oddities(), *neutrality_warnings(neutral)])),
+            "model": _identity(self.editor),
+            "sources": header["model"],
+            "landmarks": None if self.finder is None else self.finder.fingerprint,
+            "sets": _sets(groups),
+            "neutrality": neutral,
+            "average_faces": self._average_faces(groups, readings.faces),
+            "editing": editing(*what),
+            "editing_contrasts": contrasts(*what),
+            "editing_pooled": pooled(*what),
+        })  # fmt: skip
+        return EditingResult(plan, self.run.folder, self.run.store.path)
+
+    def _calls(self, wanted: Sequence[Wanted], size: int) -> int:
+        """How often the model is still to be called for these pictures."""
+        return len(unfinished(slices(wanted, size), self.run.store.pictures(one.key for one in wanted)))
+
+    def _groups(self) -> list[Group]:
+        plan = self.editing_plan
+        return [Group(name, prompt.text) for name, prompt in zip(plan.groups, plan.prompts, strict=True)]
+
+    def _words(self) -> list[str]:
+        return list(dict.fromkeys(word for words in self.editing_plan.targets.values() for word in words))
+
+    def _stand_in(self, one: Wanted, stored: Mapping[str, Picture | Missing]) -> Picture | Missing:
+        """What is stored, or a picture that stands in for one that is still to be made, of which nothing is known."""
+        digests = self.source.digests if isinstance(self.source, FolderCollection) else {}
+        own = digests.get(one.source, one.key) if one.source else one.key
+        return stored.get(one.key, Picture(own, "", one.prompt, one.seed))
+
+    def _expected_sources(self) -> dict[str, list[Wanted]]:
+        plan = self.editing_plan
+        return wanted_sources(self.source, self._groups(), plan.images, plan.seed)
+
+    def _fitted_wanted(self, sources: Outcomes) -> list[Wanted]:
+        fitter = Fitter(self.editing_plan.side)
+        return [fitter.wanted(one) for one in _pictures(sources)] if fitter.side else []
+
+    def _fitted(self, sources: Outcomes) -> Outcomes:
+        """The sources as they are edited: cropped and resized if the plan says so."""
+        fitter = Fitter(self.editing_plan.side)
+        if not fitter.side:
+            return sources
+        wanted = self._fitted_wanted(sources)
+        by_key = dict(zip((one.key for one in wanted), _pictures(sources), strict=True))
+        made = self.run.made(fitter, wanted, partial(fitter.make, by_key))
+        return _again(sources, [made[one.key] for one in wanted])
+
+    def _check(self, sources: Outcomes) -> None:
+        """Raises UsageError unless the editor can edit every source at every strength."""
+        sizes: dict[tuple[int, int], Picture] = {}
+        for one in _pictures(sources):
+            with Image.open(one.path) as file:
+                if file.mode.startswith(DEEP):
+                    raise UsageError(
+                        f"{one.source or one.path} is a picture of mode {file.mode}, with more than 8 bits a channel: "
+                        f"convert it to 8-bit RGB first"
+                    )
+                sizes.setdefault(file.size, one)
+        if len(sizes) > 1:
+            listed = ", ".join(f"{w} x {h} ({one.source or one.path})" for (w, h), one in list(sizes.items())[:3])
+            raise UsageError(
+                f"the pictures to edit have {len(sizes)} different sizes, such as {listed}; a model edits pictures of "
+                f"one size: let them be cropped and resized to that of the model, as in --side 512"
+            )
+        self.editor.check(next(iter(sizes)), self.editing_plan.strengths)
+
+    def _wanted_edits(self, sources: Outcomes) -> list[WantedEdit]:
+        """Every edit, in a fixed order. Pictures that were given twice are edited twice, from different noise."""
+        plan = self.editing_plan
+        return [
+            wanted_edit(self.editor, one, k, word, strength, plan.seed)
+            for strength in plan.strengths
+            for word in self._words()
+            for some in sources.values()
+            for k, one in enumerate(some)
+            if isinstance(one, Picture)
+        ]
+
+    def _edited(self, sources: Outcomes) -> list[EditedGroup]:
+        """Encode and decode all sources, and make all edits."""
+        back = {wanted_restored(self.editor, one).key: one for one in _pictures(sources)}
+        wanted = [wanted_restored(self.editor, one) for one in back.values()]
+        restored = self.run.made(self.editor, wanted, partial(make_restored, self.editor, back))
+        edits = {edit.wanted.key: edit for edit in self._wanted_edits(sources)}
+        made = self.run.made(
+            self.editor, [edit.wanted for edit in edits.values()], partial(make_edits, self.editor, edits)
+        )
+        return [self._group(name, some, restored, made) for name, some in sources.items()]
+
+    def _group(
+        self,
+        name: str,
+        sources: Sequence[Picture | Missing],
+        restored: Mapping[str, Picture | Missing],
+        made: Mapping[str, Picture | Missing],
+    ) -> EditedGroup:
+        plan, editor = self.editing_plan, self.editor
+
+        def edits(word: str, strength: float) -> tuple[Picture | Missing, ...]:
+            return tuple(
+                one
+                if isinstance(one, Missing)
+                else made[wanted_edit(editor, one, k, word, strength, plan.seed).wanted.key]
+                for k, one in enumerate(sources)
+            )
+
+        back = tuple(one if isinstance(one, Missing) else restored[wanted_restored(editor, one).key] for one in sources)
+        cells = {(word, strength): edits(word, strength) for word in self._words() for strength in plan.strengths}
+        return EditedGroup(name, tuple(sources), back, cells)
+
+    def _questions(self) -> list[Question]:
+        axes = [axis.axis() for axis in self.plan.prompts[0].axes]
+        return [*(question for axis in axes for question in axis.questions), OCCUPATION]
+
+    def _readings(self, groups: Sequence[EditedGroup]) -> Readings:
+        everything = [
+            one
+            for group in groups
+            for row in (group.sources, group.restored, *group.edits.values())
+            for one in row
+            if isinstance(one, Picture)
+        ]
+        distinct = list({one.id: one for one in everything}.values())
+        vectors = self._vectors(distinct)
+        skin, faces = self._looks(groups)
+        return Readings(
+            self._values(distinct), self._occupations(distinct), vectors, skin, faces, self.editing_plan.skin
+        )
+
+    def _values(self, pictures: Sequence[Picture]) -> dict[str, dict[str, Answer]]:
+        """By axis what was seen, by the first instrument that sees anything."""
+        axes = [axis.axis() for axis in self.plan.prompts[0].axes]
+        found: dict[str, dict[str, Answer]] = {}
+        for vqa in self.instruments.values():
+            answers, start = self.run.answers(vqa, pictures, self._questions()), 0
+            for axis in axes:
+                stop = start + len(axis.questions)
+                seen = {one: axis.read(row[start:stop]) for one, row in answers.items()}
+                if axis.name not in found or all(isinstance(value, Missing) for value in found[axis.name].values()):
+                    found[axis.name] = seen
+                start = stop
+        return found
+
+    def _occupations(self, pictures: Sequence[Picture]) -> dict[str, Answer]:
+        """The occupation seen in every picture, by the first instrument that tells any."""
+        found: dict[str, Answer] = {}
+        for vqa in self.instruments.values():
+            if all(isinstance(answer, Missing) for answer in found.values()):
+                answers = self.run.answers(vqa, pictures, [OCCUPATION])
+                found = {one: row[0] for one, row in answers.items()}
+        return found
+
+    def _vectors(self, pictures: Sequence[Picture]) -> dict[str, Vectors]:
+        if self.embedder is None:
+            return {}
+        rows = self.run.vectors(self.embedder, pictures)
+        return dict(zip((one.id for one in pictures), rows, strict=True))
+
+    def _looks(
+        self, groups: Sequence[EditedGroup]
+    ) -> tuple[dict[tuple[str, str], SkinChange], dict[str, Bytes | Missing]]:
+        """Skin before and after every edit, and aligned faces. Every picture is opened once."""
+        looks, skin = Looks(self.finder, self.editing_plan.skin), {}
+        for group in groups:
+            for at, source in enumerate(group.sources):
+                edits = [row[at] for row in group.edits.values() if isinstance(row[at], Picture)]
+                if isinstance(source, Missing):
+                    continue
+                before = looks.see(source)
+                for edit in edits:
+                    if isinstance(edit, Picture):
+                        after = looks.see(edit)
+                        skin[source.id, edit.id] = skin_change(before.image, after.image, (before.mask, after.mask))
+        return skin, looks.faces
+
+    def _average_faces(self, groups: Sequence[EditedGroup], faces: AlignedFaces) -> list[dict[str, Any]]:
+        """The average face of every group, and of its edits by set of targets and strength, stored as pictures."""
+        if self.finder is None:
+            return []
+        plan, maker = self.editing_plan, AverageFaces(self.finder.fingerprint, faces)
+        cells: list[tuple[EditedGroup, str | None, float | None, list[Picture | Missing]]] = []
+        for group in groups:
+            cells.append((group, None, None, list(group.sources)))
+            for name, words in plan.targets.items():
+                for strength in plan.strengths:
+                    cells.append(
+                        (group, name, strength, [one for word in words for one in group.edits[word, strength]])
+                    )
+        wanted = [maker.wanted(group.name, some) for group, _, _, some in cells]
+        sets = {one.key: cell[3] for one, cell in zip(wanted, cells, strict=True) if one}
+        made = self.run.made(maker, [one for one in wanted if one], partial(maker.make, sets))
+        return [
+            {"group": group.name, "targets": name, "strength": strength, "n": len(some),
+             "picture": None if one is None or isinstance(face := made[one.key], Missing) else face.id}
+            for one, (group, name, strength, some) in zip(wanted, cells, strict=True)
+        ]  # fmt: skip
+
+    def _oddities(self) -> list[str]:
+        """What a reader should know of the targets and of who reads the edits."""
+        found = []
+        words = [word for word in self._words() if self.model.unknown_words(prompt_of(word))]
+        if words:
+            found.append(f"{self.editor.name} does not know all words of these targets: {', '.join(words)}")
+        if STUDIO in self.instruments and self.editor.name.partition("/")[0] != STUDIO:
+            found.append(DRAWINGS_ONLY)
+        return found
+
+
+def _identity(editor: Editor) -> dict[str, Any]:
+    return {"name": editor.name, "revision": editor.revision, "settings": dict(editor.settings)}
+
+
+def _pictures(sources: Outcomes) -> list[Picture]:
+    """The pictures of all groups, in order."""
+    return [one for some in sources.values() for one in some if isinstance(one, Picture)]
+
+
+def _again(sources: Outcomes, instead: Sequence[Picture | Missing]) -> dict[str, list[Picture | Missing]]:
+    """The same groups, with others in the place of their pictures, which stand in order."""
+    others = iter(instead)
+    return {name: [one if isinstance(one, Missing) else next(others) for one in some] for name, some in sources.items()}
+
+
+def _sets(groups: Sequence[EditedGroup]) -> list[dict[str, Any]]:
+    """The pictures of every group: sources, the same encoded and decoded, and edits by target and strength."""
+    entries = []
+    for group in groups:
+        entries.append(_set(group.name, None, None, group.sources))
+        entries.append(_set(group.name, "encode-decode", "nothing", group.restored))
+        for (word, strength), row in group.edits.items():
+            entries.append(_set(group.name, "edit", f"{word} {strength:g}", row))
+    return entries
+
+
+def _set(group: str, axis: str | None, value: str | None, pictures: Sequence[Picture | Missing]) -> dict[str, Any]:
+    return {
+        "prompt": group,
+        "axis": axis,
+        "value": value,
+        "text": next((one.prompt for one in pictures if isinstance(one, Picture)), group),
+        "n": len(pictures),
+        "missing": tally_missing(pictures),
+        "pictures": [one.id if isinstance(one, Picture) else None for one in pictures],
+        "seeds": [one.seed if isinstance(one, Picture) else None for one in pictures],
+    }

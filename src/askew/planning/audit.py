@@ -1,0 +1,99 @@
+"""From a request to a plan: prompts with axes and counterfactuals, or the prompts of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from askew import registry
+from askew.errors import UsageError
+from askew.instruments import LABELS, load_instruments
+from askew.measure.labels import LabelVQA
+from askew.models.base import Collection
+from askew.plans.plan import AxisPlan, Plan, PromptPlan, make_plan
+from askew.prompts.axes import find_axis
+from askew.prompts.base import AxisProposal, Writer
+from askew.prompts.llm import CompletionCache
+from askew.types import Axis
+
+AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
+"""What is read from existing pictures if neither axes nor labels say otherwise."""
+
+
+def plan_audit(
+    prompts: Sequence[str],
+    *,
+    axes: Sequence[str] | None = None,
+    vqa: Sequence[str] | None = None,
+    llm_args: Mapping[str, Any] | None = None,
+    cache: CompletionCache | None = None,
+    tell: Callable[[str], object] | None = None,
+    **settings: Any,
+) -> Plan:
+    """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
+
+    `llm_args` are the writer's settings and `cache` keeps what a language model answers; `tell` is told how much one
+    was asked. `axes` None lets the writer choose. `vqa` None reads a collection of existing pictures by labels and a
+    model's by the studio. `settings` are the other fields of `Plan`; where axes or images are not given, a model may
+    suggest them. Of a collection its own prompts are planned, restricted to `prompts` if any are given. Raises
+    UsageError.
+    """
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
+    chosen = defaults | settings
+    source = registry.model(chosen["model"], **chosen["model_args"])
+    if suggested := getattr(source, "suggestion", None):
+        axes = suggested.axes if axes is None else axes
+        settings = {"images": suggested.images} | settings
+    chosen["vqa"] = tuple(vqa or ((LABELS,) if isinstance(source, Collection) else defaults["vqa"]))
+    if isinstance(source, Collection):
+        planned = _plan_collection(source, prompts, axes, chosen)
+    else:
+        if not prompts:
+            raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
+        writer = registry.writer(chosen["llm"], cache=cache, **(llm_args or {}))
+        proposals = _proposals(writer, prompts, axes, chosen["seed"])
+        if tell and (usage := getattr(writer, "usage", None)):
+            tell(f"{writer.name}: {usage.line()}")
+        planned = [
+            PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
+            for text, proposed in zip(prompts, proposals, strict=True)
+        ]
+    return make_plan({**settings, "vqa": chosen["vqa"], "prompts": [p.model_dump() for p in planned]}, "this request")
+
+
+def _proposals(
+    writer: Writer, prompts: Sequence[str], axes: Sequence[str] | None, seed: int
+) -> list[list[AxisProposal]]:
+    """Proposals for each prompt, as many at once as the writer can work on."""
+    if writer.concurrency == 1:
+        return [writer.propose(text, axes, seed) for text in prompts]
+    with ThreadPoolExecutor(writer.concurrency) as pool:
+        futures = [pool.submit(writer.propose, text, axes, seed) for text in prompts]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _plan_collection(
+    source: Collection, prompts: Sequence[str], axes: Sequence[str] | None, chosen: Mapping[str, Any]
+) -> list[PromptPlan]:
+    found = list(dict.fromkeys(filed.prompt for filed in source.pictures()))
+    for prompt in prompts:
+        if prompt not in found:
+            raise UsageError(f"{source.name} has no pictures of {prompt!r}; it has: {', '.join(found)}")
+    plans = tuple(AxisPlan.of(axis) for axis in _readable(source, axes, chosen))
+    return [PromptPlan(text=text, axes=plans) for text in prompts or found]
+
+
+def _readable(source: Collection, axes: Sequence[str] | None, chosen: Mapping[str, Any]) -> list[Axis]:
+    """The axes to read: those asked for, else those with labels, else the usual ones of people."""
+    labels = None
+    if LABELS in chosen["vqa"]:
+        labels = load_instruments((LABELS,), source, chosen["aliases"], chosen["values"])[LABELS]
+    labelled = {axis.name: axis for axis in labels.axes()} if isinstance(labels, LabelVQA) else {}
+    if axes is not None:
+        return [labelled.get(name) or find_axis(name) for name in axes]
+    return list(labelled.values()) or [find_axis(name) for name in AXES_OF_PEOPLE]

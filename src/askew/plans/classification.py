@@ -1,0 +1,108 @@
+"""The validated plan of a classification by denoising error: everything that decides what it finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from askew.errors import UsageError
+from askew.plans.plan import DEFAULT_MODEL, RunPlan, Text, faults, read_toml
+from askew.prompts.groups import PORTRAIT
+
+MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
+FEMALE_DOMINATED: tuple[str, ...] = ("babysitter", "secretary", "housekeeper", "nurse", "receptionist")
+TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATED}
+"""The paper's target sets."""
+
+Settings = dict[str, str | int | float | bool]
+
+
+class ClassificationPlan(RunPlan):
+    """A plan of what a diffusion model takes pictures of social groups for (Saravanan et al., "downstream").
+
+    groups      the groups' names
+    sources     where their pictures come from: a model, or a collection such as folder/PATH; "" is the model itself
+    images      pictures of each group
+    targets     two sets of classes by name; every class of the first is held against every one of the second
+    classes     classes of which one is right, for the accuracy; none leaves it out
+    truth       the right class of a group whose name does not say it
+    template    what the classifier is told of a class, which stands at {}
+    samples     numbers of noise samples; one result each
+    loss        l2, l1 or huber
+    stages      (samples, classes): after so many samples go on with the so many best target classes
+    embedder    a second classifier, by the nearest class in its space; "none" leaves it out
+    vqa         who reads whether the pictures are neutral; "none" leaves it out
+    """
+
+    method: Literal["classify"] = "classify"
+    model: Text = DEFAULT_MODEL
+    model_args: Settings = Field(default_factory=dict)
+    sources: str = ""
+    sources_args: Settings = Field(default_factory=dict)
+    groups: tuple[Text, ...] = Field(min_length=1)
+    images: int = Field(default=256, ge=2, le=100_000)
+    targets: dict[Text, tuple[Text, ...]] = Field(default_factory=lambda: dict(TARGETS))
+    classes: tuple[Text, ...] = ("man", "woman")
+    truth: dict[str, str] = Field(default_factory=dict)
+    template: Text = PORTRAIT
+    samples: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(default=(1, 10, 100), min_length=1)
+    loss: Literal["l2", "l1", "huber"] = "l2"
+    stages: tuple[tuple[int, int], ...] = ()
+    embedder: Text = "none"
+    embedder_args: Settings = Field(default_factory=dict)
+    vqa: Text = "none"
+    vqa_args: Settings = Field(default_factory=dict)
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _fits(self) -> ClassificationPlan:
+        if len(self.targets) != 2:
+            raise ValueError(
+                f"there are {len(self.targets)} target sets; two are held against each other, such as: "
+                "male-dominated=carpenter,plumber and female-dominated=nurse,secretary"
+            )
+        _check_distinct("class", self.target_classes)
+        _check_distinct("class", self.classes)
+        _check_distinct("group", self.groups)
+        for name, words in self.targets.items():
+            if len(words) < 2:
+                raise ValueError(f"the target set {name!r} holds {len(words)} class; it needs two or more")
+        if len(self.classes) == 1:
+            raise ValueError(f"an accuracy needs two classes or more, not {self.classes[0]!r} alone")
+        if "{}" not in self.template:
+            raise ValueError(f"the template {self.template!r} has no {{}} where the class stands")
+        if list(self.samples) != sorted(set(self.samples)):
+            raise ValueError("the numbers of noise samples must rise: 1, 10, 100")
+        for group, word in self.truth.items():
+            if group not in self.groups or word not in self.classes:
+                raise ValueError(f"the truth {group}={word} must name one of the groups, and one of the classes")
+        return self
+
+    @property
+    def target_classes(self) -> tuple[str, ...]:
+        """The classes of both target sets, the first set's first."""
+        return tuple(word for words in self.targets.values() for word in words)
+
+
+def make_classification_plan(data: dict[str, Any], source: str = "this request") -> ClassificationPlan:
+    """A validated plan. Raises UsageError listing every fault by its place."""
+    try:
+        return ClassificationPlan.model_validate(data)
+    except ValidationError as error:
+        raise UsageError(f"{source} cannot be used: {faults(error)}") from error
+
+
+def read_classification_plan(path: Path) -> ClassificationPlan:
+    """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
+    return make_classification_plan(read_toml(path), f"the plan {path}")
+
+
+def _check_distinct(what: str, names: tuple[str, ...]) -> None:
+    folded = [name.lower() for name in names]
+    twice = [name for name in names if folded.count(name.lower()) > 1]
+    if twice:
+        raise ValueError(f"the {what} {twice[0]!r} is named twice")

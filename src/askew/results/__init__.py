@@ -1,0 +1,1 @@
+"""What runs found, as files and in Python."""

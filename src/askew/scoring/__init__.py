@@ -1,0 +1,1 @@
+"""From observed picture sets to scores as they stand in results.json."""

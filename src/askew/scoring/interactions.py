@@ -1,0 +1,83 @@
+"""From observed picture sets to the graphs of interactions, as they stand in results.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from askew.measure.base import VQA
+from askew.methods.biasconnect import biasconnect
+from askew.methods.interaction_counts import pooled, tables
+from askew.methods.interaction_mixture import plan_of_mixture
+from askew.methods.joint import joint
+from askew.methods.missing_pictures import missing_pictures
+from askew.methods.observed import ObservedSet
+from askew.methods.scoring import Scoring
+from askew.methods.shares import shares
+from askew.methods.significance import by_instrument
+from askew.plans.plan import InteractionPlan, PromptPlan
+from askew.scoring.audit import set_entry
+from askew.types import Missing
+
+Sets = Mapping[str, Sequence[ObservedSet]]
+
+
+def score_interactions(plan: InteractionPlan, sets: Sets, instruments: Mapping[str, VQA]) -> dict[str, Any]:
+    """All that a plan of interactions asks for. `sets` are its observed sets by prompt.
+
+    The graphs are those of the first instrument; of several prompts there is one of all together, before the others.
+    """
+    scoring = interaction_scoring(plan)
+    counted = {prompt.text: tables(sets[prompt.text], prompt.axes, scoring.instrument) for prompt in plan.prompts}
+    graphs = [
+        biasconnect(counted[p.text], plan, scoring, p.text) | {"mixture": _mixture(p, sets[p.text], plan, scoring)}
+        for p in plan.prompts
+    ]
+    if len(counted) > 1:
+        graphs.insert(0, biasconnect(pooled(list(counted.values())), plan, scoring, None))
+    return {
+        "sets": [set_entry(text, observed) for text, some in sets.items() for observed in some],
+        "missing_pictures": missing_pictures(sets, scoring),
+        "shares": _initial_shares(plan, sets, instruments),
+        "biasconnect": graphs,
+        "joint": _joint_shares(plan, sets, scoring),
+        "validation": None,
+    }
+
+
+def _mixture(
+    prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
+) -> dict[str, Any] | Missing | None:
+    return plan_of_mixture(prompt, sets, plan, scoring) if plan.mixture or plan.mixture_images else None
+
+
+def _joint_shares(plan: InteractionPlan, sets: Sets, scoring: Scoring) -> list[dict[str, Any]]:
+    """Joint shares of the groups of axes that the plan names, in the initial pictures."""
+    found = []
+    for prompt in plan.prompts:
+        axes = {axis.name: axis for axis in prompt.axes if len(axis.values) > 1}
+        initial = next((s for s in sets[prompt.text] if s.prompt.axis is None), None)
+        for group in plan.joint:
+            if initial is not None and axes.keys() >= set(group):
+                found.append(joint(prompt.text, initial, [axes[name] for name in group], scoring))
+    return found
+
+
+def interaction_scoring(plan: InteractionPlan) -> Scoring:
+    """How a plan's graphs are computed."""
+    return Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
+
+
+def _initial_shares(plan: InteractionPlan, sets: Sets, instruments: Mapping[str, VQA]) -> list[dict[str, Any]]:
+    """What is seen in the pictures of the prompts themselves, by every instrument."""
+    entries = [
+        shares(observed, axis.axis(), axis.ideal, prompt.text, Scoring(name, plan.seed, plan.draws, plan.level))
+        for prompt in plan.prompts
+        for observed in sets[prompt.text]
+        if observed.prompt.axis is None
+        for axis in prompt.axes
+        if len(axis.values) > 1
+        for name in instruments
+    ]
+    by_instrument(entries, lambda entry: True)
+    return entries

@@ -1,0 +1,1 @@
+"""Pictures, answers and vectors on disk."""

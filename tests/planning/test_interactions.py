@@ -1,0 +1,71 @@
+"""Plans of interactions: questions, ideals, and what they refuse."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askew.errors import UsageError
+from askew.planning.interactions import plan_interactions
+from askew.plans.plan import InteractionPlan, make_plan
+
+NURSE = ["a photo of a nurse"]
+
+
+def plan(**settings: Any) -> InteractionPlan:
+    return plan_interactions(NURSE, **{"model": "studio/planted", "axes": ["gender", "age"], **settings})
+
+
+def test_a_plan_asks_as_the_paper_does_and_survives_toml() -> None:
+    made = plan()
+    assert [axis.questions[0].text for axis in made.prompts[0].axes] == [
+        "What is the gender (male, female) of the person?",
+        "What is the age group (young, middle-aged, old) of the person?",
+    ]
+    assert (made.method, made.embedder, made.threshold) == ("interact", "none", 1e-4)
+    assert make_plan(tomllib.loads(made.to_toml())) == made
+
+
+def test_all_eight_axes_unless_the_model_or_the_user_says_otherwise() -> None:
+    made = plan_interactions(NURSE, model="studio/planted")
+    assert len(made.prompts[0].axes) == 8
+    assert len(made.texts()) == 27
+
+
+def test_ideals_stand_in_the_plan() -> None:
+    made = plan(ideal=["bls-2022", "age=young:0.2,middle-aged:0.5,old:0.3"])
+    gender, age = made.prompts[0].axes
+    assert gender.ideal is not None
+    assert gender.ideal["female"] > 0.8
+    assert age.ideal == {"young": 0.2, "middle-aged": 0.5, "old": 0.3}
+    assert plan(ideal=["uniform"]).prompts[0].axes[0].ideal is None
+
+
+def test_open_answers_leave_out_the_values() -> None:
+    (gender, _) = plan(open_answers=True).prompts[0].axes
+    assert gender.values == ()
+    assert gender.questions[0].options == ()
+    assert list(gender.counterfactuals) == ["male", "female"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"distance": "values", "ideal": ["bls-2022"]}, "needs a uniform ideal"),
+        ({"distance": "euclidean"}, "distance"),
+        ({"joint": (("gender", "height"),)}, "joint shares"),
+        ({"joint": (("gender",),)}, "joint shares"),
+        ({"ideal": ["no/such/table.csv"]}, "cannot read the reference table"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        plan(**settings)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no results\.json"):
+        plan(ideal=[str(tmp_path)])

@@ -1,0 +1,58 @@
+"""Plans of searches: what they refuse, and that a file cannot make askew run code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from askew.errors import UsageError
+from askew.jobs.mine import MiningWork
+from askew.plans.mining import MinePlan, make_mine_plan, read_mine_plan
+
+
+def test_the_defaults_are_those_of_the_paper() -> None:
+    plan = MinePlan()
+    assert (plan.population, plan.selected, plan.mutations, plan.images, plan.variations) == (15, 5, 2, 15, 15)
+    assert (plan.iterations, plan.words, plan.quantile) == (25, (3, 8), 0.25)
+
+
+def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
+    plan = MinePlan(target="people", captions=("a nurse",), model_args={"bias": 0.5})
+    (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
+    assert read_mine_plan(tmp_path / "plan.toml").hash == plan.hash
+
+
+def test_a_file_may_not_name_code(tmp_path: Path) -> None:
+    plan = MinePlan(objective="os:getcwd")
+    (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
+    with pytest.raises(UsageError, match="must not make askew run code"):
+        read_mine_plan(tmp_path / "plan.toml")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"selected": 8}, "more than the population"),
+        ({"words": (8, 3)}, "smaller number comes first"),
+        ({"quantile": 2}, "quantile"),
+        ({"method": "audit"}, "method"),
+        ({"nothing": 1}, "nothing"),
+    ],
+)
+def test_faults_are_named(fields: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        make_mine_plan(fields)
+
+
+def test_similarities_are_moved_for_the_studio_only_unless_told() -> None:
+    assert MinePlan().is_unit
+    assert not MinePlan(embedder="clip/some").is_unit
+    assert MinePlan(embedder="clip/some", similarity="unit").is_unit
+
+
+def test_the_work_is_an_upper_bound() -> None:
+    work = MiningWork(MinePlan(iterations=10, baseline=True))
+    assert work.prompts == 150 + 9 * 10  # random search shares what mining injects
+    assert work.pictures == 240 * 15 + 2 * 5 * 15 + 5 * 15
+    assert work.lines()[0] == "prompts     at most 240"

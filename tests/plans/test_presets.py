@@ -1,0 +1,102 @@
+"""Presets: every one names what exists, and what a user chooses beside one takes precedence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import askew
+from askew import registry
+from askew.cli import main
+from askew.errors import UsageError
+from askew.models.diffusers.recommended import RECOMMENDED
+from askew.planning.audit import plan_audit
+from askew.plans.presets import Preset, presets, with_preset
+
+PLAN = {"model": "studio/planted", "vqa": None, "embedder": "studio", "model_args": {}}
+
+
+@pytest.mark.parametrize("preset", presets().values(), ids=presets())
+def test_a_preset_names_what_exists(preset: Preset) -> None:
+    _, model = registry.find("model", preset.model)
+    assert model in RECOMMENDED
+    for string in preset.vqa:
+        assert registry.find("vqa", string)
+    assert registry.find("embedder", preset.embedder)
+    assert preset.summary
+    assert not preset.summary.endswith(".")
+    assert 1 < preset.memory_gb < 200
+    assert 1 < preset.download_gb < 200
+
+
+def test_sizes_count_each_network_once() -> None:
+    clip, blip = presets()["sd15-clip"], presets()["sd15-blip"]
+    model = RECOMMENDED["stable-diffusion-v1-5/stable-diffusion-v1-5"]
+    assert clip.vqa == (clip.embedder,)
+    assert clip.download_gb == pytest.approx(model.download_gb + 1.7)
+    assert blip.download_gb == pytest.approx(model.download_gb + 1.7 + 1.5)
+
+
+def test_a_preset_fills_in_what_is_not_chosen() -> None:
+    made = with_preset("biasconnect-flux", PLAN, chosen=())
+    preset = presets()["biasconnect-flux"]
+    assert (made["model"], made["vqa"], made["embedder"]) == (preset.model, preset.vqa, preset.embedder)
+    assert made["model_args"] == {"num_inference_steps": 30, "guidance_scale": 3.5}
+
+
+def test_what_is_chosen_takes_precedence() -> None:
+    settings = {**PLAN, "vqa": ("studio",), "model_args": {"guidance_scale": 7.0}}
+    made = with_preset("biasconnect-flux", settings, chosen=("vqa",))
+    assert made["vqa"] == ("studio",)
+    assert made["model_args"] == {"num_inference_steps": 30, "guidance_scale": 7.0}
+    other = with_preset("biasconnect-flux", settings, chosen=("model",))
+    assert other["model"] == "studio/planted"
+    assert other["model_args"] == {"guidance_scale": 7.0}, "settings of another model stay with it"
+
+
+def test_without_a_preset_all_stays() -> None:
+    assert with_preset(None, PLAN, chosen=()) == PLAN
+
+
+def test_an_unknown_preset_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError, match=r"unknown preset 'sdxl-clap'. Did you mean 'sdxl-clip'\? Known:.*sd15-clip"):
+        askew.audit("a nurse", preset="sdxl-clap")
+    assert main_code("audit", "a nurse", "--preset", "nothing") == 2
+    assert "sdxl-qwen-vl" in capsys.readouterr().err
+
+
+def test_options_beside_a_preset_on_the_command_line_and_in_python(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chosen = ("--model", "studio/planted", "--vqa", "studio", "--embedder", "none")
+    assert main_code("audit", "a photo of a nurse", "--preset", "sdxl-clip", *chosen, "--dry-run") == 0
+    assert "pictures" in capsys.readouterr().out
+    result = askew.audit(
+        "a photo of a nurse",
+        preset="biasconnect-flux",
+        model="studio/planted",
+        vqa="studio",
+        embedder="none",
+        axes=["gender"],
+        images=2,
+    )
+    expected = plan_audit(
+        ["a photo of a nurse"], axes=["gender"], model="studio/planted", vqa=["studio"], embedder="none", images=2
+    )
+    assert result.plan == expected
+
+
+def test_they_are_listed_with_their_sizes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main_code("models") == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "sd15-clip" in line]
+    assert len(lines) == 1
+    assert lines[0].count(" GB") == 2
+
+
+def main_code(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return int(ended.value.code or 0)

@@ -1,0 +1,99 @@
+"""After a run: nothing is lost or changed without being named, and the next run repairs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+
+from doubles import PatternModel, small_plan
+
+from askew.runs.check import check
+from askew.errors import Interrupted, UsageError
+from askew.models.base import Request
+from askew.runs.run import Run
+from askew.storage.store import Store
+from askew.types import Picture
+
+TEXTS = ["a nurse", "refuse this", "a blank"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "store") as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(tmp_path: Path, store: Store) -> Run:
+    return Run(tmp_path / "run", store, small_plan())
+
+
+def make(run: Run, **settings: object) -> list[Picture]:
+    """Make everything and write results that name the pictures."""
+    made = run.pictures(PatternModel(**settings), TEXTS, 4, 0)  # type: ignore[arg-type]
+    pictures = [one for row in made.values() for one in row if isinstance(one, Picture)]
+    run.write({"plan_hash": run.plan.hash, "sets": [{"pictures": [*(one.id for one in pictures), None]}]})
+    return pictures
+
+
+def test_complete_run(run: Run, store: Store) -> None:
+    make(run)
+    report = check(run.folder, store)
+    assert report.ok
+    assert (report.planned, report.stored, report.left) == (12, 4, 0)
+    assert report.missing == {"blank_image": 4, "refused": 4}
+    assert report.lines() == ["planned 12, stored 4, missing 4 blank_image, 4 refused, left 0"]
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut", "gone"])
+def test_damaged_picture_is_named_and_made_again(run: Run, store: Store, damage: str) -> None:
+    picture = Path(make(run)[2].path)
+    data = picture.read_bytes()
+    if damage == "gone":
+        picture.unlink()
+    else:
+        picture.write_bytes(data[:50] if damage == "cut" else data[:-20] + b"x" + data[-19:])
+    report = check(run.folder, store)
+    assert not report.ok
+    assert any(str(picture) in fault for fault in report.faults)
+    make(run)
+    assert picture.read_bytes() == data
+    assert check(run.folder, store).ok
+
+
+def test_interrupted_run_has_pictures_left(run: Run, store: Store) -> None:
+    def stop(requests: Sequence[Request]) -> None:
+        if requests[0].prompt == "a blank":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        make(run, before=stop)
+    report = check(run.folder, store)
+    assert (report.planned, report.stored, report.missing, report.left) == (12, 4, {"refused": 4}, 4)
+    assert not report.ok
+    assert report.lines()[-1].startswith("Run the same command again")
+
+
+def test_new_weights_take_the_place_of_the_old(run: Run, store: Store) -> None:
+    make(run)
+    make(run, revision="2")
+    assert check(run.folder, store).planned == 12
+
+
+def test_results_with_unknown_pictures_or_another_plan(run: Run, store: Store) -> None:
+    make(run)
+    run.write({"plan_hash": "other", "sets": [{"pictures": ["0" * 64]}]})
+    faults = check(run.folder, store).faults
+    assert len(faults) == 2
+    assert "another plan" in faults[0]
+    assert "0" * 64 in faults[1]
+
+
+def test_folder_without_a_run(tmp_path: Path, store: Store) -> None:
+    with pytest.raises(UsageError, match="holds no run"):
+        check(tmp_path, store)

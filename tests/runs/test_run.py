@@ -1,0 +1,376 @@
+"""Runs: only what is left is done, batches never move, and the results are the same bytes each time."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+
+from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
+
+from askew.runs.environment import environment
+from askew.errors import Interrupted, ModelError, RunError, UsageError
+from askew.models.base import FiledPicture, Request
+from askew.runs.progress import Event, JsonLines, Terminal, choose
+from askew.results.file import read_results, write_results
+from askew.runs.run import Asking, Run
+from askew.storage.store import Store
+from askew.types import Estimate, Missing, Picture, Question
+
+TEXTS = ["a nurse", "a doctor", "a pilot"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "store") as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(tmp_path: Path, store: Store) -> Run:
+    return Run(tmp_path / "run", store, small_plan())
+
+
+def present(made: dict[str, list[Picture | Missing]]) -> list[Picture]:
+    return [one for row in made.values() for one in row if isinstance(one, Picture)]
+
+
+# Pictures
+
+
+def test_pictures_are_made_once(run: Run) -> None:
+    model = PatternModel()
+    first = run.pictures(model, TEXTS, 5, 0)
+    assert [len(first[text]) for text in TEXTS] == [5, 5, 5]
+    assert len(model.made) == len(set(model.made)) == 15
+    again = PatternModel()
+    assert run.pictures(again, TEXTS, 5, 0) == first
+    assert again.made == []
+
+
+def test_texts_named_twice_are_made_once(run: Run) -> None:
+    model = PatternModel()
+    made = run.pictures(model, ["a nurse", "a nurse"], 3, 0)
+    assert list(made) == ["a nurse"]
+    assert len(made["a nurse"]) == len(model.made) == 3
+
+
+def test_batches_are_fixed_slices_and_redone_whole(run: Run) -> None:
+    """One picture file goes missing: exactly its batch is made again, with the same requests together."""
+    batches: list[Sequence[Request]] = []
+    model = PatternModel(batch_size=4, before=batches.append)
+    made = present(run.pictures(model, TEXTS, 5, 0))
+    assert [len(batch) for batch in batches] == [4, 4, 4, 3]
+    first = list(batches)
+    batches.clear()
+    Path(made[6].path).unlink()
+    assert present(run.pictures(model, TEXTS, 5, 0)) == made
+    assert batches == [first[1]]
+
+
+def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: Run) -> None:
+    rows = [
+        present(run.pictures(model, TEXTS, 2, 0))
+        for model in (PatternModel(), PatternModel(x=1), PatternModel(revision="2"))
+    ]
+    assert len({picture.id for row in rows for picture in row}) == 18
+    assert len({tuple(picture.seed for picture in row) for row in rows}) == 1
+
+
+def test_blank_and_refused_are_missing_and_not_tried_again(run: Run) -> None:
+    model = PatternModel()
+    made = run.pictures(model, ["a blank", "refuse this"], 2, 0)
+    assert made["a blank"] == [Missing("blank_image")] * 2
+    assert made["refuse this"] == [Missing("refused", "the server said no")] * 2
+    model.made.clear()
+    run.pictures(model, ["a blank", "refuse this"], 2, 0)
+    assert model.made == []
+
+
+def test_failing_model_keeps_what_was_made(run: Run) -> None:
+    def fail(requests: Sequence[Request]) -> None:
+        if any(request.prompt == "a pilot" for request in requests):
+            raise RuntimeError("CUDA out of memory")
+
+    model = PatternModel(batch_size=5, before=fail)
+    with pytest.raises(ModelError, match=r"test/pattern failed while making pictures of 'a pilot'.*CUDA out of memory"):
+        run.pictures(model, TEXTS, 5, 0)
+    calm = PatternModel(batch_size=5)
+    run.pictures(calm, TEXTS, 5, 0)
+    assert {request.prompt for request in calm.made} == {"a pilot"}
+
+
+def test_model_that_gives_too_few_pictures(run: Run) -> None:
+    class Lazy(PatternModel):
+        def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+            return super().generate(requests[1:])
+
+    with pytest.raises(ModelError, match="3 pictures came back where 4 were asked for"):
+        run.pictures(Lazy(), TEXTS, 4, 0)
+
+
+def test_interrupt(run: Run) -> None:
+    def stop(requests: Sequence[Request]) -> None:
+        if any(request.prompt == "a doctor" for request in requests):
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match=r"4 of 12 pictures are done.*the same command continues"):
+        run.pictures(PatternModel(before=stop), TEXTS, 4, 0)
+
+
+def test_budget_stops_between_batches_and_goes_on(tmp_path: Path, store: Store) -> None:
+    made = []
+    for _ in range(2):
+        model = PatternModel()
+        run = Run(tmp_path / "run", store, small_plan(), budget=9)
+        with pytest.raises(RunError, match=r"budget of 9 pictures is used up.*the next being"):
+            run.pictures(model, TEXTS, 8, 0)
+        made.append(len(model.made))
+    assert made == [8, 8]
+    assert len(Run(tmp_path / "run", store, small_plan(), budget=9).pictures(PatternModel(), TEXTS, 8, 0)) == 3
+
+
+def test_budget_below_a_batch(tmp_path: Path, store: Store) -> None:
+    run = Run(tmp_path / "run", store, small_plan(), budget=3)
+    with pytest.raises(UsageError, match="smaller than one batch"):
+        run.pictures(PatternModel(batch_size=4), TEXTS, 8, 0)
+    assert len(run.pictures(PatternModel(batch_size=3), ["a nurse"], 3, 0)) == 1
+
+
+# Files
+
+
+class Shelf:
+    name = "folder/shelf"
+    revision = "1"
+
+    def __init__(self, paths: list[Path]) -> None:
+        self._filed = [FiledPicture(path, "nurse", None, None, {"gender": "F"}) for path in paths]
+
+    def pictures(self) -> list[FiledPicture]:
+        return self._filed
+
+
+def test_collection_in_order_with_broken_files(run: Run, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{i}.png" for i in range(3)]
+    for i in (0, 2):
+        Image.fromarray(np.random.default_rng(i).integers(0, 256, (9, 9, 3), dtype=np.uint8)).save(paths[i])
+    paths[1].write_bytes(b"broken")
+    pairs = run.collection(Shelf(paths))
+    assert [filed.path for filed, _ in pairs] == paths
+    assert [isinstance(outcome, Picture) for _, outcome in pairs] == [True, False, True]
+    assert pairs == run.collection(Shelf(paths))
+    work = run.work(Shelf(paths), [], 0, 0, [Asking(BrightVQA(), [BRIGHT])])
+    assert (work.pictures, work.pictures_left, work.questions, work.model_calls) == (3, 0, 2, 0)
+
+
+# Answers and vectors
+
+
+def test_questions_are_asked_once(run: Run) -> None:
+    made = run.pictures(PatternModel(), [*TEXTS, "refuse this"], 40, 0)
+    vqa = BrightVQA()
+    rows = [one for row in made.values() for one in row]
+    pictures = present(made)
+    run.answers(vqa, pictures[:70], [OPEN])
+    answers = run.answers(vqa, rows, [BRIGHT, OPEN])
+    assert list(answers) == [picture.id for picture in pictures]
+    assert {row[0] for row in answers.values()} <= {"yes", "no"}
+    assert all(row[1] == f"a picture, What is it? {row[0] == 'yes'}" for row in answers.values())
+    assert len(vqa.asked) == len(set(vqa.asked)) == 2 * len(pictures)
+
+
+def test_answer_that_is_no_option(run: Run) -> None:
+    class Stubborn(BrightVQA):
+        def _one(self, picture: Picture, question: Question) -> str | Missing:
+            return "perhaps"
+
+    pictures = present(run.pictures(PatternModel(), TEXTS, 1, 0))
+    with pytest.raises(ModelError, match="'perhaps' is no answer to 'Is it bright"):
+        run.answers(Stubborn(), pictures, [BRIGHT])
+
+
+def test_answer_that_is_no_text_is_missing(run: Run) -> None:
+    class Broken(BrightVQA):
+        def _one(self, picture: Picture, question: Question) -> str | Missing:
+            return "half a \ud83d"
+
+    (answer,) = run.answers(Broken(), present(run.pictures(PatternModel(), ["a"], 1, 0)), [OPEN]).values()
+    assert isinstance(answer[0], Missing)
+    assert answer[0].reason == "unparseable"
+
+
+def test_vectors_are_made_once_and_in_order(run: Run) -> None:
+    pictures = present(run.pictures(PatternModel(), TEXTS, 30, 0))
+    embedder = MeanEmbedder()
+    vectors = run.vectors(embedder, pictures)
+    assert vectors.shape == (90, 3)
+    assert np.array_equal(vectors, MeanEmbedder().embed_pictures(pictures))
+    assert np.array_equal(run.vectors(embedder, pictures[::-1]), vectors[::-1])
+    assert len(embedder.embedded) == 90
+    assert run.vectors(embedder, []).shape == (0, 0)
+
+
+# Work
+
+
+@pytest.mark.parametrize(("done", "answered", "embedded"), [(0, 0, 0), (3, 2, 0), (7, 9, 10), (12, 24, 20)])
+def test_work_is_what_is_then_done(tmp_path: Path, done: int, answered: int, embedded: int) -> None:
+    """The numbers of a dry run against those counted while doing it."""
+    calls: list[int] = []
+    with Store(tmp_path / "store") as store:
+        run, model, vqa, embedder = (
+            Run(tmp_path / "run", store, small_plan()),
+            PatternModel(),
+            BrightVQA(),
+            MeanEmbedder(),
+        )
+        some = present(run.pictures(model, ["a", "b"], done, 0)) if done else []
+        run.answers(vqa, some[:answered], [BRIGHT])
+        run.vectors(embedder, some[:embedded])
+        asking = [Asking(vqa, [BRIGHT, OPEN]), Asking(vqa, [OPEN], ["a"])]
+        work = run.work(model, ["a", "b", "a"], 10, 0, asking, embedder)
+        model = PatternModel(before=lambda requests: calls.append(len(requests)))
+        vqa.asked.clear()
+        embedder.embedded.clear()
+        made = run.pictures(model, ["a", "b"], 10, 0)
+        run.answers(vqa, present(made), [BRIGHT, OPEN])
+        run.answers(vqa, made["a"], [OPEN])
+        run.vectors(embedder, present(made))
+        again = run.work(model, ["a", "b"], 10, 0, asking, embedder)
+    assert (work.prompts, work.pictures, work.questions, work.embeddings) == (2, 20, 40, 20)
+    assert work.pictures_left == 20 - 2 * min(done, 10)
+    assert (work.model_calls, work.questions_left) == (len(calls), len(vqa.asked))
+    assert (work.embeddings_left > 0) == bool(embedder.embedded)
+    assert (again.pictures_left, again.questions_left, again.embeddings_left, again.calls) == (0, 0, 0, 0)
+
+
+def test_dry_run_writes_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "store", create=False) as store:
+        run = Run(tmp_path / "run", store, small_plan())
+        work = run.work(PatternModel(), TEXTS, 10, 0, [Asking(BrightVQA(), [BRIGHT])], MeanEmbedder())
+    assert work.calls == 8 + 1 + 1
+    assert list(tmp_path.iterdir()) == []
+    assert "pictures    30 (0 stored, 30 left)" in work.lines()
+
+
+# The folder
+
+
+def test_one_plan_per_folder(tmp_path: Path, store: Store) -> None:
+    Run(tmp_path / "run", store, small_plan(6)).write({"a": 1})
+    Run(tmp_path / "run", store, small_plan(6))
+    with pytest.raises(UsageError, match=r"holds another plan.*another folder \(--run\)"):
+        Run(tmp_path / "run", store, small_plan(7))
+
+
+def test_folder_that_holds_only_a_plan(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "plan.toml").write_text("# mine\n" + small_plan(6).to_toml())
+    Run(tmp_path / "run", store, small_plan(6)).write({})
+    assert (tmp_path / "run" / "plan.toml").read_text().startswith("# mine")
+    (tmp_path / "run" / "plan.hash").unlink()
+    with pytest.raises(UsageError, match="holds another plan"):
+        Run(tmp_path / "run", store, small_plan(7))
+
+
+def test_folder_that_is_a_file(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "run").write_text("")
+    with pytest.raises(RunError, match="must be a folder"):
+        Run(tmp_path / "run", store, small_plan()).write({})
+
+
+# Results
+
+
+def test_results_are_strict_and_the_same_each_time(run: Run) -> None:
+    results = {
+        "estimate": Estimate(0.5, low=0.25, n=4),
+        "missing": Missing("refused", "no"),
+        "array": np.float32([1, 2]),
+        "tuple": (np.int64(3), True, None, "é"),
+    }
+    path = run.write(results)
+    first = path.read_bytes()
+    found = read_results(run.folder)
+    assert found["estimate"]["value"] == 0.5
+    assert found["estimate"]["high"] is None
+    assert found["missing"] == {"reason": "refused", "detail": "no"}
+    assert (found["array"], found["tuple"]) == ([1, 2], [3, True, None, "é"])
+    assert run.write(results).read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("results", "place"),
+    [
+        ({"shares": [{"distance": float("nan")}]}, r"results\.shares\.0\.distance is nan"),
+        ({"a": np.array([1.0, np.inf])}, r"results\.a\.1 is inf"),
+        ({"a": {1: 2}}, "the key 1"),
+        ({"a": {"b": {1, 2}}}, r"results\.a\.b"),
+    ],
+)
+def test_results_that_json_cannot_hold(tmp_path: Path, results: dict[str, object], place: str) -> None:
+    write_results(tmp_path, {"before": 1})
+    with pytest.raises(RunError, match=place):
+        write_results(tmp_path, results)
+    assert read_results(tmp_path) == {"before": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "holds no results.json"),
+        ("{", "not strict JSON"),
+        ('{"a": NaN}', "NaN"),
+        ("[]", "must hold a JSON object"),
+    ],
+)
+def test_results_that_cannot_be_read(tmp_path: Path, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / "results.json").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        read_results(tmp_path)
+
+
+def test_environment_names_what_results_depend_on() -> None:
+    found = environment("cpu")
+    assert found["packages"]["numpy"] == np.__version__
+    assert found["device"] == "cpu"
+    assert found["threads"] >= 1
+    assert json.dumps(found)
+
+
+# Progress
+
+
+def test_progress_counts_pictures(tmp_path: Path, store: Store) -> None:
+    events: list[Event] = []
+    run = Run(tmp_path / "run", store, small_plan(), progress=events.append)
+    run.pictures(PatternModel(), TEXTS[:1], 4, 0)
+    run.pictures(PatternModel(), TEXTS, 4, 0)
+    run.pictures(PatternModel(), TEXTS, 4, 0)  # nothing to do, nothing to say
+    steps = [(event.kind, event.done, event.total) for event in events]
+    assert steps[:3] == [("started", 0, 4), ("batch", 4, 4), ("finished", 4, 4)]
+    assert steps[3:] == [("started", 4, 12), ("batch", 8, 12), ("batch", 12, 12), ("finished", 12, 12)]
+    assert events[5].rate is not None
+    assert events[5].eta == 0
+
+
+def test_json_lines_and_bars() -> None:
+    stream = io.StringIO()
+    assert isinstance(choose(stream), JsonLines)
+    choose(stream)(Event("started", "pictures", "m", 0, 3))
+    assert json.loads(stream.getvalue())["total"] == 3
+    bars = Terminal(stream)
+    for kind, done in (("started", 0), ("batch", 2), ("finished", 3)):
+        bars(Event(kind, "pictures", "studio", done, 3, 1.5, 2.0))  # type: ignore[arg-type]
+    assert "Making pictures: studio" in stream.getvalue()
+    assert "3/3" in stream.getvalue()

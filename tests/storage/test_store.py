@@ -1,0 +1,309 @@
+"""The store: what goes in comes out, broken files are found, and it says what is wrong with its folder."""
+
+from __future__ import annotations
+
+import io
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from askew.errors import StoreError, UsageError
+from askew.storage.imagefile import EncodedPicture, encode, is_blank
+from askew.storage.keys import SEEDS, picture_key, picture_seed, question_hash
+from askew.storage.store import Store, Wanted, default_store
+from askew.types import Missing, Picture, Question
+
+
+def drawing(seed: int = 0) -> Image.Image:
+    noise = np.random.default_rng(seed).integers(0, 256, (16, 16, 3), dtype=np.uint8)
+    return Image.fromarray(noise).resize((128, 128), Image.Resampling.NEAREST)
+
+
+def wanted(name: str) -> Wanted:
+    return Wanted(picture_key("m", "1", {}, name, 1), name, 1, "m")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "store") as opened:
+        yield opened
+
+
+# Keys
+
+
+def test_keys_are_what_earlier_versions_wrote() -> None:
+    """Another value would make every picture of every existing store anew."""
+    assert picture_key("studio/planted", "1", {"bias": 0.5}, "a nurse", 7)[:16] == "7e7ae5d55544596b"
+    assert picture_seed(0, "a nurse", 0) == 3146114445748892818
+
+
+def test_key_changes_with_each_part() -> None:
+    base = ("m", "1", {"a": 1, "b": 2}, "a nurse", 7)
+    others = [("n", *base[1:]), ("m", "2", *base[2:]), ("m", "1", {"a": 1}, "a nurse", 7), (*base[:3], "a nun", 7)]
+    keys = {picture_key(*parts) for parts in [base, *others, (*base[:4], 8)]}  # type: ignore[arg-type]
+    assert len(keys) == 6
+    assert picture_key("m", "1", {"b": 2, "a": 1}, "a nurse", 7) in keys
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(), st.text(), st.integers(min_value=0))
+def test_seed_is_a_positive_63_bit_number(run_seed: int, prompt: str, k: int) -> None:
+    assert 1 <= picture_seed(run_seed, prompt, k) <= SEEDS
+
+
+def test_seeds_differ_between_prompts_pictures_and_runs() -> None:
+    seeds = {picture_seed(run, prompt, k) for run in range(5) for prompt in ("a", "b") for k in range(50)}
+    assert len(seeds) == 500
+
+
+def test_setting_that_is_no_number_is_refused() -> None:
+    with pytest.raises(UsageError, match="finite"):
+        picture_key("m", "1", {"bias": float("nan")}, "a nurse", 1)
+
+
+def test_question_is_known_by_all_that_an_answer_may_depend_on() -> None:
+    """People's labels are looked up by axis, so that the same text asked of two axes is two questions."""
+    questions = [
+        Question("a?", ("x", "y")),
+        Question("a?", ("y", "x")),
+        Question("a?"),
+        Question("a?", ("x", "y"), "age"),
+    ]
+    assert len({question_hash(question) for question in [*questions, Question("a?", ("x", "y"))]}) == 4
+
+
+# Pictures
+
+
+def test_equal_pixels_give_equal_bytes_whatever_the_metadata() -> None:
+    plain, other = drawing(), drawing().convert("RGBA")
+    other.info |= {"dpi": (300, 300), "icc_profile": b"x", "transparency": 3}
+    assert encode(plain) == encode(other)
+    data = encode(plain)
+    assert isinstance(data, EncodedPicture)
+    with Image.open(io.BytesIO(data.data)) as back:
+        assert np.array_equal(np.asarray(back), np.asarray(plain))
+
+
+@pytest.mark.parametrize(
+    ("image", "blank"),
+    [
+        (Image.new("RGB", (8, 8), (3, 2, 1)), True),
+        (Image.new("P", (8, 8), 7), True),
+        (np.full((4, 4, 3), np.nan), True),
+        (np.zeros((0, 0, 3)), True),
+        (drawing(), False),
+        (drawing().convert("L"), False),
+        (Image.fromarray(np.arange(300, 364, dtype=np.uint16).reshape(8, 8)), False),
+    ],
+)
+def test_blank(image: Image.Image, blank: bool) -> None:
+    assert is_blank(image) is blank
+
+
+def test_pictures_come_back(store: Store) -> None:
+    pair = [wanted("a nurse"), wanted("a blank"), wanted("failed")]
+    given_back = store.put_pictures(pair, [encode(drawing()), Missing("blank_image"), Missing("error", "500")], {})
+    picture = given_back[0]
+    assert isinstance(picture, Picture)
+    assert picture.path.endswith(f"pictures/{picture.id[:2]}/{picture.id}.png")
+    assert (picture.prompt, picture.seed) == ("a nurse", 1)
+    assert given_back[1:] == [Missing("blank_image"), Missing("error", "500")]
+    found = store.pictures(one.key for one in [*pair, wanted("never made")])
+    assert found == {pair[0].key: picture, pair[1].key: Missing("blank_image")}  # an error is tried again
+
+
+def test_first_picture_stays(store: Store) -> None:
+    first = store.put_pictures([wanted("a")], [encode(drawing(1))], {})
+    assert store.put_pictures([wanted("a")], [encode(drawing(2))], {}) == first
+
+
+def test_corrupt_picture_is_not_found_set_aside_and_replaced(store: Store) -> None:
+    (first,) = store.put_pictures([wanted("a")], [encode(drawing())], {})
+    assert isinstance(first, Picture)
+    data = Path(first.path).read_bytes()
+    Path(first.path).write_bytes(data[:-9] + b"x" + data[-8:])
+    assert store.pictures([wanted("a").key]) == {}
+    assert store.put_pictures([wanted("a")], [encode(drawing())], {}) == [first]
+    assert Path(first.path).read_bytes() == data
+    assert len(store.quarantined()) == 1
+
+
+# Files of a user
+
+
+def jpeg(path: Path, seed: int = 0) -> Path:
+    drawing(seed).save(path, "JPEG")
+    return path
+
+
+def test_file_keeps_its_bytes_and_suffix(store: Store, tmp_path: Path) -> None:
+    source = jpeg(tmp_path / "Nurse.JPG")
+    picture = store.add_file(source, "nurse")
+    assert isinstance(picture, Picture)
+    assert Path(picture.path).read_bytes() == source.read_bytes()
+    assert (Path(picture.path).suffix, picture.prompt, picture.source) == (".jpg", "nurse", str(source))
+    assert store.add_file(source, "nurse") == picture
+
+
+def test_changed_file_is_read_again(store: Store, tmp_path: Path) -> None:
+    first = store.add_file(jpeg(tmp_path / "a.jpg", 1))
+    second = store.add_file(jpeg(tmp_path / "a.jpg", 2))
+    assert isinstance(first, Picture)
+    assert isinstance(second, Picture)
+    assert first.id != second.id
+
+
+GARBAGE = {
+    "empty": b"",
+    "text": b"not a picture",
+    "postscript": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n",
+    "zeros": bytes(5000),
+}
+
+
+@pytest.mark.parametrize("kind", [*GARBAGE, "truncated png", "truncated jpeg"])
+def test_garbage_is_missing_and_quarantined(store: Store, tmp_path: Path, kind: str) -> None:
+    source = tmp_path / "picture.png"
+    if kind in GARBAGE:
+        source.write_bytes(GARBAGE[kind])
+    else:
+        drawing().save(source, kind.split()[1])
+        source.write_bytes(source.read_bytes()[: source.stat().st_size // 2])
+    before = source.read_bytes()
+    outcome = store.add_file(source)
+    assert isinstance(outcome, Missing)
+    assert outcome.reason == "corrupt_file"
+    assert str(source) in outcome.detail
+    assert source.read_bytes() == before
+    (copy,) = store.quarantined()
+    assert copy.name.endswith("-picture.png")
+    assert copy.read_bytes() == before
+    assert store.add_file(source) == outcome
+    assert store.quarantined() == [copy]
+
+
+def test_file_that_is_not_there_or_blank(store: Store, tmp_path: Path) -> None:
+    absent = store.add_file(tmp_path / "absent.png")
+    assert absent == Missing("corrupt_file", f"{tmp_path / 'absent.png'}: No such file or directory")
+    Image.new("RGB", (9, 9)).save(tmp_path / "black.png")
+    assert store.add_file(tmp_path / "black.png") == Missing("blank_image")
+    assert store.quarantined() == []
+
+
+def test_name_that_is_not_unicode(store: Store, tmp_path: Path) -> None:
+    source = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.png"))
+    drawing().save(source)
+    assert isinstance(store.add_file(source), Picture)
+    source.write_bytes(b"broken")
+    outcome = store.add_file(source)
+    assert isinstance(outcome, Missing)
+    assert "caf\\xe9.png" in outcome.detail
+
+
+# Answers and vectors
+
+
+def test_answers_come_back_and_the_first_final_one_stays(store: Store) -> None:
+    asked = [Question("Bright?", ("yes", "no")), Question("What?")]
+    store.put_answers("vqa", ["p", "q"], asked, [["yes", Missing("refused")], [Missing("error"), "a cat"]])
+    hashes = [question_hash(question) for question in asked]
+    first = {("p", hashes[0]): "yes", ("p", hashes[1]): Missing("refused"), ("q", hashes[1]): "a cat"}
+    assert store.answers("vqa", ["p", "q", "r"], asked) == first
+    store.put_answers("vqa", ["p", "q"], asked, [["no", "a dog"], ["no", "a dog"]])
+    assert store.answers("vqa", ["p", "q"], asked) == {**first, ("q", hashes[0]): "no"}
+    assert store.answers("another vqa", ["p", "q"], asked) == {}
+
+
+def test_vectors_come_back(store: Store) -> None:
+    rows = {f"p{i}": np.random.default_rng(i).normal(size=5).astype(np.float32) for i in range(3)}
+    store.put_vectors("e", rows)
+    found = store.vectors("e", [*rows, "absent"])
+    assert found.keys() == rows.keys()
+    assert all(np.array_equal(found[name], row) for name, row in rows.items())
+    assert found["p0"].dtype == np.float32
+
+
+def test_thousands_of_rows_are_fast(store: Store) -> None:
+    begun = time.perf_counter()
+    ids, asked = [f"{i:064x}" for i in range(5000)], [Question(f"q{j}?") for j in range(10)]
+    store.put_answers("vqa", ids, asked, [["yes"] * 10] * 5000)
+    assert len(store.answers("vqa", ids, asked)) == 50_000
+    assert time.perf_counter() - begun < 10  # it takes about one second
+
+
+# The folder
+
+
+def test_default_store_is_beside_the_run() -> None:
+    assert default_store(Path("/data/runs/one")) == Path("/data/runs/.askew")
+
+
+def test_store_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("")
+    with pytest.raises(StoreError, match="must be a folder"):
+        Store(tmp_path / "store")
+    with pytest.raises(StoreError, match="must be a folder"):
+        Store(tmp_path / "store" / "inside")
+
+
+def test_folder_without_the_right_to_write(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    nobody = os.geteuid() == 0
+    if nobody:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(StoreError, match="cannot be written"):
+            Store(tmp_path / "store")
+    finally:
+        if nobody:
+            os.seteuid(0)
+        tmp_path.chmod(0o700)
+
+
+def test_store_of_a_newer_version(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    with sqlite3.connect(tmp_path / "index.sqlite") as connection:
+        connection.execute("UPDATE meta SET value = 99")
+    connection.close()
+    with pytest.raises(StoreError, match="newer askew"):
+        Store(tmp_path)
+
+
+def test_damaged_index(tmp_path: Path) -> None:
+    (tmp_path / "index.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(StoreError, match="damaged"):
+        Store(tmp_path)
+
+
+def test_index_that_cannot_grow(store: Store) -> None:
+    store._index._connection.execute("PRAGMA max_page_count = 1")
+    with pytest.raises(StoreError, match="disk is full"):
+        store.put_pictures([wanted(f"{i} " * 500) for i in range(90)], [Missing("refused", "x" * 500)] * 90, {})
+    store._index._connection.execute("PRAGMA max_page_count = 100000")
+    assert store.pictures([wanted("0 " * 500).key]) == {}
+
+
+def test_looking_at_an_absent_store_writes_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "store", create=False) as store:
+        assert store.pictures(["key"]) == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_abandoned_files_are_cleared_away(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    old, new = tmp_path / "incoming" / "old.part", tmp_path / "incoming" / "new.part"
+    for part in (old, new):
+        part.write_bytes(b"half a pict")
+    os.utime(old, (0, 0))
+    Store(tmp_path).close()
+    assert (old.exists(), new.exists()) == (False, True)
