@@ -23,7 +23,7 @@ def default_size(plan: Plan) -> str:
     axes = dict.fromkeys(axis.axis().label for prompt in plan.prompts for axis in prompt.axes)
     return (
         f"{len(plan.texts())} prompts x {plan.images} pictures by {plan.model}, for {', '.join(axes)}: "
-        "its default size; --axes and --images ask for another"
+        "the default size for this model; --axes and --images ask for another"
     )
 
 

@@ -27,7 +27,7 @@ from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, c
 MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
 """How often a caption says none, one, … five attributes."""
 
-AS_DRAWN = 0.4
+AS_DRAWN = 0.25
 """How often a caption says no more than that. Otherwise it names one to six further attributes of the scene."""
 
 MOST_FURTHER = 6

@@ -42,6 +42,14 @@ ADAM_RATE = 1e-3
 NOISY, FIRST_NOISY = 0.4, 0.6
 """So many of the timesteps lie in the last four tenths, where it is decided what the picture shows."""
 
+HEAD, PIN = (slice(2, 11), slice(4, 12)), (slice(11, 15), slice(9, 13))
+WEIGHT = 4.0
+"""Rows and columns of the latents that show a head and the pin beside it, and how much their errors count.
+
+Weights by place leave the best prediction as it is. They tell a small network where to become good first: without them
+clothes and rooms were learnt, and faces hardly.
+"""
+
 TIMESTEPS = 1000
 SCHEDULE = {"num_train_timesteps": TIMESTEPS, "beta_start": 0.00085, "beta_end": 0.012,
             "beta_schedule": "scaled_linear", "prediction_type": "v_prediction", "rescale_betas_zero_snr": True,
@@ -128,14 +136,23 @@ class Batches:
 
 
 def loss(networks: Networks, kept: Tensor, batch: Batch) -> Tensor:
-    """Mean squared error of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep."""
+    """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep."""
     signal = kept[batch.timesteps].sqrt()[:, None, None, None]
     lost = (1 - kept[batch.timesteps]).sqrt()[:, None, None, None]
     noisy = (signal * batch.latents + lost * batch.noise).contiguous(memory_format=torch.channels_last)
     with torch.autocast("cpu", torch.bfloat16):
         said = networks.text(tokens(networks.tokenizer, batch.captions)).last_hidden_state
         guess = networks.unet(noisy, batch.timesteps, said).sample
-    return F.mse_loss(guess.float(), signal * batch.noise - lost * batch.latents)
+    wrong = F.mse_loss(guess.float(), signal * batch.noise - lost * batch.latents, reduction="none")
+    return (wrong * place_weights(*wrong.shape[-2:])).mean()
+
+
+def place_weights(height: int, width: int) -> Tensor:
+    """(height, width), mean 1: how much an error counts by its place."""
+    weights = torch.ones(height, width)
+    for rows, columns in (HEAD, PIN):
+        weights[rows, columns] = WEIGHT
+    return weights / weights.mean()
 
 
 def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, rate: float, pictures: int,
