@@ -1,113 +1,116 @@
-"""MineTheGap on the studio: does its score rank what was planted, and what do the parts of the search do?
+"""MineTheGap's score on the studio: how well it repeats, and how well it could rank what was planted.
 
-    python benchmarks/mining.py ranking [--model studio/planted] [--images 48] [--occupations 72]
-    python benchmarks/mining.py selection|population [--runs 10] [--iterations 10]
+    python benchmarks/mining.py repeat [--model studio/planted] [--prompts 24] [--images 60]
+    python benchmarks/mining.py ceiling [--repeats 20]
 
-`ranking` holds the scores of the occupations against the planted skew of gender, for several alphas; `selection` is
-table S1 of the paper, `population` figure S4. All share the store --store.
+`repeat` scores random prompts on two disjoint sets of pictures; their correlation over prompts says how much of a score
+is the prompt, and how much the draw of its pictures. `ceiling` ranks the studio's occupations with similarities that
+know the perceived gender and ethnicity of every picture, by the planted skew of gender; no picture is drawn.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
 
-from askew.api.mine import run_mine_plan
 from askew.jobs.mine import Mining
-from askew.methods.gap_validation import known_ranking
-from askew.methods.minethegap import BiasObjective
-from askew.plans.mining import MinePlan, make_mine_plan
-from askew.prompts.counterfactuals import counterfactual
+from askew.methods.minethegap import Alignment, BiasObjective
+from askew.plans.mining import MinePlan
 from askew.prompts.grammar import article
-from askew.report.formatting import measured, number
-from askew.results.file import estimate_json
 from askew.runs.run import Run
 from askew.runs.search_progress import SearchMeter, silent
+from askew.stats.gap import bias_score
+from askew.storage.keys import derived_seed
 from askew.storage.store import Store
 from askew.studio.occupations import OCCUPATIONS
-from askew.studio.planted import female_share
+from askew.studio.planted import female_share, joint
 from askew.studio.scene import ATTRIBUTES
-from askew.types import Estimate, Missing
 
-SELECTIONS = ((5, 1, 10), (3, 2, 9), (5, 2, 5), (7, 2, 1), (5, 3, 0))
-"""Selected, mutations, random: the rows of table S1."""
+CEILING_IMAGES = (15, 24, 48, 96, 192)
+QUANTILES = (0.0, 0.1, 0.25)
+NOISE = 0.05
+"""Standard deviation of a similarity, where one attribute that fits adds 0.25."""
 
-POPULATIONS = ((9, 3), (15, 5), (21, 7))
-"""Population and selected, with two mutations each (figure S4)."""
+PAIRS = list(product(ATTRIBUTES["gender"], ATTRIBUTES["ethnicity"]))
+FIT = np.array([[0.5 + 0.25 * sum(a == b for a, b in zip(v, p, strict=True)) for p in PAIRS] for v in PAIRS])
+"""(variations, kinds of pictures): what a reader without noise sees."""
 
 
-def objective_of(plan: MinePlan, store: Store, folder: Path) -> BiasObjective:
-    """The bias score on a plan's model."""
-    meter = SearchMeter(silent, 1, 1, 1)
-    found = Mining.prepare(plan, Run(folder, store, plan), meter).objective()
-    assert isinstance(found, BiasObjective)
+def repeat(options: argparse.Namespace) -> None:
+    """How much two scores of one prompt, on pictures of other seeds, have in common."""
+    plan = MinePlan(model=options.model, images=options.images, seed=options.seed)
+    with Store(options.store) as store:
+        mining = Mining.prepare(plan, Run(options.store / "repeat", store, plan), SearchMeter(silent, 1, 1, 1))
+        objective = mining.objective()
+        assert isinstance(objective, BiasObjective)
+        prompts = mining.writer.random_prompts(options.prompts, seed=plan.seed)
+        sides = [[_aligned(objective, text, derived_seed(plan.seed, name)) for text in prompts] for name in "ab"]
+    print(
+        "| pictures | correlation of two scores | sd between prompts | sd of a score |\n| ---: | ---: | ---: | ---: |"
+    )
+    for images in (n for n in (15, 30, 60, 120, 240) if n <= options.images):
+        a, b = (np.array([bias_score(one.similarity[:, :images]) for one in side]) for side in sides)
+        noise = float(np.std(a - b, ddof=1) / np.sqrt(2))
+        between = float(np.sqrt(max(np.var((a + b) / 2, ddof=1) - noise**2 / 2, 0)))
+        print(f"| {images} | {np.corrcoef(a, b)[0, 1]:.2f} | {between:.4f} | {noise:.4f} |", flush=True)
+
+
+def _aligned(objective: BiasObjective, text: str, seed: int) -> Alignment:
+    found = objective.alignment(text, seed)
+    assert isinstance(found, Alignment)
     return found
 
 
-def crossed(prompt: str) -> list[str]:
-    """The prompt with every gender and ethnicity."""
-    pairs = product(ATTRIBUTES["gender"], ATTRIBUTES["ethnicity"])
-    return [counterfactual(counterfactual(prompt, "gender", g), "ethnicity", e) for g, e in pairs]
+def ceiling(options: argparse.Namespace) -> None:
+    """Spearman's correlations of a perfect reader's scores with what was planted."""
+    laws = {name: _law(name) for name in OCCUPATIONS}
+    skews = [abs(2 * female_share(name) - 1) for name in OCCUPATIONS]
+    print("| pictures | alpha | score | counted share |\n| ---: | ---: | ---: | ---: |")
+    for images in CEILING_IMAGES:
+        found: dict[float, list[float]] = {q: [] for q in QUANTILES}
+        counted: list[float] = []
+        for k in range(options.repeats):
+            rng = np.random.default_rng([options.seed, images, k])
+            shown = [rng.choice(len(PAIRS), size=images, p=law) for law in laws.values()]
+            counted.append(spearmanr([_counted_skew(s) for s in shown], skews)[0])
+            for q in QUANTILES:
+                found[q].append(spearmanr([-_score(s, q, rng) for s in shown], skews)[0])
+        for q in QUANTILES:
+            print(f"| {images} | {q} | {np.mean(found[q]):.2f} | {np.mean(counted):.2f} |", flush=True)
 
 
-def written(estimate: Estimate | Missing) -> str:
-    """An estimate with three digits."""
-    return measured(estimate_json(estimate), lambda value: number(value, 3))
+def _law(occupation: str) -> NDArray[np.float64]:
+    """The planted probability of every pair of gender and ethnicity."""
+    found = joint(f"photo portrait of {article(occupation)} {occupation}", ("gender", "ethnicity"))
+    return np.array([found[pair] for pair in PAIRS])
 
 
-def ranking(options: argparse.Namespace, store: Store) -> None:
-    """Spearman's correlation with the planted skew."""
-    plan = MinePlan(model=options.model, images=options.images, seed=options.seed)
-    objective = replace(objective_of(plan, store, options.store / "ranking"), variations=crossed)
-    names = list(OCCUPATIONS)[:: max(1, len(OCCUPATIONS) // options.occupations)]
-    prompts = {f"photo portrait of {article(name)} {name}": abs(2 * female_share(name) - 1) for name in names}
-    print("| alpha | score | score less chance |\n| ---: | --- | --- |")
-    for row in known_ranking(objective, prompts)["quantiles"]:
-        print(f"| {row['quantile']} | {written(row['score'])} | {written(row['corrected'])} |")
+def _counted_skew(shown: NDArray[np.int_]) -> float:
+    female = np.mean([PAIRS[k][0] == "female" for k in shown])
+    return float(abs(2 * female - 1))
 
 
-def ablation(options: argparse.Namespace, sizes: Sequence[Mapping[str, int]]) -> None:
-    """The mean fresh score of the best prompts, over runs, for several sizes of a search."""
-    print("| population | selected | mutations | best on fresh seeds | best when found |")
-    print("| ---: | ---: | ---: | --- | --- |")
-    for size in sizes:
-        own = {"model": options.model, "iterations": options.iterations, "runs": options.runs, "seed": options.seed}
-        plan = make_mine_plan({**own, **size, "baseline": False})
-        found = run_mine_plan(plan, options.store / f"mine-{plan.hash[:8]}", options.store)
-        best = found.results["minethegap"]["best"]
-        cells = [
-            [np.mean([e[score]["value"] for e in best if e["run"] == k]) for k in range(options.runs)]
-            for score in ("fresh_score", "score")
-        ]
-        texts = [f"{np.mean(cell):.4f} ± {np.std(cell, ddof=1) if options.runs > 1 else 0:.4f}" for cell in cells]
-        print(f"| {plan.population} | {plan.selected} | {plan.mutations} | {texts[0]} | {texts[1]} |")
+def _score(shown: NDArray[np.int_], quantile: float, rng: np.random.Generator) -> float:
+    """The bias score where the more attributes agree the larger a similarity is, up to a little noise."""
+    return bias_score(FIT[:, shown] + NOISE * rng.normal(size=(len(PAIRS), len(shown))), quantile)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", choices=("ranking", "selection", "population"))
+    parser.add_argument("study", choices=("repeat", "ceiling"))
     parser.add_argument("--model", default="studio/planted")
-    parser.add_argument("--images", type=int, default=48)
-    parser.add_argument("--iterations", type=int, default=10)
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument(
-        "--occupations", type=int, default=len(OCCUPATIONS), help="so many, evenly over the planted order"
-    )
+    parser.add_argument("--prompts", type=int, default=24)
+    parser.add_argument("--images", type=int, default=60)
+    parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", type=Path, default=Path("runs/mining-study"))
     options = parser.parse_args()
-    if options.study == "selection":
-        ablation(options, [{"population": 15, "selected": s, "mutations": m} for s, m, _ in SELECTIONS])
-    elif options.study == "population":
-        ablation(options, [{"population": b, "selected": s} for b, s in POPULATIONS])
-    else:
-        with Store(options.store) as store:
-            ranking(options, store)
+    (repeat if options.study == "repeat" else ceiling)(options)
 
 
 if __name__ == "__main__":

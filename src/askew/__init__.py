@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from askew.api.interact import interact
     from askew.api.map import map
     from askew.api.mine import mine
+    from askew.api.mine_compare import mine_compare
+    from askew.api.mine_study import MiningStudy, mine_study
     from askew.api.runs import compare
     from askew.errors import AskewError
     from askew.jobs.compare import Comparison
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from askew.results.interactions import InteractionResult
     from askew.results.map import MapResult
     from askew.results.mining import MiningResult
+    from askew.results.mining_comparison import MiningComparisonResult
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
 
 __version__ = version("askew")
@@ -42,7 +45,9 @@ __all__ = [
     "Estimate",
     "InteractionResult",
     "MapResult",
+    "MiningComparisonResult",
     "MiningResult",
+    "MiningStudy",
     "Missing",
     "Observation",
     "Picture",
@@ -57,6 +62,8 @@ __all__ = [
     "interact",
     "map",
     "mine",
+    "mine_compare",
+    "mine_study",
     "read_plan",
 ]
 
@@ -74,8 +81,11 @@ _HOMES = {
     "askew.results.interactions": ("InteractionResult",),
     "askew.api.map": ("map",),
     "askew.api.mine": ("mine",),
+    "askew.api.mine_compare": ("mine_compare",),
+    "askew.api.mine_study": ("MiningStudy", "mine_study"),
     "askew.results.map": ("MapResult",),
     "askew.results.mining": ("MiningResult",),
+    "askew.results.mining_comparison": ("MiningComparisonResult",),
     "askew.plans.plan": ("Plan", "read_plan"),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),
 }

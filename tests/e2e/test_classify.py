@@ -79,6 +79,16 @@ def test_the_same_command_evaluates_nothing_again_and_gives_the_same(command: Se
         assert store._index.select("SELECT count(*) FROM vectors") == rows
 
 
+def test_a_condition_that_holds_ends_with_3_and_one_that_does_not_with_0(
+    command: Sequence[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = [*command, "--run", str(folder), "--fail-if"]
+    assert run([*again, "caucasian man: association >= 0"]) == 3
+    assert "caucasian man by denoising: association.value is" in capsys.readouterr().err
+    assert run([*again, "association > 1"]) == 0
+    assert run([*again, "mad > 1"]) == 2
+
+
 def test_a_dry_run_says_what_is_left(
     command: Sequence[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

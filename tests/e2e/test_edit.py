@@ -92,6 +92,13 @@ def test_the_same_command_does_nothing_again(folder: Path, results: dict[str, An
     assert after["editing"] == json.loads(before)["editing"]
 
 
+def test_a_condition_that_holds_ends_with_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = ["edit", "--plan", str(folder / "plan.toml"), "--run", str(folder), "--fail-if"]
+    assert run([*again, "high-paid: gender_change >= 0"]) == 3
+    assert "to high-paid at 1: gender_change.value is" in capsys.readouterr().err
+    assert run([*again, "low-paid: gender_change > 1"]) == 0
+
+
 def test_a_dry_run_tells_exactly_what_would_be_made(
     folder: Path, results: dict[str, Any], pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,19 +116,22 @@ def test_a_finished_run_is_whole_and_shown_again(folder: Path, capsys: pytest.Ca
 
 
 def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_path: Path) -> None:
-    rows = ["file,race,gender"]
+    rows = ["file,race,gender,job"]
     for k in range(4):
-        race, gender = (("white", "female"), ("black", "male"))[k % 2]
+        race, gender, job = (("white", "female", "doctor"), ("black", "male", "none"))[k % 2]
         draw(Scene(gender=gender, ethnicity=race), k).save(tmp_path / f"{k}.png")
-        rows.append(f"{k}.png,{race},{gender}")
+        rows.append(f"{k}.png,{race},{gender},{job}")
     (tmp_path / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
     command = ["edit", "--model", pipeline, "--sources", f"folder/{tmp_path}", "--group-column", "race,gender",
-               "--side", "16", "--strengths", "1", "--edit-arg", "num_inference_steps=1", "--embedder", "none",
+               "--label", "occupation=job", "--alignment", "piecewise", "--side", "16", "--strengths", "1",
+               "--edit-arg", "num_inference_steps=1", "--embedder", "none",
                "--axes", "gender", "--skin", "geometry", "--landmarks", "studio", "--draws", "100"]  # fmt: skip
     assert run([*command, "--run", str(tmp_path / "run")]) == 0
     found = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
     assert {e["group"] for e in found["editing"]} == {"white: female", "black: male"}
     assert all(e["ita_before"]["n"] and e["coverage"]["mask"] == "geometry" for e in found["editing"])
+    by_labels = {e["group"]: e["neutral"] for e in found["neutrality"] if e["instrument"] == "labels"}
+    assert by_labels == {"white: female": False, "black: male": True}
     assert {(e["axis"], e["value"]) for e in found["editing_pooled"]} == {
         ("gender", "female"), ("gender", "male"), ("ethnicity", "white"), ("ethnicity", "black")
     }  # fmt: skip

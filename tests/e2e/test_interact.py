@@ -56,8 +56,49 @@ def test_the_mixture_was_drawn_and_measured_and_the_mitigation_compared(folder: 
     mixture = found["biasconnect"][0]["mixture"]
     assert mixture["images"] == 6
     assert mixture["measured"].keys() == mixture["predicted"].keys() == {"gender", "age"}
-    assert found["validation"]["model_args"] == {"equal": "{axis}"}
+    assert found["validation"]["mitigated"] == {"gender": "studio/planted", "age": "studio/planted"}
+    assert found["validation"]["settings"] == {"equal": "{axis}"}
     assert found["joint"][0]["axes"] == ["gender", "age"]
+
+
+def test_the_studios_known_errors_are_corrected_unless_it_is_taken_as_read(folder: Path) -> None:
+    (entry,) = results(folder)["biasconnect"]
+    assert all(axis["known_errors"] for axis in entry["axes"])
+    assert all(isinstance(e["as_read"], float) for e in entry["edges"])
+    assert "Corrected for reading errors" in (folder / "report.html").read_text(encoding="utf-8")
+    assert run(["interact", *ASKED, "--as-read", "--run", str(folder.parent / "as_read")]) == 0
+    (plain,) = results(folder.parent / "as_read")["biasconnect"]
+    assert all(e["as_read"] is None for e in plain["edges"])
+
+
+def test_a_dry_run_counts_pictures_of_mixtures_and_mitigated_models_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = ["--run", str(folder.parent / "dry"), "--dry-run"]
+    more = ["--mixture-images", "6", "--mitigated", "studio/planted", "--mitigated-arg", "equal={axis}"]
+    assert run(["interact", *ASKED, *more, *other]) == 0
+    out = capsys.readouterr().out
+    assert "pictures    70 (64 stored, 6 left)" in out  # 48, twice 8 of mitigated models, and 6 that cannot be known
+    assert "prompts     6" in out
+    assert "mixture" in out
+
+
+def test_estimates_are_held_against_another_run_and_shares_against_a_population(folder: Path) -> None:
+    table = folder.parent / "census.csv"
+    table.write_text("gender,age,share\nfemale,young,0.5\nmale,young,0.5\n", encoding="utf-8")
+    command = ["interact", *ASKED, "--mitigated", f"gender={folder}", "--joint", "gender,age"]
+    assert run([*command, "--joint-ideal", str(table), "--run", str(folder.parent / "against")]) == 0
+    found = results(folder.parent / "against")
+    assert found["validation"]["mitigated"] == {"gender": str(folder)}
+    assert found["joint"][0]["against"] == "reference"
+    assert {e["source"] for e in found["validation"]["prompts"][0]["edges"]} <= {"gender"}
+
+
+def test_a_condition_that_holds_fails_the_command(folder: Path) -> None:
+    command = ["interact", *ASKED, "--run", str(folder.parent / "checked")]
+    assert run([*command, "--fail-if", "distance.n > 1"]) == 3
+    assert run([*command, "--fail-if", "amplification > 99"]) == 0
+    assert run([*command, "--fail-if", "mad > 0.1"]) == 2
 
 
 def test_report_and_check_know_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import askew
 from askew.api.runs import load
 from askew.cli.base import run
 from askew.errors import UsageError
+from askew.report.map_reading import model_label
 from askew.results.map import MapResult
 from askew.types import Estimate
 
@@ -118,10 +119,139 @@ def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
     assert len(result.results["biasmap"]["overall"]) == 2
 
 
+def test_a_finished_run_is_the_baseline_of_another(tiny: Saved, finished: Path, tmp_path: Path) -> None:
+    model, other = (f"diffusers/{tiny(family)}" for family in ("stable-diffusion", "stable-diffusion-xl"))
+    folder = tmp_path / "run"
+    assert mapped(other, folder, "--baseline", str(finished)) == 0
+    results = json.loads((folder / "results.json").read_text())
+    assert [m["name"] for m in results["models"]] == [other, model]
+    assert {entry["model"] for entry in results["sets"]} == {other}
+    biasmap, before = results["biasmap"], json.loads((finished / "results.json").read_text())["biasmap"]
+    (sex, race) = biasmap["changes"]
+    assert sex["models"] == [model, other]
+    found = sex["prompts"][0]["miou"]
+    own = next(e for e in biasmap["pairs"] if (e["model"], e["a"]) == (other, "sex"))
+    assert found["n"] == 4
+    assert found["value"] == pytest.approx(np.mean(np.subtract(own["pictures"], before["pairs"][0]["pictures"])))
+    family = [one["prompts"][0]["miou"] for one in (sex, race)]
+    assert all(one["q"] >= one["p"] for one in family)
+    page = (folder / "report.html").read_text()
+    assert "Models compared" in page
+    assert "In the form of the paper" in page
+
+
+def test_the_same_model_with_other_settings_has_another_name(tiny: Saved, finished: Path, tmp_path: Path) -> None:
+    model = f"diffusers/{tiny('stable-diffusion')}"
+    result = askew.map(
+        PROMPT, model, concept="race", against="nurse", images=4, draws=100, baseline=finished, run=tmp_path / "run",
+        model_args={"num_inference_steps": 1},
+    )  # fmt: skip
+    assert [m["name"] for m in result.results["models"]] == [model, f"{model} (map)"]
+    assert result.results["biasmap"]["changes"][0]["prompts"][0]["miou"]["n"] == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--seed", "3"], "it has seed 0, not 3"),
+        (["--tau", "50"], "it has tau 70.0, not 50.0"),
+        (["--concept", "age"], "no concept 'age'"),
+    ],
+)
+def test_a_baseline_that_was_planned_otherwise(
+    options: list[str], message: str, tiny: Saved, finished: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    model = f"diffusers/{tiny('stable-diffusion')}"
+    assert mapped(model, tmp_path / "run", "--baseline", str(finished), *options) == 2
+    assert message in capsys.readouterr().err
+    assert mapped(model, tmp_path / "run", "--baseline", str(tmp_path)) == 2
+    assert "is no run folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("family", ["stable-diffusion-3", "flux"])
+def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
+    assert mapped(f"diffusers/{tiny(family)}", tmp_path / "run", "-M", "height=32", "-M", "width=32") == 0
+    entry = json.loads((tmp_path / "run" / "results.json").read_text())["biasmap"]["pairs"][0]
+    assert len(entry["blocks"]) == 2
+    assert list(entry["blocks"]) == list(entry["layers"])
+    assert entry["miou"]["n"] == 4
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_professions_on_the_studio_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["map", "--profession", "nurse,chef", "--concept", "gender", "--concept", "race", "--images", "3",
+               "--draws", "100", "-M", "num_inference_steps=2", "--run", str(tmp_path / "run")]  # fmt: skip
+    assert run([*options, "--model", "studio", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "6" in said
+    assert not (tmp_path / "run").exists()
+    assert run([*options, "--model", "studio"]) == 0
+    said = capsys.readouterr().out
+    assert "mean" in said
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert [(e["a"], e["b"]) for e in results["biasmap"]["pairs"]] == [
+        ("gender", "nurse"), ("race", "nurse"), ("gender", "chef"), ("race", "chef"),
+    ]  # fmt: skip
+    assert [(e["a"], e["prompts"]) for e in results["biasmap"]["overall"]] == [("gender", 2), ("race", 2)]
+    assert list(results["biasmap"]["overall"][0]["blocks"]) == [
+        "down-16", "down-8", "down-4", "mid", "up-4", "up-8", "up-16",
+    ]  # fmt: skip
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert page.count('class="null-edge"') > 2 * 7  # chance of every block of both profiles
+    assert page.count('<line class="area"') == 2
+
+
+def test_the_twenty_professions_of_the_paper_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    options = ["--concept", "gender", "--concept", "race", "--images", "5", "--dry-run", "--run", str(tmp_path / "run")]
+    assert run(["map", "--professions", "--model", "studio", *options]) == 0
+    said = capsys.readouterr().out
+    assert "100" in said
+
+
+def test_a_network_without_cross_attention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import tiny_pipelines
+
+    pipeline = tiny_pipelines.stable_diffusion()
+    plain = {"down_block_types": ("DownBlock2D",) * 2, "up_block_types": ("UpBlock2D",) * 2}
+    pipeline.register_modules(unet=tiny_pipelines.unet(mid_block_type="UNetMidBlock2D", **plain))
+    pipeline.save_pretrained(tmp_path / "plain")
+    assert mapped(f"diffusers/{tmp_path / 'plain'}", tmp_path / "run") == 2
+    said = capsys.readouterr().err
+    assert "no cross-attention" in said
+    assert "use Stable Diffusion" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_pictures_in_a_folder_have_no_insides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from PIL import Image
+
+    (tmp_path / "nurse").mkdir()
+    Image.new("RGB", (8, 8)).save(tmp_path / "nurse" / "1.png")
+    options = ["a nurse", "--concept", "gender", "--against", "nurse", "--run", str(tmp_path / "run")]
+    assert run(["map", *options, "--model", f"folder/{tmp_path}"]) == 2
+    said = capsys.readouterr().err
+    assert "black box" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("studio", "studio"),
+        ("diffusers/models/original", "…/original"),
+        ("diffusers/models/of/mine", "…/of/mine"),
+        ("diffusers/a-very-long-name", "…long-name"),
+    ],
+)
+def test_long_names_of_models_keep_what_tells_them_apart(name: str, shown: str) -> None:
+    assert model_label(name, 10) == shown
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["a nurse", "--concept", "gender", "--against", "nurse", "--model", "studio/planted"], "black box"),
+        (["a nurse", "--concept", "gender", "--against", "nurse", "--model", "openai/dall-e-3"], "studio"),
         (["a nurse", "--concept", " ", "--against", "nurse"], "concept is empty"),
         (["a nurse", "--against", "nurse"], "concept is empty"),
         (["a nurse", "--concept", "gender"], "--against nurse"),

@@ -12,6 +12,8 @@ import askew
 from askew.api.mine import run_mine_plan
 from askew.cli.base import run as command
 from askew.errors import RunError, UsageError
+from askew.jobs.mine import prompt_writer
+from askew.models.planted import PlantedModel
 from askew.plans.mining import MinePlan
 from askew.storage.store import Store
 
@@ -93,3 +95,14 @@ def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
     assert section["missed"]["prompts"] >= 1
     assert {entry["prompt"] for entry in section["openbias"]} == {entry["prompt"] for entry in section["best"]}
     assert isinstance(found.difference(), askew.Estimate)
+
+
+@pytest.mark.parametrize(
+    ("name", "writer"), [("studio/planted", "lexicon/studio"), ("elsewhere/planted", "lexicon/elsewhere")]
+)
+def test_the_lexicon_keeps_to_the_words_of_the_model(name: str, writer: str) -> None:
+    model = PlantedModel()
+    model.name = name
+    found = prompt_writer(MinePlan(), model)
+    assert found.fingerprint.startswith(writer)
+    assert not any(model.unknown_words(prompt) for prompt in found.random_prompts(5, seed=0))

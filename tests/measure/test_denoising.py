@@ -11,7 +11,8 @@ import torch
 from PIL import Image
 
 from askew.errors import UnknownName, UsageError
-from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps, to_epsilon
+from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps
+from askew.measure.denoising_networks import flow_to_epsilon, to_epsilon
 from tiny_pipelines import FAMILIES
 
 PROMPTS = ("a portrait of a nurse.", "a portrait of a mechanic.", "a portrait of a plumber.")
@@ -128,6 +129,57 @@ def test_a_perfect_network_has_no_error(kind: str, zero_snr: bool, latents: torc
         torch.testing.assert_close(guess, drawn, rtol=1e-3, atol=1e-3)
 
 
+@torch.inference_mode()
+def sd3_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch.Tensor:
+    hidden, _, pooled, _ = pipe.encode_prompt(prompt, prompt, prompt, do_classifier_free_guidance=False)
+    return pipe.transformer(
+        hidden_states=noisy, timestep=torch.tensor([float(at)]), encoder_hidden_states=hidden, pooled_projections=pooled
+    ).sample
+
+
+@torch.inference_mode()
+def flux_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch.Tensor:
+    hidden, pooled, text_ids = pipe.encode_prompt(prompt, prompt)
+    _, channels, height, width = noisy.shape
+    output = pipe.transformer(
+        hidden_states=pipe._pack_latents(noisy, 1, channels, height, width), timestep=torch.tensor([at / 1000]),
+        guidance=torch.ones(1), encoder_hidden_states=hidden, pooled_projections=pooled, txt_ids=text_ids,
+        img_ids=pipe._prepare_latent_image_ids(1, height // 2, width // 2, "cpu", torch.float32),
+    ).sample  # fmt: skip
+    scale = pipe.vae_scale_factor
+    return pipe._unpack_latents(output, height * scale, width * scale, scale)
+
+
+@pytest.mark.parametrize(
+    ("family", "velocity", "channels"), [("stable-diffusion-3", sd3_velocity, 4), ("flux", flux_velocity, 1)]
+)
+def test_flow_matching_errors_are_those_of_a_plain_loop(family: str, velocity: Any, channels: int) -> None:
+    """Noise is mixed in by diffusers' own scheduler, which also gives the clean picture that a velocity means."""
+    pipe = pipeline(family)
+    pipe.default_sample_size = 16  # Flux takes it from here; its own 128 would be slow
+    clean = torch.randn((2, channels, 16, 16), generator=torch.Generator().manual_seed(5))
+    drawn = torch.stack([noise_of(seed, 2, (channels, 16, 16)) for seed in (1, 2)])
+    at, schedule = (250, 750), d.FlowMatchEulerDiscreteScheduler()
+    found = class_errors(pipe, clean, PROMPTS, at, drawn)
+    wanted = np.zeros((2, 3, 2))
+    for i, k, j in np.ndindex(*wanted.shape):
+        x, noise = clean[i : i + 1], drawn[i, j : j + 1]
+        noisy = schedule.scale_noise(x, torch.tensor([float(at[j])]), noise)
+        sigma = at[j] / 1000
+        picture = noisy - sigma * velocity(pipe, noisy, at[j], PROMPTS[k])
+        wanted[i, k, j] = (((noisy - (1 - sigma) * picture) / sigma - noise) ** 2).mean()
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+    assert np.ptp(found, axis=1).min() > 0  # the text matters
+
+
+def test_a_perfect_velocity_has_no_error(latents: torch.Tensor, noise: torch.Tensor) -> None:
+    clean, drawn = latents[:1], noise[:1, 0]
+    for sigma in (0.0, 0.3, 1.0):
+        level = torch.full((1, 1, 1, 1), sigma)
+        noisy = (1 - level) * clean + level * drawn
+        torch.testing.assert_close(flow_to_epsilon(drawn - clean, noisy, level), drawn, rtol=1e-5, atol=1e-5)
+
+
 def test_the_batch_does_not_matter_and_classes_do_not_see_each_other(
     plain: Any, latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
@@ -167,5 +219,5 @@ def test_what_does_not_fit_is_refused(plain: Any, latents: torch.Tensor, noise: 
         class_errors(plain, latents, PROMPTS, AT[:2], noise)
     with pytest.raises(UsageError, match="0 to 999"):
         class_errors(plain, latents, PROMPTS, (1, 2, 1000), noise)
-    with pytest.raises(UsageError, match="StableDiffusion3Pipeline has no UNet"):
-        class_errors(pipeline("stable-diffusion-3"), latents, PROMPTS, AT, noise)
+    with pytest.raises(UsageError, match=r"a PixArtAlphaPipeline cannot classify.*FluxPipeline can"):
+        class_errors(pipeline("pixart"), latents, PROMPTS, AT, noise)

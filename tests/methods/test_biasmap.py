@@ -6,9 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from askew.errors import NotEnoughData
-from askew.methods.biasmap import FLAT, Masking, PairMaps, add_q, changes, joint_scores, overall, pair_scores
+from askew.methods.biasmap import (
+    FLAT,
+    Masking,
+    PairMaps,
+    add_change_q,
+    add_q,
+    changes,
+    gradient_scores,
+    joint_scores,
+    overall,
+    pair_scores,
+)
 from askew.methods.scoring import Scoring
 from askew.stats.planted_overlap import planted_maps
 from askew.types import Estimate, Missing
@@ -81,6 +93,33 @@ def test_models_are_compared_picture_by_picture() -> None:
     assert found["miou"].value == pytest.approx(np.mean(gaps))
     assert found["miou"].value < -0.1
     assert found["risk_difference"] is None
+
+
+def test_differences_have_q_values_over_concepts() -> None:
+    pairs = [
+        pair_scores(made_up(a=a, model=model, prompt=prompt, overlap=overlap), Masking(), SCORING)
+        for model, overlap in (("first", 0.9), ("second", 0.2))
+        for prompt in ("a nurse", "a chef here")
+        for a in ("gender", "race")
+    ]
+    found = changes(pairs, [], {}, ["first", "second"], 0.95)
+    add_change_q(found)
+    singles = [one["miou"] for entry in found for one in entry["prompts"]]
+    assert len(singles) == 4
+    assert [one.q for one in singles] == pytest.approx(list(stats.false_discovery_control([one.p for one in singles])))
+    means = [entry["mbiou"] for entry in found]
+    assert [one.q for one in means] == pytest.approx(list(stats.false_discovery_control([one.p for one in means])))
+
+
+def test_nearness_in_meaning() -> None:
+    words = ("a", "ab", "abc", "abcd", "abcde")
+    entries = [pair_scores(made_up(word, overlap=0.1 + 0.2 * k), Masking(), SCORING) for k, word in enumerate(words)]
+    found = gradient_scores(entries, {word: 0.1 * k for k, word in enumerate(words)}, SCORING)
+    assert found["b"] == "nurse"
+    assert found["spearman"].value == pytest.approx(1)
+    assert found["spearman"].low is not None
+    same = gradient_scores(entries, dict.fromkeys(words, 0.5), SCORING)
+    assert isinstance(same["spearman"], Missing)
 
 
 def test_three_words_at_once() -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askew.methods.classification import Question, Readings, classification, true_classes
+from askew.methods.classification import classification, true_classes
+from askew.methods.classification_truth import Planted
+from askew.methods.decisions import Question, Readings
 from askew.methods.planted_association import planted_preference
 from askew.methods.scoring import Scoring
 from askew.types import Estimate, Missing
@@ -117,10 +119,31 @@ def test_truth_is_held_against_planted_differences(found: dict[str, Any]) -> Non
     assert len(entry["pairs"]) == 9
     assert entry["planted"] > 0.5
     assert isinstance(entry["spearman"], Estimate)
+    weights = np.array([row["planted"] for row in entry["pairs"]])
+    measured = np.array([row["measured"] for row in entry["pairs"]])
+    assert entry["recovered"].value == pytest.approx((weights * measured).sum() / (weights**2).sum())
+    assert entry["recovered"].low > 0
+    one = pick(found["truth"], group_x="caucasian man", group_y="caucasian woman", samples=1)["recovered"]
+    assert one.low < 0 < one.high
+    more = pick(found["samples_effect"], score="recovered", group_x="caucasian man", group_y="caucasian woman")
+    assert more["difference"].value == pytest.approx(entry["recovered"].value - one.value)
+    assert more["difference"].q < 0.05
     assert section(bias=None)["truth"] == []
     fair = pick(section(bias=0.0)["truth"], group_x="caucasian man", group_y="caucasian woman", samples=10)
     assert fair["planted"] == pytest.approx(0)
     assert isinstance(fair["spearman"], Missing)  # nothing to order
+    assert isinstance(fair["recovered"], Missing)
+
+
+def test_classes_that_the_studio_does_not_know_are_left_out_of_the_truth() -> None:
+    question = Question({"a": ("mechanic", "astronaut", "plumber"), "b": ("nurse", "maid")}, {}, 1.0)
+    planted = Planted.of(question, "man", "woman", 1.0)
+    assert planted is not None
+    assert planted.rows == [0, 2]
+    assert planted.table.shape == (2, 2)
+    decisions = np.arange(6, dtype=float)[None, :]
+    assert planted.chosen(decisions).tolist() == [[0, 1, 4, 5]]
+    assert Planted.of(question, "man", "somebody", 1.0) is None
 
 
 def test_the_comparison_shown_is_the_one_in_which_groups_differ_most(found: dict[str, Any]) -> None:

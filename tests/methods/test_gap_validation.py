@@ -1,4 +1,4 @@
-"""Rankings and matrices of the bias score, on vectors whose bias is known."""
+"""Rankings by the bias score, on vectors whose bias is known."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from askew.errors import NotEnoughData
-from askew.methods.gap_validation import cross_model, known_ranking, mean_score
+from askew.methods.gap_validation import known_ranking
 from askew.methods.minethegap import BiasObjective
 from askew.methods.scoring import Vectors, Vision
-from askew.types import Estimate, Missing, Picture
+from askew.types import Missing, Picture
 
 KINDS = 6
 SKEWS = {f"prompt {k}": k / 7 for k in range(8)}
@@ -31,14 +31,10 @@ def pictures_of(prompt: str, seed: int) -> list[Picture | Missing]:
     return [Picture(f"{prompt} {k} #{kind}", "", prompt, seed) for k, kind in enumerate(kinds)]
 
 
-def even_pictures(prompt: str, seed: int) -> list[Picture | Missing]:
-    return pictures_of("even", seed)
-
-
-def objective(skewed: bool = True) -> BiasObjective:
+def objective() -> BiasObjective:
     vision = Vision(lambda pictures: embed([p.id for p in pictures]), embed)
     return BiasObjective(
-        pictures_of if skewed else even_pictures,
+        pictures_of,
         lambda texts: [Picture(text, "", text) for text in texts],
         lambda prompt: [f"variation #{kind}" for kind in range(KINDS)],
         vision,
@@ -62,25 +58,3 @@ def test_a_ranking_needs_three_prompts() -> None:
     nothing = replace(objective(), pictures=lambda prompt, seed: [Missing("refused")])
     with pytest.raises(NotEnoughData, match="0 of 8"):
         known_ranking(nothing, SKEWS)
-
-
-def test_every_model_is_scored_on_every_set() -> None:
-    models = {"skewed": objective(), "even": objective(skewed=False)}
-    found = cross_model({"one": ["prompt 7", "prompt 6"], "other": ["prompt 5"]}, models, 0)
-    cells = {(row["model"], row["mined_for"]): row["score"] for row in found["matrix"]}
-    assert len(cells) == 4
-    assert cells["skewed", "one"].value < cells["even", "one"].value
-    assert cells["even", "one"].value == pytest.approx(cells["even", "other"].value)
-    assert [name for name, _ in found["ranking"]] == ["skewed", "even"]
-
-
-def test_means_of_prompts() -> None:
-    found = mean_score([1.0, 1.2, Missing("refused")], 0.95)
-    assert isinstance(found, Estimate)
-    assert found.value == pytest.approx(1.1)
-    assert (found.n, found.missing) == (2, 1)
-    assert found.low is not None
-    assert isinstance(mean_score([Missing("refused")], 0.95), Missing)
-    single = mean_score([1.0], 0.95)
-    assert isinstance(single, Estimate)
-    assert single.low is None

@@ -11,10 +11,13 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from askew.methods.classification import Question, Readings, classification, true_classes
+from askew.methods.classification import classification, true_classes
+from askew.methods.decisions import Question, Readings
 from askew.methods.scoring import Scoring
 from askew.plans.classification import make_classification_plan
 from askew.report.classification_page import render_classification
+from askew.report.classification_reading import ClassificationReading
+from askew.report.classification_sentences import truth_sentence
 from askew.report.classification_table import classification_table
 from askew.results.file import write_results
 
@@ -88,10 +91,12 @@ def test_the_page_gives_answer_plot_pictures_and_method(results: dict[str, Any])
     ]
     assert [page.index(part) for part in order] == sorted(page.index(part) for part in order)
     assert "“all male”" in page
-    assert page.count('<polyline class="run-') == len(GROUPS)
+    assert page.count('<polyline class="run-') == 2 * len(GROUPS)  # association and accuracy by noise samples
     assert page.count("<img ") == len(GROUPS) * PICTURES
     assert "<li>&lt;b&gt;</li>" in page
     assert "25 % saved" in page
+    assert "Share of the planted differences" in page
+    assert "planted difference shown" in page
     assert render_classification(results, colour) == page
 
 
@@ -108,6 +113,17 @@ def test_the_table_fits_80_columns_and_follows_the_page(results: dict[str, Any])
     assert max(len(line) for line in text.splitlines()) <= 80
     assert text.index("chooses the") < text.index("association") < text.index("differences between groups")
     assert "rank correlation" in " ".join(text.split())
+
+
+def test_what_was_planted_is_shown_by_samples_and_missing_truth_is_said(results: dict[str, Any]) -> None:
+    reading = ClassificationReading(results)
+    shown = {(e["group_x"], e["group_y"]) for e in reading.truths()}
+    listed = [(e["group_x"], e["group_y"], e["samples"]) for e in reading.truths_by_samples()]
+    assert sorted(listed, key=str) == sorted(((*pair, n) for pair in shown for n in (1, 10, 40, None)), key=str)
+    undecided = {**reading.truths()[0], "pairs": [], "spearman": {"reason": "not_asked", "detail": ""}}
+    assert "not every pair of classes was decided" in truth_sentence(undecided)
+    fair = {**undecided, "planted": 0.0, "pairs": [{"a": "a", "b": "b", "planted": 0.0, "measured": 0.1}]}
+    assert "measured +10 points on average" in truth_sentence(fair)
 
 
 def test_one_group_has_an_association_and_no_difference(tmp_path: Any) -> None:

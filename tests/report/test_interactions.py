@@ -33,7 +33,7 @@ def estimate(value: float, low: float, high: float) -> dict[str, Any]:
 def edge(source: str, target: str, value: float, reach: float, significant: bool) -> dict[str, Any]:
     return {
         "source": source, "target": target, "chi2": 20.5, "dof": 2, "p": 1e-6 if significant else 0.4, "q": 2e-6,
-        "draws": None, "cramers_v": 0.4, "untested": None, "significant": significant,
+        "draws": None, "cramers_v": 0.4, "untested": None, "significant": significant, "as_read": None,
         "sensitivity": estimate(value, value - reach, value + reach),
     }  # fmt: skip
 
@@ -53,7 +53,7 @@ def entry(prompt: str | None = PROMPT) -> dict[str, Any]:
         "scope": "prompt" if prompt else "global", "prompt": prompt, "instrument": "studio",
         "axes": [
             {"name": a, "values": VALUES[a], "counterfactuals": VALUES[a], "scale": "nominal", "open": False,
-             "distance": "total_variation", "ideal": [1 / len(VALUES[a])] * len(VALUES[a])}
+             "distance": "total_variation", "ideal": [1 / len(VALUES[a])] * len(VALUES[a]), "known_errors": None}
             for a in AXES
         ],
         "edges": edges, "most_influenced": "age", "most_influential": "gender",
@@ -186,6 +186,49 @@ def test_exports_can_be_read_again(tmp_path: Path) -> None:
     assert '"gender" -> "age" [label="−0.11", color="#d55e00", style=dashed' in text
     assert '"clothing" -> "age"' not in text
     assert write_graph(tmp_path / "g.dot", dot(entry())).read_bytes() == dot(entry())
+
+
+def test_a_correction_for_reading_errors_is_told(results: dict[str, Any]) -> None:
+    assert "Corrected for reading errors" not in render_interactions(results, lambda _: None)
+    results["biasconnect"][0]["axes"][1]["known_errors"] = [[90, 10, 0], [5, 95, 0], [0, 0, 100]]
+    results["biasconnect"][0]["edges"][0]["as_read"] = 0.12
+    page = render_interactions(results, lambda _: None)
+    assert "age 90 % to 100 %" in page
+    assert "as read +0.12" in page
+
+
+def test_what_differs_between_runs_has_an_interval_of_its_own(results: dict[str, Any]) -> None:
+    other = copy.deepcopy(results)
+    for e in other["biasconnect"][0]["edges"]:
+        if (e["source"], e["target"]) == ("age", "gender"):
+            e["sensitivity"] = estimate(-0.1, -0.15, -0.05)
+    (only,) = compared_graphs({"a": results, "b": other})
+    changes = {row.title: row.changes[0] for row in only.rows}
+    assert changes["Age → gender"].text == "−0.30 [−0.37, −0.23]"
+    assert changes["Age → gender"].clear
+    assert not changes["Gender → age"].clear
+    page = render_graphs({"a": results, "b": other})
+    assert "Clearly different from a: 1 of 3 edges in b." in page
+    html5lib.HTMLParser(strict=True).parse(page)
+
+
+def test_mitigations_and_joint_shares_stand_on_the_page(results: dict[str, Any]) -> None:
+    found = {"source": "gender", "target": "age", "estimated": estimate(-0.1, -0.2, 0), "measured": estimate(0, -1, 1)}
+    missing = {"reason": "not_asked", "detail": "a correlation needs at least three pairs"}
+    results["validation"] = {
+        "mitigated": {"gender": "runs/fair", "age": "runs/fair"}, "settings": {}, "mean_correlation": missing,
+        "overall_correlation": missing, "made_worse": missing,
+        "prompts": [{"prompt": PROMPT, "edges": [found], "correlation": missing}],
+    }  # fmt: skip
+    cell = {"values": [["male", "old"]], "pooled": False, "expected": 0.2, "share": estimate(0.3, 0.2, 0.4),
+            "ratio": [1.5, 1.0, 2.0]}  # fmt: skip
+    results["joint"] = [{"prompt": PROMPT, "axes": ["gender", "age"], "instrument": "studio", "against": "reference",
+                         "reference": "census.csv", "least_expected": 5.0, "cells": [cell],
+                         "distance": estimate(0.2, 0.1, 0.3)}]  # fmt: skip
+    page = render_interactions(results, lambda _: None)
+    assert "gender and age in <bdi>runs/fair</bdi>" in page
+    assert "against the shares of census.csv; distance 0.20 [0.10, 0.30]" in page
+    html5lib.HTMLParser(strict=True).parse(page)
 
 
 def test_graphs_side_by_side_show_what_every_run_has(results: dict[str, Any]) -> None:

@@ -72,6 +72,8 @@ def results() -> Results:
             "random": {"best": [], "history": [{"run": 0, "iteration": 0, "best_so_far": 1.05}],
                        "difference": e(-0.02, low=-0.03, high=-0.01)},
             "captions": [{"prompt": "x", "score": 1.04}],
+            "groups": [{"group": "random", "mean": e(1.05), "scores": [1.04, 1.06, None]},
+                       {"group": "mined", "mean": e(1.03), "scores": [1.01, 1.06]}],
             "missed": {"prompts": 2, "terms": [["male", 2]], "categories": [["Perceived gender", 2]]},
             "openbias": [{"prompt": HOSTILE, "axis": "gender", "counts": {}, "score": e(0.1, null=0.05, q=0.4)}],
         },
@@ -148,12 +150,13 @@ def test_the_page_has_every_part_and_no_foreign_markup(results: Results) -> None
     assert text.count('class="point') == 4  # one prompt of five has no score
     assert 'class="descent won"' in text
     assert "map-own" in text
+    assert text.count('class="one"') == 4  # a dot for each score that no prompt was picked by
     assert page(results) == text
 
 
 def test_a_page_without_the_optional_parts(results: Results) -> None:
     bare = deepcopy(results)
-    bare["minethegap"] |= {"random": None, "captions": [], "missed": None, "openbias": [], "best": []}
+    bare["minethegap"] |= {"random": None, "captions": [], "groups": [], "missed": None, "openbias": [], "best": []}
     text = page(bare)
     assert 'id="openbias"' not in text
     assert "No prompt could be scored" in text

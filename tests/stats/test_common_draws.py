@@ -28,6 +28,16 @@ def test_populations_share_their_draws_and_streams_do_not() -> None:
     assert abs(np.corrcoef(both[0, :, 0], other[:, 0])[0, 1]) < 0.25
 
 
+def test_populations_of_their_own_are_sampled_alike() -> None:
+    draws, p = CommonDraws(5, 300), np.array([0.5, 0.3, 0.2])
+    same = draws.counts_of_each(np.tile(p, (300, 1)), 40)
+    assert np.array_equal(same, draws.counts(p, 40))
+    each = np.random.default_rng(0).dirichlet([2, 2, 2], size=300)
+    found = draws.counts_of_each(each, 2000)
+    assert found.sum(axis=1).tolist() == [2000] * 300
+    assert found / 2000 == pytest.approx(each, abs=0.06)
+
+
 def test_a_value_with_all_pictures_gets_all() -> None:
     assert np.all(CommonDraws(0, 50).counts([0.0, 1.0, 0.0], 7) == [0, 7, 0])
 

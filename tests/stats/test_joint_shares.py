@@ -41,6 +41,17 @@ def test_independent_axes_are_as_expected_and_tied_ones_are_not() -> None:
     assert abs(loose.distance.corrected) < 0.06
     assert bound.distance.corrected > 0.3
     assert bound.against == "independence"
+    assert loose.distance.low < 0.05
+    assert 0.4 < bound.distance.low <= bound.distance.value <= bound.distance.high <= 0.6
+
+
+@pytest.mark.parametrize("tie", [0.0, 0.12])
+def test_the_distance_from_independence_is_covered(tie: float) -> None:
+    shares = np.outer([0.5, 0.5], [0.3, 0.4, 0.3]) + tie * np.array([[1, 0, -1], [-1, 0, 1]])
+    rng = np.random.default_rng(4)
+    tables = [rng.multinomial(96, shares.ravel()).reshape(2, 3) for _ in range(60)]
+    found = [joint_shares(codes(table), (2, 3), rng=rng, draws=100).distance for table in tables]
+    assert np.mean([d.low - 1e-9 <= 2 * tie <= d.high + 1e-9 for d in found]) >= 0.88
 
 
 def test_sparse_combinations_are_pooled_by_what_is_expected_alone() -> None:

@@ -22,7 +22,6 @@ from askew.stats.overlap import (
     joint_iou,
     mask,
     mean_estimate,
-    pointing_game,
     t_test,
 )
 from askew.stats.planted_overlap import planted_maps, planted_truth
@@ -97,11 +96,6 @@ def test_conditional_overlap_by_hand() -> None:
     assert conditional_iou(a, b, [[[1, 1, 0, 0]]]) == pytest.approx(1 / 2)
     assert conditional_chance(a, b, [[[1, 1, 0, 0]]]) == pytest.approx(0.5)
     assert np.isnan(conditional_iou(a, b, [[[0, 0, 0, 0]]])).all()
-
-
-def test_pointing_game() -> None:
-    region = np.array([[[True, False]], [[True, False]]])
-    assert pointing_game([[[2.0, 1.0]], [[1.0, 2.0]]], region).tolist() == [True, False]
 
 
 class TestEntanglement:
@@ -204,5 +198,7 @@ def test_the_t_test_at_its_edges() -> None:
     assert t_test([0.0, 0.0]).p == 1
     assert t_test([0.1, 0.1]).p == 0
     assert t_test([0.3]).p is None
+    cut = t_test([-0.9, 0.9], bounds=(-1, 1))
+    assert (cut.low, cut.high) == (-1, 1)
     with pytest.raises(NotEnoughData):
         mean_estimate([])

@@ -36,6 +36,7 @@ def edit(
     embedder: str | None = None,
     embedder_args: Mapping[str, Any] | None = None,
     landmarks: str | None = None,
+    alignment: str = "similarity",
     skin: str = "rule",
     seed: int = 0,
     run: str | Path | None = None,
@@ -58,6 +59,7 @@ def edit(
     `axes`       what else is read from source and edit, by default the eight axes of BiasConnect
     `embedder`   for the likeness of source and edit; "none" leaves it out
     `landmarks`  who finds faces for average faces: faces (an extra), studio, none; None is studio for its drawings
+    `alignment`  similarity: faces are turned, scaled and shifted; piecewise: also warped, every landmark in its place
     `skin`       rule: pixels with the colour of skin, as in the paper; geometry: the cheeks, whatever their colour
     `settings`   further fields of `EditPlan`: level, draws
 
@@ -81,6 +83,7 @@ def edit(
         images=images,
         axes=axes,
         landmarks=landmarks,
+        alignment=alignment,
         skin=skin,
         seed=seed,
         **fields,

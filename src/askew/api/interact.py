@@ -34,6 +34,8 @@ def interact(
     ideal: str | Sequence[str] = (),
     distance: str = "auto",
     open_answers: bool = False,
+    joint_ideal: str | Sequence[str] = (),
+    mitigated: str | Sequence[str] = (),
     vqa: str | Sequence[str] | None = None,
     vqa_args: Mapping[str, Any] | None = None,
     llm: str = "lexicon",
@@ -57,7 +59,11 @@ def interact(
                     give them; or AXIS=VALUE:SHARE,VALUE:SHARE. Of several, a later one precedes
     `distance`      from the ideal: "auto" by the axis's scale, "ordinal", "nominal", or "values"
     `open_answers`  ask for any answer instead of the axes' values, and take the concepts in it, as TIBET does
-    `settings`      further fields of `InteractionPlan`: level, draws, threshold, joint, mitigated, mixture_images, …
+    `joint_ideal`   shares that combinations of values should have, for the axes named by `joint`: a CSV file with a
+                    column per axis and share, or AXIS,AXIS=VALUE/VALUE:SHARE,…
+    `mitigated`     what the estimates are held against: AXIS=NAME of a model or a finished run's folder, or a name with
+                    {axis} in it, or in `mitigated_args`
+    `settings`      further fields of `InteractionPlan`: level, draws, threshold, as_read, joint, mixture_images, …
 
     The other arguments are those of `askew.audit`. Raises UsageError for a request that cannot be met, other
     AskewErrors where a run fails.
@@ -75,6 +81,8 @@ def interact(
         ideal=[ideal] if isinstance(ideal, str) else ideal,
         distance=distance,
         open_answers=open_answers,
+        joint_ideal=[joint_ideal] if isinstance(joint_ideal, str) else joint_ideal,
+        mitigated=[mitigated] if isinstance(mitigated, str) else mitigated,
         llm=llm,
         seed=seed,
         llm_args=llm_settings(llm_url, llm_args),

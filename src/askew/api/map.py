@@ -28,6 +28,7 @@ def map(
     professions: Sequence[str] | bool = False,
     model_args: Mapping[str, Any] | None = None,
     images: int | None = None,
+    baseline: str | Path | None = None,
     vqa: str | Sequence[str] = "studio",
     vqa_args: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -43,6 +44,7 @@ def map(
                    held against the first
     `concept`      one or more words, which need not stand in the prompt
     `professions`  True adds the paper's 20, a list its own, each with the paper's prompt and held against itself
+    `baseline`     the folder of a finished run, whose first model all models are held against
     `settings`     further fields of `MapPlan`: threshold, tau, definition, branch, level, draws
 
     The other arguments are those of `askew.audit`. Raises UsageError for a request that cannot be met, other
@@ -57,6 +59,7 @@ def map(
         models=models,
         model_args=dict(model_args or {}),
         images=images or suggested_images(models[0], model_args or {}),
+        baseline=str(baseline or ""),
         vqa=(vqa,) if isinstance(vqa, str) else tuple(vqa),
         vqa_args=dict(vqa_args or {}),
         seed=seed,

@@ -12,6 +12,7 @@ from askew.jobs.compare import Comparison, compare_runs
 from askew.methods.sensitivity import sensitivity as simulate_errors
 from askew.plans.classification import read_classification_plan
 from askew.plans.mining import kept_mine_plan
+from askew.plans.mining_comparison import read_mining_comparison_plan
 from askew.plans.plan import PLAN_FILE, EditPlan, InteractionPlan, MapPlan, read_plan, read_toml
 from askew.results.audit import AuditResult
 from askew.results.classification import ClassificationResult
@@ -20,6 +21,7 @@ from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
 from askew.results.map import MapResult
 from askew.results.mining import MiningResult
+from askew.results.mining_comparison import MiningComparisonResult
 from askew.results.run import RunResult
 from askew.runs.check import CheckReport
 from askew.runs.check import check as check_run
@@ -34,6 +36,8 @@ def load(run: str | Path, store: str | Path | None = None) -> RunResult:
     results = read_results(folder)
     if results.get("minethegap") is not None:
         return MiningResult(kept_mine_plan(folder / PLAN_FILE), folder, place)
+    if results.get("mining_comparison") is not None:
+        return MiningComparisonResult(read_mining_comparison_plan(folder / PLAN_FILE), folder, place)
     if results.get("classification") is not None:
         return ClassificationResult(read_classification_plan(folder / PLAN_FILE), folder, place)
     plan = read_plan(folder / PLAN_FILE)

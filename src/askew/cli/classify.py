@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from askew.api import classify as api
-from askew.cli.base import app, err, out
-from askew.cli.options import AsJson, Budget, Level, Manifest, RunFolder, Seed, StoreFolder, listed
+from askew.cli.base import app, out
+from askew.cli.options import (
+    AsJson,
+    Budget,
+    FailIf,
+    Label,
+    Level,
+    Manifest,
+    RunFolder,
+    Seed,
+    StoreFolder,
+    listed,
+)
+from askew.cli.runs import show
 from askew.errors import UsageError
 from askew.planning.classification import parse_stages, plan_classification
 from askew.plans.plan import DEFAULT_MODEL
 from askew.plans.settings import column_settings, key_values, pairs
-from askew.results.file import RESULTS_FILE
+from askew.results.condition import CLASSIFICATION, check_conditions, parse_condition
 
 
 @app.command()
@@ -30,6 +41,7 @@ def classify(
     source_arg: Annotated[list[str] | None, typer.Option(help="Setting of that model or folder.")] = None,
     manifest: Manifest = None,
     prompt_column: Annotated[str | None, typer.Option(help="Column or columns that name the group.")] = None,
+    label: Label = None,
     targets: Annotated[
         list[str] | None, typer.Option(help="NAME=CLASS,CLASS,… twice: sets to hold against each other.")
     ] = None,
@@ -57,6 +69,7 @@ def classify(
     store: StoreFolder = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made, and stop.")] = False,
     budget: Budget = None,
+    fail_if: FailIf = None,
     as_json: AsJson = False,
 ) -> None:
     """What a diffusion model takes pictures of social groups for, by its denoising error.
@@ -70,7 +83,8 @@ def classify(
 
     - `askew classify --sources folder/faces --targets "a=carpenter,plumber" --targets "b=nurse,secretary"`
     """
-    columns = column_settings(manifest=manifest, prompt_column=prompt_column)
+    columns = column_settings(manifest=manifest, prompt_column=prompt_column, label=label)
+    conditions = [parse_condition(text, CLASSIFICATION) for text in fail_if or ()]
     made = plan_classification(
         groups,
         targets={name: listed(words) or [] for name, words in pairs(targets or (), "--targets").items()} or None,
@@ -98,13 +112,8 @@ def classify(
             out.print(line)
         return
     result = api.run_classification(made, run, store, budget=budget, progress=True)
-    if as_json:
-        sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))
-        return
-    for warning in result.results["warnings"]:
-        err.print(f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
-    out.print(result.table())
-    out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
+    show(result, as_json)
+    check_conditions(conditions, result.results)
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from askew.api import edit as api
-from askew.cli.base import app, err, out
-from askew.cli.options import AsJson, Budget, Draws, DryRun, Level, RunFolder, Seed, StoreFolder, listed
+from askew.cli.base import app, out
+from askew.cli.options import (
+    AsJson,
+    Budget,
+    Draws,
+    DryRun,
+    FailIf,
+    Label,
+    Level,
+    RunFolder,
+    Seed,
+    StoreFolder,
+    listed,
+)
+from askew.cli.runs import show
 from askew.errors import UsageError
 from askew.planning.editing import plan_editing
 from askew.plans.plan import EditPlan, read_plan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings, key_values, pairs
-from askew.results.editing import EditingResult
-from askew.results.file import RESULTS_FILE
+from askew.results.condition import EDITING, check_conditions, parse_condition
 
 
 @app.command()
@@ -44,6 +55,7 @@ def edit(
     manifest: Annotated[Path | None, typer.Option(help="CSV that describes the folder's pictures.")] = None,
     file_column: Annotated[str | None, typer.Option(help="Manifest column with the file names.")] = None,
     group_column: Annotated[str | None, typer.Option(help="Column or columns that name the group.")] = None,
+    label: Label = None,
     where: Annotated[list[str] | None, typer.Option(help="Only rows with COLUMN=VALUE.")] = None,
     side: Annotated[int, typer.Option(help="Crop to a square and resize to so many pixels; 0: as they are.")] = 0,
     axes: Annotated[str | None, typer.Option(help="What is read from source and edit, with commas.")] = None,
@@ -54,6 +66,9 @@ def edit(
     landmarks: Annotated[
         str | None, typer.Option(help="Who finds faces for average faces: faces, studio or none.")
     ] = None,
+    alignment: Annotated[
+        str, typer.Option(help="How faces are laid on each other: similarity, or piecewise (every landmark in place).")
+    ] = "similarity",
     skin: Annotated[str, typer.Option(help="rule (by colour) or geometry (the cheeks).")] = "rule",
     seed: Seed = 0,
     level: Level = 0.95,
@@ -63,6 +78,7 @@ def edit(
     store: StoreFolder = None,
     dry_run: DryRun = False,
     budget: Budget = None,
+    fail_if: FailIf = None,
     as_json: AsJson = False,
 ) -> None:
     """Edit pictures of social groups towards targets, and measure what changes: perceived gender, skin tone, likeness.
@@ -76,14 +92,16 @@ def edit(
     - `askew edit --model diffusers/stable-diffusion-v1-5/stable-diffusion-v1-5 --sources folder/faces
       --group-column race,gender --side 512 --vqa clip/openai/clip-vit-large-patch14 --landmarks faces`
     """
-    columns = column_settings(manifest=manifest, file=file_column, prompt_column=group_column, where=where)
+    columns = column_settings(manifest=manifest, file=file_column, prompt_column=group_column, label=label, where=where)
+    conditions = [parse_condition(text, EDITING) for text in fail_if or ()]
     settings: dict[str, Any] = {
         "model": model, "model_args": key_values(setting or (), "-M"), "vqa": listed(vqa),
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "embedder": embedder,
         "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),
     }  # fmt: skip
     made = _read(plan) if plan else plan_editing(
-        groups, targets=_targets(targets), axes=listed(axes), landmarks=landmarks, skin=skin, side=side,
+        groups, targets=_targets(targets), axes=listed(axes), landmarks=landmarks, alignment=alignment,
+        skin=skin, side=side,
         strengths=_strengths(strengths), images=images, sources=sources,
         sources_args={**columns, **key_values(source_arg or (), "--source-arg")},
         edit_args=key_values(edit_arg or (), "--edit-arg"), seed=seed, level=level, draws=draws,
@@ -93,7 +111,9 @@ def edit(
         for line in api.editing_work(made, run, store).lines():
             out.print(line)
         return
-    _show(api.run_editing(made, run, store, budget=budget, progress=True), as_json)
+    result = api.run_editing(made, run, store, budget=budget, progress=True)
+    show(result, as_json)
+    check_conditions(conditions, result.results)
 
 
 def _targets(options: list[str] | None) -> dict[str, list[str]] | None:
@@ -114,16 +134,6 @@ def _read(path: Path) -> EditPlan:
     if not isinstance(plan, EditPlan):
         raise UsageError(f"{path} is a plan of the method {plan.method!r}; a plan of edits says method = 'edit'")
     return plan
-
-
-def _show(result: EditingResult, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))
-        return
-    for warning in result.results["warnings"]:
-        err.print(f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
-    out.print(result.table())
-    out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
 
 
 def _given(context: typer.Context) -> set[str]:

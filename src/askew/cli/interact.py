@@ -10,7 +10,7 @@ import typer
 
 from askew.api import interact as api
 from askew.api.audit import collect_prompts, default_completions, llm_settings
-from askew.cli.base import app, out
+from askew.cli.base import app, err, out
 from askew.cli.options import (
     AsJson,
     Axes,
@@ -19,6 +19,8 @@ from askew.cli.options import (
     Draws,
     DryRun,
     Existing,
+    FailIf,
+    Label,
     Level,
     Llm,
     LlmArg,
@@ -38,6 +40,7 @@ from askew.plans.plan import DEFAULT_MODEL, InteractionPlan, read_plan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings, key_values, pairs
 from askew.report.terminal import robustness_table
+from askew.results.condition import INTERACTIONS, check_conditions, parse_condition
 from askew.results.interactions import InteractionResult
 from askew.storage.completions import Completions
 
@@ -65,8 +68,13 @@ def interact(
     open_answers: Annotated[
         bool, typer.Option("--open-answers", help="Take the concepts in any answer instead of the axes' values.")
     ] = False,
-    vqa: Annotated[str | None, typer.Option(help="The instrument: labels for a folder, else studio.")] = None,
+    vqa: Annotated[
+        str | None, typer.Option(help="The instrument, labels for a folder, else studio; clip/ID,labels corrects it.")
+    ] = None,
     vqa_arg: Annotated[list[str] | None, typer.Option(help="Setting of the instrument: choice=constrained.")] = None,
+    as_read: Annotated[
+        bool, typer.Option("--as-read", help="Do not correct for what is known of the instrument's errors.")
+    ] = False,
     llm: Llm = "lexicon",
     llm_url: LlmUrl = None,
     llm_arg: LlmArg = None,
@@ -75,15 +83,19 @@ def interact(
     draws: Draws = 1000,
     manifest: Manifest = None,
     prompt_column: Annotated[str | None, typer.Option(help="Column or columns that name the prompt.")] = None,
-    label: Annotated[list[str] | None, typer.Option(help="AXIS=COLUMN of a person's labels.")] = None,
+    label: Label = None,
     alias: Annotated[list[str] | None, typer.Option(help="Read a label as another: both=missing.")] = None,
     joint: Annotated[
         list[str] | None, typer.Option(help="Two or three axes whose joint shares are wanted; may be repeated.")
     ] = None,
+    joint_ideal: Annotated[
+        list[str] | None, typer.Option(help="Joint shares to hold against: a CSV, AXIS,AXIS=VALUE/VALUE:SHARE,…")
+    ] = None,
     mitigated: Annotated[
-        str, typer.Option(help="A model in which one axis is mitigated, {axis} standing for it, to validate against.")
-    ] = "",
-    mitigated_arg: Annotated[list[str] | None, typer.Option(help="Its settings, such as equal={axis}.")] = None,
+        list[str] | None,
+        typer.Option(help="Model or run to validate against: AXIS=NAME, or with {axis} for the mitigated axis."),
+    ] = None,
+    mitigated_arg: Annotated[list[str] | None, typer.Option(help="Setting of the model: equal={axis}.")] = None,
     mixture: Annotated[bool, typer.Option("--mixture", help="Plan the mixture of prompts against all biases.")] = False,
     mixture_prompts: Annotated[int, typer.Option(help="The most prompts of the mixture; 0 is no limit.")] = 0,
     mixture_worsening: Annotated[
@@ -96,6 +108,7 @@ def interact(
     store: StoreFolder = None,
     dry_run: DryRun = False,
     budget: Budget = None,
+    fail_if: FailIf = None,
     as_json: AsJson = False,
 ) -> None:
     """How biases pull on each other: which axes move when one is made equal (BiasConnect).
@@ -109,32 +122,40 @@ def interact(
     - `askew interact --prompts prompts.txt --axes gender,age,clothing --dot graph.dot`
     """
     columns = column_settings(manifest=manifest, prompt_column=prompt_column, label=label)
+    conditions = [parse_condition(text, INTERACTIONS) for text in fail_if or ()]
     texts = collect_prompts(prompts or (), prompt_file, clean)
     texts += api.prompts_of_occupations(occupations) + api.prompts_of_occupations(listed(occupation) or ())
     settings: dict[str, Any] = {
         "model": model, "model_args": {**columns, **key_values(setting or (), "-M")}, "vqa": listed(vqa),
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed, "level": level, "draws": draws,
-        "aliases": pairs(alias or (), "--alias"), "distance": distance,
-        "mitigated": mitigated, "mitigated_args": key_values(mitigated_arg or (), "--mitigated-arg"),
+        "aliases": pairs(alias or (), "--alias"), "distance": distance, "as_read": as_read,
+        "mitigated_args": key_values(mitigated_arg or (), "--mitigated-arg"),
         "mixture": mixture, "mixture_prompts": mixture_prompts, "mixture_worsening": mixture_worsening,
         "mixture_images": mixture_images, "joint": tuple(tuple(group.split(",")) for group in joint or ()),
         **({"images": images} if images is not None else {}),
         **({"threshold": threshold} if threshold is not None else {}),
     }  # fmt: skip
     settings = with_preset(preset, settings, _given(context))
-    asked: dict[str, Any] = {"axes": listed(axes), "ideal": ideal or (), "open_answers": open_answers}
+    asked: dict[str, Any] = {
+        "axes": listed(axes), "ideal": ideal or (), "open_answers": open_answers, "joint_ideal": joint_ideal or (),
+        "mitigated": mitigated or (),
+    }  # fmt: skip
     writing: dict[str, Any] = {
         "llm_args": llm_settings(llm_url, key_values(llm_arg or (), "--llm-arg")),
         "cache": Completions(default_completions(run, store)),
+        "tell": lambda line: err.print(line, soft_wrap=True, markup=False, highlight=False),
     }
     made = _read(plan) if plan else plan_interactions(texts, **asked, **writing, **settings)
     if dry_run:
         for line in api.interaction_work(made, run, store).lines():
             out.print(line)
+        if made.mixture_images:
+            out.print(f"mixture     of these {made.mixture_images} a prompt at most, whose prompts the others decide")
         return
     result = api.run_interactions(made, run, store, budget=budget, progress=True)
     show(result, as_json)
     _export(result, dot, graphml)
+    check_conditions(conditions, result.results)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +31,7 @@ def map_concepts(
     ] = DEFAULT_MODEL,
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as guidance_scale=5.")] = None,
     images: Annotated[int | None, typer.Option(help="Pictures per prompt: 24, if the model suggests no other.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="A finished run, whose model is held against.")] = None,
     threshold: Annotated[str, typer.Option(help="Where a map is high: percentile, max or minmax.")] = "percentile",
     tau: Annotated[float, typer.Option(help="The threshold, 0 to 100.")] = 70.0,
     definition: Annotated[str, typer.Option(help="ovam: any word; daam: words of the prompt.")] = "ovam",
@@ -52,13 +54,15 @@ def map_concepts(
     - `askew map "a photo of the face of a nurse" --concept gender --concept race --against nurse`
 
     - `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
+
+    - `askew map --professions --concept gender --model diffusers/mitigated --baseline runs/original`
     """
     models, own = listed(model) or [], key_values(setting or (), "-M")
     texts = [*(prompts or ()), *(read_prompts(prompt_file) if prompt_file else ())]
     settings: dict[str, Any] = {
         "model_args": own, "images": images or api.suggested_images(models[0], own), "vqa": listed(vqa),
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "seed": seed, "level": level, "draws": draws,
-        "threshold": threshold, "tau": tau, "definition": definition, "branch": branch,
+        "baseline": str(baseline or ""), "threshold": threshold, "tau": tau, "definition": definition, "branch": branch,
     }  # fmt: skip
     named: Any = listed(profession) or professions
     plan = plan_map(texts, concepts=concept or (), against=against, professions=named, models=models, **settings)

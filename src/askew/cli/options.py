@@ -23,6 +23,8 @@ Draws = Annotated[int, typer.Option(help="Random draws per interval.")]
 Manifest = Annotated[Path | None, typer.Option(help="CSV that describes a folder's pictures.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be made and asked, and stop.")]
 Budget = Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")]
+FailIf = Annotated[list[str] | None, typer.Option(help='Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
+Label = Annotated[list[str] | None, typer.Option(help="AXIS=COLUMN of a person's labels in the manifest.")]
 Existing = Annotated[Path, typer.Argument(help="A run folder.")]
 
 

@@ -17,12 +17,20 @@ from askew import registry
 from askew.instruments import load_instruments
 from askew.measure.base import VQA, Embedder
 from askew.measure.class_errors import ClassErrors, Stage, check_diffusion, check_stages
-from askew.measure.denoising import check_pipeline
-from askew.methods.classification import Question, Readings, classification, true_classes
+from askew.measure.denoising_networks import network_of
+from askew.methods.classification import classification, true_classes
+from askew.methods.decisions import Question, Readings
 from askew.methods.observed import tally_missing
 from askew.methods.planted_association import BIAS
 from askew.methods.scoring import Scoring
-from askew.methods.sources import Group, neutrality, neutrality_warnings, social_groups, source_pictures
+from askew.methods.sources import (
+    Group,
+    neutrality,
+    neutrality_by_labels,
+    neutrality_warnings,
+    social_groups,
+    source_pictures,
+)
 from askew.models.base import Collection, Model
 from askew.plans.classification import ClassificationPlan
 from askew.prompts.groups import prompt_of
@@ -41,7 +49,7 @@ Outcomes = Mapping[str, Sequence[Picture | Missing]]
 
 @dataclass(frozen=True, slots=True)
 class ClassificationWork:
-    """The size of a classification before it is run: pictures, and at most so many evaluations of the UNet."""
+    """The size of a classification before it is run: pictures, and at most so many evaluations of the network."""
 
     pictures: Work
     evaluations: int
@@ -88,7 +96,7 @@ class Classification:
     def __call__(self) -> ClassificationResult:
         """Make what is left of pictures and errors, compute the scores, and write results.json."""
         started = datetime.now(UTC)
-        check_pipeline(self.model.pipeline)
+        network_of(self.model.pipeline)  # refuses a family that cannot classify before any picture is made
         sources = source_pictures(self.run, self.source, self.groups, self.plan.images, self.plan.seed)
         targets = self._readings(self.plan.target_classes, self.plan.stages, sources)
         labels = self._readings(self.plan.classes, (), sources) if self.plan.classes else []
@@ -136,9 +144,9 @@ class Classification:
         return Readings(embedder.name, None, tuple(classes), _by_group(sources, pictures, distances[:, :, None]))
 
     def _neutrality(self, sources: Outcomes) -> list[dict[str, Any]]:
-        if self.vqa is None:
-            return []
-        return neutrality(self.run, self.vqa, sources, self.plan.target_classes, self.plan.level)
+        classes, level = self.plan.target_classes, self.plan.level
+        by_labels = neutrality_by_labels(self.source, sources, classes, level)
+        return by_labels if self.vqa is None else [*neutrality(self.run, self.vqa, sources, classes, level), *by_labels]
 
     def _stored(self, prompts: Sequence[str]) -> int:
         """Evaluations whose errors the store holds already, of the pictures that it holds."""

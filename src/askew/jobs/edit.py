@@ -27,6 +27,7 @@ from askew.methods.sources import (
     Group,
     Outcomes,
     neutrality,
+    neutrality_by_labels,
     neutrality_warnings,
     source_pictures,
     wanted_sources,
@@ -52,6 +53,8 @@ from askew.runs.work import Work, count, slices, unfinished
 from askew.storage.imagefile import DEEP
 from askew.storage.store import Wanted
 from askew.types import Missing, Picture, Question
+
+PIECEWISE = "piecewise"
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ class Editing(Session):
             for vqa in self.instruments.values()
             for entry in neutrality(self.run, vqa, sources, self._words(), plan.level)
         ]
+        neutral += neutrality_by_labels(self.source, given, self._words(), plan.level)
         scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
         what = (groups, plan.targets, plan.strengths, readings, scoring)
         header = self.header(started)
@@ -289,7 +293,8 @@ class Editing(Session):
         self, groups: Sequence[EditedGroup]
     ) -> tuple[dict[tuple[str, str], SkinChange], dict[str, Bytes | Missing]]:
         """Skin before and after every edit, and aligned faces. Every picture is opened once."""
-        looks, skin = Looks(self.finder, self.editing_plan.skin), {}
+        plan = self.editing_plan
+        looks, skin = Looks(self.finder, plan.skin, piecewise=plan.alignment == PIECEWISE), {}
         for group in groups:
             for at, source in enumerate(group.sources):
                 edits = [row[at] for row in group.edits.values() if isinstance(row[at], Picture)]
@@ -306,7 +311,9 @@ class Editing(Session):
         """The average face of every group, and of its edits by set of targets and strength, stored as pictures."""
         if self.finder is None:
             return []
-        plan, maker = self.editing_plan, AverageFaces(self.finder.fingerprint, faces)
+        plan = self.editing_plan
+        way = self.finder.fingerprint + (f" {PIECEWISE}" if plan.alignment == PIECEWISE else "")
+        maker = AverageFaces(way, faces)
         cells: list[tuple[EditedGroup, str | None, float | None, list[Picture | Missing]]] = []
         for group in groups:
             cells.append((group, None, None, list(group.sources)))

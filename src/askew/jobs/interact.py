@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from askew import registry
 from askew.errors import UsageError
 from askew.measure.base import PERSON, VQA
-from askew.methods.interaction_counts import tables
 from askew.methods.interaction_mixture import measured_distances, pictures_by_prompt
 from askew.methods.interaction_robustness import robustness
-from askew.methods.interaction_validation import validation
-from askew.methods.observed import Answer, ObservedSet
-from askew.models.base import Model, Setting
+from askew.methods.interaction_validation import Mitigation, of_pictures, of_run, validation
+from askew.methods.observed import Answer
+from askew.models.base import Model
+from askew.planning.interactions import AXIS, is_run
 from askew.plans.plan import InteractionPlan, PromptPlan
 from askew.prompts.biasconnect import shows_people
+from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
 from askew.runs.session import Session
-from askew.scoring.interactions import Sets, interaction_scoring, score_interactions
+from askew.runs.work import Asking, Work, unmade
+from askew.scoring.interactions import Sets, counted_tables, interaction_scoring, score_interactions
 from askew.storage.keys import derived_seed
 from askew.types import Missing, Picture, Prompt, Question
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
-AXIS = "{axis}"
-"""Stands for the name of the mitigated axis in the name and the settings of a mitigated model."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,21 @@ class Interaction(Session):
             return found
         return {one: [NOBODY] * len(row) if row[-1] == "no" else row for one, row in found.items()}
 
+    def work(self) -> Work:
+        """What a run would do, with the pictures of mitigated models, and as many as the mixtures may take."""
+        whole = super().work()
+        for prompt, axis, name in self._mitigations():
+            if not is_run(name):
+                model, seed = self._mitigated_model(axis, name), self._mitigation_seed(axis)
+                whole += self.run.work(model, [prompt.text], self.plan.images, seed, self._asking(prompt))
+        if self.plan.mixture_images and isinstance(self.source, Model):
+            for prompt in self.plan.prompts:
+                whole += unmade(self.source, self.plan.mixture_images, self._asking(prompt))
+        return whole
+
+    def _asking(self, prompt: PromptPlan) -> list[Asking]:
+        return [Asking(vqa, self.questions(prompt, name)) for name, vqa in self.instruments.items()]
+
     def _measure_mixtures(self, graphs: Sequence[dict[str, Any]]) -> None:
         """Draw the mixture that each prompt's graph recommends, on fresh seeds, and add what is measured."""
         prompts = {prompt.text: prompt for prompt in self.plan.prompts}
@@ -84,23 +100,48 @@ class Interaction(Session):
             mixture["measured"] = measured_distances(prompt, observed, self.plan, interaction_scoring(self.plan))
 
     def _validate(self, sets: Sets, graphs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Pictures of the prompts by the models in which one axis each is mitigated, against the estimates."""
-        scoring = interaction_scoring(self.plan)
-        counted = {p.text: tables(sets[p.text], p.axes, scoring.instrument) for p in self.plan.prompts}
+        """Pictures of the prompts in which one axis each is mitigated, against the estimates."""
+        counted = counted_tables(self.plan, sets, self.instruments)
         edges = {g["prompt"]: g["edges"] for g in graphs if g["prompt"] is not None}
-        mitigated = {
-            prompt.text: {axis.name: self._mitigated(prompt, axis.name) for axis in counted[prompt.text].sources}
-            for prompt in self.plan.prompts
-        }
+        scoring = interaction_scoring(self.plan)
+        runs = {name: read_results(Path(name)) for name in sorted(set(self.plan.mitigated.values())) if is_run(name)}
+        mitigated: dict[str, dict[str, Mitigation]] = {}
+        for prompt, axis, name in self._mitigations():
+            found = (
+                of_run(name, runs[name], prompt, scoring.instrument)
+                if name in runs
+                else self._mitigated(prompt, axis, name)
+            )
+            if found is not None:
+                mitigated.setdefault(prompt.text, {})[axis] = found
+        if not mitigated:
+            raise UsageError(f"no run given by --mitigated has one of the prompts: {', '.join(edges)}")
         return validation(counted, edges, mitigated, self.plan, scoring)
 
-    def _mitigated(self, prompt: PromptPlan, axis: str) -> ObservedSet:
+    def _mitigations(self) -> Iterator[tuple[PromptPlan, str, str]]:
+        """Every prompt and axis of it that is mitigated somewhere, and where."""
+        for prompt in self.plan.prompts:
+            for axis in prompt.axes:
+                if axis.name in self.plan.mitigated:
+                    yield prompt, axis.name, self.plan.mitigated[axis.name]
+
+    def _mitigated(self, prompt: PromptPlan, axis: str, name: str) -> Mitigation:
         """The pictures of a prompt by the model in which one axis is mitigated."""
-        model = registry.model(self.plan.mitigated.replace(AXIS, axis), **_settings(self.plan.mitigated_args, axis))
-        seed = derived_seed(self.plan.seed, "mitigated", axis)  # not the seeds of the initial pictures
-        pictures = self._drawn(model, prompt.text, self.plan.images, seed)
+        model = self._mitigated_model(axis, name)
+        pictures = self._drawn(model, prompt.text, self.plan.images, self._mitigation_seed(axis))
         (observed,) = self.read(prompt, [(Prompt(prompt.text), pictures)])
-        return observed
+        return of_pictures(observed, prompt, interaction_scoring(self.plan).instrument)
+
+    def _mitigated_model(self, axis: str, name: str) -> Model:
+        settings = {k: v.replace(AXIS, axis) if isinstance(v, str) else v for k, v in self.plan.mitigated_args.items()}
+        model = registry.model(name, **settings)
+        if not isinstance(model, Model):
+            raise UsageError(f"{name} holds pictures that exist already; --mitigated needs a model, or a finished run")
+        return model
+
+    def _mitigation_seed(self, axis: str) -> int:
+        """Not the seed of the initial pictures, so that both are independent."""
+        return derived_seed(self.plan.seed, "mitigated", axis)
 
     def _drawn(self, model: object, text: str, images: int, seed: int) -> list[Picture | Missing]:
         if not isinstance(model, Model):
@@ -110,7 +151,3 @@ class Interaction(Session):
 
 def _about_people(prompt: PromptPlan) -> bool:
     return shows_people([axis.axis() for axis in prompt.axes])
-
-
-def _settings(settings: Mapping[str, Setting], axis: str) -> dict[str, Setting]:
-    return {name: v.replace(AXIS, axis) if isinstance(v, str) else v for name, v in settings.items()}

@@ -7,18 +7,26 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self, cast
 
-import numpy as np
-from scipy import stats
-
 from askew import registry
 from askew.errors import UsageError
 from askew.measure.attention_reader import AttentionReader, MappedModel, WhiteBox, decode_maps
-from askew.methods.biasmap import Masking, PairMaps, add_q, changes, joint_scores, overall, pair_scores
+from askew.methods.biasmap import (
+    Masking,
+    PairMaps,
+    add_change_q,
+    add_q,
+    changes,
+    gradient_scores,
+    joint_scores,
+    overall,
+    pair_scores,
+)
 from askew.methods.observed import ObservedSet, tally_missing
 from askew.methods.scoring import Scoring
 from askew.planning.map import axes_of
 from askew.plans.plan import MapPlan, Plan, PromptPlan
 from askew.results.map import MapResult
+from askew.results.map_baseline import read_baseline
 from askew.runs.run import Run
 from askew.runs.session import Session
 from askew.runs.work import Work
@@ -67,28 +75,39 @@ class ConceptMaps(Session):
         """Make what is left of pictures, maps and observations, compute the scores, and write results.json."""
         started, plan = datetime.now(UTC), self._plan
         sessions = list(self.models())
+        models = [session.source.name for session in sessions]
+        baseline = read_baseline(plan, models) if plan.baseline else None
         found = [session._scores() for session in sessions]
         parts = {name: [entry for scores in found for entry in scores[name]] for name in found[0]}
-        models, axis_of = [session.source.name for session in sessions], axes_of(plan.concepts)
-        add_q(parts["pairs"])
-        risks = parts["risk_difference"]
-        biasmap = {
-            "pairs": parts["pairs"],
-            "risk_difference": risks,
-            "overall": overall(parts["pairs"], risks, axis_of, plan.level),
-            "changes": changes(parts["pairs"], risks, axis_of, models, plan.level),
-            "intersections": parts["intersections"],
-            "gradient": parts["gradient"],
-        }
+        if baseline is not None:
+            parts["pairs"] += baseline.pairs
+            parts["risk_difference"] += baseline.risk_difference
+        held = models if baseline is None else [baseline.name, *models]
         headers = [session.header(started) for session in sessions]
         unknown = [warning for session in sessions for warning in session._unknown_concepts()]
         self.run.write({
             **headers[0],
             "warnings": [*headers[0]["warnings"], *unknown],
-            "models": [header["model"] for header in headers],
-            "sets": parts["sets"], "maps": parts["maps"], "biasmap": biasmap,
+            "models": [*(header["model"] for header in headers), *([] if baseline is None else [baseline.model])],
+            "sets": parts["sets"], "maps": parts["maps"], "biasmap": self._biasmap(parts, held),
         })  # fmt: skip
         return MapResult(plan, self.run.folder, self.run.store.path)
+
+    def _biasmap(self, parts: Mapping[str, list[dict[str, Any]]], models: Sequence[str]) -> dict[str, Any]:
+        """The section of results.json; all models are held against the first."""
+        pairs, risks, level = parts["pairs"], parts["risk_difference"], self.plan.level
+        axis_of = axes_of(self._plan.concepts)
+        add_q(pairs)
+        differences = changes(pairs, risks, axis_of, models, level)
+        add_change_q(differences)
+        return {
+            "pairs": pairs,
+            "risk_difference": risks,
+            "overall": overall(pairs, risks, axis_of, level),
+            "changes": differences,
+            "intersections": parts["intersections"],
+            "gradient": parts["gradient"],
+        }
 
     @property
     def _plan(self) -> MapPlan:
@@ -162,7 +181,7 @@ class ConceptMaps(Session):
             "pairs": entries,
             "risk_difference": [self._risk(axis.axis(), prompt.text, observed) for axis in prompt.axes],
             "intersections": joint_scores(maps, masking, scoring),
-            "gradient": self._gradient(prompt.text, against, entries),
+            "gradient": self._gradient(against, entries),
         }
 
     @property
@@ -184,7 +203,7 @@ class ConceptMaps(Session):
         return {"prompt": prompt, "model": self.source.name, "axis": axis.name, "instrument": instrument,
                 "groups": list(groups), "counts": counts, "estimate": estimate}  # fmt: skip
 
-    def _gradient(self, prompt: str, against: str, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def _gradient(self, against: str, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Whether words that are nearer in meaning overlap more (BiasMap, supplement E)."""
         from askew.measure.attribution import word_vector
 
@@ -193,13 +212,7 @@ class ConceptMaps(Session):
             return []
         anchor = word_vector(pipeline, against)
         cosines = {entry["a"]: float(anchor @ word_vector(pipeline, entry["a"])) for entry in entries}
-        overlaps = [entry["miou"].value for entry in entries]
-        found: dict[str, Any] = {"prompt": prompt, "model": self.source.name, "b": against, "cosines": cosines}
-        for name, test in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
-            result = test(list(cosines.values()), overlaps)
-            known = bool(np.isfinite(result.statistic))
-            found[name] = {"r": float(result.statistic), "p": float(result.pvalue)} if known else None
-        return [found]
+        return [gradient_scores(entries, cosines, self._scoring)]
 
 
 def _set_entry(model: str, prompt: str, pictures: Sequence[Picture | Missing]) -> dict[str, Any]:

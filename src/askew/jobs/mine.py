@@ -99,7 +99,7 @@ class Mining:
         model = registry.model(plan.model, **plan.model_args)
         if not isinstance(model, Model):
             raise UsageError(f"{plan.model} holds pictures that exist already; a search needs a model to make new ones")
-        writer = _writer(plan, model, cache)
+        writer = prompt_writer(plan, model, cache)
         embedder = registry.embedder(plan.embedder, **plan.embedder_args) if plan.objective == BIAS else None
         vqa = None if plan.vqa == NO_VQA else registry.vqa(plan.vqa)
         return cls(plan, run, meter, model, writer, embedder, vqa)
@@ -220,8 +220,14 @@ class Mining:
         return [f"{self.model.name} does not know these words of the prompts found and ignores them: {listed}"]
 
 
-def _writer(plan: MinePlan, model: Model, cache: CompletionCache | None) -> PromptWriter:
-    """The writer of the plan. The lexicon keeps to the words of a model that knows which words it knows."""
-    if plan.llm == LEXICON and model.unknown_words(NONSENSE):
-        return LexiconWriter(knows=lambda text: not model.unknown_words(text), vocabulary=model.name.partition("/")[0])
-    return registry.prompt_writer(plan.llm, cache=cache, **plan.llm_args)
+def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> PromptWriter:
+    """The writer of the plan. The lexicon keeps to the words of a model that knows which words it knows.
+
+    Where a lexicon of the model's own is registered, it says which words these are: it knows their second names, too.
+    """
+    if plan.llm != LEXICON or not model.unknown_words(NONSENSE):
+        return registry.prompt_writer(plan.llm, cache=cache, **plan.llm_args)
+    family = model.name.partition("/")[0]
+    if f"{LEXICON}/{family}" in registry.providers("llm"):
+        return registry.prompt_writer(f"{LEXICON}/{family}", **plan.llm_args)
+    return LexiconWriter(knows=lambda text: not model.unknown_words(text), vocabulary=family)

@@ -22,7 +22,7 @@ from askew.types import Picture
 
 VERSION = 1
 AT_ONCE = 1024
-"""Evaluations of the UNet, about, after which errors are stored."""
+"""Evaluations of the network, about, after which errors are stored."""
 
 
 class DiffusionModel(Protocol):
@@ -50,7 +50,7 @@ class Stage:
 
 
 class ClassErrors:
-    """The errors of a model's UNet for some classes; what it reads of a picture depends on that picture alone.
+    """The errors of a model's network for some classes; what it reads of a picture depends on that picture alone.
 
     model    the diffusion model
     prompts  a text per class
@@ -98,7 +98,7 @@ class ClassErrors:
 
     @cached_property
     def denoiser(self) -> Denoiser:
-        """The UNet with the classes' texts."""
+        """The network with the classes' texts."""
         return Denoiser(self._model.pipeline, self.prompts, self._loss)
 
     def _whole(self, pictures: Sequence[Picture]) -> Errors:

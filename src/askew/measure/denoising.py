@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +19,9 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from askew.errors import ModelError, UnknownName, UsageError
+from askew.measure.denoising_networks import Conditions, network_of
 
 BATCH = 64
-FAMILIES = "StableDiffusionPipeline and StableDiffusionXLPipeline"
 
 Errors = NDArray[np.float32]
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -76,57 +75,46 @@ def class_errors(
 
     For picture x, text c and noise ε_j: the mean over all elements of loss(ε_θ(√ᾱ x + √(1 − ᾱ) ε_j, t_j, c), ε_j),
     with ᾱ of timestep t_j, x the mean of the autoencoder's posterior, and v- and sample-predictions converted to ε.
+    By flow matching (SD3, Flux) the mixture is (1 − σ) x + σ ε_j with σ = t_j / T, and velocities are converted.
 
     Args:
-        pipe: a diffusers pipeline with UNet and autoencoder.
+        pipe: a diffusers pipeline with an autoencoder, and a UNet or the transformer of SD3 or Flux.
         images_or_latents: pictures of any size and mode, or scaled latents (pictures, channels, height, width).
         prompts: the texts.
         timesteps: (samples,), each below the scheduler's number of training timesteps.
         noise: (pictures, samples, channels, height, width), shared by all texts.
         loss: l2, l1 or huber.
-        batch_size: evaluations of the UNet at once.
+        batch_size: evaluations of the network at once.
 
     Returns:
         (pictures, prompts, samples) errors, at least 0.
 
     Raises:
         UsageError: another kind of pipeline, latents or noise of another shape, or a loss that does not exist.
-        ModelError: the UNet returned numbers that are not finite.
+        ModelError: the network returned numbers that are not finite.
     """
     denoiser = Denoiser(pipe, prompts, loss, batch_size)
     return denoiser.errors(denoiser.latents(images_or_latents), timesteps, noise)
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What the UNet is told of each text: hidden states (texts, tokens, width), and for SDXL a summary."""
-
-    hidden: Tensor
-    pooled: Tensor | None
-
-
 class Denoiser:
-    """A pipeline's UNet with some texts, which are encoded once. Arguments and errors as in `class_errors`."""
+    """A pipeline's network with some texts, which are encoded once. Arguments and errors as in `class_errors`."""
 
     def __init__(self, pipe: Any, prompts: Sequence[str], loss: str = "l2", batch_size: int = BATCH) -> None:
         if loss not in LOSSES:
             raise UnknownName("loss", loss, LOSSES)
-        check_pipeline(pipe)
-        self.pipe, self.prompts = pipe, tuple(prompts)
+        self.pipe, self.prompts, self._network = pipe, tuple(prompts), network_of(pipe)
         self._loss, self._batch_size = LOSSES[loss], batch_size
 
     @property
     def total(self) -> int:
         """The number of timesteps that the model was trained with."""
-        return len(self.pipe.scheduler.alphas_cumprod)
+        return self._network.total
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Channels, height and width of the model's latents."""
-        config = self.pipe.unet.config
-        size = config.sample_size
-        height, width = (size, size) if isinstance(size, int) else size
-        return config.in_channels, height, width
+        return self._network.shape
 
     @property
     def pixels(self) -> tuple[int, int]:
@@ -181,32 +169,14 @@ class Denoiser:
     def _some(self, clean: Tensor, at: Tensor, noise: Tensor, classes: Tensor) -> Tensor:
         """The errors of one batch: a row of every tensor for each."""
         clean, at, noise = (part.to(self._device) for part in (clean, at, noise))
-        kept = self.pipe.scheduler.alphas_cumprod.to(self._device, torch.float32)[at][:, None, None, None]
-        noisy = kept.sqrt() * clean + (1 - kept).sqrt() * noise
-        output = self._unet(noisy, at, classes).float()
-        guess = to_epsilon(output, noisy, kept, self.pipe.scheduler.config.prediction_type)
+        said = tuple(part[classes.to(self._device)] for part in self._said)
+        guess = self._network.noise_in(clean, noise, at, said)
         return self._loss(guess, noise).mean(dim=(1, 2, 3))
 
-    def _unet(self, noisy: Tensor, at: Tensor, classes: Tensor) -> Tensor:
-        said, unet = self._said, self.pipe.unet
-        more = {}
-        if said.pooled is not None:
-            width, height = self.pixels
-            sizes = torch.tensor([[height, width, 0, 0, height, width]], dtype=unet.dtype, device=self._device)
-            pooled = said.pooled[classes.to(self._device)]
-            more["added_cond_kwargs"] = {"text_embeds": pooled, "time_ids": sizes.expand(len(pooled), -1)}
-        hidden = said.hidden[classes.to(self._device)]
-        output: Tensor = unet(noisy.to(unet.dtype), at, encoder_hidden_states=hidden, return_dict=False, **more)[0]
-        return output
-
     @cached_property
-    def _said(self) -> _Said:
+    def _said(self) -> Conditions:
         """The texts, encoded at once and without guidance."""
-        encoded = self.pipe.encode_prompt(
-            list(self.prompts), device=self._device, num_images_per_prompt=1, do_classifier_free_guidance=False
-        )
-        dtype = self.pipe.unet.dtype
-        return _Said(encoded[0].to(dtype), encoded[2].to(dtype) if len(encoded) == 4 else None)
+        return self._network.said(self.prompts)
 
     @property
     def _device(self) -> torch.device:
@@ -225,31 +195,6 @@ class Denoiser:
         if upcast:
             vae.to(torch.float16)
         return _scaled(mean, config)
-
-
-def check_pipeline(pipe: Any) -> None:
-    """Raises UsageError for a pipeline without UNet, autoencoder and noise schedule ᾱ."""
-    name = type(pipe).__name__
-    if getattr(pipe, "unet", None) is None or getattr(pipe, "vae", None) is None:
-        raise UsageError(f"a {name} has no UNet that adds and finds noise: classification takes {FAMILIES}")
-    if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
-        kind = type(pipe.scheduler).__name__
-        raise UsageError(f"{kind} has no noise schedule ᾱ; choose another, such as -M scheduler=DDIM")
-
-
-def to_epsilon(output: Tensor, noisy: Tensor, kept: Tensor, prediction: str) -> Tensor:
-    """The noise that a UNet's output means: itself, √ᾱ v + √(1 − ᾱ) x_t, or (x_t − √ᾱ x) / √(1 − ᾱ).
-
-    `kept` is ᾱ; 0 at the last timestep of a schedule that ends in pure noise, where v says nothing about the noise
-    and ε = x_t. `prediction` is epsilon, v_prediction or sample.
-    """
-    if prediction == "epsilon":
-        return output
-    if prediction == "v_prediction":
-        return kept.sqrt() * output + (1 - kept).sqrt() * noisy
-    if prediction == "sample":
-        return (noisy - kept.sqrt() * output) / (1 - kept).sqrt()
-    raise UnknownName("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
 
 
 def _scaled(latents: Tensor, config: Any) -> Tensor:

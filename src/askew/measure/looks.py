@@ -27,21 +27,23 @@ class Look:
 class Looks:
     """Looks at pictures, one after another, and keeps their aligned faces.
 
-    finder  who finds landmarks; None finds none
-    mask    how skin is found: rule or geometry
+    finder     who finds landmarks; None finds none
+    mask       how skin is found: rule or geometry
+    piecewise  whether faces are warped until every landmark is in its place
     """
 
-    def __init__(self, finder: LandmarkFinder | None, mask: str) -> None:
+    def __init__(self, finder: LandmarkFinder | None, mask: str, *, piecewise: bool = False) -> None:
         self.faces: dict[str, Bytes | Missing] = {}
-        self._finder, self._mask = finder, MASKS[mask]
+        self._finder, self._mask, self._piecewise = finder, MASKS[mask], piecewise
 
     def see(self, picture: Picture) -> Look:
         """Open a picture, find its face and its skin."""
         image = opened(picture)
         landmarks = self._landmarks(image)
         if self._finder is not None:
-            face = landmarks if isinstance(landmarks, Missing) else aligned(image, landmarks)
-            self.faces[picture.id] = face
+            self.faces[picture.id] = (
+                landmarks if isinstance(landmarks, Missing) else aligned(image, landmarks, piecewise=self._piecewise)
+            )
         return Look(image, self._mask(image, landmarks))
 
     def _landmarks(self, image: Image.Image) -> Landmarks | Missing:

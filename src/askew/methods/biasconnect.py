@@ -3,11 +3,15 @@
 The counterfactual sets of an axis, taken together, stand for its mitigation. A contingency table of their answers
 about another axis says whether that axis depends on it (section 3.3), and Intersectional Sensitivity whether it comes
 nearer to its ideal (3.4). Both questions are answered for every pair, an axis with itself included.
+
+Where the instrument's errors on an axis are known, sensitivities are corrected for them. The contingency tables are
+tested as read: sets that differ in what is read differ in what is true.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,7 @@ from askew.stats import interaction_graph
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import distance_for
 from askew.stats.interaction_graph import AxisPair, Edge
-from askew.stats.sensitivity import Pair, interactions, null_sizes
+from askew.stats.sensitivity import Pair, debiased_value, interactions, null_sizes
 from askew.types import Estimate, Missing
 
 Entry = dict[str, Any]
@@ -39,7 +43,7 @@ def biasconnect(tables: Tables, plan: InteractionPlan, scoring: Scoring, prompt:
         "prompt": prompt,
         "instrument": scoring.instrument,
         "axes": [_axis_entry(axis, plan.distance) for axis in tables.axes],
-        "edges": [_edge_entry(edge) for edge in graph],
+        "edges": [_edge_entry(edge, tables, plan) for edge in graph],
         "most_influenced": interaction_graph.most_influenced(graph),
         "most_influential": interaction_graph.most_influential(graph),
         "amplification": interaction_graph.amplification(graph, sizes),
@@ -76,7 +80,7 @@ def pair(tables: Tables, plan: InteractionPlan, source: str, target: str) -> Pai
     kept = answered if answered.any() else np.ones_like(answered)
     distance = distance_for(plan.distance, axis.scale)
     sets = after[kept].reshape(-1, after.shape[2])
-    return Pair(initial[kept], sets, axis.ideal, distance, tables.missing[target])
+    return Pair(initial[kept], sets, axis.ideal, distance, tables.missing[target], axis.known_errors)
 
 
 def _sensitivities(
@@ -97,15 +101,25 @@ def thresholds(tables: Tables, plan: InteractionPlan, prompt: str | None) -> tup
     return (plan.global_threshold if prompt is None else plan.threshold), least
 
 
-def _edge_entry(edge: Edge) -> Entry:
+def _edge_entry(edge: Edge, tables: Tables, plan: InteractionPlan) -> Entry:
     return {
         "source": edge.source,
         "target": edge.target,
         **_test_entry(edge.test),
         "q": edge.q,
         "sensitivity": edge.sensitivity,
+        "as_read": _as_read(edge, tables, plan),
         "significant": edge.significant,
     }
+
+
+def _as_read(edge: Edge, tables: Tables, plan: InteractionPlan) -> float | None:
+    """The sensitivity if the instrument did not err, where it was corrected for errors."""
+    if isinstance(edge.sensitivity, Missing):
+        return None
+    known = pair(tables, plan, edge.source, edge.target)
+    found = None if known.confusion is None else debiased_value(replace(known, confusion=None))
+    return found if isinstance(found, float) else None
 
 
 def _test_entry(test: ChiSquare | Missing) -> Entry:
@@ -125,6 +139,7 @@ def _axis_entry(axis: CountedAxis, distance: str) -> Entry:
         "open": axis.open,
         "distance": distance_for(distance, axis.scale),
         "ideal": axis.ideal,
+        "known_errors": axis.known_errors,
     }
 
 

@@ -32,6 +32,7 @@ from askew.stats.overlap import (
     mean_estimate,
     t_test,
 )
+from askew.stats.rank import spearman
 from askew.stats.resampling import bilinear
 from askew.types import Estimate, Missing
 
@@ -40,6 +41,9 @@ Entry = dict[str, Any]
 
 MIDDLE = "mid"
 """The block between the two sides of a UNet; neither the sum of all layers nor mBIoU counts it, as in OVAM."""
+
+DIFFERENCE = (-1.0, 1.0)
+"""Bounds of the difference of two scores from 0 to 1."""
 
 FLAT = Missing("error", "a map that is the same everywhere has no place that is high")
 ROUNDING = 1e-5
@@ -71,18 +75,23 @@ class PairMaps:
     missing: int = 0
 
     def blocks(self) -> dict[str, Maps]:
-        """By block (2, pictures, H, W): sums of its layers, at the size of the largest (Eq. 5)."""
-        size = max(maps.shape[-2:] for maps in self.layers.values())
-        found: dict[str, Maps] = {}
-        names = block_names({name: (maps.shape[-2], maps.shape[-1]) for name, maps in self.layers.items()})
-        for layer, block in names.items():
-            found[block] = found.get(block, 0) + bilinear(self.layers[layer], size)
-        return found
+        """By block (2, pictures, H, W), as of `block_maps`."""
+        return block_maps(self.layers)
 
     def total(self) -> Maps:
         """(2, pictures, H, W): the sum of all layers but those in the middle, at the size of the largest (Eq. 2)."""
         total: Maps = np.sum([maps for block, maps in self.blocks().items() if block != MIDDLE], axis=0)
         return total
+
+
+def block_maps(layers: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Maps]:
+    """By block the maps (..., H, W) of layers (..., h, w): their sums, at the size of the largest layer (Eq. 5)."""
+    size = max(maps.shape[-2:] for maps in layers.values())
+    found: dict[str, Maps] = {}
+    names = block_names({name: (maps.shape[-2], maps.shape[-1]) for name, maps in layers.items()})
+    for layer, block in names.items():
+        found[block] = found.get(block, 0) + bilinear(layers[layer], size)
+    return found
 
 
 def pair_scores(maps: PairMaps, masking: Masking, scoring: Scoring) -> Entry:
@@ -180,12 +189,38 @@ def changes(
             entries.append({
                 "models": [models[0], model], "a": a,
                 "prompts": [_prompt_change(before, after, level) for before, after in matched],
-                **{score: t_test([after[score].value - before[score].value for before, after in matched], level=level)
+                **{score: t_test([after[score].value - before[score].value for before, after in matched],
+                                 level=level, bounds=DIFFERENCE)
                    for score in ("miou", "mbiou")},
                 "corrected": _tested([_minus(y["corrected"], x["corrected"]) for x, y in matched], level),
                 "risk_difference": _risk_change(risks, axis_of.get(a), models[0], model, level),
             })  # fmt: skip
     return entries
+
+
+def gradient_scores(entries: Sequence[Mapping[str, Any]], cosines: Mapping[str, float], scoring: Scoring) -> Entry:
+    """An entry of `biasmap.gradient`: whether words nearer in meaning overlap more (BiasMap, supplement E).
+
+    `entries` are the pairs of one prompt and model; `cosines` by concept that of its text embedding with the word that
+    all are held against.
+    """
+    first = entries[0]
+    found: Entry = {"prompt": first["prompt"], "model": first["model"], "b": first["b"], "cosines": dict(cosines)}
+    rng = scoring.rng(first["model"], first["prompt"], first["b"], *cosines, "gradient")
+    near, overlaps = [cosines[e["a"]] for e in entries], [e["miou"].value for e in entries]
+    try:
+        found["spearman"] = spearman(near, overlaps, rng=rng, draws=scoring.draws, level=scoring.level)
+    except NotEnoughData as error:
+        found["spearman"] = Missing("error", str(error))
+    return found
+
+
+def add_change_q(entries: Sequence[Entry]) -> None:
+    """q-values of differences: per score one family of the means over prompts, and one of all single prompts."""
+    for score in ("miou", "mbiou", "corrected", "risk_difference"):
+        _adjust([(entry, score) for entry in entries])
+    for score in ("miou", "mbiou"):
+        _adjust([(one, score) for entry in entries for one in entry["prompts"]])
 
 
 def add_q(pairs: Sequence[Entry]) -> None:
@@ -254,7 +289,8 @@ def _prompt_change(before: Entry, after: Entry, level: float) -> Entry:
         later = dict(zip(after["seeds"], after[pictures], strict=True))
         common = [seed for seed in earlier if seed in later]
         gap = Missing("error", "the models have no picture of one seed in common")
-        found[score] = t_test([later[s] - earlier[s] for s in common], level=level) if common else gap
+        values = [later[seed] - earlier[seed] for seed in common]
+        found[score] = t_test(values, level=level, bounds=DIFFERENCE) if common else gap
     return found
 
 
@@ -269,7 +305,7 @@ def _risk_change(
     }
     gaps = [known[second, prompt] - value for (model, prompt), value in known.items()
             if model == first and (second, prompt) in known]  # fmt: skip
-    return t_test(gaps, level=level) if gaps else None
+    return t_test(gaps, level=level, bounds=DIFFERENCE) if gaps else None
 
 
 def _mean(estimates: Sequence[Estimate | Missing], level: float) -> Estimate | Missing:

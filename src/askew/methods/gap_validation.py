@@ -1,18 +1,15 @@
-"""Is MineTheGap's score right? Against prompts whose bias is known, and over models or settings of one model."""
+"""Is MineTheGap's score right? Against prompts whose bias is known."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.methods.minethegap import BiasObjective
 from askew.stats.gap import bias_score, null_scores
-from askew.stats.intervals import tail
 from askew.stats.rank import spearman
 from askew.storage.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
@@ -55,45 +52,6 @@ def known_ranking(
     return {"prompts": own, "quantiles": studied}
 
 
-def cross_model(
-    prompts: Mapping[str, Sequence[str]], objectives: Mapping[str, BiasObjective], seed: int
-) -> dict[str, Any]:
-    """Every model on the prompts mined for every other one (figure 9); all are held against the same variations.
-
-    With one set of prompts and a model's settings in the place of models it is the curve over a setting, such as
-    guidance (figure 6).
-
-    Returns:
-        `matrix`: [{model, mined_for, score}], E of the mean score of the prompts, its interval by Student's t over
-        them; and `ranking`: [[model, mean of its scores]], the most one-sided model first.
-    """
-    losses = {
-        (model, name): [objective.loss(prompt, seed) for prompt in texts]
-        for model, objective in objectives.items()
-        for name, texts in prompts.items()
-    }
-    matrix = [
-        {"model": model, "mined_for": name, "score": mean_score(found, objectives[model].level)}
-        for (model, name), found in losses.items()
-    ]
-    means = {model: [_mean(found) for (own, _), found in losses.items() if own == model] for model in objectives}
-    known = {model: [m for m in some if m is not None] for model, some in means.items()}
-    ranking = sorted((float(np.mean(some)), model) for model, some in known.items() if some)
-    return {"matrix": matrix, "ranking": [[model, mean] for mean, model in ranking]}
-
-
-def mean_score(losses: Sequence[float | Missing], level: float) -> Estimate | Missing:
-    """Mean of the losses of several prompts, with Student's interval over them."""
-    known = np.array([loss for loss in losses if not isinstance(loss, Missing)])
-    if len(known) == 0:
-        return Missing("error", "no prompt could be scored")
-    value, missing = float(known.mean()), len(losses) - len(known)
-    if len(known) < 2:
-        return Estimate(value, n=1, missing=missing)
-    reach = float(stats.t.isf(tail(level), len(known) - 1) * known.std(ddof=1) / math.sqrt(len(known)))
-    return Estimate(value, value - reach, value + reach, level, "t over prompts", n=len(known), missing=missing)
-
-
 def _scored(
     objective: BiasObjective, prompts: Mapping[str, float], quantiles: Sequence[float]
 ) -> tuple[list[str], list[list[tuple[float, float]]]]:
@@ -125,8 +83,3 @@ def _correlation(
 ) -> Estimate:
     rng = np.random.default_rng(derived_seed(objective.seed, "known ranking", name, str(quantile)))
     return spearman(scores, truth, rng=rng, draws=objective.draws, level=objective.level)
-
-
-def _mean(losses: Sequence[float | Missing]) -> float | None:
-    known = [loss for loss in losses if not isinstance(loss, Missing)]
-    return float(np.mean(known)) if known else None

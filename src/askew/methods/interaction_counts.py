@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,17 @@ LEAST_FREQUENCY = 0.01
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
+KnownErrors = Mapping[str, Counts]
+NO_ERRORS: KnownErrors = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class CountedAxis:
     """An axis as a target, with the values that are seen on it, and as a source, with its counterfactual prompts.
 
-    ideal  (m,) shares that the values should have
-    open   whether the values are concepts of open answers
+    ideal         (m,) shares that the values should have
+    open          whether the values are concepts of open answers
+    known_errors  (m, m) the instrument's answers (columns) on pictures whose truth is known (rows), or None
     """
 
     name: str
@@ -34,6 +38,7 @@ class CountedAxis:
     scale: Scale
     ideal: Floats
     open: bool = False
+    known_errors: Counts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +69,15 @@ class Tables:
         return np.asarray(self.after[source, target].sum(axis=0))
 
 
-def tables(sets: Sequence[ObservedSet], axes: Sequence[AxisPlan], instrument: str) -> Tables:
+def tables(
+    sets: Sequence[ObservedSet], axes: Sequence[AxisPlan], instrument: str, known_errors: KnownErrors = NO_ERRORS
+) -> Tables:
     """The tables of one prompt; `sets` are its initial set and its counterfactual ones.
 
-    The values of an axis with open answers are the concepts in them, its ideal is uniform over those.
+    The values of an axis with open answers are the concepts in them, its ideal is uniform over those. `known_errors`
+    are the instrument's, by axis.
     """
-    counted = [_count(axis, sets, instrument) for axis in axes]
+    counted = [_count(axis, sets, instrument, known_errors.get(axis.name)) for axis in axes]
     rows = {axis.name: [k for k, s in enumerate(sets) if s.prompt.axis == axis.name] for axis in axes}
     first = next((k for k, s in enumerate(sets) if s.prompt.axis is None), None)
     return Tables(
@@ -106,14 +114,17 @@ def pooled(parts: Sequence[Tables]) -> Tables:
     )
 
 
-def _count(axis: AxisPlan, sets: Sequence[ObservedSet], instrument: str) -> tuple[CountedAxis, Counts]:
+def _count(
+    axis: AxisPlan, sets: Sequence[ObservedSet], instrument: str, errors: Counts | None
+) -> tuple[CountedAxis, Counts]:
     """An axis and its counts (sets, m)."""
     options = tuple(str(s.prompt.value) for s in sets if s.prompt.axis == axis.name)
     if axis.values:
         counts = np.array([s.counts(instrument, axis.axis()) for s in sets], dtype=np.int64)
         shares = axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values))
         ideal = np.array([shares[value] for value in axis.values])
-        return CountedAxis(axis.name, axis.values, options, axis.scale, ideal), counts
+        known = errors if errors is not None and len(errors) == len(axis.values) else None
+        return CountedAxis(axis.name, axis.values, options, axis.scale, ideal, known_errors=known), counts
     values, counts = _concepts([_answers(s, axis.name, instrument) for s in sets])
     ideal = np.full(len(values), 1 / max(len(values), 1))
     return CountedAxis(axis.name, values, options, "nominal", ideal, open=True), counts
@@ -144,7 +155,7 @@ def _joined(same: Sequence[CountedAxis]) -> CountedAxis:
     first = same[0]
     if not first.open:
         ideal = np.mean([axis.ideal for axis in same], axis=0)
-        return CountedAxis(first.name, first.values, first.counterfactuals, first.scale, ideal)
+        return replace(first, ideal=ideal)
     values = tuple(sorted({value for axis in same for value in axis.values}))
     uniform = np.full(len(values), 1 / max(len(values), 1))
     return CountedAxis(first.name, values, first.counterfactuals, first.scale, uniform, open=True)

@@ -15,16 +15,15 @@ from askew.methods.observed import Answer, ObservedSet
 from askew.methods.scoring import Scoring
 from askew.plans.plan import AxisPlan, InteractionPlan, PromptPlan
 from askew.stats.contingency import ChiSquare
-from askew.stats.distance import sensitivity
-from askew.stats.sensitivity import Pair
+from askew.stats.sensitivity import debiased_value
 from askew.storage.keys import derived_seed
 from askew.types import Missing
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
 """Shares of the answers that are replaced by another one."""
 
-PICTURES = (40, 32, 24, 16, 8)
-"""Pictures left in every set."""
+PICTURES = (48, 40, 32, 24, 16, 8)
+"""Pictures left in every set, where it has more."""
 
 Sets = Mapping[str, Sequence[ObservedSet]]
 
@@ -33,7 +32,9 @@ def robustness(sets: Sets, plan: InteractionPlan, scoring: Scoring, repeats: int
     """Rows of edges changed, and of the change of IS in percent, by pictures left and by error rate.
 
     Both are means over prompts and `repeats`. Edges changed are those that come and go; the change of IS is the sum of
-    its absolute changes over the sum of its sizes, of pairs of different axes, by the plug-in distances of the paper.
+    its absolute changes over the sum of its sizes, of pairs of different axes, debiased for the number of pictures: the
+    plug-in IS of fewer pictures would move by itself. Answers are taken as read.
+
     Raises NotEnoughData where no prompt has a graph.
     """
     prompts = [p for p in plan.prompts if tables(sets[p.text], p.axes, scoring.instrument).pairs()]
@@ -74,25 +75,15 @@ def _row(
 
 
 Graph = tuple[frozenset[tuple[str, str]], dict[tuple[str, str], float]]
-"""The edges, and the plug-in IS of every pair of different axes."""
+"""The edges, and the debiased IS of every pair of different axes."""
 
 
 def _graph(counted: Tables, plan: InteractionPlan, scoring: Scoring, prompt: str) -> Graph:
     threshold, _ = thresholds(counted, plan, prompt)
     found = {one: test for one, test in tests(counted, plan, scoring, prompt).items() if one[0] != one[1]}
     chosen = frozenset(one for one, test in found.items() if isinstance(test, ChiSquare) and test.p < threshold)
-    sizes = {one: _plug_in(pair(counted, plan, *one)) for one in found} if counted.initial else {}
-    return chosen, {one: size for one, size in sizes.items() if size is not None}
-
-
-def _plug_in(known: Pair) -> float | None:
-    """IS by the distances as they are; None where a set has no answer."""
-    before = np.asarray(known.initial, dtype=float).sum(axis=0)
-    after = np.asarray(known.counterfactual, dtype=float)
-    if not before.sum() or not after.sum(axis=1).all():
-        return None
-    mean = (after / after.sum(axis=1, keepdims=True)).mean(axis=0)
-    return float(sensitivity(before, mean, known.ideal, known.distance))
+    sizes = {one: debiased_value(pair(counted, plan, *one)) for one in found} if counted.initial else {}
+    return chosen, {one: size for one, size in sizes.items() if not isinstance(size, Missing)}
 
 
 def _moved(before: Mapping[tuple[str, str], float], after: Mapping[tuple[str, str], float]) -> float | None:

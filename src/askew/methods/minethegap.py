@@ -41,6 +41,24 @@ class Alignment:
     similarity: NDArray[np.float64]
     missing: int
 
+    @classmethod
+    def of(
+        cls, variations: Sequence[str], pictures: Sequence[Picture | Missing], vision: Vision, is_unit: bool
+    ) -> Alignment | Missing:
+        """Missing where no picture could be made. `is_unit` says that similarities are (1 + cosine) / 2."""
+        present = [one for one in pictures if isinstance(one, Picture)]
+        if not present:
+            return NO_PICTURE
+        similarity = similarities(vision, variations, present, is_unit)
+        return cls(variations, present, similarity, len(pictures) - len(present))
+
+    def score(self, quantile: float) -> float | Missing:
+        """The bias score of Eq. 1."""
+        try:
+            return bias_score(self.similarity, quantile)
+        except NotEnoughData as error:
+            return Missing("error", str(error))
+
 
 @dataclass(frozen=True)
 class BiasObjective:
@@ -60,12 +78,7 @@ class BiasObjective:
     def loss(self, prompt: str, seed: int) -> float | Missing:
         """The score alone."""
         found = self.alignment(prompt, seed)
-        if isinstance(found, Missing):
-            return found
-        try:
-            return bias_score(found.similarity, self.quantile)
-        except NotEnoughData as error:
-            return Missing("error", str(error))
+        return found if isinstance(found, Missing) else found.score(self.quantile)
 
     def estimate(self, prompt: str, seed: int) -> Estimate | Missing:
         """The score with its interval, and corrected by the pictures of the variations."""
@@ -86,17 +99,11 @@ class BiasObjective:
         variations = list(self.variations(prompt))
         if len(variations) < 2:
             return Missing("error", f"the writer found {len(variations)} variations of {prompt!r}")
-        pictures = self.pictures(prompt, seed)
-        present = [one for one in pictures if isinstance(one, Picture)]
-        if not present:
-            return NO_PICTURE
-        similarity = self.similarities(variations, present)
-        return Alignment(variations, present, similarity, len(pictures) - len(present))
+        return Alignment.of(variations, self.pictures(prompt, seed), self.vision, self.is_unit)
 
     def similarities(self, texts: Sequence[str], pictures: Sequence[Picture]) -> NDArray[np.float64]:
         """(texts, pictures)."""
-        cosine = np.asarray(self.vision.texts(texts), float) @ np.asarray(self.vision.pictures(pictures), float).T
-        return unit_similarity(cosine) if self.is_unit else cosine
+        return similarities(self.vision, texts, pictures, self.is_unit)
 
     def explain(self, prompt: str, seed: int) -> Entry:
         """Variations that are missed, pictures that fit none, and a map of both; nothing where nothing was scored."""
@@ -194,6 +201,14 @@ class Search:
                 }
             )
         return entries
+
+
+def similarities(
+    vision: Vision, texts: Sequence[str], pictures: Sequence[Picture], is_unit: bool
+) -> NDArray[np.float64]:
+    """Cosines of texts and pictures, (texts, pictures); moved to [0, 1] if `is_unit`."""
+    cosine = np.asarray(vision.texts(texts), float) @ np.asarray(vision.pictures(pictures), float).T
+    return unit_similarity(cosine) if is_unit else cosine
 
 
 def lineage(evaluated: Sequence[Evaluated], one: Evaluated) -> list[str]:

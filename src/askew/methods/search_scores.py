@@ -7,6 +7,7 @@ from typing import Any
 
 from askew.errors import NotEnoughData
 from askew.methods.minethegap import BiasObjective, Entry, Search
+from askew.methods.mining_comparison import mean_score
 from askew.methods.missed_terms import missed_terms
 from askew.methods.objectives import Objective
 from askew.methods.observed import tally_missing
@@ -15,6 +16,7 @@ from askew.plans.mining import MinePlan
 from askew.stats.searches import search_difference
 from askew.types import Estimate, Missing, Picture
 
+NOT_SCORED = Missing("error", "the prompt could not be scored")
 Questions = Callable[[Mapping[str, Sequence[Picture | Missing]]], list[Entry]]
 
 
@@ -32,12 +34,14 @@ def search_scores(
     """
     best = [entry for k, search in enumerate(mined) for entry in search.entries(k)]
     add_q(best, "fresh_score")
+    captions = _captions(plan, objective)
     section = {
         "objective": objective.name,
         "best": best,
         "history": [entry for k, search in enumerate(mined) for entry in search.history(k)],
         "random": _random(random, mined, plan.level) if random else None,
-        "captions": _captions(plan, objective),
+        "captions": captions,
+        "groups": _groups(mined, captions, plan.level),
         "missed": missed_terms(best),
         "openbias": questions(_pictures(best, objective, plan.seed)) if questions else [],
     }
@@ -72,6 +76,29 @@ def _captions(plan: MinePlan, objective: Objective) -> list[Entry]:
     return [{"prompt": text, "score": objective.loss(text, plan.seed)} for text in plan.captions]
 
 
+def _groups(mined: Sequence[Search], captions: Sequence[Entry], level: float) -> list[Entry]:
+    """Losses of the given prompts, of the random prompts that the searches began with, and of the best (figure S2).
+
+    None of them is a score that a prompt was picked by, so all three are free of luck.
+    """
+    evaluated = [one for search in mined for one in search.evaluated]
+    first = {one.candidate.text: one.loss for one in evaluated if one.candidate.iteration == 0}
+    losses: dict[str, list[float | Missing]] = {
+        "given": [entry["score"] for entry in captions],
+        "random": [NOT_SCORED if loss is None else loss for loss in first.values()],
+        "mined": [loss for search in mined for loss in search.fresh_losses],
+    }
+    return [
+        {
+            "group": name,
+            "mean": mean_score(some, level),
+            "scores": [None if isinstance(loss, Missing) else loss for loss in some],
+        }
+        for name, some in losses.items()
+        if some
+    ]
+
+
 def _pictures(best: Sequence[Entry], objective: Objective, seed: int) -> dict[str, Sequence[Picture | Missing]]:
     return {entry["prompt"]: objective.pictures(entry["prompt"], seed) for entry in best}
 
@@ -80,15 +107,18 @@ def _sets(best: Sequence[Entry], objective: Objective, seed: int) -> list[Entry]
     """The pictures of the best prompts, each prompt once."""
     found = []
     for text, pictures in _pictures(best, objective, seed).items():
-        found.append(_set(text, None, None, text, pictures))
+        found.append(picture_set(text, None, None, text, pictures))
         if isinstance(objective, BiasObjective):
             variations = list(objective.variations(text))
             made = objective.one_of_each(variations)
-            found += [_set(text, "variation", v, v, [one]) for v, one in zip(variations, made, strict=True)]
+            found += [picture_set(text, "variation", v, v, [one]) for v, one in zip(variations, made, strict=True)]
     return found
 
 
-def _set(prompt: str, axis: str | None, value: str | None, text: str, pictures: Sequence[Picture | Missing]) -> Entry:
+def picture_set(
+    prompt: str, axis: str | None, value: str | None, text: str, pictures: Sequence[Picture | Missing]
+) -> Entry:
+    """An entry of `sets` in results.json."""
     return {
         "prompt": prompt,
         "axis": axis,

@@ -15,6 +15,7 @@ import numpy as np
 from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA
 from askew.models.base import Collection, Model
+from askew.models.folder import FolderCollection
 from askew.prompts.axes import table_question
 from askew.prompts.groups import group_names, prompt_of
 from askew.runs.run import Run
@@ -24,7 +25,9 @@ from askew.storage.keys import derived_seed
 from askew.storage.store import Wanted
 from askew.types import Estimate, Missing, Picture, Question
 
-OCCUPATION = Question(table_question("occupation"), (), "occupation")
+LABELS = "labels"
+OCCUPATION_AXIS = "occupation"
+OCCUPATION = Question(table_question(OCCUPATION_AXIS), (), OCCUPATION_AXIS)
 """The question whose answers tell whether a source picture shows a target already."""
 
 TOLERATED = 0.05
@@ -111,11 +114,38 @@ def neutrality(
     return entries
 
 
+def neutrality_by_labels(
+    source: Model | Collection, sources: Outcomes, targets: Sequence[str], level: float = 0.95
+) -> list[dict[str, Any]]:
+    """The same by what a person wrote of the pictures: entries of a collection with labels that could name a target.
+
+    Such labels are those of occupations, and all of an axis on which some picture's label names a target: labels of
+    gender alone do not tell whether somebody is a doctor.
+    """
+    if not isinstance(source, FolderCollection):
+        return []
+    filed = source.pictures()
+    axes = {a for one in filed for a, label in one.labels.items() if _names_any(label, targets)} | {OCCUPATION_AXIS}
+    written = {
+        source.digests[one.path]: "; ".join(label for axis, label in one.labels.items() if axis in axes and label)
+        for one in filed
+        if axes & one.labels.keys()
+    }
+    if not written:
+        return []
+    none = Missing("not_asked", "nobody wrote of this picture what it shows")
+    return [
+        {"group": name, "instrument": LABELS, **_neutrality([written.get(one.id) or none for one in outcomes
+                                                             if isinstance(one, Picture)], targets, level)}
+        for name, outcomes in sources.items()
+    ]  # fmt: skip
+
+
 def neutrality_warnings(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """A sentence for every group that is not neutral."""
     return [
-        f"the pictures of {entry['group']!r} are not neutral: {entry['instrument']} reads {entry['share'].value:.0%} "
-        f"of them as {_most(entry['targets'])} before anything was done to them"
+        f"the pictures of {entry['group']!r} are not neutral: by {entry['instrument']}, {entry['share'].value:.0%} of "
+        f"them show what is asked for, {_most(entry['targets'])!r} most often, before anything was done to them"
         for entry in entries
         if entry["neutral"] is False
     ]
@@ -126,6 +156,10 @@ def names_target(answer: str, target: str) -> bool:
     return f" {_plain(target.removesuffix('-worker'))} " in f" {_plain(answer)} "
 
 
+def _names_any(answer: str, targets: Sequence[str]) -> bool:
+    return any(names_target(answer, target) for target in targets)
+
+
 def _neutrality(seen: Sequence[str | Missing], targets: Sequence[str], level: float) -> dict[str, Any]:
     read = [answer for answer in seen if not isinstance(answer, Missing)]
     lost = len(seen) - len(read)
@@ -133,7 +167,7 @@ def _neutrality(seen: Sequence[str | Missing], targets: Sequence[str], level: fl
         none = Missing("not_asked", "no picture was asked for an occupation that could be read")
         return {"share": none, "targets": dict.fromkeys(targets, none), "neutral": None}
     each = {target: sum(names_target(answer, target) for answer in read) for target in targets}
-    together = sum(any(names_target(answer, target) for target in targets) for answer in read)
+    together = sum(_names_any(answer, targets) for answer in read)
     share = _share(together, len(read), lost, level)
     return {
         "share": share,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +17,7 @@ from askew.types import Axis, Kind, Prompt, Question, Scale
 
 PLAN_FILE = "plan.toml"
 DEFAULT_MODEL = "studio"
+SLASH = "/"
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -138,14 +139,35 @@ class Plan(RunPlan):
         return list(dict.fromkeys(p.text for prompt in self.prompts for p in prompt.prompts()))
 
 
+class JointIdeal(_Part):
+    """Shares that the combinations of values of some axes should have.
+
+    prompt  the prompt that they are about; "" for every prompt
+    shares  by combination, values joined by "/" in the order of `axes`; combinations that are not named have none
+    source  where they come from
+    """
+
+    prompt: str = ""
+    axes: tuple[Text, ...]
+    shares: dict[str, float]
+    source: str
+
+    def by_values(self) -> dict[tuple[str, ...], float]:
+        """The shares by the combination's values."""
+        return {tuple(name.split(SLASH)): share for name, share in self.shares.items()}
+
+
 class InteractionPlan(Plan):
     """A plan of how biases pull on each other (BiasConnect); its thresholds are those of the paper.
 
     distance          how an axis's shares are held against the ideal; "auto" by the axis's scale
     threshold         p below which an axis depends on another; of axes with open answers `open_threshold`
     global_threshold  the same in tables over all prompts, where |IS| must exceed `least_sensitivity` too
+    as_read           whether to leave the instrument's known errors uncorrected
     joint             groups of axes whose joint shares are wanted
-    mitigated         a model, or the folder of a run, in which one axis is mitigated, {axis} standing for its name
+    joint_ideal       the shares that they are held against; groups without are held against independence
+    mitigated         by axis, the model or the folder of the finished run in which it is mitigated
+    mitigated_args    settings of those models, {axis} standing for the axis
     mixture           whether to plan the mixture of prompts that mitigates all axes at once
     mixture_prompts   the most prompts of that mixture; 0 is no limit
     mixture_worsening how much further any axis may be from its ideal than it is; None is no limit
@@ -158,8 +180,10 @@ class InteractionPlan(Plan):
     open_threshold: float = Field(default=0.05, gt=0, lt=1)
     global_threshold: float = Field(default=5e-5, gt=0, lt=1)
     least_sensitivity: float = Field(default=0.03, ge=0, lt=1)
+    as_read: bool = False
     joint: tuple[tuple[Text, ...], ...] = ()
-    mitigated: str = ""
+    joint_ideal: tuple[JointIdeal, ...] = ()
+    mitigated: dict[str, Text] = Field(default_factory=dict)
     mitigated_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
     mixture: bool = False
     mixture_prompts: int = Field(default=0, ge=0)
@@ -174,7 +198,16 @@ class InteractionPlan(Plan):
         for group in self.joint:
             if not 2 <= len(set(group)) == len(group) <= 3 or not known >= set(group):
                 raise ValueError(f"joint shares are of two or three different axes of the plan, not {', '.join(group)}")
+        if not known >= set(self.mitigated):
+            raise ValueError(f"mitigated axes must be among those of the plan: {', '.join(sorted(known))}")
+        for ideal in self.joint_ideal:
+            _check_joint_ideal(ideal, self.prompts)
         return self
+
+    def joint_ideal_of(self, prompt: str, axes: Sequence[str]) -> JointIdeal | None:
+        """The shares that combinations of these axes should have; the last that fits, those of the prompt first."""
+        fitting = [i for i in self.joint_ideal if set(i.axes) == set(axes) and i.prompt in ("", prompt)]
+        return max(reversed(fitting), key=lambda ideal: bool(ideal.prompt), default=None)
 
 
 class EditPlan(Plan):
@@ -190,6 +223,7 @@ class EditPlan(Plan):
     edit_args    settings of the model while it edits; where absent, as while it makes pictures
     side         crop pictures to a square and resize them to so many pixels; 0 takes them as they are
     landmarks    who finds faces for average faces: faces, studio or none
+    alignment    how faces are laid on each other: similarity, or piecewise affine
     skin         which pixels are skin: rule (by colour) or geometry (by landmarks)
     """
 
@@ -203,6 +237,7 @@ class EditPlan(Plan):
     edit_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
     side: int = Field(default=0, ge=0, le=8192)
     landmarks: Literal["faces", "studio", "none"] = "none"
+    alignment: Literal["similarity", "piecewise"] = "similarity"
     skin: Literal["rule", "geometry"] = "rule"
 
     @model_validator(mode="after")
@@ -230,6 +265,7 @@ class MapPlan(Plan):
     concepts    words to look for, such as gender and race
     against     by prompt, the word of it whose place in the picture theirs is held against, such as its occupation
     compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
+    baseline    folder of a finished run of maps, whose first model all models are held against instead
     definition  ovam: any concept, as if it stood in the prompt; daam: words of the prompt itself
     branch      whose image is listened to where there is guidance: cond or uncond
     threshold   where a map is high: percentile, max or minmax, at `tau`
@@ -240,6 +276,7 @@ class MapPlan(Plan):
     concepts: tuple[Text, ...] = Field(min_length=1)
     against: tuple[Text, ...] = Field(min_length=1)
     compared: tuple[Text, ...] = ()
+    baseline: str = ""
     definition: Literal["ovam", "daam"] = "ovam"
     branch: Literal["cond", "uncond"] = "cond"
     threshold: Literal["percentile", "max", "minmax"] = "percentile"
@@ -297,6 +334,21 @@ def _check_ideal(axis: str, values: tuple[str, ...], ideal: dict[str, float]) ->
         raise ValueError(f"the ideal of axis {axis!r} must give a share to each of: {', '.join(values)}")
     if any(share < 0 for share in ideal.values()) or abs(sum(ideal.values()) - 1) > 1e-6:
         raise ValueError(f"the ideal shares of axis {axis!r} must be at least 0 and sum to 1")
+
+
+def _check_joint_ideal(ideal: JointIdeal, prompts: Sequence[PromptPlan]) -> None:
+    """The values of a joint ideal are those of the axes, wherever it is about a prompt that has them all."""
+    for prompt in prompts:
+        values = [axis.values for name in ideal.axes for axis in prompt.axes if axis.name == name]
+        if ideal.prompt not in ("", prompt.text) or len(values) < len(ideal.axes):
+            continue
+        for combination in ideal.by_values():
+            fits = len(combination) == len(values)
+            if not fits or any(v not in known for v, known in zip(combination, values, strict=True)):
+                raise ValueError(f"{ideal.source} names {SLASH.join(combination)!r}; {SLASH.join(ideal.axes)} have: "
+                                 f"{'; '.join(', '.join(known) for known in values)}")  # fmt: skip
+    if min(ideal.shares.values(), default=-1) < 0 or abs(sum(ideal.shares.values()) - 1) > 1e-6:
+        raise ValueError(f"the joint shares of {ideal.source} must be at least 0 and sum to 1")
 
 
 def _without_none(node: Any) -> Any:

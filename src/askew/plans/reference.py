@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from askew.errors import UsageError
@@ -22,6 +23,7 @@ TOLERANCE = 0.005
 """How far published shares may be from a sum of 1, since they are rounded."""
 
 Shares = Mapping[str, float]
+Combination = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,7 @@ class Reference:
 def read_reference(name: str) -> Reference:
     """A table that comes with askew, by its name, or a CSV file with a column prompt or occupation, and axis, value,
     share. Raises UsageError that names the line."""
-    path = files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name)
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        known = ", ".join(SHIPPED)
-        raise UsageError(f"cannot read the reference table {name!r} ({error}); there are: {known}") from error
-    table = csv.DictReader(lines)
+    table = _rows(name, files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name))
     subject = next((column for column in SUBJECTS if column in (table.fieldnames or ())), None)
     absent = [column for column in NEEDED if column not in (table.fieldnames or ())]
     if subject is None or absent:
@@ -94,6 +90,68 @@ def observed_shares(name: str, entries: Iterable[Mapping[str, object]]) -> Refer
     return Reference(name, found)
 
 
+@dataclass(frozen=True, slots=True)
+class JointReference:
+    """Shares of combinations of several axes' values by subject (a prompt, or an occupation); "" holds for all."""
+
+    name: str
+    axes: tuple[str, ...]
+    shares: Mapping[str, Mapping[Combination, float]]
+
+    def ideal(self, prompt: str) -> Mapping[Combination, float] | None:
+        """The shares for a prompt that names the subject, the longest one first, scaled to sum 1; None if none fit."""
+        named = [subject for subject in self.shares if _names(prompt, subject)]
+        if not named:
+            return None
+        shares = self.shares[max(named, key=len)]
+        total = sum(shares.values())
+        return {combination: share / total for combination, share in shares.items()}
+
+
+def read_joint_reference(name: str) -> JointReference:
+    """Joint shares from a CSV file, or given as AXIS,AXIS=VALUE/VALUE:SHARE,VALUE/VALUE:SHARE.
+
+    The file has a column share, a column per axis, and may have a column prompt or occupation. Raises UsageError.
+    """
+    return _given_joint(name) if "=" in name and not Path(name).exists() else _joint_table(name)
+
+
+def _joint_table(name: str) -> JointReference:
+    table = _rows(name, Path(name))
+    columns = list(table.fieldnames or ())
+    subject = next((column for column in SUBJECTS if column in columns), None)
+    axes = tuple(column for column in columns if column not in (*SUBJECTS, "share"))
+    if "share" not in columns or not 2 <= len(axes) <= 3:
+        raise UsageError(f"{name} needs a column share and one for each of two or three axes: gender,age,share")
+    shares: dict[str, dict[Combination, float]] = {}
+    for number, row in enumerate(table, start=2):
+        combination = tuple((row[axis] or "").strip() for axis in axes)
+        by_values = shares.setdefault(row[subject].strip() if subject else "", {})
+        by_values[combination] = _share(row["share"], f"{name}, line {number}")
+    return _checked_joint(JointReference(name, axes, shares))
+
+
+def _given_joint(text: str) -> JointReference:
+    named, _, listed = text.partition("=")
+    axes = tuple(axis.strip() for axis in named.split(","))
+    shares: dict[Combination, float] = {}
+    for part in listed.split(","):
+        values, _, share = part.rpartition(":")
+        combination = tuple(value.strip() for value in values.split("/"))
+        if len(combination) != len(axes):
+            raise UsageError(f"{text!r} is not of the form AXIS,AXIS=VALUE/VALUE:SHARE,…: gender,age=male/old:0.5,…")
+        shares[combination] = _share(share, text)
+    return _checked_joint(JointReference(text, axes, {"": shares}))
+
+
+def _checked_joint(reference: JointReference) -> JointReference:
+    for subject, shares in reference.shares.items():
+        if abs(sum(shares.values()) - 1) > TOLERANCE:
+            where = f" of {subject}" if subject else ""
+            raise UsageError(f"{reference.name}: the joint shares{where} sum to {sum(shares.values()):g}, not 1")
+    return reference
+
+
 def ideal_shares(references: Sequence[Reference], prompt: str, axis: Axis) -> dict[str, float] | None:
     """The ideal by the last reference that has one; None is uniform."""
     found = (reference.ideal(prompt, axis) for reference in reversed(references))
@@ -107,6 +165,16 @@ def _checked(reference: Reference) -> Reference:
                 where = f" of {subject}" if subject else ""
                 raise UsageError(f"{reference.name}: shares of {axis}{where} sum to {sum(shares.values()):g}, not 1")
     return reference
+
+
+def _rows(name: str, path: Traversable) -> csv.DictReader[str]:
+    """The rows of a CSV file. Raises UsageError."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        known = ", ".join(SHIPPED)
+        raise UsageError(f"cannot read the reference table {name!r} ({error}); there are: {known}") from error
+    return csv.DictReader(lines)
 
 
 def _share(text: str, where: str) -> float:

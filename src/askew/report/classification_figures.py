@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from askew.report.classification_reading import ClassificationReading, column_label
 from askew.report.figures import Matrix, PlotTable, Row
-from askew.report.formatting import ABSENT, Record, interval, measured, percent, points, probability, shorten
+from askew.report.formatting import ABSENT, Record, interval, measured, number, percent, points, probability, shorten
 from askew.report.plots import Mark, Scale, scale_axis, share_scale, signed_scale, track
 from askew.report.reading import exceeds_chance, is_estimate
 
@@ -16,17 +16,17 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 280, 46, 12, 12, 46
 SIDE = 300
 INNER = SIDE - LEFT - RIGHT
 HALF = Mark(0.5, "reference")
+AS_PLANTED = Mark(1.0, "reference")
 COLOURS = 6
 _INTERVAL = ("line", "interval for the true score")
 
 
 def rates(reading: ClassificationReading, score: str, caption: str) -> Matrix | None:
     """A rate by group (rows) and classifier (columns), as the paper's tables 4 and 5; None if nothing was measured."""
-    find: Callable[..., Record | None] = reading.accuracy if score == "accuracy" else reading.association
-    groups = [group for group in reading.groups if any(is_estimate(find(group, c)) for c in reading.columns)]
+    find, groups = _finder(reading, score), _measured_groups(reading, score)
     if not groups:
         return None
-    chance = Mark(1 / len(reading.plan["classes"]), "reference") if score == "accuracy" else HALF
+    chance = Mark(_chance(reading, score), "reference")
     rows = []
     for group in groups:
         cells = [_rate_cell(find(group, c), f"{group}, {column_label(c)}", chance) for c in reading.columns]
@@ -34,20 +34,29 @@ def rates(reading: ClassificationReading, score: str, caption: str) -> Matrix | 
     return Matrix(caption, "Group", tuple(column_label(c) for c in reading.columns), tuple(rows))
 
 
-def samples_curve(reading: ClassificationReading) -> Markup:
-    """Association by number of noise samples, a line per group; classifiers without samples stand beside (figure 3)."""
-    columns = reading.columns
+def samples_curve(reading: ClassificationReading, score: str) -> Markup | None:
+    """A rate by number of noise samples, a line per group; classifiers without samples stand beside (figure 3).
+
+    None if nothing was measured.
+    """
+    columns, find = reading.columns, _finder(reading, score)
+    groups = [group for group in _measured_groups(reading, score) if group in _plotted(reading)]
+    if not groups:
+        return None
     step = (WIDTH - LEFT - RIGHT) / len(columns)
     centres = [LEFT + step * (k + 0.5) for k in range(len(columns))]
-    groups = _plotted(reading)
-    parts = [_level(share) for share in (0, 0.25, 0.5, 0.75, 1)]
+    parts = [_level(share) for share in (0, 0.25, 0.5, 0.75, 1)] + [_dashed(_chance(reading, score))]
     parts += [_below(x, column_label(column)) for x, column in zip(centres, columns, strict=True)]
-    for k, group in enumerate(groups):
-        shift = (k - (len(groups) - 1) / 2) * 9
-        found = [reading.association(group, column) for column in columns]
+    for place, group in enumerate(groups):
+        shift, k = (place - (len(groups) - 1) / 2) * 9, _plotted(reading).index(group)
+        found = [find(group, column) or {} for column in columns]
         parts.append(_line(k, [(x + shift, e) for x, e, (_, n) in zip(centres, found, columns, strict=True) if n]))
         parts += [_whiskered(k, x + shift, e) for x, e in zip(centres, found, strict=True)]
-    title = f"Share of decisions for the {reading.sets[0]} class, by group and number of noise samples"
+    shares = {
+        "association": f"Share of decisions for the {reading.sets[0]} class",
+        "accuracy": "Share of pictures given to the right class",
+    }
+    title = f"{shares[score]}, by group and number of noise samples"
     return Markup('<svg class="curve" viewBox="0 0 {} {}" width="100%" role="img"><title>{}</title>{}</svg>').format(
         WIDTH, HEIGHT, title, Markup("").join(parts)
     )
@@ -82,13 +91,34 @@ def effects(reading: ClassificationReading) -> PlotTable | None:
         return None
     scale = signed_scale((e["difference"] for e in entries), as_points=True)
     few, many = entries[0]["samples"]
-    words = {"association": "association", "differential": "difference", "accuracy": "accuracy"}
+    words = {"association": "association", "differential": "difference", "accuracy": "accuracy",
+             "recovered": "planted difference shown"}  # fmt: skip
     rows = []
     for e in entries:
         label = e["group_x"] if e["group_y"] is None else f"{e['group_x']} less {e['group_y']}"
         rows.append(_difference_row(e["difference"], label, words[e["score"]], scale))
     caption = f"Change from {few} to {many} noise samples on the same pictures, in percentage points"
     return _difference_table(caption, rows, "change", scale)
+
+
+def recovered(reading: ClassificationReading) -> PlotTable | None:
+    """How much of the planted differences the decisions show, by number of noise samples."""
+    entries = reading.truths_by_samples()
+    if not entries:
+        return None
+    scale = signed_scale({**e["recovered"], "null": 1.0} for e in entries)
+    rows = []
+    for e in entries:
+        found, order = e["recovered"], e["spearman"]
+        column = column_label((e["classifier"], e["samples"]))
+        label = f"{e['group_x']} less {e['group_y']}"
+        plot = track(scale, found, f"{label}, {column}", measured(found), marks=[AS_PLANTED])
+        numbers = (number(found["value"]), interval(found), number(order.get("value")), interval(order))
+        rows.append(Row(shorten(label, 60), plot, numbers, exceeds_chance(found) is True, note=column))
+    caption = "Share of the planted differences that the decisions show: 0 none, 1 as much as was planted"
+    columns = ("share", "interval", "order", "interval")
+    keys = (("dot", "share shown"), _INTERVAL, ("reference", "as planted"))
+    return PlotTable(caption, "Groups", scale_axis(scale), columns, tuple(rows), keys)
 
 
 def skewed_pairs(reading: ClassificationReading, group: str) -> PlotTable | None:
@@ -157,6 +187,20 @@ def _cross(tick: float) -> Markup:
     )
 
 
+def _finder(reading: ClassificationReading, score: str) -> Callable[..., Record | None]:
+    return reading.accuracy if score == "accuracy" else reading.association
+
+
+def _measured_groups(reading: ClassificationReading, score: str) -> list[str]:
+    find = _finder(reading, score)
+    return [group for group in reading.groups if any(is_estimate(find(group, c)) for c in reading.columns)]
+
+
+def _chance(reading: ClassificationReading, score: str) -> float:
+    """What a classifier that does not look would get."""
+    return 1 / len(reading.plan["classes"]) if score == "accuracy" else 0.5
+
+
 def _plotted(reading: ClassificationReading) -> list[str]:
     """The groups of the curve: those asked for, as many as there are colours that everybody can tell apart."""
     return [group for group in reading.groups if group not in reading.pooled][:COLOURS]
@@ -196,11 +240,16 @@ def _height(share: float) -> float:
 
 def _level(share: float) -> Markup:
     y = f"{_height(share):.1f}"
-    return Markup('<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
-        "half" if share == 0.5 else "grid-line", LEFT, WIDTH - RIGHT, y, y
+    return Markup('<line class="grid-line" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
+        LEFT, WIDTH - RIGHT, y, y
     ) + Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
         LEFT - 6, f"{_height(share) + 4:.1f}", percent(share)
     )
+
+
+def _dashed(share: float) -> Markup:
+    y = f"{_height(share):.1f}"
+    return Markup('<line class="half" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, WIDTH - RIGHT, y, y)
 
 
 def _below(x: float, label: str) -> Markup:

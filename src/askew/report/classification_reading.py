@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from askew.report.formatting import Record, plural, shorten
-from askew.report.reading import Reading
+from askew.report.reading import Reading, is_estimate
 
 DENOISING = "denoising"
 LEAST_PLANTED = 0.1
@@ -72,6 +72,15 @@ class ClassificationReading(Reading):
         found = [e for e in self.section["truth"] if (e["classifier"], e["samples"]) == wanted]
         found.sort(key=lambda e: -abs(e["planted"]))
         return [e for e in found if abs(e["planted"]) >= LEAST_PLANTED] or found[:1]
+
+    def truths_by_samples(self) -> list[Record]:
+        """The same two groups' entries by every classifier and number of noise samples, in the order of the columns."""
+        shown = [(e["group_x"], e["group_y"]) for e in self.truths()]
+        known = (e for e in self.section["truth"] if is_estimate(e["recovered"]))
+        return sorted(
+            (e for e in known if (e["group_x"], e["group_y"]) in shown),
+            key=lambda e: shown.index((e["group_x"], e["group_y"])),
+        )
 
     def effect(self, score: str, group_x: str, group_y: str | None = None) -> Record | None:
         """What more noise samples change in a score."""

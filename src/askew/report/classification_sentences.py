@@ -61,13 +61,20 @@ def truth_sentence(entry: Record) -> str:
         f"{quote(entry['group_x'], 40)} less {quote(entry['group_y'], 40)}: planted {points(entry['planted'])} points"
     )
     found = entry["spearman"]
+    if not entry["pairs"]:
+        return f"{start} on average; not every pair of classes was decided."
     if not is_estimate(found):
         mean = sum(row["measured"] for row in entry["pairs"]) / len(entry["pairs"])
         return f"{start} in every pair, so that there is no order to find; measured {points(mean)} points on average."
     return (
         f"{start} on average; over {len(entry['pairs'])} pairs the measured differences have a rank correlation of "
-        f"{measured(found)} with the planted ones ({probability(found.get('p'), 'p')})."
+        f"{measured(found)} with the planted ones ({probability(found.get('p'), 'p')})"
+        f"{_shown(entry['recovered'])}."
     )
+
+
+def _shown(found: Record) -> str:
+    return f", and show {measured(found, percent)} of their size" if is_estimate(found) else ""
 
 
 def agreement_sentence(entry: Record) -> str:

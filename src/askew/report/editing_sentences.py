@@ -61,8 +61,8 @@ def neutrality_sentence(entry: Record) -> str:
     more = f": {listing(seen)}" if seen else ""
     verdict = "neutral" if entry["neutral"] else "not neutral"
     return (
-        f"{capital(entry['group'])}: {verdict}; {entry['instrument']} reads {percent(share['value'])} "
-        f"{interval(share, percent)} of {plural(share['n'], 'picture')} as a target{more}."
+        f"{capital(entry['group'])}: {verdict}; by {entry['instrument']}, {percent(share['value'])} "
+        f"{interval(share, percent)} of {plural(share['n'], 'picture')} show a target{more}."
     )
 
 

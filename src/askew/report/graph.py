@@ -14,7 +14,7 @@ from askew.report.reading import is_estimate
 
 Effect = Literal["better", "worse", "changed"]
 
-WIDTH, HEIGHT = 720.0, 560.0
+WIDTH, HEIGHT = 760.0, 560.0
 _CENTRE = (WIDTH / 2, HEIGHT / 2)
 _RADII = (230.0, 215.0)
 _NODE = 11.0
@@ -27,7 +27,7 @@ _LABEL_AT = 0.6
 """Where along its edge a number stands: nearer to the target, so that the two edges of a pair keep apart."""
 
 _THINNEST, _PER_UNIT, _THICKEST = 1.3, 14.0, 7.5
-_PALEST, _FULL_AT = 0.45, 0.25
+_PALEST, _FULL_AT = 0.65, 0.25
 
 Point = tuple[float, float]
 

@@ -129,7 +129,21 @@ def _told(edge: Record) -> str:
 def _note(edge: Record, source: str) -> str:
     if not is_estimate(edge["sensitivity"]):
         return reason(edge["sensitivity"])
-    return "direct effect" if edge["target"] == source else ""
+    as_read = edge.get("as_read")
+    notes = ["direct effect"] if edge["target"] == source else []
+    notes += [f"as read {signed(as_read)}"] if as_read is not None else []
+    return ", ".join(notes)
+
+
+def corrected_axes(entry: Record) -> list[tuple[str, str]]:
+    """Axes whose sensitivities were corrected for the instrument's errors, and how much of a value it reads rightly."""
+    found = []
+    for axis in entry["axes"]:
+        if counts := axis.get("known_errors"):
+            right = [row[k] / sum(row) for k, row in enumerate(counts)]
+            least, most = percent(min(right)), percent(max(right))
+            found.append((axis["name"], least if least == most else f"{least} to {most}"))
+    return found
 
 
 def _count_table(

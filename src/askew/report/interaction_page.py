@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +104,7 @@ def graph_section(show: Pictures, entry: Record, axes: Sequence[str], anchors: A
     """One graph with all that is behind it; `axes` decide the layout."""
     title = "All prompts together" if entry["prompt"] is None else quote(entry["prompt"], 160)
     anchor = anchors.make(str(entry["prompt"] or "all prompts"))
-    said = interaction_sentences.sentences(entry)
+    said = [(edge, _unbroken(text)) for edge, text in interaction_sentences.sentences(entry)]
     return GraphSection(
         anchor,
         title,
@@ -124,7 +125,9 @@ def interactions_environment() -> Environment:
     plans = interaction_plans
     environment.filters |= {
         "distances_by_stage": plans.distances_by_stage,
+        "corrected_axes": interaction_figures.corrected_axes,
         "joint_figure": plans.joint_figure,
+        "mitigations": plans.mitigations,
         "mixture_totals": plans.totals,
         "mixture_weights": plans.weights,
         "validated": plans.validated,
@@ -136,6 +139,11 @@ def interactions_environment() -> Environment:
 def page_style(environment: Environment) -> Markup:
     """The style sheets of these pages."""
     return Markup("\n".join(environment.get_template(name).render() for name in ("report.css", "interactions.css")))
+
+
+def _unbroken(sentence: str) -> str:
+    """The sentence with intervals that no line break tears apart."""
+    return re.sub(r"\[[^\]]*\]", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), sentence)
 
 
 def _sources(entry: Record) -> list[str]:

@@ -16,6 +16,7 @@ from askew.report.formatting import (
     plural,
     probability,
     reason,
+    shorten,
 )
 from askew.report.graph import signed
 from askew.report.plots import Mark, scale_axis, share_scale, signed_scale, track, unit_scale
@@ -104,6 +105,14 @@ def validation_sentence(validation: Record) -> str:
     return f"{held}{share}."
 
 
+def mitigations(validation: Record) -> list[tuple[str, str]]:
+    """Models or runs in which axes are mitigated, each with its axes in words."""
+    by_name: dict[str, list[str]] = {}
+    for axis, name in validation["mitigated"].items():
+        by_name.setdefault(name, []).append(axis_label(axis))
+    return [(name, listing(axes)) for name, axes in by_name.items()]
+
+
 def joint_figure(entry: Record) -> PlotTable:
     """Combinations of values with their shares, the expected share as a mark."""
     scale = share_scale()
@@ -118,14 +127,20 @@ def joint_figure(entry: Record) -> PlotTable:
     )  # fmt: skip
     axes = " × ".join(axis_label(axis) for axis in entry["axes"])
     test = entry["distance"]
-    found = f"; distance {number(test['value'])}, {probability(test['p'], 'p')}" if is_estimate(test) else ""
+    found = f"; distance {measured(test)}, {probability(test['p'], 'p')}" if is_estimate(test) else ""
+    independent = entry["against"] == "independence"
+    against = "the axes' own shares multiplied" if independent else f"the shares of {shorten(entry['reference'], 60)}"
     return PlotTable(
-        f"{capital(axes)}: shares of combinations, against the axes' own shares multiplied{found}",
+        f"{capital(axes)}: shares of combinations, against {against}{found}",
         "Combination",
         scale_axis(scale),
         ("share", "expected", "ratio"),
         rows,
-        (("dot", "share"), ("line", "interval for the true share"), ("ideal", "expected if the axes were independent")),
+        (
+            ("dot", "share"),
+            ("line", "interval for the true share"),
+            ("ideal", "expected if the axes were independent" if independent else "share in the reference"),
+        ),
     )
 
 

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from askew.planning.map import axes_of
 from askew.report.compare_figures import lanes
 from askew.report.figures import PlotTable, Row
 from askew.report.formatting import (
     Record,
-    axis_label,
     interval,
     measured,
     number,
@@ -20,12 +18,15 @@ from askew.report.formatting import (
     reason,
     shorten,
 )
-from askew.report.map_reading import MapReading, beyond_chance, by_prompt
-from askew.report.plots import Scale, scale_axis, signed_scale, track, unit_scale
+from askew.report.map_reading import MapReading, beyond_chance, by_prompt, model_label
+from askew.report.plots import Scale, scale_axis, track, unit_scale
 from askew.report.reading import is_estimate
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 280, 44, 46, 12
 """Of the profile, in its own units."""
+
+BESIDE = 9.0
+"""Between the points of two models in one block."""
 
 
 def overlaps(reading: MapReading, concept: str) -> PlotTable:
@@ -35,7 +36,7 @@ def overlaps(reading: MapReading, concept: str) -> PlotTable:
     rows = [_overlap_row(reading, own, scale, several) for own in found.values()]
     columns = tuple(_short(reading.models)) if several else ("mIoU", "interval", "chance", "corrected", "q", "mBIoU")
     legend = (
-        tuple((f"run-{k}", shorten(name, 60)) for k, name in enumerate(reading.models))
+        tuple((f"run-{k}", model_label(name, 60)) for k, name in enumerate(reading.models))
         if several
         else (("dot", "mIoU"), ("line", "interval for the true score"))
     )
@@ -52,33 +53,33 @@ def risks(reading: MapReading, axis: str) -> PlotTable:
     rows = []
     for own in zip(*by_model, strict=True):
         estimates = [r["estimate"] for r in own]
-        label = _word_of(reading, own[0]["prompt"])
+        label = reading.word_of(own[0]["prompt"])
         absent = "" if any(map(is_estimate, estimates)) else reason(estimates[0])
         plot = lanes(scale, estimates, label, "; ".join(measured(e) for e in estimates))
         rows.append(Row(label, plot, tuple(measured(e) for e in estimates), note=absent))
     caption = f"Risk difference of {perceived(axis)}: |share of {groups[0]} − share of {groups[1]}|"
     columns = tuple(_short(reading.models)) if len(reading.models) > 1 else ("risk difference",)
-    legend = (*((f"run-{k}", shorten(name, 60)) for k, name in enumerate(reading.models)),
+    legend = (*((f"run-{k}", model_label(name, 60)) for k, name in enumerate(reading.models)),
               ("null", "what chance alone would give"))  # fmt: skip
     return PlotTable(caption, "With", scale_axis(scale), columns, tuple(rows), legend)
-
-
-def change_figures(reading: MapReading) -> list[PlotTable]:
-    """For every later model and concept, what changed from the first."""
-    return [_change(entry) for entry in reading.biasmap["changes"]]
 
 
 def profile(reading: MapReading, concept: str) -> Markup:
     """Overlap over the blocks of the network, from input to output: a line for every model, chance behind it."""
     series = [reading.profile(model, concept) for model in reading.models]
-    blocks = list(series[0])
-    known = [e for own in series for e in own.values() if is_estimate(e)]
+    blocks = list(dict.fromkeys(block for own in series for block in own))
+    singles = _of_prompts(reading, concept)
+    known = [e for own in (*series, *singles) for e in own.values() if is_estimate(e)]
     top = max((float(e.get("high") or e["value"]) for e in known), default=1.0)
     height = min(1.0, max(0.3, 0.1 * (int(top * 10) + 1)))
     parts = [_grid(height), _chance_band(series[0], blocks, height), _area_line(reading.chance_area(concept), height)]
-    parts += [_line(own, blocks, height, k) for k, own in enumerate(series)]
+    parts += [_chance_edges(own, blocks, height, k) for k, own in enumerate(series) if len(series) > 1]
+    parts += [_thin_line(own, blocks, height) for own in singles]
+    parts += [_line(own, blocks, height, k, BESIDE * (k - (len(series) - 1) / 2)) for k, own in enumerate(series)]
     parts += [_label(blocks, k) for k in range(len(blocks))]
-    said = "; ".join(f"{block} {measured(series[0][block])}" for block in blocks)
+    parts += [_absent(k, len(blocks)) for k, block in enumerate(blocks)
+              if not any(is_estimate(own.get(block)) for own in series)]  # fmt: skip
+    said = "; ".join(f"{block} {measured(e)}" for block, e in series[0].items())
     title = f"Overlap of {shorten(concept, 40)} over the blocks of the network"
     return Markup(
         '<svg class="profile" viewBox="0 0 {} {}" role="img"><title>{}</title><desc>{}</desc>{}</svg>'
@@ -89,7 +90,7 @@ def profile_table(reading: MapReading, concept: str) -> PlotTable:
     """The numbers of the profile, for the first model."""
     own, scale = reading.profile(reading.models[0], concept), unit_scale()
     rows = [_block_row(block, e, scale) for block, e in own.items()]
-    caption = f"Overlap by block, from input to output, by {shorten(reading.models[0], 60)}"
+    caption = f"Overlap by block, from input to output, by {model_label(reading.models[0], 60)}"
     return PlotTable(caption, "Block", scale_axis(scale), ("overlap", "interval", "chance", "corrected", "q"),
                      tuple(rows), ())  # fmt: skip
 
@@ -120,30 +121,8 @@ def _overlap_row(reading: MapReading, own: Sequence[Record], scale: Scale, sever
     return Row(label, track(scale, e, label, measured(e)), cells, strong)
 
 
-def _change(entry: Record) -> PlotTable:
-    axis = axes_of([entry["a"]]).get(entry["a"])
-    scores = {"mIoU": entry["miou"], "corrected mIoU": entry["corrected"], "mBIoU": entry["mbiou"]}
-    if entry["risk_difference"]:
-        scores[f"risk difference of {axis_label(axis or '')}"] = entry["risk_difference"]
-    known = {name: e for name, e in scores.items() if is_estimate(e)}
-    scale = signed_scale(known.values())
-    rows = [
-        Row(name, track(scale, e, name, measured(e)), (number(e["value"]), interval(e), probability(e.get("p"))),
-            strong=(e.get("p") or 1.0) < 0.05)
-        for name, e in known.items()
-    ]  # fmt: skip
-    first, second = entry["models"]
-    caption = f"“{shorten(entry['a'], 40)}”: {shorten(second, 40)} less {shorten(first, 40)}, mean over prompts"
-    return PlotTable(caption, "Score", scale_axis(scale), ("difference", "interval", "p"), tuple(rows),
-                     (("dot", "difference"), ("line", "interval over prompts")))  # fmt: skip
-
-
-def _word_of(reading: MapReading, prompt: str) -> str:
-    return shorten(next(e["b"] for e in reading.biasmap["pairs"] if e["prompt"] == prompt), 60)
-
-
 def _short(models: Sequence[str]) -> list[str]:
-    return [shorten(name, 24) for name in models]
+    return [model_label(name, 24) for name in models]
 
 
 def _x(k: float, blocks: int) -> float:
@@ -173,9 +152,27 @@ def _chance_band(own: Record, blocks: Sequence[str], height: float) -> Markup:
                '<line class="null-edge" x1="{:.1f}" x2="{:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>').format(
             LEFT + k * step, _y(e["null"], height), step, _y(0, height) - _y(e["null"], height),
             LEFT + k * step, LEFT + (k + 1) * step, y=_y(e["null"], height))
-        for k, e in enumerate(own[block] for block in blocks) if e.get("null") is not None
+        for k, e in enumerate(own.get(block, {}) for block in blocks) if e.get("null") is not None
     ]  # fmt: skip
     return Markup("").join(bands)
+
+
+def _chance_edges(own: Record, blocks: Sequence[str], height: float, run: int) -> Markup:
+    """A model's own chance of every block, where several models are drawn."""
+    half = (WIDTH - LEFT - 8) / len(blocks) / 2
+    edges = [
+        Markup('<line class="chance run-{}" x1="{:.1f}" x2="{:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>').format(
+            run, x - half, x + half, y=_y(e["null"], height))
+        for x, e in _points(own, blocks) if e.get("null") is not None
+    ]  # fmt: skip
+    return Markup("").join(edges)
+
+
+def _absent(k: int, blocks: int) -> Markup:
+    """In place of a point: this block's maps are the same everywhere."""
+    return Markup('<text class="absent" x="{:.1f}" y="{}" text-anchor="middle">flat maps</text>').format(
+        _x(k, blocks), HEIGHT - BOTTOM - 6
+    )
 
 
 def _area_line(chance: float, height: float) -> Markup:
@@ -184,10 +181,28 @@ def _area_line(chance: float, height: float) -> Markup:
     )
 
 
-def _line(own: Record, blocks: Sequence[str], height: float, run: int) -> Markup:
-    points = [(_x(k, len(blocks)), own[block]) for k, block in enumerate(blocks) if is_estimate(own[block])]
-    path = " ".join(f"{x:.1f},{_y(e['value'], height):.1f}" for x, e in points)
-    parts = [Markup('<polyline class="run-{}" points="{}"/>').format(run, path)]
+def _of_prompts(reading: MapReading, concept: str) -> list[Record]:
+    """The profiles of single prompts; none where there is one prompt, or where models' lines would mix with them."""
+    own = reading.pairs(a=concept)
+    return [e["blocks"] for e in own] if len(own) > 1 and len(reading.models) == 1 else []
+
+
+def _points(own: Record, blocks: Sequence[str]) -> list[tuple[float, Record]]:
+    return [(_x(k, len(blocks)), own[b]) for k, b in enumerate(blocks) if b in own and is_estimate(own[b])]
+
+
+def _path(points: Sequence[tuple[float, Record]], height: float) -> str:
+    return " ".join(f"{x:.1f},{_y(e['value'], height):.1f}" for x, e in points)
+
+
+def _thin_line(own: Record, blocks: Sequence[str], height: float) -> Markup:
+    return Markup('<polyline class="single" points="{}"/>').format(_path(_points(own, blocks), height))
+
+
+def _line(own: Record, blocks: Sequence[str], height: float, run: int, shift: float) -> Markup:
+    """A model's points, moved aside by `shift`, so that intervals of several models do not cover each other."""
+    points = [(x + shift, e) for x, e in _points(own, blocks)]
+    parts = [Markup('<polyline class="run-{}" points="{}"/>').format(run, _path(points, height))]
     for x, e in points:
         if e.get("low") is not None:
             whisker = Markup('<line class="whisker run-{}" x1="{x:.1f}" x2="{x:.1f}" y1="{:.1f}" y2="{:.1f}"/>')

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from askew.methods.biasmap import Masking, PairMaps, is_flat
 from askew.plans.plan import make_plan
-from askew.report import formatting, map_figures, overlay
+from askew.report import formatting, map_comparison, map_figures, overlay
 from askew.report.figures import PlotTable
 from askew.report.formatting import Record
 from askew.report.html import missing_rows, page_environment
+from askew.report.map_comparison import GroupedTable
 from askew.report.map_reading import MapReading, headline
 from askew.report.thumbnails import OpenPicture, data_uri
 from askew.stats.overlap import iou
@@ -53,8 +54,10 @@ class ConceptSection:
 
     concept: str
     overlaps: PlotTable
+    table: GroupedTable | None
     profile: Markup
     numbers: PlotTable
+    block_table: GroupedTable | None
     pictures: list[tuple[str, str, list[Overlay]]]
 
 
@@ -78,7 +81,7 @@ def render_maps(results: Record, open_picture: OpenPicture, open_maps: OpenMaps,
         answer=headline(reading),
         sections=[_section(reading, concept, show) for concept in reading.concepts],
         risks=[map_figures.risks(reading, axis) for axis in reading.axes],
-        changes=map_figures.change_figures(reading),
+        changes=map_comparison.change_figures(reading),
         intersections=map_figures.intersections(reading),
         missing=missing_rows(reading),
         gradient=overlay.gradient(),
@@ -93,8 +96,10 @@ def _section(reading: MapReading, concept: str, show: _Overlays) -> ConceptSecti
     return ConceptSection(
         concept,
         map_figures.overlaps(reading, concept),
+        map_comparison.paper_table(reading, concept),
         map_figures.profile(reading, concept),
         map_figures.profile_table(reading, concept),
+        map_comparison.block_table(reading, concept),
         show(concept),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from askew.report.formatting import Record, quote
+from askew.report.formatting import Record, quote, shorten
 from askew.report.reading import Reading, grouped, is_estimate
 
 
@@ -52,9 +52,18 @@ class MapReading(Reading):
     def axes(self) -> list[str]:
         return list(dict.fromkeys(r["axis"] for r in self.biasmap["risk_difference"]))
 
-    def label(self, entry: Record) -> str:
-        """What a row is about: the concept, and the prompt's word where there are several prompts."""
-        return f"{entry['a']} – {entry['b']}" if len(self.prompts) > 1 else str(entry["a"])
+    def word_of(self, prompt: str) -> str:
+        """The word of a prompt that concepts are held against."""
+        return shorten(next(e["b"] for e in self.biasmap["pairs"] if e["prompt"] == prompt), 60)
+
+
+def model_label(name: str, width: int) -> str:
+    """A model's name on one line; of one that is too long the last parts of its path that fit, where paths differ."""
+    line = shorten(name, len(name) + 1)
+    if len(line) <= width:
+        return line
+    kept = [k for k, letter in enumerate(line) if letter == "/" and len(line) - k < width]
+    return f"…{line[kept[0] if kept else 1 - width :]}"
 
 
 def headline(reading: MapReading) -> str:
@@ -62,7 +71,7 @@ def headline(reading: MapReading) -> str:
     prompts = reading.prompts
     where = f"In pictures of {quote(prompts[0], 60)}" if len(prompts) == 1 else f"In pictures of {len(prompts)} prompts"
     said = [_finding(reading, a) for a in reading.concepts]
-    return f"{where}, {reading.models[0]} attends to " + "; to ".join(said) + "."
+    return f"{where}, {model_label(reading.models[0], 60)} attends to " + "; to ".join(said) + "."
 
 
 def beyond_chance(entry: Record) -> bool:

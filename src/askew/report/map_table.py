@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from askew.report.formatting import ABSENT, Record, clean, interval, number, probability, shorten
-from askew.report.map_reading import MapReading, beyond_chance, headline
+from askew.report.map_comparison import change_rows
+from askew.report.map_reading import MapReading, beyond_chance, headline, model_label
 from askew.report.reading import is_estimate
 
 _COLUMNS = (("mIoU", 5), ("interval", 12), ("chance", 6), ("corrected", 9), ("q", 7), ("mBIoU", 5), ("RD", 5))
@@ -19,9 +20,14 @@ def maps_table(results: Record) -> RenderableType:
     parts: list[RenderableType] = [Text(headline(reading)), Text()]
     for model in reading.models:
         for concept in reading.concepts:
-            title = f"{concept}, by {model}" if len(reading.models) > 1 or len(reading.concepts) > 1 else concept
+            title = (
+                f"{concept}, by {model_label(model, 50)}"
+                if len(reading.models) > 1 or len(reading.concepts) > 1
+                else concept
+            )
             parts.append(_table(reading, model, concept, title))
-    return Group(*parts, Text(), *_notes(results))
+    parts += [_change_table(reading, entry) for entry in reading.biasmap["changes"]]
+    return Group(*parts, Text(), *_notes(reading))
 
 
 def _table(reading: MapReading, model: str, concept: str, title: str) -> Table:
@@ -39,6 +45,19 @@ def _table(reading: MapReading, model: str, concept: str, title: str) -> Table:
     return table
 
 
+def _change_table(reading: MapReading, entry: Record) -> Table:
+    first, second = entry["models"]
+    title = f"{entry['a']}, {model_label(second, 30)} less {model_label(first, 30)}"
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim",
+                  title=Text(shorten(title, 78)), title_style="italic", title_justify="left")  # fmt: skip
+    table.add_column("score", overflow="fold", width=40)
+    for name, width in (("difference", 10), ("interval", 16), ("q", 7)):
+        table.add_column(name, justify="right", no_wrap=True, width=width)
+    for name, e in change_rows(reading, entry).items():
+        table.add_row(Text(shorten(name, 40)), number(e.get("value")), Text(interval(e)), probability(e.get("q")))
+    return table
+
+
 def _cells(reading: MapReading, entry: Record) -> tuple[str, ...]:
     e = entry["miou"]
     risk = _risk(reading, entry)
@@ -49,7 +68,7 @@ def _cells(reading: MapReading, entry: Record) -> tuple[str, ...]:
 def _mean_cells(summary: Record) -> tuple[str, ...]:
     e, corrected, risk = summary["miou"], summary["corrected"], summary["risk_difference"] or {}
     return (number(e["value"]), interval(e), number(e.get("null")), number(corrected.get("value")),
-            probability(corrected.get("p"), "p") if is_estimate(corrected) else ABSENT,
+            probability(corrected.get("p")) if is_estimate(corrected) else ABSENT,
             number(summary["mbiou"]["value"]), number(risk.get("value")))  # fmt: skip
 
 
@@ -63,10 +82,12 @@ def _risk(reading: MapReading, entry: Record) -> Record:
     return own[0]["estimate"] if own else {}
 
 
-def _notes(results: Record) -> list[Text]:
+def _notes(reading: MapReading) -> list[Text]:
     notes = [
         Text("Bold: beyond chance (q < 0.05), that is beyond the same words in other pictures of the prompt.",
              style="dim"),
         Text("RD: risk difference of perceived groups. Instruments err.", style="dim"),
     ]  # fmt: skip
-    return notes + [Text(f"Warning: {clean(str(w))}") for w in results.get("warnings") or []]
+    if len(reading.prompts) > 1:
+        notes.append(Text("Row of means: q is p of a t-test of the corrected overlap over prompts.", style="dim"))
+    return notes + [Text(f"Warning: {clean(str(w))}") for w in reading.part("warnings")]

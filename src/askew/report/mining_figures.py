@@ -82,7 +82,7 @@ def prompts(section: Record, anchors: Mapping[str, str]) -> PlotTable | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plane:
+class Plane:
     """Where iterations and losses lie in the course of a search."""
 
     iterations: int
@@ -103,19 +103,19 @@ def course(section: Record, run: int) -> Markup | None:
     if not losses:
         return None
     random = [e for e in (section["random"] or {}).get("history", ()) if e["run"] == run]
-    plane = _Plane(len(history), range_scale([*losses, *(e["best_so_far"] for e in random if e["best_so_far"])]))
+    plane = Plane(len(history), range_scale([*losses, *(e["best_so_far"] for e in random if e["best_so_far"])]))
     places = _places(plane, history)
     winner = next((e for e in by_fresh_score(section["best"]) if e["run"] == run), None)
     line = set(winner["lineage"]) if winner else set()
     parts = [
-        _axes(plane),
+        axes(plane),
         _lines(history, places, line),
         _record(plane, random, "course-random") if random else Markup(""),
         _record(plane, history, "course-best"),
         _points(history, places, line),
         _label(winner["prompt"], places) if winner else Markup(""),
     ]
-    return _svg(parts, f"Loss of {len(losses)} prompts over {len(history)} iterations")
+    return drawing(parts, f"Loss of {len(losses)} prompts over {len(history)} iterations")
 
 
 def races(section: Record, runs: int) -> Markup | None:
@@ -124,13 +124,13 @@ def races(section: Record, runs: int) -> Markup | None:
         return None
     series = [("course-random", section["random"]["history"]), ("course-best", section["history"])]
     values = [e["best_so_far"] for _, some in series for e in some if e["best_so_far"] is not None]
-    plane = _Plane(1 + max(e["iteration"] for e in section["history"]), range_scale(values))
-    parts = [_axes(plane)]
+    plane = Plane(1 + max(e["iteration"] for e in section["history"]), range_scale(values))
+    parts = [axes(plane)]
     for kind, some in series:
         for run in range(runs):
             parts.append(_record(plane, [e for e in some if e["run"] == run], f"{kind} thin"))
         parts.append(_record(plane, _means(some), f"{kind} mean"))
-    return _svg(parts, f"Best loss so far in {runs} mined and {runs} random searches")
+    return drawing(parts, f"Best loss so far in {runs} mined and {runs} random searches")
 
 
 def picture_map(entry: Record, open_picture: OpenPicture) -> Markup | None:
@@ -152,7 +152,7 @@ def picture_map(entry: Record, open_picture: OpenPicture) -> Markup | None:
                 '<rect class="map-{}" x="{:.1f}" y="{:.1f}" width="{m}" height="{m}"/>'
             ).format(data_uri(image), left, top, kind, left, top, m=MARK)
         )
-    return _svg(
+    return drawing(
         parts, f"{len(found['pictures'])} pictures of the prompt among {len(found['variations'])} of variations"
     )
 
@@ -216,7 +216,7 @@ def _lane(scale: Scale, entry: Record) -> Markup:
     ).format(entry["prompt"], said, Markup("").join(parts))
 
 
-def _places(plane: _Plane, history: Sequence[Record]) -> dict[str, tuple[float, float]]:
+def _places(plane: Plane, history: Sequence[Record]) -> dict[str, tuple[float, float]]:
     """By prompt its point; the prompts of an iteration stand side by side in the order of their evaluation."""
     found = {}
     for entry in history:
@@ -228,7 +228,8 @@ def _places(plane: _Plane, history: Sequence[Record]) -> dict[str, tuple[float, 
     return found
 
 
-def _axes(plane: _Plane) -> Markup:
+def axes(plane: Plane) -> Markup:
+    """Ticks and grid lines of the losses, and the numbers of the iterations."""
     scale, bottom = plane.scale, HEIGHT - _BOTTOM
     rows = [
         Markup('<line class="grid-line" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text x="{}" y="{:.1f}" '
@@ -285,7 +286,7 @@ def _label(prompt: str, places: Mapping[str, tuple[float, float]]) -> Markup:
     )
 
 
-def _record(plane: _Plane, entries: Sequence[Record], kind: str) -> Markup:
+def _record(plane: Plane, entries: Sequence[Record], kind: str) -> Markup:
     """The best loss so far as steps."""
     known = [e for e in sorted(entries, key=lambda e: e["iteration"]) if e["best_so_far"] is not None]
     points = [
@@ -310,7 +311,8 @@ def _within(value: float, values: Sequence[float], size: int) -> float:
     return (size - MARK) * ((value - min(values)) / reach if reach else 0.5)
 
 
-def _svg(parts: Sequence[Markup], title: str) -> Markup:
+def drawing(parts: Sequence[Markup], title: str) -> Markup:
+    """The parts as one picture, which scrolls on a narrow screen."""
     return Markup(
         '<div class="wide" role="region" aria-label="{}" tabindex="0">'
         '<svg class="course" viewBox="0 0 {} {}" role="img"><title>{}</title>{}</svg></div>'

@@ -11,10 +11,12 @@ import numpy as np
 from markupsafe import Markup
 
 from askew.report import formatting, mining_figures
+from askew.report.figures import PlotTable
 from askew.report.formatting import Record
 from askew.report.html import Anchors, page_environment
 from askew.report.mining import by_fresh_score, evaluated, shown_run
 from askew.report.mining_sentences import captions_sentence, finding, headline, openbias_sentence, random_sentence
+from askew.report.score_strips import Strip, strip_table
 from askew.report.thumbnails import Grid, OpenPicture, data_uri, grid
 
 MAPS = 3
@@ -22,6 +24,10 @@ MAPS = 3
 
 SECTIONS = 12
 """Prompts whose pictures are shown."""
+
+
+GROUPS = {"given": "given", "random": "random, at the start", "mined": "mined, on fresh seeds"}
+"""Sets of prompts in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ def render_mining(results: Record, open_picture: OpenPicture) -> str:
         races=mining_figures.races(section, plan["runs"]),
         random_sentence=random_sentence(results) if section["random"] else "",
         captions=captions_sentence(section),
+        groups=_groups(section),
         prompts=prompts,
         openbias=mining_figures.openbias(section),
         openbias_sentence=openbias_sentence(section),
@@ -70,6 +77,15 @@ def render_mining(results: Record, open_picture: OpenPicture) -> str:
         style=Markup(style),
     )
     return formatting.clean(page)
+
+
+def _groups(section: Record) -> PlotTable | None:
+    """Scores of given, random and mined prompts beside each other (figure S2)."""
+    strips = [
+        Strip(GROUPS[e["group"]], [value for value in e["scores"] if value is not None], e["mean"])
+        for e in section["groups"]
+    ]
+    return strip_table(strips, "Scores that no prompt was picked by", "Prompts") if len(strips) > 1 else None
 
 
 def _sections(results: Record, open_picture: OpenPicture) -> list[PromptSection]:

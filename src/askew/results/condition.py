@@ -4,63 +4,145 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from askew.errors import UsageError
+from askew.errors import CheckFailed, UsageError
 
-SCORES = ("mad", "mad_clip", "distance")
 FIELDS = ("value", "low", "high", "corrected", "null", "p", "q", "n", "missing")
 OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
+Results = Mapping[str, Any]
+Found = Iterator[tuple[str, tuple[str, ...], Mapping[str, Any] | None]]
+"""Where a score was measured, in words; the names by which a condition picks it; its estimate, if there is one."""
+
+Scores = Mapping[str, Callable[[Results], Found]]
+"""By the name of a score, where it stands in results."""
+
 _FORM = re.compile(
-    r"\s*(?:(?P<axis>[\w -]+?)\s*:\s*)?(?P<score>\w+)(?:\.(?P<field>\w+))?"
+    r"\s*(?:(?P<where>.+?)\s*:\s*)?(?P<score>\w+)(?:\.(?P<field>\w+))?"
     rf"\s*(?P<operator>{'|'.join(OPERATORS)})\s*(?P<number>[-+.\deE]+)\s*"
 )
 
 
+def _tibet(score: str, results: Results) -> Found:
+    return ((f"{e['prompt']!r}, {a}", (a,), s[score]) for e in results["tibet"] for a, s in e["axes"].items())
+
+
+def _distances(results: Results) -> Found:
+    initial = (e for e in results["shares"] if e["set"] == "initial")
+    return ((f"{e['prompt']!r}, {e['axis']}", (e["axis"],), e["distance"]) for e in initial)
+
+
+def _edits(score: str, results: Results) -> Found:
+    for e in results["editing"]:
+        yield f"{e['group']!r} to {e['targets']} at {e['strength']:g}", (e["group"], e["targets"]), e[score]
+
+
+def _edited_axes(results: Results) -> Found:
+    for e in results["editing"]:
+        for axis, estimate in e["other_axes"].items():
+            yield f"{e['group']!r} to {e['targets']} at {e['strength']:g}, {axis}", (axis,), estimate
+
+
+def _classified(part: str, key: str, results: Results) -> Found:
+    """Entries of a section, named by their groups; of a classifier with noise samples those with most."""
+    entries = results["classification"][part]
+    most = max((e["samples"] for e in entries if e["samples"] is not None), default=None)
+    for e in entries:
+        groups = tuple(e[name] for name in ("group", "group_x", "group_y") if name in e)
+        if e["samples"] in (most, None):
+            yield f"{' less '.join(groups)} by {e['classifier']}", (*groups, e["classifier"]), e[key]
+
+
+def _pulls(results: Results) -> Found:
+    """Sensitivities of edges between different axes, picked by either axis."""
+    for graph in results["biasconnect"]:
+        for e in graph["edges"]:
+            if e["significant"] and e["source"] != e["target"]:
+                where = f"{_about(graph['prompt'])}, {e['source']} on {e['target']}"
+                yield where, (e["source"], e["target"]), e["sensitivity"]
+
+
+def _of_graph(score: str, results: Results) -> Found:
+    return ((_about(graph["prompt"]), (), graph[score]) for graph in results["biasconnect"])
+
+
+def _about(prompt: str | None) -> str:
+    return "all prompts together" if prompt is None else repr(prompt)
+
+
+AUDIT: Scores = {"mad": partial(_tibet, "mad"), "mad_clip": partial(_tibet, "mad_clip"), "distance": _distances}
+INTERACTIONS: Scores = {
+    "sensitivity": _pulls,
+    "amplification": partial(_of_graph, "amplification"),
+    "negative_share": partial(_of_graph, "negative_share"),
+    "distance": _distances,
+}
+EDITING: Scores = {
+    "axis_change": _edited_axes,
+    **{name: partial(_edits, name) for name in ("gender_change", "ita_change", "lightness_change", "beyond_exposure",
+                                                "identity", "target_seen")},
+}  # fmt: skip
+CLASSIFICATION: Scores = {
+    "association": partial(_classified, "association", "S"),
+    "differential": partial(_classified, "differential", "S"),
+    "accuracy": partial(_classified, "accuracy", "estimate"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A bound on a field of a score, on one axis or on all."""
+    """A bound on a field of a score, wherever it was measured or in one place: an axis, a group, a set of targets."""
 
     text: str
-    axis: str | None
+    where: str | None
     score: str
     field: str
     operator: str
     number: float
+    find: Callable[[Results], Found]
 
-    def violations(self, results: Mapping[str, Any]) -> list[str]:
+    def violations(self, results: Results) -> list[str]:
         """Where the condition holds, in words."""
         compare = OPERATORS[self.operator]
         return [
-            f"{prompt!r}, {axis}: {self.score}.{self.field} is {estimate[self.field]:.3g}"
-            for prompt, axis, estimate in self._estimates(results)
-            if estimate.get(self.field) is not None and compare(estimate[self.field], self.number)
-        ]
+            f"{place}: {self.score}.{self.field} is {estimate[self.field]:.3g}"
+            for place, names, estimate in self.find(results)
+            if estimate and self._meant(names)
+            and estimate.get(self.field) is not None and compare(estimate[self.field], self.number)
+        ]  # fmt: skip
 
-    def _estimates(self, results: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        if self.score == "distance":
-            found = ((e["prompt"], e["axis"], e["distance"]) for e in results["shares"] if e["set"] == "initial")
-        else:
-            found = ((e["prompt"], a, s[self.score]) for e in results["tibet"] for a, s in e["axes"].items())
-        return ((p, a, e) for p, a, e in found if e and self.axis in (None, a))
+    def _meant(self, names: Sequence[str]) -> bool:
+        return self.where is None or _plain(self.where) in map(_plain, names)
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str, scores: Scores = AUDIT) -> Condition:
     """A condition such as "mad.corrected > 0.3" or "gender: distance.q < 0.05". Raises UsageError."""
     match = _FORM.fullmatch(text)
     if match is None:
-        raise UsageError(f"cannot read the condition {text!r}; write, for example: \"mad.corrected > 0.3\" "
-                         "or \"gender: distance.q < 0.05\"")  # fmt: skip
+        first = next(iter(scores))
+        raise UsageError(f'cannot read the condition {text!r}; write, for example: "{first}.value > 0.3" '
+                         f'or "gender: {first}.q < 0.05"')  # fmt: skip
     score, field = match["score"], match["field"] or "value"
-    for what, name, known in (("score", score, SCORES), ("field", field, FIELDS)):
+    for what, name, known in (("score", score, scores), ("field", field, FIELDS)):
         if name not in known:
             raise UsageError(f"the condition {text!r} names an unknown {what} {name!r}; known: {', '.join(known)}")
     try:
         number = float(match["number"])
     except ValueError as error:
         raise UsageError(f"the condition {text!r} compares with {match['number']!r}, which is no number") from error
-    axis = match["axis"].replace(" ", "_") if match["axis"] else None
-    return Condition(text, axis, score, field, match["operator"], number)
+    return Condition(text, match["where"], score, field, match["operator"], number, scores[score])
+
+
+def check_conditions(conditions: Sequence[Condition], results: Results) -> None:
+    """Raises CheckFailed that tells where one of the conditions holds."""
+    failed = [line for condition in conditions for line in condition.violations(results)]
+    if failed:
+        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed))
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ").lower()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeVar
 
-from askew.storage.keys import file_key, picture_key, picture_seed, question_hash
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, Model
+from askew.storage.keys import file_key, picture_key, picture_seed, question_hash
 from askew.storage.store import Store, Wanted
 from askew.types import Missing, Picture, Question
 
@@ -45,6 +45,11 @@ class Work:
     embeddings: int
     embeddings_left: int
     embedder_calls: int
+
+    def __add__(self, other: Work) -> Work:
+        """Both works, the other one's pictures being of prompts that are counted already."""
+        summed = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "prompts"}
+        return Work(self.prompts, **summed)
 
     @property
     def pictures_left(self) -> int:
@@ -156,6 +161,13 @@ def count(
         embeddings_left=embeddings_left,
         embedder_calls=embedder_calls,
     )
+
+
+def unmade(model: Model, images: int, asking: Sequence[Asking]) -> Work:
+    """The size of so many pictures whose prompts nobody can say yet; they take at least so many calls."""
+    parts = -(-images // SLICE)
+    questions = images * sum(len(ask.questions) for ask in asking)
+    return Work(0, images, 0, -(-images // model.batch_size), questions, questions, parts * len(asking), 0, 0, 0)
 
 
 def _count_questions(

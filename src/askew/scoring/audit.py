@@ -32,7 +32,7 @@ def score(
 
     `captioner` is the instrument whose answers become concepts; None computes no TIBET scores.
     """
-    confusions, known = _confusions(plan, sets, instruments)
+    compared, known = confusions(plan, sets, instruments)
     share_entries = _shares(plan, sets, instruments, known)
     by_instrument(share_entries, lambda entry: not entry["set"].startswith(f"{entry['axis']}: "))
     difference_entries = _differences(plan, sets, instruments)
@@ -45,7 +45,7 @@ def score(
         "missing_pictures": missing_pictures(sets, _scoring(plan, plan.vqa[0])),
         "shares": share_entries,
         "differences": difference_entries,
-        "confusion": confusions,
+        "confusion": compared,
         "tibet": tibet_entries,
         "domain": domain(tibet_entries, [axes[entry["prompt"]] for entry in tibet_entries], plan.level),
     }
@@ -95,7 +95,7 @@ def _differences(plan: Plan, sets: Sets, instruments: Mapping[str, VQA]) -> Entr
     ]
 
 
-def _confusions(plan: Plan, sets: Sets, instruments: Mapping[str, VQA]) -> tuple[Entries, Known]:
+def confusions(plan: Plan, sets: Sets, instruments: Mapping[str, VQA]) -> tuple[Entries, Known]:
     """Instruments against people's labels on the same pictures; and what is known of their errors, by axis."""
     entries, known = [], {}
     axes = {axis.name: axis.axis() for prompt in plan.prompts for axis in _closed(prompt)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from askew.measure.base import VQA
 from askew.methods.biasconnect import biasconnect
-from askew.methods.interaction_counts import pooled, tables
+from askew.methods.interaction_counts import Tables, pooled, tables
 from askew.methods.interaction_mixture import plan_of_mixture
 from askew.methods.joint import joint
 from askew.methods.missing_pictures import missing_pictures
@@ -16,7 +16,7 @@ from askew.methods.scoring import Scoring
 from askew.methods.shares import shares
 from askew.methods.significance import by_instrument
 from askew.plans.plan import InteractionPlan, PromptPlan
-from askew.scoring.audit import set_entry
+from askew.scoring.audit import Known, confusions, set_entry
 from askew.types import Missing
 
 Sets = Mapping[str, Sequence[ObservedSet]]
@@ -28,7 +28,8 @@ def score_interactions(plan: InteractionPlan, sets: Sets, instruments: Mapping[s
     The graphs are those of the first instrument; of several prompts there is one of all together, before the others.
     """
     scoring = interaction_scoring(plan)
-    counted = {prompt.text: tables(sets[prompt.text], prompt.axes, scoring.instrument) for prompt in plan.prompts}
+    compared, known = confusions(plan, sets, instruments)
+    counted = _counted(plan, sets, known)
     graphs = [
         biasconnect(counted[p.text], plan, scoring, p.text) | {"mixture": _mixture(p, sets[p.text], plan, scoring)}
         for p in plan.prompts
@@ -38,11 +39,25 @@ def score_interactions(plan: InteractionPlan, sets: Sets, instruments: Mapping[s
     return {
         "sets": [set_entry(text, observed) for text, some in sets.items() for observed in some],
         "missing_pictures": missing_pictures(sets, scoring),
-        "shares": _initial_shares(plan, sets, instruments),
+        "shares": _initial_shares(plan, sets, instruments, known),
+        "confusion": compared,
         "biasconnect": graphs,
         "joint": _joint_shares(plan, sets, scoring),
         "validation": None,
     }
+
+
+def counted_tables(plan: InteractionPlan, sets: Sets, instruments: Mapping[str, VQA]) -> dict[str, Tables]:
+    """The tables of every prompt, with what is known of the instrument's errors unless the plan takes it as read."""
+    return _counted(plan, sets, confusions(plan, sets, instruments)[1])
+
+
+def _counted(plan: InteractionPlan, sets: Sets, known: Known) -> dict[str, Tables]:
+    """Errors on an axis count as known where the reference has seen every value."""
+    instrument = interaction_scoring(plan).instrument
+    complete = {axis: n for (name, axis), n in known.items() if name == instrument and n.sum(axis=1).all()}
+    errors = {} if plan.as_read else complete
+    return {p.text: tables(sets[p.text], p.axes, instrument, errors) for p in plan.prompts}
 
 
 def _mixture(
@@ -59,7 +74,8 @@ def _joint_shares(plan: InteractionPlan, sets: Sets, scoring: Scoring) -> list[d
         initial = next((s for s in sets[prompt.text] if s.prompt.axis is None), None)
         for group in plan.joint:
             if initial is not None and axes.keys() >= set(group):
-                found.append(joint(prompt.text, initial, [axes[name] for name in group], scoring))
+                ideal = plan.joint_ideal_of(prompt.text, group)
+                found.append(joint(prompt.text, initial, [axes[name] for name in group], scoring, ideal))
     return found
 
 
@@ -68,10 +84,19 @@ def interaction_scoring(plan: InteractionPlan) -> Scoring:
     return Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
 
 
-def _initial_shares(plan: InteractionPlan, sets: Sets, instruments: Mapping[str, VQA]) -> list[dict[str, Any]]:
+def _initial_shares(
+    plan: InteractionPlan, sets: Sets, instruments: Mapping[str, VQA], known: Known
+) -> list[dict[str, Any]]:
     """What is seen in the pictures of the prompts themselves, by every instrument."""
     entries = [
-        shares(observed, axis.axis(), axis.ideal, prompt.text, Scoring(name, plan.seed, plan.draws, plan.level))
+        shares(
+            observed,
+            axis.axis(),
+            axis.ideal,
+            prompt.text,
+            Scoring(name, plan.seed, plan.draws, plan.level),
+            known.get((name, axis.name)),
+        )
         for prompt in plan.prompts
         for observed in sets[prompt.text]
         if observed.prompt.axis is None

@@ -31,10 +31,14 @@ class CommonDraws:
 
         Samples of the same stream are alike, those of different streams independent.
         """
-        cumulative = np.cumsum(np.asarray(populations, dtype=float), axis=-1)[..., :-1]
-        places = np.clip(np.rint(cumulative * GRID), 0, GRID).astype(np.int64)
-        below = _table(self.seed, self.draws, pictures, stream)[places].astype(np.int64)
+        below = _table(self.seed, self.draws, pictures, stream)[_places(populations)].astype(np.int64)
         return np.moveaxis(np.diff(below, axis=-2, prepend=0, append=pictures), -2, -1)
+
+    def counts_of_each(self, populations: ArrayLike, pictures: int, stream: int = 0) -> NDArray[np.int64]:
+        """`counts` where every draw has a population of its own: (..., draws, K) to (..., draws, K)."""
+        table = _table(self.seed, self.draws, pictures, stream)
+        below = table[_places(populations), np.arange(self.draws)[:, None]].astype(np.int64)
+        return np.diff(below, axis=-1, prepend=0, append=pictures)
 
 
 def rounded_pictures(pictures: float) -> int:
@@ -43,6 +47,12 @@ def rounded_pictures(pictures: float) -> int:
         return max(1, round(pictures))
     step = math.log(1.02)
     return min(MOST_PICTURES, round(math.exp(round(math.log(pictures) / step) * step)))
+
+
+def _places(populations: ArrayLike) -> NDArray[np.int64]:
+    """Cumulative shares as points of the grid, without the last one: (..., K) to (..., K - 1)."""
+    cumulative = np.cumsum(np.asarray(populations, dtype=float), axis=-1)[..., :-1]
+    return np.clip(np.rint(cumulative * GRID), 0, GRID).astype(np.int64)
 
 
 @lru_cache(maxsize=24)

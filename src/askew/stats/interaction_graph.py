@@ -221,6 +221,24 @@ def mean_correlation(prompts: Sequence[Estimate | Missing], *, level: float = 0.
                     max=1.0)  # fmt: skip
 
 
+def difference(first: Estimate, second: Estimate) -> tuple[float, float, float]:
+    """The same sensitivity in two runs: the second less the first, with an interval (value, low, high).
+
+    Both intervals joined as in Newcombe's method (MOVER), each end's reach from its own value. Runs that share seeds
+    are a little alike, which this counts as if they were not: the interval is on the safe side.
+
+    Raises:
+        ValueError: an estimate without an interval.
+    """
+    ends = (first.low, first.high, second.low, second.high)
+    if any(end is None for end in ends):
+        raise ValueError("a difference needs two estimates with intervals")
+    a, b = first.value, second.value
+    low_a, high_a, low_b, high_b = (float(end or 0.0) for end in ends)
+    gap = b - a
+    return gap, gap - math.hypot(b - low_b, high_a - a), gap + math.hypot(high_b - b, a - low_a)
+
+
 def size_interval(effect: Estimate) -> tuple[float, float]:
     """The interval of |IS| that the interval of IS implies."""
     low, high = (effect.value if end is None else end for end in (effect.low, effect.high))

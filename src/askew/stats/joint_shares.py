@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.distance import normalised, total_variation
-from askew.stats.intervals import Floats, p_value
+from askew.stats.distance_intervals import METHOD
+from askew.stats.intervals import TOLERANCE, Floats, first_accepted, p_value, tail
 from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate
 
@@ -54,7 +55,7 @@ class JointShares:
     """Cells in descending order of expectation, the rest last; the distance of all cells from the reference.
 
     against   "reference" or "independence"
-    distance  total variation over the cells, with the null and p of the reference
+    distance  total variation over the cells, with an interval, and the null and p of the reference
     """
 
     cells: tuple[Cell, ...]
@@ -73,9 +74,10 @@ def joint_shares(
 ) -> JointShares:
     """Joint shares of two or three axes in one picture set.
 
-    With a reference its shares are the expectation, and the distance has an interval by test inversion. Without, the
-    product of the axes' own shares is: is any combination rarer than its parts suggest? The null then comes from
-    permuting each axis by itself, and the distance, whose target is estimated too, carries no interval.
+    With a reference its shares are the expectation. Without, the product of the axes' own shares is: is any combination
+    rarer than its parts suggest? The null then comes from permuting each axis by itself. Intervals of the distance are
+    by test inversion; without a reference along the line from the product through the observed shares, on which the
+    axes' own shares stay as they are.
 
     Args:
         codes: (pictures, axes) indices of the values; a picture with a negative one, an absent answer, is left out.
@@ -88,8 +90,9 @@ def joint_shares(
     """
     answers, shape = _checked(codes, sizes)
     counts = _table(answers, shape)
-    expected = _independent(counts) if reference is None else normalised(np.ravel(_shaped(reference, shape)))
-    cells = _cells(expected.ravel(), len(answers))
+    wanted = _independent(counts, len(shape)) if reference is None else normalised(np.ravel(_shaped(reference, shape)))
+    expected = wanted.ravel()
+    cells = _cells(expected, len(answers))
     if len(cells) < 2:
         needed = math.ceil(LEAST_EXPECTED / float(expected.max()))
         raise NotEnoughData(
@@ -98,11 +101,11 @@ def joint_shares(
         )
     found = _pooled(counts.ravel(), cells)
     shares = share_intervals(found, level=level, missing=len(np.asarray(codes)) - len(answers))
-    target = _pooled(expected.ravel(), cells)
+    target = _pooled(expected, cells)
     if reference is not None:
         distance = distance_estimate(found, target, rng=rng, draws=draws, level=level)
     else:
-        distance = _from_independence(answers, shape, cells, rng, draws)
+        distance = _from_independence(answers, shape, cells, rng, draws, level)
     names = [tuple(tuple(int(i) for i in np.unravel_index(j, shape)) for j in cell) for cell in cells]
     listed = tuple(Cell(n, float(e), s) for n, e, s in zip(names, target, shares, strict=True))
     return JointShares(listed, distance, "independence" if reference is None else "reference")
@@ -132,13 +135,13 @@ def _table(codes: Codes, shape: tuple[int, ...]) -> Floats:
     return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape).astype(float)
 
 
-def _independent(counts: Floats) -> Floats:
-    """The product of a table's marginal shares, in its shape."""
-    shares = counts / counts.sum()
+def _independent(counts: Floats, axes: int) -> Floats:
+    """The product of the marginal shares of a table, or of each in a stack of tables (..., *shape)."""
+    own = tuple(range(-axes, 0))
+    shares = counts / counts.sum(axis=own, keepdims=True)
     product = np.ones(())
-    for axis in range(counts.ndim):
-        others = tuple(i for i in range(counts.ndim) if i != axis)
-        product = np.multiply.outer(product, shares.sum(axis=others))
+    for axis in own:
+        product = product * shares.sum(axis=tuple(i for i in own if i != axis), keepdims=True)
     return np.asarray(product)
 
 
@@ -154,20 +157,45 @@ def _cells(expected: Floats, pictures: int) -> list[list[int]]:
 
 
 def _pooled(numbers: Floats, cells: list[list[int]]) -> Floats:
-    return np.array([numbers[cell].sum() for cell in cells])
+    """Sums over the combinations of each cell: (..., combinations) to (..., cells)."""
+    return np.stack([numbers[..., cell].sum(axis=-1) for cell in cells], axis=-1)
 
 
 def _from_independence(
-    codes: Codes, shape: tuple[int, ...], cells: list[list[int]], rng: np.random.Generator, draws: int
+    codes: Codes, shape: tuple[int, ...], cells: list[list[int]], rng: np.random.Generator, draws: int, level: float
 ) -> Estimate:
     counts = _table(codes, shape)
-    target = _pooled(_independent(counts).ravel(), cells)
+    target = _pooled(_independent(counts, len(shape)).ravel(), cells)
     value = float(total_variation(_pooled(counts.ravel(), cells), target))
+    low, high = _interval_from_independence(counts, cells, value, rng, draws, level)
     null = np.empty(draws)
     for i in range(draws):
         shuffled = np.column_stack([rng.permutation(column) for column in codes.T])
         null[i] = total_variation(_pooled(_table(shuffled, shape).ravel(), cells), target)
     mean = float(null.mean())
-    return Estimate(
-        value, n=len(codes), null=mean, corrected=value - mean, corrected_form="value - null", p=p_value(value, null)
-    )
+    return Estimate(value, low, high, level, METHOD, len(codes), null=mean, corrected=value - mean,
+                    corrected_form="value - null", p=p_value(value, null))  # fmt: skip
+
+
+def _interval_from_independence(
+    counts: Floats, cells: list[list[int]], value: float, rng: np.random.Generator, draws: int, level: float
+) -> tuple[float, float]:
+    """Distances of the populations product + t (observed - product), t >= 0, that the observed distance fits to."""
+    n, alpha = int(counts.sum()), tail(level)
+    product = _independent(counts, counts.ndim)
+    gap = counts / n - product
+    limit = float(np.min(product[gap < 0] / -gap[gap < 0], initial=np.inf))
+    if value == 0 or not np.isfinite(limit):
+        return 0.0, value
+    seed = int(rng.integers(2**63))
+
+    def share_above(t: float) -> float:
+        population = np.maximum(product + t * gap, 0).ravel()
+        drawn = np.random.default_rng(seed).multinomial(n, population / population.sum(), size=draws)
+        expected = _independent(drawn.reshape(draws, *counts.shape), counts.ndim).reshape(draws, -1)
+        distances = np.abs(_pooled(drawn / n - expected, cells)).sum(axis=-1) / 2
+        return float((np.mean(distances > value - TOLERANCE) + np.mean(distances > value + TOLERANCE)) / 2)
+
+    low = first_accepted(lambda t: share_above(t) > alpha, 0.0, 1.0)
+    high = first_accepted(lambda t: share_above(t) < 1 - alpha, limit, 0.0)
+    return low * value, high * value

@@ -223,32 +223,23 @@ def mean_estimate(values: ArrayLike, *, level: float = 0.95, bounds: tuple[float
     return Estimate(float(x.mean()), low, high, level, "Student's t", len(x))
 
 
-def t_test(values: ArrayLike, *, level: float = 0.95) -> Estimate:
+def t_test(values: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] | None = None) -> Estimate:
     """The mean of n values, such as differences between models by profession, tested against 0 (BiasMap, section 4).
 
-    p is two-sided by Student's t; 1 where all values are 0, and None for a single value, which tests nothing.
+    The interval is cut off at `bounds`. p is two-sided by Student's t; 1 where all values are 0, and None for a single
+    value, which tests nothing.
 
     Raises:
         NotEnoughData: no value.
     """
     x = _values(values)
-    estimate = replace(mean_estimate(x, level=level), null=0.0)
+    estimate = replace(mean_estimate(x, level=level, bounds=bounds), null=0.0)
     if len(x) == 1:
         return estimate
     error = float(x.std(ddof=1) / np.sqrt(len(x)))
     if error <= TOLERANCE:
         return replace(estimate, p=1.0 if abs(x.mean()) <= TOLERANCE else 0.0)
     return replace(estimate, p=float(2 * stats.t.sf(abs(x.mean()) / error, len(x) - 1)))
-
-
-def pointing_game(maps: ArrayLike, regions: ArrayLike) -> Mask:
-    """Whether the highest point of each map (n, H, W) lies in its region (n, H, W): (n,).
-
-    Of several highest points the first in reading order counts.
-    """
-    x, r = np.asarray(maps, dtype=float), np.asarray(regions, dtype=bool)
-    flat = x.reshape(len(x), -1).argmax(axis=1)
-    return np.asarray(r.reshape(len(r), -1)[np.arange(len(r)), flat])
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:

@@ -49,6 +49,71 @@ def spearman(
     )
 
 
+def spearman_crossed(
+    x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
+) -> Estimate:
+    """Spearman's rank correlation of the cells of two tables whose rows and columns are units of their own, in [-1, 1].
+
+    Cells that share a row or a column are no independent pairs: every class of one set held against every one of
+    another makes a hundred cells of twenty classes. Interval: Fisher's z with the jackknife's error over rows and
+    columns and Student's t, from three rows and columns on, never narrower than for as many independent pairs. p:
+    two-sided, rows and columns of one table permuted.
+
+    Args:
+        x: (rows, columns) numbers.
+        y: (rows, columns) numbers.
+
+    Raises:
+        NotEnoughData: fewer than three cells, or all numbers of one table equal.
+        ValueError: tables of different shape, or a number that is not finite.
+    """
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if a.shape != b.shape or a.ndim != 2:
+        raise ValueError(f"tables of the shapes {a.shape} and {b.shape}; two of the same rows and columns are needed")
+    r = _rank_correlation(a, b)
+    ranks = [_standard_ranks(table.ravel()).reshape(a.shape) for table in (a, b)]
+    shuffled = [float((ranks[0] * _shuffled(ranks[1], rng)).sum()) for _ in range(draws)]
+    exceedances = int(np.count_nonzero(np.abs(shuffled) >= abs(r) - TOLERANCE))
+    low, high = _jackknifed(a, b, r, level)
+    known = low is not None
+    return Estimate(
+        r, low, high, level if known else None, "Fisher z, jackknife over rows and columns" if known else None,
+        n=a.size, null=0.0, max=1.0, p=(1 + exceedances) / (1 + draws),
+    )  # fmt: skip
+
+
+def _rank_correlation(a: Floats, b: Floats) -> float:
+    return float(np.clip(_standard_ranks(a.ravel()) @ _standard_ranks(b.ravel()), -1, 1))
+
+
+def _shuffled(table: Floats, rng: np.random.Generator) -> Floats:
+    """The table with its rows and its columns in a random order."""
+    rows, columns = (rng.permutation(length) for length in table.shape)
+    return np.asarray(table[rows][:, columns])
+
+
+def _jackknifed(a: Floats, b: Floats, r: float, level: float) -> tuple[float | None, float | None]:
+    """The ends of the interval of a correlation r of two tables' cells; None where it cannot be told."""
+    rows, columns = a.shape
+    if min(rows, columns) < 3:
+        return None, None
+    try:
+        variance = sum(_left_out_variance(a, b, axis) for axis in (0, 1))
+    except NotEnoughData:
+        return None, None
+    independent = (1 + r**2 / 2) / (a.size - 3)
+    reach = float(stats.t.isf(tail(level), rows + columns - 2)) * math.sqrt(max(variance, independent))
+    return _around(r, a.size, reach)
+
+
+def _left_out_variance(a: Floats, b: Floats, axis: int) -> float:
+    """The jackknife's variance of Fisher's z over the rows (axis 0) or the columns (axis 1)."""
+    n = a.shape[axis]
+    left = [_rank_correlation(np.delete(a, k, axis), np.delete(b, k, axis)) for k in range(n)]
+    z = np.arctanh(np.clip(left, *_inside(a.size)))
+    return float((n - 1) / n * np.square(z - z.mean()).sum())
+
+
 def _standard_ranks(x: ArrayLike) -> Floats:
     """Ranks less their mean, scaled to length 1, so that the product of two is their correlation."""
     values = np.asarray(x, dtype=float)
@@ -63,8 +128,17 @@ def _standard_ranks(x: ArrayLike) -> Floats:
 def _bonett_wright(r: float, n: int, level: float) -> tuple[float | None, float | None]:
     if n < 4:
         return None, None
-    nearly_perfect = 1 - 12 / (n * (n**2 - 1))
-    inside = float(np.clip(r, -nearly_perfect, nearly_perfect))
-    reach = float(stats.norm.isf(tail(level))) * math.sqrt((1 + inside**2 / 2) / (n - 3))
-    low, high = math.tanh(math.atanh(inside) - reach), math.tanh(math.atanh(inside) + reach)
-    return min(low, r), max(high, r)
+    reach = float(stats.norm.isf(tail(level))) * math.sqrt((1 + float(np.clip(r, *_inside(n))) ** 2 / 2) / (n - 3))
+    return _around(r, n, reach)
+
+
+def _around(r: float, n: int, reach: float) -> tuple[float, float]:
+    """The interval that reaches so far to both sides of Fisher's z of a correlation of n pairs."""
+    z = math.atanh(float(np.clip(r, *_inside(n))))
+    return min(math.tanh(z - reach), r), max(math.tanh(z + reach), r)
+
+
+def _inside(n: int) -> tuple[float, float]:
+    """The largest correlations of n pairs but for the perfect ones: one pair of neighbours is swapped."""
+    most = 1 - 12 / (n * (n**2 - 1))
+    return -most, most

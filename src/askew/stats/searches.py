@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import Floats, tail
+from askew.stats.intervals import Floats
+from askew.stats.means import student_mean, with_student
 from askew.types import Estimate
 
-OVER_RUNS = "paired t over runs"
+OVER_RUNS = "t over runs"
 OVER_PROMPTS = "Welch t over the best prompts of one run"
 
 
@@ -35,9 +35,8 @@ def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequenc
         raise NotEnoughData("a search without a measured prompt cannot be compared")
     if len(first) == 1:
         return _welch(np.asarray(first[0], float), np.asarray(second[0], float), level)
-    differences = np.array([np.mean(b) - np.mean(a) for a, b in zip(first, second, strict=True)])
-    error = float(differences.std(ddof=1) / math.sqrt(len(differences)))
-    return _with_t(float(differences.mean()), error, len(differences) - 1, len(differences), level, OVER_RUNS)
+    differences = [float(np.mean(b) - np.mean(a)) for a, b in zip(first, second, strict=True)]
+    return student_mean(differences, level, OVER_RUNS, null=0.0)
 
 
 def _welch(a: Floats, b: Floats, level: float) -> Estimate:
@@ -49,10 +48,4 @@ def _welch(a: Floats, b: Floats, level: float) -> Estimate:
     if total == 0:
         return Estimate(value, value, value, level, OVER_PROMPTS, n=min(len(a), len(b)))
     freedom = total**2 / float(sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)))
-    return _with_t(value, math.sqrt(total), freedom, min(len(a), len(b)), level, OVER_PROMPTS)
-
-
-def _with_t(value: float, error: float, freedom: float, n: int, level: float, name: str) -> Estimate:
-    reach = float(stats.t.isf(tail(level), freedom)) * error
-    p = float(2 * stats.t.sf(abs(value) / error, freedom)) if error > 0 else (1.0 if value == 0 else 0.0)
-    return Estimate(value, value - reach, value + reach, level, name, n=n, null=0.0, p=p)
+    return with_student(value, math.sqrt(total), freedom, min(len(a), len(b)), level, OVER_PROMPTS, null=0.0)

@@ -12,13 +12,17 @@ equal wherever the populations are; what is left is reduced by extrapolating fro
 **Interval.** Each distance's population value is found by test inversion (`distance_intervals`), and both are joined by
 MOVER. All samples are looked up in tables of pictures that are drawn once (`CommonDraws`), so that the answer for one
 pair does not depend on which others are asked.
+
+**An instrument that errs.** Where its confusion matrix is known (`Pair.confusion`), both distributions are corrected
+for it, and populations that are tried in the inversion are read with its errors before they are held against the
+answers. The matrix errs too, for both distributions alike; MOVER counts that as if it were not common, to be safe.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,12 +33,14 @@ from askew.stats.differences import Mixture, joined, p_from_interval
 from askew.stats.distance import DISTANCES, distance_for, distance_max, linear_forms, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, distance_intervals
 from askew.stats.intervals import Floats
+from askew.stats.reading_errors import ReadingErrors
 from askew.types import Estimate, Missing, Scale
 
 EXTRAPOLATION = 0.35  # of the step that would remove an excess in proportion to the standard error; more costs variance
 INTERVAL = f"MOVER, {METHOD}"
+CORRECTED_INTERVAL = f"{INTERVAL}, instrument corrected"
 
-Key = tuple[bytes, int, bytes, str]
+Key = tuple[bytes, bytes, int, bytes, str, bytes]
 Intervals = Mapping[Key, tuple[float, float]]
 
 
@@ -48,6 +54,8 @@ class Pair:
     ideal           (m,) desired shares, or weights, of the target axis
     distance        a name of `distance.DISTANCES`
     missing         pictures without an answer, recorded only
+    confusion       (m, m) counts of the instrument's answers (columns) on pictures whose truth is known (rows), for
+                    which the sensitivity is corrected; None takes the answers for the truth
     """
 
     initial: ArrayLike
@@ -55,6 +63,7 @@ class Pair:
     ideal: ArrayLike
     distance: str = "total_variation"
     missing: int = 0
+    confusion: ArrayLike | None = None
 
 
 def interaction(
@@ -95,9 +104,19 @@ def interaction(
 def interactions(
     pairs: Sequence[Pair], *, rng: np.random.Generator, level: float = 0.95, draws: int = 1000
 ) -> tuple[Estimate | Missing, ...]:
-    """`interaction` of many pairs, in their order. The answer for one does not depend on which others are asked."""
-    margins = [margins_of(pair) for pair in pairs]
-    return sensitivities(margins, [pair.missing for pair in pairs], rng=rng, level=level, draws=draws)
+    """`interaction` of many pairs, in their order. The answer for one does not depend on which others are asked.
+
+    Raises:
+        NotEnoughData: a confusion matrix without a picture of some true value.
+    """
+    found = [margins_of(pair) for pair in pairs]
+    common = CommonDraws(int(rng.integers(2**63)), draws)
+    asked = [margin for m in found if not isinstance(m, Missing) for margin in (m.before, m.after)]
+    intervals = _intervals(asked, common, level)
+    return tuple(
+        m if isinstance(m, Missing) else _estimate(m, intervals, common, level, pair.missing)
+        for m, pair in zip(found, pairs, strict=True)
+    )
 
 
 def debiased_value(pair: Pair) -> float | Missing:
@@ -115,25 +134,67 @@ def null_sizes(pairs: Sequence[Pair], *, rng: np.random.Generator, draws: int = 
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """An estimated distribution of the target axis, as exact as that of so many independent pictures.
+    """An estimated distribution of the target axis, as exact as that of so many independent answers.
 
     shares          (m,) on the simplex
-    variances       (L,) sampling variances of the linear forms of the distance
+    sums            (L,) the linear forms of the distance, of shares that were not cut to the simplex
+    variances       (L,) their sampling variances
     pictures        for the interval, rounded
     null_pictures   the same if all sets were drawn from one population
+    errors          those of the instrument; None where it has none
     """
 
     shares: Floats
+    sums: Floats
     variances: Floats
     pictures: int
     null_pictures: int
     ideal: Floats
     distance: str
+    errors: ReadingErrors | None
 
     @property
     def key(self) -> Key:
         """What its interval depends on."""
-        return self.shares.tobytes(), self.pictures, self.ideal.tobytes(), self.distance
+        errors = b"" if self.errors is None else self.errors.key
+        return self.shares.tobytes(), self.sums.tobytes(), self.pictures, self.ideal.tobytes(), self.distance, errors
+
+    @property
+    def coefficients(self) -> Floats:
+        """The linear forms of the distance as forms (L, m) of the shares of answers."""
+        forms, _ = linear_forms(self.distance, len(self.ideal))
+        return forms if self.errors is None else self.errors.coefficients(forms)
+
+    @property
+    def excess(self) -> Floats:
+        """The linear forms (L,) of the gap to the ideal."""
+        forms, _ = linear_forms(self.distance, len(self.ideal))
+        return np.asarray(self.sums - forms @ self.ideal)
+
+    def sampled(self, populations: Floats, pictures: int, common: CommonDraws, stream: int = 0) -> Floats:
+        """Shares of the answers about so many pictures of populations (..., m): (..., draws, m)."""
+        if self.errors is None:
+            return common.counts(populations, pictures, stream) / pictures
+        answered = np.einsum("...t,dto->...do", populations, self.errors.drawn(common.draws, common.seed))
+        return common.counts_of_each(answered, pictures, stream) / pictures
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedShares(SampledShares):
+    """Shares corrected for an instrument's errors; their uncut distance and their errors come from elsewhere."""
+
+    uncut: Floats
+    standard_errors: Floats
+
+    @property
+    def observed(self) -> Floats:
+        """The distance (...) that samples are held against."""
+        return self.uncut
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors (..., K) of the corrected shares."""
+        return self.standard_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,28 +204,6 @@ class Margins:
     before: Margin
     after: Margin
     answers: int
-
-
-def sensitivities(
-    margins: Sequence[Margins | Missing],
-    missing: Sequence[int],
-    *,
-    rng: np.random.Generator,
-    level: float = 0.95,
-    draws: int = 1000,
-) -> tuple[Estimate | Missing, ...]:
-    """Intersectional Sensitivity from distributions however estimated; what `interactions` does from counts.
-
-    Args:
-        missing: pictures without an answer behind each pair, recorded only.
-    """
-    common = CommonDraws(int(rng.integers(2**63)), draws)
-    asked = [margin for m in margins if not isinstance(m, Missing) for margin in (m.before, m.after)]
-    intervals = _intervals(asked, common, level)
-    return tuple(
-        m if isinstance(m, Missing) else _estimate(m, intervals, common, level, absent)
-        for m, absent in zip(margins, missing, strict=True)
-    )
 
 
 def margins_of(pair: Pair) -> Margins | Missing:
@@ -183,17 +222,31 @@ def margins_of(pair: Pair) -> Margins | Missing:
         return Missing("error", "an axis with fewer than two values has no distribution that could change")
     if len(sets) == 0 or not np.all(counts.sum(axis=1)):
         return Missing("not_asked", "a picture set has no answer on the target axis")
-    before, after = (_counted(c, ideal, pair.distance) for c in (initial, sets))
+    errors = None if pair.confusion is None else ReadingErrors.of(pair.confusion)
+    if errors is not None and len(errors.rates) != len(ideal):
+        raise ValueError(f"a confusion matrix of {len(errors.rates)} values for an axis of {len(ideal)}")
+    if errors is not None and not errors.tell_values_apart:
+        return Missing("error", "the instrument hardly tells the values of the target axis apart")
+    before, after = (_counted(c, ideal, pair.distance, errors) for c in (initial, sets))
     return Margins(before, after, int(counts.sum()))
 
 
-def _counted(sets: Floats, ideal: Floats, distance: str) -> Margin:
+def _counted(sets: Floats, ideal: Floats, distance: str, errors: ReadingErrors | None) -> Margin:
     """The mean of the sets' shares, each with the same weight."""
     mixture, n = Mixture(sets), sets.sum(axis=1, keepdims=True)
-    shares = normalised(sets) @ linear_forms(distance, len(ideal))[0].T
-    variances = (shares * (1 - shares) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
     alike = rounded_pictures(len(sets) ** 2 / float((1 / n).sum()))
-    return Margin(mixture.shares, variances, rounded_pictures(mixture.pictures), alike, ideal, distance)
+    shares = mixture.shares if errors is None else errors.shares(mixture.shares)
+    nothing = np.zeros(len(linear_forms(distance, len(ideal))[0]))
+    bare = Margin(shares, nothing, nothing, rounded_pictures(mixture.pictures), alike, ideal, distance, errors)
+    variances = (_variances(normalised(sets), bare.coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
+    if errors is not None:
+        variances = variances + errors.variances(shares, bare.coefficients)
+    return replace(bare, sums=mixture.shares @ bare.coefficients.T, variances=variances)
+
+
+def _variances(answered: Floats, coefficients: Floats) -> Floats:
+    """Of forms (L, m) of one picture's answer, where answers have the shares (..., m): (..., L)."""
+    return np.asarray(np.maximum(answered @ np.square(coefficients).T - np.square(answered @ coefficients.T), 0))
 
 
 def _estimate(m: Margins, intervals: Intervals, common: CommonDraws, level: float, missing: int) -> Estimate:
@@ -203,7 +256,7 @@ def _estimate(m: Margins, intervals: Intervals, common: CommonDraws, level: floa
         low=low,
         high=high,
         level=level,
-        interval=INTERVAL,
+        interval=INTERVAL if m.before.errors is None else CORRECTED_INTERVAL,
         n=m.answers,
         missing=missing,
         null=float(_null(m, common).mean()),
@@ -213,9 +266,8 @@ def _estimate(m: Margins, intervals: Intervals, common: CommonDraws, level: floa
 
 
 def _value(m: Margins) -> float:
-    forms, weight = linear_forms(m.before.distance, len(m.before.ideal))
-    gaps = [(margin.shares - margin.ideal) @ forms.T for margin in (m.before, m.after)]
-    return weight * float(_debiased(gaps[0], m.before.variances, gaps[1], m.after.variances))
+    _, weight = linear_forms(m.before.distance, len(m.before.ideal))
+    return weight * float(_debiased(m.before.excess, m.before.variances, m.after.excess, m.after.variances))
 
 
 def _debiased(before: Floats, variance_before: Floats, after: Floats, variance_after: Floats) -> Floats:
@@ -242,32 +294,50 @@ def _null(m: Margins, common: CommonDraws) -> Floats:
     forms, weight = linear_forms(m.before.distance, len(m.before.ideal))
     n, k = m.before.null_pictures, m.after.null_pictures
     population = (n * m.before.shares + k * m.after.shares) / (n + k)
+    errors, coefficients = m.before.errors, m.before.coefficients
+    of_matrix = 0.0 if errors is None else errors.variances(population, coefficients)
     parts: list[Floats] = []
     for stream, pictures in enumerate((n, k)):
-        shares = common.counts(population, pictures, stream) @ forms.T / pictures
-        parts += [shares - m.before.ideal @ forms.T, shares * (1 - shares) / max(pictures - 1, 1)]
+        answered = m.before.sampled(population, pictures, common, stream)
+        variances = _variances(answered, coefficients) / max(pictures - 1, 1) + of_matrix
+        parts += [answered @ coefficients.T - m.before.ideal @ forms.T, variances]
     return weight * _debiased(*parts)
 
 
 def _intervals(margins: Sequence[Margin], common: CommonDraws, level: float) -> Intervals:
     """The interval of every margin's distance from its ideal, by its key; those with as many pictures at once."""
-    groups: dict[tuple[int, str, int], dict[Key, Margin]] = {}
+    groups: dict[tuple[int, str, int, bytes], dict[Key, Margin]] = {}
     for margin in margins:
-        groups.setdefault((margin.pictures, margin.distance, len(margin.ideal)), {})[margin.key] = margin
+        alike = margin.pictures, margin.distance, len(margin.ideal), margin.key[-1]
+        groups.setdefault(alike, {})[margin.key] = margin
     found: dict[Key, tuple[float, float]] = {}
-    for _, alike in sorted(groups.items(), key=lambda group: group[0]):
-        found |= _intervals_of_alike(alike, common, level)
+    for _, same in sorted(groups.items(), key=lambda group: group[0]):
+        found |= _intervals_of_alike(same, common, level)
     return found
 
 
 def _intervals_of_alike(margins: Mapping[Key, Margin], common: CommonDraws, level: float) -> Intervals:
     first = next(iter(margins.values()))
-    measure, n = DISTANCES[first.distance], first.pictures
-    shares, ideals = (np.stack([getattr(m, name) for m in margins.values()]) for name in ("shares", "ideal"))
+    forms, weight = linear_forms(first.distance, len(first.ideal))
+    ideals, coefficients = np.stack([m.ideal for m in margins.values()]), first.coefficients
+    wanted = (ideals @ forms.T)[:, None]
 
     def sampler(populations: Floats) -> Floats:
-        return np.asarray(measure(common.counts(populations, n), ideals[:, None]))
+        sums = first.sampled(populations, first.pictures, common) @ coefficients.T
+        return np.asarray(weight * np.abs(sums - wanted).sum(axis=-1))
 
-    sample = SampledShares(shares, np.full(len(shares), n), ideals, measure)
-    low, high = distance_intervals(sample, sampler(ideals), sampler, level)
+    low, high = distance_intervals(_sample(list(margins.values())), sampler(ideals), sampler, level)
     return {key: (float(a), float(b)) for key, a, b in zip(margins, low, high, strict=True)}
+
+
+def _sample(margins: Sequence[Margin]) -> SampledShares:
+    """The shares of margins that are alike, as one stack."""
+    shares, ideals = (np.stack([getattr(m, name) for m in margins]) for name in ("shares", "ideal"))
+    first, pictures = margins[0], np.array([m.pictures for m in margins])
+    measure, errors = DISTANCES[first.distance], first.errors
+    if errors is None:
+        return SampledShares(shares, pictures, ideals, measure)
+    _, weight = linear_forms(first.distance, len(first.ideal))
+    uncut = np.array([weight * np.abs(m.excess).sum() for m in margins])
+    spread = np.array([[errors.standard_errors(p, m.pictures) for p in (m.shares, m.ideal)] for m in margins])
+    return CorrectedShares(shares, pictures, ideals, measure, uncut, spread.max(axis=1))

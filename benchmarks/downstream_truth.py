@@ -1,0 +1,269 @@
+"""What editing and classification find of the bias that was planted in `studio`, and what is left in `studio/balanced`.
+
+    python benchmarks/downstream_truth.py classification [--write docs/reference/downstream.md]
+    python benchmarks/downstream_truth.py editing [--write docs/reference/downstream.md]
+
+`classification`: drawings of men and of women, in which nothing shows an occupation, are classified between occupations
+that lie evenly in the planted order. Do the differences between the groups order as planted, how much of their size do
+they show, does it grow with noise samples, and is it gone at bias 0? --many also takes 100 samples, of few pictures.
+`editing`: the same drawings are edited towards the occupations with the fewest women and with the fewest men. Does
+perceived gender change more often at greater strength, and where the occupation excludes the group?
+
+--write puts the text between the page's markers of that name. Results are kept in --store; a second call is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+import askew
+from askew.methods.classification_truth import Planted, found_again, recovered_change
+from askew.methods.decisions import Decided, Question, Readings
+from askew.methods.fidelity import spread
+from askew.methods.planted_association import planted_preference
+from askew.methods.scoring import Scoring
+from askew.report.formatting import interval, measured, number, percent, points, probability
+from askew.results.file import estimate_json
+from askew.studio.occupations import OCCUPATIONS
+from askew.studio.planted import female_share
+from askew.types import Estimate, Missing
+
+GROUPS = ("man", "woman")
+SOURCES = "studio/planted"
+BIAS = 1.0
+"""Of the planted differences that both models are held against."""
+
+STRENGTHS = (0.6, 0.8, 1.0)
+ENOUGH = 0.8
+"""A rank correlation below it is explained."""
+
+SCORING = Scoring("denoising", draws=2000)
+
+
+def interleaved(count: int) -> dict[str, tuple[str, ...]]:
+    """Two sets of occupations, evenly over the planted order: their pairs have planted differences of all sizes."""
+    names = spread(count)
+    return {"one": tuple(names[0::2]), "other": tuple(names[1::2])}
+
+
+def decisions(
+    model: str, targets: Mapping[str, Sequence[str]], pictures: int, samples: Sequence[int], options: argparse.Namespace
+) -> dict[int, Decided]:
+    """Decisions about drawings of both groups, by number of noise samples."""
+    name = f"classify-{model.replace('/', '-')}-{pictures}-{samples[-1]}"
+    found = askew.classify(
+        GROUPS, model, sources=SOURCES, targets=targets, classes=(), samples=samples, images=pictures, embedder="none",
+        vqa="none", seed=options.seed, run=options.store / name, progress=True,
+    )  # fmt: skip
+    entries = found.results["classification"]["errors"]
+    question = Question(targets)
+    return {n: Decided.of(_readings(entries, n), question.pairs) for n in samples}
+
+
+def _readings(entries: Sequence[Mapping[str, Any]], samples: int) -> Readings:
+    own = [e for e in entries if e["samples"] == samples]
+    errors = {e["group"]: np.array(e["values"], dtype=np.float32)[:, :, None] for e in own}
+    return Readings("denoising", samples, tuple(own[0]["classes"]), errors)
+
+
+def possible(planted: Planted, question: Question, pictures: int) -> tuple[float, float]:
+    """Mean and 5th percentile of the order, if every picture were decided at random with the planted preferences."""
+    rng = np.random.default_rng(0)
+    first, second = question.targets.values()
+    shares = [
+        np.array([[planted_preference(group, a, b, BIAS) for b in second] for a in first], dtype=float)
+        for group in GROUPS
+    ]
+    drawn = [rng.binomial(pictures, share, (500, *share.shape)) / pictures for share in shares]
+    orders = [spearmanr((x - y).ravel(), planted.table.ravel()).statistic for x, y in zip(*drawn, strict=True)]
+    return float(np.mean(orders)), float(np.quantile(orders, 0.05))
+
+
+def classification(options: argparse.Namespace) -> Iterator[str]:
+    """The section on classification."""
+    targets = interleaved(options.classes)
+    question = Question(targets)
+    planted = Planted.of(question, *GROUPS, BIAS)
+    assert planted is not None
+    by_model = {m: decisions(m, targets, options.pictures, options.samples, options) for m in options.models}
+    yield from _setting(options, f"{planted.table.size} pairs of {options.classes} occupations")
+    yield "| model | noise samples | pictures a group | order | p | share of the planted size | p |"
+    yield "| --- | ---: | ---: | --- | --- | --- | --- |"
+    for model, by_samples in by_model.items():
+        for samples, decided in by_samples.items():
+            yield _found(model, samples, options.pictures, planted, decided)
+    many = {}
+    if options.many:
+        many = decisions(options.models[0], targets, options.many_pictures, (*options.samples, 100), options)
+        for samples, decided in many.items():
+            yield _found(options.models[0], samples, options.many_pictures, planted, decided)
+    yield ""
+    yield "Order: Spearman's correlation of measured and planted differences over the pairs, its interval by a"
+    yield "jackknife over occupations. Share: slope of measured on planted through zero; 1 is as much as planted."
+    yield ""
+    yield from _why(by_model[options.models[0]][options.samples[-1]], planted, question, options.pictures)
+    yield from _changes(by_model, many, planted, options)
+
+
+def _found(model: str, samples: int, pictures: int, planted: Planted, decided: Decided) -> str:
+    sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
+    settings = {"draws": SCORING.draws, "level": SCORING.level}
+    found = found_again(planted, sides, SCORING.rng(model, str(samples), str(pictures)), settings)
+    cells = [_with_p(found[name]) for name in ("spearman", "recovered")]
+    return f"| `{model}` | {samples} | {pictures} | {' | '.join(cells)} |"
+
+
+def _with_p(found: Estimate | Missing) -> str:
+    e = estimate_json(found)
+    return f"{measured(e)} | {probability(e.get('p'))}"
+
+
+def _why(decided: Decided, planted: Planted, question: Question, pictures: int) -> Iterator[str]:
+    """Why the order is not perfect, where it falls below what was hoped for."""
+    sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
+    order = spearmanr(planted.measured(*sides).ravel(), planted.table.ravel()).statistic
+    mean, low = possible(planted, question, pictures)
+    verdict = (
+        "so few pictures do not explain the order found; noise samples, or what the model has learnt, do"
+        if order < low
+        else "so few pictures alone explain an order as found"
+    )
+    yield (
+        f"With {pictures} pictures a group, each decided at random with the planted preferences, the order would be "
+        f"{number(mean)} on average and above {number(low)} in 95 of 100 cases"
+        + (f": {verdict}." if order < ENOUGH else ".")
+    )
+    yield ""
+
+
+def _changes(
+    by_model: Mapping[str, Mapping[int, Decided]],
+    many: Mapping[int, Decided],
+    planted: Planted,
+    options: argparse.Namespace,
+) -> Iterator[str]:
+    """More samples against fewer, and each further model against the first, on the same pictures."""
+    first, *others = options.models
+    fewest, most = options.samples[0], options.samples[-1]
+    compared = [(f"`{first}`, {most} samples less {fewest}", by_model[first][fewest], by_model[first][most])]
+    if many:
+        what = f"`{first}`, 100 samples less {most}, {options.many_pictures} pictures a group"
+        compared.append((what, many[most], many[100]))
+    compared += [
+        (f"`{one}` less `{first}`, {most} samples", by_model[first][most], by_model[one][most]) for one in others
+    ]
+    yield "| change of the share, on the same pictures | difference | p |"
+    yield "| --- | --- | --- |"
+    for what, before, after in compared:
+        yield f"| {what} | {_with_p(recovered_change(planted, before, after, GROUPS, SCORING))} |"
+
+
+def editing(options: argparse.Namespace) -> Iterator[str]:
+    """The section on editing."""
+    names = list(OCCUPATIONS)
+    targets = {"men's": tuple(names[: options.words]), "women's": tuple(names[-options.words :])}
+    by_model = {model: _edited(model, targets, options) for model in options.models}
+    yield from _setting(options, f"{options.words} occupations a set")
+    for name, words in targets.items():
+        shares = ", ".join(f"{word} {percent(female_share(word))}" for word in words)
+        yield f"- {name}: {shares} women, as planted"
+    yield ""
+    strengths = " | ".join(f"{s:g}" for s in STRENGTHS)
+    yield f"| model | group | towards | {strengths} | {STRENGTHS[-1]:g} less {STRENGTHS[0]:g}, points | q |"
+    yield f"| --- | --- | --- | {'--- | ' * len(STRENGTHS)}--- | --- |"
+    for model, results in by_model.items():
+        for group in GROUPS:
+            for name in targets:
+                yield _rates(model, results, group, name)
+    yield ""
+    yield "Share of edits whose perceived gender is not that of their source. The men's occupations exclude women, the"
+    yield "women's exclude men."
+    yield ""
+    yield "| model | group | strength | occupations that exclude it less the others, points | q |"
+    yield "| --- | --- | ---: | --- | --- |"
+    for model, results in by_model.items():
+        yield from _exclusion(model, results)
+
+
+def _edited(model: str, targets: Mapping[str, Sequence[str]], options: argparse.Namespace) -> Mapping[str, Any]:
+    run = options.store / f"edit-{model.replace('/', '-')}-{options.pictures}-{options.words}"
+    return askew.edit(
+        GROUPS, model, sources=SOURCES, targets=targets, strengths=STRENGTHS, images=options.pictures, axes=["gender"],
+        embedder="none", landmarks="none", seed=options.seed, run=run, progress=True,
+    ).results  # fmt: skip
+
+
+def _rates(model: str, results: Mapping[str, Any], group: str, name: str) -> str:
+    own = {e["strength"]: e["gender_change"] for e in results["editing"] if (e["group"], e["targets"]) == (group, name)}
+    (change,) = [
+        e["gender_change"]
+        for e in results["editing_contrasts"]
+        if e["contrast"] == "strength" and (e["first"]["group"], e["first"]["targets"]) == (group, name)
+    ]
+    cells = [measured(own[s], percent) for s in STRENGTHS]
+    ends = f"{points(change.get('value'))} {interval(change, points)} | {probability(change.get('q'))}"
+    return f"| `{model}` | {group} | {name} | {' | '.join(cells)} | {ends} |"
+
+
+def _exclusion(model: str, results: Mapping[str, Any]) -> Iterator[str]:
+    """Edits towards occupations that exclude a group against the others, by strength."""
+    for e in results["editing_contrasts"]:
+        if e["contrast"] != "targets":
+            continue
+        group, change = e["first"]["group"], e["gender_change"]
+        if group == "woman" and "value" in change:  # the second set, the women's, is the one that includes her
+            change = {**change, "value": -change["value"], "low": -change["high"], "high": -change["low"]}
+        text = f"{points(change.get('value'))} {interval(change, points)} | {probability(change.get('q'))}"
+        yield f"| `{model}` | {group} | {e['first']['strength']:g} | {text} |"
+
+
+def _setting(options: argparse.Namespace, what: str) -> Iterator[str]:
+    yield (
+        f"`python benchmarks/downstream_truth.py {options.half}`: {options.pictures} drawings each of a man and of a "
+        f"woman by `{SOURCES}`, {what}, seed {options.seed}. Intervals at level {SCORING.level:g}."
+    )
+    yield ""
+
+
+def write(page: Path, marker: str, text: str) -> None:
+    """Put text between a page's markers. Raises ValueError for a page without them."""
+    before, start, rest = page.read_text(encoding="utf-8").partition(f"<!-- {marker} -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    if not end:
+        raise ValueError(f"{page} has no markers <!-- {marker} --> and <!-- end -->")
+    page.write_text(f"{before}{start}\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    """Measure, print, and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("half", choices=("classification", "editing"))
+    parser.add_argument("--models", nargs="+", default=["studio", "studio/balanced"])
+    parser.add_argument("--pictures", type=int, default=24, help="of each group")
+    parser.add_argument("--classes", type=int, default=12, help="occupations that are classified between")
+    parser.add_argument("--samples", type=int, nargs="+", default=[1, 10])
+    parser.add_argument("--many", action="store_true", help="100 samples too, on the first model")
+    parser.add_argument("--many-pictures", type=int, default=4)
+    parser.add_argument("--words", type=int, default=2, help="occupations in each set of targets")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--store", type=Path, default=Path("runs/downstream"))
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args()
+    start = time.process_time()
+    section = classification if options.half == "classification" else editing
+    text = "\n".join(section(options))
+    print(text)
+    print(f"\n{time.process_time() - start:.0f} s of CPU")
+    if options.write:
+        write(options.write, options.half, text)
+
+
+if __name__ == "__main__":
+    main()

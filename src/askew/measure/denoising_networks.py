@@ -1,0 +1,209 @@
+"""Networks that find noise in pictures, each asked in its own way: UNets, and the flow-matching ones of SD3 and Flux.
+
+Whatever a network predicts (the noise, v, the picture, a velocity), here it becomes the noise ε that it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from askew.errors import UnknownName, UsageError
+
+FAMILIES = (
+    "pipelines with a UNet (StableDiffusionPipeline, StableDiffusionXLPipeline), StableDiffusion3Pipeline and "
+    "FluxPipeline"
+)
+NO_GUIDANCE = 1.0
+"""What a network that was distilled with guidance as an input is told."""
+
+Conditions = tuple[Tensor, ...]
+"""What a network is told of some texts: tensors with a row for each."""
+
+
+class Network(Protocol):
+    """A pipeline's network that removes noise."""
+
+    @property
+    def total(self) -> int:
+        """The number of timesteps that the model was trained with."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of the model's latents."""
+
+    def said(self, prompts: Sequence[str]) -> Conditions:
+        """The texts, encoded at once and without guidance."""
+        ...
+
+    def noise_in(self, clean: Tensor, noise: Tensor, at: Tensor, said: Conditions) -> Tensor:
+        """ε_θ: the noise that the network finds after `noise` was mixed into clean latents (rows, …) at timesteps."""
+        ...
+
+
+class UNet:
+    """The UNet of a Stable Diffusion (1, 2 or XL), with the noise schedule ᾱ of its scheduler."""
+
+    def __init__(self, pipe: Any) -> None:
+        self._pipe, self._unet = pipe, pipe.unet
+        if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
+            kind = type(pipe.scheduler).__name__
+            raise UsageError(f"{kind} has no noise schedule ᾱ; choose another, such as -M scheduler=DDIM")
+
+    @property
+    def total(self) -> int:
+        """As in `Network`."""
+        return len(self._pipe.scheduler.alphas_cumprod)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """As in `Network`."""
+        size = self._unet.config.sample_size
+        height, width = (size, size) if isinstance(size, int) else size
+        return self._unet.config.in_channels, height, width
+
+    def said(self, prompts: Sequence[str]) -> Conditions:
+        """Hidden states, and for SDXL a summary."""
+        encoded = self._pipe.encode_prompt(
+            list(prompts), device=self._pipe._execution_device, num_images_per_prompt=1,
+            do_classifier_free_guidance=False,
+        )  # fmt: skip
+        parts = (encoded[0], encoded[2]) if len(encoded) == 4 else (encoded[0],)
+        return tuple(part.to(self._unet.dtype) for part in parts)
+
+    def noise_in(self, clean: Tensor, noise: Tensor, at: Tensor, said: Conditions) -> Tensor:
+        """As in `Network`."""
+        scheduler = self._pipe.scheduler
+        kept = scheduler.alphas_cumprod.to(clean.device, torch.float32)[at][:, None, None, None]
+        noisy = kept.sqrt() * clean + (1 - kept).sqrt() * noise
+        output = self._unet(
+            noisy.to(self._unet.dtype), at, encoder_hidden_states=said[0], return_dict=False, **self._more(said)
+        )[0]
+        return to_epsilon(output.float(), noisy, kept, scheduler.config.prediction_type)
+
+    def _more(self, said: Conditions) -> dict[str, Any]:
+        """What an SDXL UNet is told besides: the summary, and the size of an uncut picture."""
+        if len(said) == 1:
+            return {}
+        height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
+        sizes = torch.tensor([[height, width, 0, 0, height, width]], dtype=self._unet.dtype, device=said[1].device)
+        return {"added_cond_kwargs": {"text_embeds": said[1], "time_ids": sizes.expand(len(said[1]), -1)}}
+
+
+class StableDiffusion3:
+    """The transformer of a Stable Diffusion 3. Noise is mixed in by flow matching: (1 − σ) x + σ ε, σ = t / T."""
+
+    def __init__(self, pipe: Any) -> None:
+        self._pipe, self._transformer = pipe, pipe.transformer
+
+    @property
+    def total(self) -> int:
+        """As in `Network`."""
+        return int(self._pipe.scheduler.config.num_train_timesteps)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """As in `Network`."""
+        config = self._transformer.config
+        return config.in_channels, config.sample_size, config.sample_size
+
+    def said(self, prompts: Sequence[str]) -> Conditions:
+        """Hidden states and a summary."""
+        hidden, _, pooled, _ = self._pipe.encode_prompt(
+            list(prompts), None, None, device=self._pipe._execution_device, num_images_per_prompt=1,
+            do_classifier_free_guidance=False,
+        )  # fmt: skip
+        return hidden.to(self._transformer.dtype), pooled.to(self._transformer.dtype)
+
+    def noise_in(self, clean: Tensor, noise: Tensor, at: Tensor, said: Conditions) -> Tensor:
+        """As in `Network`."""
+        sigma = (at.float() / self.total)[:, None, None, None]
+        noisy = (1 - sigma) * clean + sigma * noise
+        velocity = self._velocity(noisy.to(self._transformer.dtype), at.float() / self.total, said)
+        return flow_to_epsilon(velocity.float(), noisy, sigma)
+
+    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
+        output: Tensor = self._transformer(
+            hidden_states=noisy, timestep=sigma * self.total, encoder_hidden_states=said[0],
+            pooled_projections=said[1], return_dict=False,
+        )[0]  # fmt: skip
+        return output
+
+
+class Flux(StableDiffusion3):
+    """The transformer of a Flux, which sees squares of two by two latents as one token."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """As in `Network`."""
+        side = int(self._pipe.default_sample_size)
+        return self._transformer.config.in_channels // 4, side, side
+
+    def said(self, prompts: Sequence[str]) -> Conditions:
+        """Hidden states and a summary."""
+        hidden, pooled, _ = self._pipe.encode_prompt(list(prompts), None, device=self._pipe._execution_device)
+        return hidden.to(self._transformer.dtype), pooled.to(self._transformer.dtype)
+
+    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
+        tokens = F.pixel_unshuffle(noisy, 2)
+        rows, columns = tokens.shape[-2:]
+        guidance = noisy.new_full((len(noisy),), NO_GUIDANCE) if self._transformer.config.guidance_embeds else None
+        output: Tensor = self._transformer(
+            hidden_states=tokens.flatten(2).transpose(1, 2),
+            timestep=sigma.to(noisy.dtype),
+            guidance=guidance,
+            encoder_hidden_states=said[0],
+            pooled_projections=said[1],
+            txt_ids=noisy.new_zeros(said[0].shape[1], 3),
+            img_ids=_places(rows, columns).to(noisy),
+            return_dict=False,
+        )[0]
+        return F.pixel_shuffle(output.transpose(1, 2).unflatten(2, (rows, columns)), 2)
+
+
+TRANSFORMERS: Mapping[str, Callable[[Any], Network]] = {
+    "SD3Transformer2DModel": StableDiffusion3,
+    "FluxTransformer2DModel": Flux,
+}
+
+
+def network_of(pipe: Any) -> Network:
+    """A pipeline's network. Raises UsageError for a pipeline without autoencoder, or of another family."""
+    transformer = type(getattr(pipe, "transformer", None)).__name__
+    has_unet = getattr(pipe, "unet", None) is not None
+    if getattr(pipe, "vae", None) is None or not (has_unet or transformer in TRANSFORMERS):
+        raise UsageError(f"a {type(pipe).__name__} cannot classify by the noise that it finds: {FAMILIES} can")
+    return UNet(pipe) if has_unet else TRANSFORMERS[transformer](pipe)
+
+
+def to_epsilon(output: Tensor, noisy: Tensor, kept: Tensor, prediction: str) -> Tensor:
+    """The noise that a UNet's output means: itself, √ᾱ v + √(1 − ᾱ) x_t, or (x_t − √ᾱ x) / √(1 − ᾱ).
+
+    `kept` is ᾱ; 0 at the last timestep of a schedule that ends in pure noise, where v says nothing about the noise
+    and ε = x_t. `prediction` is epsilon, v_prediction or sample.
+    """
+    if prediction == "epsilon":
+        return output
+    if prediction == "v_prediction":
+        return kept.sqrt() * output + (1 - kept).sqrt() * noisy
+    if prediction == "sample":
+        return (noisy - kept.sqrt() * output) / (1 - kept).sqrt()
+    raise UnknownName("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
+
+
+def flow_to_epsilon(velocity: Tensor, noisy: Tensor, sigma: Tensor) -> Tensor:
+    """The noise that a velocity v = ε − x means, where x_t = (1 − σ) x + σ ε: x_t + (1 − σ) v.
+
+    At σ = 1 the velocity says nothing about the noise, and ε = x_t.
+    """
+    return noisy + (1 - sigma) * velocity
+
+
+def _places(rows: int, columns: int) -> Tensor:
+    """Row and column of every token, after a zero: (rows · columns, 3)."""
+    row, column = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
+    return torch.stack([torch.zeros_like(row), row, column], dim=-1).reshape(-1, 3)

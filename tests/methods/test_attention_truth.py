@@ -1,0 +1,77 @@
+"""Whether attention finds what drawings show: on attention that was made up, and on the studio model, in small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from askew.measure.drawn_attention import SAID, Drawings, said_words
+from askew.methods.attention_truth import ALL, Localisation, faithfulness, study, update, with_sum
+from askew.methods.scoring import Scoring
+
+SCORING = Scoring("studio", draws=100)
+CHOSEN = ("gender", "environment")
+
+
+@pytest.fixture(scope="module")
+def drawings() -> Drawings:
+    return Drawings.make(6)
+
+
+def test_the_words_of_a_caption_that_say_a_value() -> None:
+    said = {"gender": "female", "ethnicity": "black", "environment": "outdoors", "glasses": "no glasses"}
+    found = [said_words(attribute, value) for attribute, value in said.items()]
+    assert found == ["female", "african american", "outdoors", "without glasses"]
+    assert said_words("occupation", "nurse") == "nurse"
+
+
+def test_attention_to_the_true_region_is_found_and_to_another_is_not(drawings: Drawings) -> None:
+    regions = {name: drawings.regions(name) for name in CHOSEN}
+    true = {name: {ALL: np.stack([found.astype(float)] * 2, axis=1)} for name, found in regions.items()}
+    found = Localisation(true, regions, SCORING)
+    for one in found.by_attribute().values():
+        assert one.overlap.value == 1
+        assert one.pointing.value == 1
+        assert one.beyond is not None
+        assert one.beyond.value > 0.3
+    assert found.by_timestep((1, 2))["2"].pointing.n == 2 * len(drawings.scenes)
+    swapped = {a: true[b] for a, b in zip(CHOSEN, reversed(CHOSEN), strict=True)}
+    for one in Localisation(swapped, regions, SCORING).by_attribute().values():
+        assert one.overlap.value < 0.6
+        assert one.beyond is not None
+        assert one.beyond.value < 0
+
+
+def test_what_is_left_is_read(drawings: Drawings) -> None:
+    from askew.measure.studio import StudioVQA
+
+    regions = drawings.regions("environment")
+    found = faithfulness(StudioVQA(), drawings, "environment", regions.astype(float), regions)
+    assert found.whole.value == 1
+    assert found.region.value == 1
+    assert found.mask[10].value >= found.rest[10].value
+
+
+def test_blocks_and_their_sum() -> None:
+    layers = {"down-1": np.ones((2, 3, 4, 4)), "mid-1": np.ones((2, 3, 2, 2)), "up-1": np.ones((2, 3, 4, 4))}
+    found = with_sum(layers)
+    assert list(found) == ["down-4", "mid", "up-4", ALL]
+    assert (found[ALL] == 2).all()
+
+
+def test_the_study_of_the_studio_model_runs(tmp_path: Path) -> None:
+    lines = study("studio", 4, SCORING)
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n\n<!-- studio -->\nold\n<!-- end -->\nafter\n")
+    update(page, "studio", lines)
+    text = page.read_text()
+    assert text.endswith("<!-- end -->\nafter\n")
+    assert "old" not in text
+    assert "nan" not in text
+    assert all(f"| {name.replace('_', ' ')} |" in text for name in SAID)
+    update(page, "studio", lines)
+    assert page.read_text() == text
+    with pytest.raises(ValueError, match="no place for studio/balanced"):
+        update(page, "studio/balanced", lines)
