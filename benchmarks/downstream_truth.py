@@ -1,11 +1,11 @@
-"""What editing and classification find of the bias that was planted in `studio`, and what is left in `studio/balanced`.
+"""What editing and classification find of the bias that was planted in `studio`.
 
     python benchmarks/downstream_truth.py classification [--write docs/reference/downstream.md]
     python benchmarks/downstream_truth.py editing [--write docs/reference/downstream.md]
 
 `classification`: drawings of men and of women, in which nothing shows an occupation, are classified between occupations
 that lie evenly in the planted order. Do the differences between the groups order as planted, how much of their size do
-they show, does it grow with noise samples, and is it gone at bias 0? --many also takes 100 samples, of few pictures.
+they show, and does it grow with noise samples? --many also takes 100 samples, of few pictures.
 `editing`: the same drawings are edited towards the occupations with the fewest women and with the fewest men. Does
 perceived gender change more often at greater strength, and where the occupation excludes the group?
 
@@ -245,7 +245,7 @@ def main() -> None:
     """Measure, print, and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("half", choices=("classification", "editing"))
-    parser.add_argument("--models", nargs="+", default=["studio", "studio/balanced"])
+    parser.add_argument("--models", nargs="+", default=["studio"])
     parser.add_argument("--pictures", type=int, default=24, help="of each group")
     parser.add_argument("--classes", type=int, default=12, help="occupations that are classified between")
     parser.add_argument("--samples", type=int, nargs="+", default=[1, 10])

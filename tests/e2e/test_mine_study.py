@@ -32,7 +32,7 @@ def test_one_command_studies_alpha_selection_and_population(tmp_path: Path, caps
     assert "Spearman" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("model", ["studio/balanced", "diffusers/anything"])
+@pytest.mark.parametrize("model", ["folder/pictures", "diffusers/anything"])
 def test_without_a_planted_bias_there_is_nothing_to_judge_by(model: str) -> None:
     with pytest.raises(UsageError, match="no planted bias"):
         askew.mine_study(model)

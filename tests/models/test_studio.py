@@ -58,15 +58,22 @@ def test_the_weights_are_small_half_precision_and_safe() -> None:
     assert {file.suffix for file in files} == {".json", ".safetensors"}
 
 
-def test_it_shows_places_as_asked(studio: StudioModel) -> None:
+@pytest.mark.parametrize(
+    ("attribute", "prompts"),
+    [
+        ("environment", {"indoors": "a photo of a nurse indoors", "outdoors": "a photo of a nurse outdoors"}),
+        ("body_type", {"slim": "a photo of a slim nurse", "muscular": "a photo of a muscular nurse"}),
+        ("disability", {"blind": "a photo of a blind nurse", "wheelchair": "a photo of a nurse in a wheelchair"}),
+    ],
+)
+def test_it_shows_what_prompts_say(studio: StudioModel, attribute: str, prompts: dict[str, str]) -> None:
     vqa = StudioVQA()
-    for place in ("indoors", "outdoors"):
-        images = studio.generate([Request(f"a photo of a nurse {place}", seed) for seed in range(12)])
-        seen = vqa.read(vqa.embedder.embed_pixels(pixels(images)), "environment")
-        assert np.mean(np.array(seen) == place) >= 0.8
+    for value, prompt in prompts.items():
+        images = studio.generate([Request(prompt, seed) for seed in range(12)])
+        seen = vqa.read(vqa.embedder.embed_pixels(pixels(images)), attribute)
+        assert np.mean(np.array(seen) == value) >= 0.75
 
 
-@pytest.mark.xfail(strict=True, reason="the first weights hardly lean, see docs/reference/studio.md")
 def test_its_occupations_lean_as_planted(studio: StudioModel) -> None:
     vqa, women = StudioVQA(), {}
     for role in ("nurse", "construction worker"):

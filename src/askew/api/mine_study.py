@@ -73,7 +73,7 @@ def mine_study(
 
     Raises UsageError for a model whose bias was not planted.
     """
-    if model.partition("/")[0] != "studio" or model == "studio/balanced":
+    if model.partition("/")[0] != "studio":
         raise UsageError(f"{model} has no planted bias to judge by; study studio/planted or studio")
     if not 3 <= occupations <= len(OCCUPATIONS):
         raise UsageError(f"{occupations} occupations cannot be ranked; take 3 to {len(OCCUPATIONS)}")

@@ -34,7 +34,7 @@ def mine_compare(
 
     Examples:
 
-    - `askew mine-compare runs/mine-studio runs/mine-balanced`
+    - `askew mine-compare runs/mine-studio runs/mine-planted`
 
     - `askew mine-compare runs/mine-studio --vary guidance_scale=1,2,4`
     """

@@ -162,7 +162,7 @@ class Flux(StableDiffusion3):
             img_ids=_places(rows, columns).to(noisy),
             return_dict=False,
         )[0]
-        return F.pixel_shuffle(output.transpose(1, 2).unflatten(2, (rows, columns)), 2)
+        return F.pixel_shuffle(output.transpose(1, 2).reshape(len(output), -1, rows, columns), 2)
 
 
 TRANSFORMERS: Mapping[str, Callable[[Any], Network]] = {

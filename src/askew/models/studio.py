@@ -10,7 +10,7 @@ from askew.models.diffusers.model import DiffusersModel
 from askew.studio.caption import parse
 from askew.studio.paths import weights
 
-DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.0}
+DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 3.0}
 BATCH_SIZE = 24
 
 

@@ -192,7 +192,7 @@ def _interval_from_independence(
     def share_above(t: float) -> float:
         population = np.maximum(product + t * gap, 0).ravel()
         drawn = np.random.default_rng(seed).multinomial(n, population / population.sum(), size=draws)
-        expected = _independent(drawn.reshape(draws, *counts.shape), counts.ndim).reshape(draws, -1)
+        expected = _independent(drawn.reshape(draws, *counts.shape).astype(float), counts.ndim).reshape(draws, -1)
         distances = np.abs(_pooled(drawn / n - expected, cells)).sum(axis=-1) / 2
         return float((np.mean(distances > value - TOLERANCE) + np.mean(distances > value + TOLERANCE)) / 2)
 
