@@ -102,6 +102,18 @@ def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
     assert [name for name, grad in last.items() if grad is None or not grad.any()] == []
 
 
+def test_queries_and_keys_do_not_grow_without_end() -> None:
+    unet = diffusion.create(12).unet
+    before = {name: weight.clone() for name, weight in unet.state_dict().items()}
+    grown = "mid_block.attentions.0.transformer_blocks.0.attn2.to_q.weight"
+    unet.load_state_dict({**before, grown: 20 * before[grown]})
+    diffusion.bound_attention(unet)
+    after = unet.state_dict()
+    assert after[grown].norm().item() == pytest.approx(len(before[grown]) ** 0.5)
+    assert torch.cosine_similarity(after[grown].flatten(), before[grown].flatten(), 0).item() == pytest.approx(1)
+    assert all(torch.equal(after[name], weight) for name, weight in before.items() if name != grown)
+
+
 @pytest.fixture(scope="module")
 def autoencoder_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("autoencoder")

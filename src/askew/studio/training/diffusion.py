@@ -12,6 +12,7 @@ DIR; the same command goes on from the last.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -155,6 +156,18 @@ def place_weights(height: int, width: int) -> Tensor:
     return weights / weights.mean()
 
 
+@torch.no_grad()
+def bound_attention(unet: UNet2DConditionModel) -> None:
+    """Keep the Frobenius norms of query and key matrices at most √rows.
+
+    Muon lets them grow without end. Attention then sticks to one token, the same for every caption, and learns no more.
+    """
+    for module in unet.modules():
+        if isinstance(module, Attention):
+            for weight in (module.to_q.weight, module.to_k.weight):
+                weight *= (math.sqrt(len(weight)) / weight.norm()).clamp(max=1)
+
+
 def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, rate: float, pictures: int,
           processes: int) -> Path:  # fmt: skip
     """Train, checkpointing to `work`, and save the pipeline with fp16 weights to `work`/pipeline-BIAS."""
@@ -165,6 +178,7 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
     batches = Batches(examples, latents(work / stem, [one.scene for one in examples], SEED, vae, processes))
     networks = load(start) if start else create(vae.config.latent_channels)
     networks.unet.to(memory_format=torch.channels_last)
+    bound_attention(networks.unet)
     networks.unet.set_attn_processor(AttnProcessor())  # PyTorch's fused attention is slow backwards on a CPU
     average, kept = checkpoints.Average(networks.unet, KEEP), DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
     optimizers = Optimizers([networks.unet], rate, ADAM_RATE)
@@ -178,6 +192,7 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
         error.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(networks.unet.parameters(), 1.0)
         optimizers.step(checkpoints.warm_stable_decay(step, steps, decay))
+        bound_attention(networks.unet)
         average.update(step)
         log(step, loss=error.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
