@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from askew.api.jobs import finished
 from askew.errors import UsageError
 from askew.jobs.audit import Audit
 from askew.planning.audit import plan_audit
@@ -14,7 +15,7 @@ from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.prompts.files import clean_prompts, read_prompts
 from askew.results.audit import AuditResult
-from askew.runs.opening import looked_at, opened_run, run_folder
+from askew.runs.opening import looked_at, run_folder
 from askew.runs.work import Work
 from askew.storage.completions import Completions
 from askew.storage.store import default_store
@@ -87,10 +88,7 @@ def run_plan(
 ) -> AuditResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_run(plan)
-    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
-        result = Audit.prepare(plan, session)()
-        result.write_report()
-    return result
+    return finished(Audit.prepare, plan, folder, store, budget=budget, progress=progress)
 
 
 def work(plan: Plan, run: str | Path | None = None, store: str | Path | None = None) -> Work:

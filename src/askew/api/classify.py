@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from askew.api.jobs import finished
 from askew.planning.classification import plan_classification
 from askew.plans.classification import ClassificationPlan
 from askew.plans.settings import column_settings
 from askew.results.classification import ClassificationResult
-from askew.runs.opening import looked_at, opened_run, run_folder
+from askew.runs.opening import looked_at, run_folder
 
 if TYPE_CHECKING:
     from askew.jobs.classify import ClassificationWork
@@ -98,13 +99,10 @@ def run_classification(
     progress: bool = False,
 ) -> ClassificationResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
-    folder = Path(run) if run else default_folder(plan)
-    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
-        from askew.jobs.classify import Classification  # imports torch
+    from askew.jobs.classify import Classification  # imports torch
 
-        result = Classification.prepare(plan, session)()
-        result.write_report()
-    return result
+    folder = Path(run) if run else default_folder(plan)
+    return finished(Classification.prepare, plan, folder, store, budget=budget, progress=progress)
 
 
 def classification_work(

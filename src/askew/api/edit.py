@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from askew.api.jobs import finished
 from askew.jobs.edit import Editing
 from askew.planning.editing import plan_editing
 from askew.plans.plan import EditPlan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.results.editing import EditingResult
-from askew.runs.opening import looked_at, opened_run, run_folder
+from askew.runs.opening import looked_at, run_folder
 from askew.runs.work import Work
 
 
@@ -102,10 +103,7 @@ def run_editing(
 ) -> EditingResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_folder(plan)
-    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
-        result = Editing.prepare(plan, session)()
-        result.write_report()
-    return result
+    return finished(Editing.prepare, plan, folder, store, budget=budget, progress=progress)
 
 
 def editing_work(plan: EditPlan, run: str | Path | None = None, store: str | Path | None = None) -> Work:

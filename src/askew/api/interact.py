@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from askew.api.audit import default_completions, default_run, llm_settings
+from askew.api.jobs import finished
 from askew.errors import UsageError
 from askew.jobs.interact import Interaction
 from askew.planning.interactions import plan_interactions
@@ -17,7 +18,7 @@ from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
 from askew.report.graphs_page import compared_graphs, write_graphs
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
-from askew.runs.opening import looked_at, opened_run
+from askew.runs.opening import looked_at
 from askew.runs.work import Work
 from askew.storage.completions import Completions
 
@@ -110,10 +111,7 @@ def run_interactions(
 ) -> InteractionResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_run(plan)
-    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
-        result = Interaction.prepare(plan, session)()
-        result.write_report()
-    return result
+    return finished(Interaction.prepare, plan, folder, store, budget=budget, progress=progress)
 
 
 def interaction_work(plan: InteractionPlan, run: str | Path | None = None, store: str | Path | None = None) -> Work:

@@ -8,11 +8,12 @@ from typing import Any
 
 from askew import registry
 from askew.api.audit import default_run
+from askew.api.jobs import finished
 from askew.jobs.map import ConceptMaps
 from askew.planning.map import plan_map
 from askew.plans.plan import DEFAULT_MODEL, MapPlan
 from askew.results.map import MapResult
-from askew.runs.opening import looked_at, opened_run
+from askew.runs.opening import looked_at
 from askew.runs.work import Work
 
 IMAGES = 24
@@ -84,10 +85,7 @@ def run_map_plan(
 ) -> MapResult:
     """Run a plan, or what is left of it, and write results and report into the run folder."""
     folder = Path(run) if run else default_run(plan)
-    with opened_run(plan, folder, store, budget=budget, progress=progress) as session:
-        result = ConceptMaps.prepare(plan, session)()
-        result.write_report()
-    return result
+    return finished(ConceptMaps.prepare, plan, folder, store, budget=budget, progress=progress)
 
 
 def map_work(plan: MapPlan, run: str | Path | None = None, store: str | Path | None = None) -> Work:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from askew.api.jobs import finished
 from askew.jobs.mine_compare import MiningComparison
 from askew.models.base import Setting
 from askew.planning.mining_comparison import plan_mining_comparison
 from askew.plans.mining_comparison import MiningComparisonPlan
 from askew.results.mining_comparison import MiningComparisonResult
-from askew.runs.opening import looked_at, opened_run, run_folder
+from askew.runs.opening import looked_at, run_folder
 
 
 def mine_compare(
@@ -48,10 +49,7 @@ def run_comparison_plan(
     progress: bool = False,
 ) -> MiningComparisonResult:
     """Run the plan of a comparison, or what is left of it, and write results and report into the run folder."""
-    with opened_run(plan, Path(run), store, budget=budget, progress=progress) as session:
-        result = MiningComparison.prepare(plan, session)()
-        result.write_report()
-    return result
+    return finished(MiningComparison.prepare, plan, Path(run), store, budget=budget, progress=progress)
 
 
 def comparison_work(plan: MiningComparisonPlan, run: str | Path, store: str | Path | None = None) -> list[str]:

@@ -26,17 +26,18 @@ from askew.cli.options import (
     RunFolder,
     Seed,
     StoreFolder,
+    given,
     listed,
+    only_plan,
 )
 from askew.cli.runs import show
-from askew.errors import CheckFailed, UsageError
+from askew.cli.writing import writing
 from askew.planning.audit import plan_audit
 from askew.plans.plan import DEFAULT_MODEL, read_plan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings, key_values, pairs
 from askew.report.terminal import default_size, plan_preview
-from askew.results.condition import parse_condition
-from askew.storage.completions import Completions
+from askew.results.condition import check_conditions, parse_condition
 
 BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "fail_if", "as_json"}
 
@@ -112,10 +113,10 @@ def audit(
         "values": {k: tuple(v.split(",")) for k, v in pairs(values or (), "--values").items()},
     }  # fmt: skip
     if plan is not None:
-        _only_plan(context)
-    settings = with_preset(preset, settings, _given(context))
-    writing = _writing(llm_url, llm_arg, run, store)
-    made = read_plan(plan) if plan else plan_audit(texts, axes=listed(axes), **writing, **settings)
+        only_plan(context, BESIDE_A_PLAN)
+    settings = with_preset(preset, settings, given(context))
+    texting = writing(llm_url, llm_arg, run, store)
+    made = read_plan(plan) if plan else plan_audit(texts, axes=listed(axes), **texting, **settings)
     if dry_run:
         for line in api.work(made, run, store).lines():
             out.print(line)
@@ -124,9 +125,7 @@ def audit(
         err.print(default_size(made), soft_wrap=True, highlight=False)
     result = api.run_plan(made, run, store, budget=budget, progress=True)
     show(result, as_json)
-    failed = [line for c in conditions for line in c.violations(result.results)]
-    if failed:
-        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed))
+    check_conditions(conditions, result.results)
 
 
 @app.command("axes")
@@ -151,31 +150,9 @@ def preview(
     - `askew axes "a photo of a nurse" --to plan.toml`, edit it, then `askew audit --plan plan.toml`
     """
     texts = api.collect_prompts(prompts or (), prompt_file, clean)
-    plan = plan_audit(texts, axes=listed(axes), llm=llm, seed=seed, **_writing(llm_url, llm_arg, None, store))
+    plan = plan_audit(texts, axes=listed(axes), llm=llm, seed=seed, **writing(llm_url, llm_arg, None, store))
     if to is not None:
         api.write_plan(plan, to)
         out.print(f"plan: {to}", soft_wrap=True)
         return
     out.print(plan_preview(plan))
-
-
-def _writing(url: str | None, settings: list[str] | None, run: Path | None, store: Path | None) -> dict[str, Any]:
-    """How texts are written: the writer's settings, where its answers are kept, and who is told of their number."""
-    return {
-        "llm_args": api.llm_settings(url, key_values(settings or (), "--llm-arg")),
-        "cache": Completions(api.default_completions(run, store)),
-        "tell": lambda line: err.print(line, soft_wrap=True, markup=False, highlight=False),
-    }
-
-
-def _only_plan(context: typer.Context) -> None:
-    """A plan says everything that decides the results: options that would say it again are refused."""
-    extra = sorted(_given(context) - BESIDE_A_PLAN)
-    if extra:
-        raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
-
-
-def _given(context: typer.Context) -> set[str]:
-    """The names of the parameters that stand on the command line."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}

@@ -20,6 +20,7 @@ from askew.cli.options import (
     RunFolder,
     Seed,
     StoreFolder,
+    given,
     listed,
 )
 from askew.cli.runs import show
@@ -105,7 +106,7 @@ def edit(
         strengths=_strengths(strengths), images=images, sources=sources,
         sources_args={**columns, **key_values(source_arg or (), "--source-arg")},
         edit_args=key_values(edit_arg or (), "--edit-arg"), seed=seed, level=level, draws=draws,
-        **with_preset(preset, settings, _given(context)),
+        **with_preset(preset, settings, given(context)),
     )  # fmt: skip
     if dry_run:
         for line in api.editing_work(made, run, store).lines():
@@ -134,9 +135,3 @@ def _read(path: Path) -> EditPlan:
     if not isinstance(plan, EditPlan):
         raise UsageError(f"{path} is a plan of the method {plan.method!r}; a plan of edits says method = 'edit'")
     return plan
-
-
-def _given(context: typer.Context) -> set[str]:
-    """The names of the parameters that stand on the command line."""
-    found = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, source in found.items() if source is not None and source.name == "COMMANDLINE"}

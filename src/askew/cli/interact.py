@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from askew.api import interact as api
-from askew.api.audit import collect_prompts, default_completions, llm_settings
-from askew.cli.base import app, err, out
+from askew.api.audit import collect_prompts
+from askew.cli.base import app, out
 from askew.cli.options import (
     AsJson,
     Axes,
@@ -31,9 +31,11 @@ from askew.cli.options import (
     RunFolder,
     Seed,
     StoreFolder,
+    given,
     listed,
 )
 from askew.cli.runs import show
+from askew.cli.writing import writing
 from askew.errors import UsageError
 from askew.planning.interactions import plan_interactions
 from askew.plans.plan import DEFAULT_MODEL, InteractionPlan, read_plan
@@ -42,7 +44,6 @@ from askew.plans.settings import column_settings, key_values, pairs
 from askew.report.terminal import robustness_table
 from askew.results.condition import INTERACTIONS, check_conditions, parse_condition
 from askew.results.interactions import InteractionResult
-from askew.storage.completions import Completions
 
 
 @app.command()
@@ -135,17 +136,14 @@ def interact(
         **({"images": images} if images is not None else {}),
         **({"threshold": threshold} if threshold is not None else {}),
     }  # fmt: skip
-    settings = with_preset(preset, settings, _given(context))
+    settings = with_preset(preset, settings, given(context))
     asked: dict[str, Any] = {
         "axes": listed(axes), "ideal": ideal or (), "open_answers": open_answers, "joint_ideal": joint_ideal or (),
         "mitigated": mitigated or (),
     }  # fmt: skip
-    writing: dict[str, Any] = {
-        "llm_args": llm_settings(llm_url, key_values(llm_arg or (), "--llm-arg")),
-        "cache": Completions(default_completions(run, store)),
-        "tell": lambda line: err.print(line, soft_wrap=True, markup=False, highlight=False),
-    }
-    made = _read(plan) if plan else plan_interactions(texts, **asked, **writing, **settings)
+    made = (
+        _read(plan) if plan else plan_interactions(texts, **asked, **writing(llm_url, llm_arg, run, store), **settings)
+    )
     if dry_run:
         for line in api.interaction_work(made, run, store).lines():
             out.print(line)
@@ -203,9 +201,3 @@ def _read(path: Path) -> InteractionPlan:
             f"{path} is a plan of the method {plan.method!r}; a plan of interactions says method = 'interact'"
         )
     return plan
-
-
-def _given(context: typer.Context) -> set[str]:
-    """The names of the parameters that stand on the command line."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}

@@ -11,7 +11,7 @@ import typer
 from askew.api import mine as api
 from askew.api.audit import llm_settings
 from askew.cli.base import app, out
-from askew.cli.options import AsJson, Budget, Draws, Level, LlmArg, LlmUrl, RunFolder, Seed, StoreFolder
+from askew.cli.options import AsJson, Budget, Draws, Level, LlmArg, LlmUrl, RunFolder, Seed, StoreFolder, only_plan
 from askew.errors import UsageError
 from askew.jobs.mine import MiningWork
 from askew.plans.mining import make_mine_plan, read_mine_plan
@@ -79,7 +79,7 @@ def mine(
         "captions": tuple(read_prompts(baseline_prompts)) if baseline_prompts else (),
     }  # fmt: skip
     if plan is not None:
-        _only_plan(context)
+        only_plan(context, BESIDE_A_PLAN)
     made = read_mine_plan(plan) if plan else make_mine_plan(settings, "this request")
     if dry_run:
         for line in MiningWork(made).lines():
@@ -93,15 +93,6 @@ def _range(text: str) -> tuple[int, int]:
     if not (least.isdigit() and most.isdigit() and dash):
         raise UsageError(f"--words is {text!r}; write the least and the greatest number, such as 3-8")
     return int(least), int(most)
-
-
-def _only_plan(context: typer.Context) -> None:
-    """A plan says everything that decides the results: options that would say it again are refused."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-    extra = sorted(given - BESIDE_A_PLAN)
-    if extra:
-        raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
 
 
 def _show(result: MiningResult, as_json: bool) -> None:

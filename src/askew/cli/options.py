@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from askew.errors import UsageError
 
 Prompts = Annotated[list[str] | None, typer.Argument(help="Prompts to audit.", show_default=False)]
 PromptFile = Annotated[Path | None, typer.Option("--prompts", help="A file with one prompt a line.")]
@@ -31,3 +34,15 @@ Existing = Annotated[Path, typer.Argument(help="A run folder.")]
 def listed(names: str | None) -> list[str] | None:
     """The names of a list with commas; None where the option is not given."""
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+
+
+def given(context: typer.Context) -> set[str]:
+    """The names of the parameters that stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+
+
+def only_plan(context: typer.Context, beside: Collection[str]) -> None:
+    """A plan says everything that decides the results: options that would say it again are refused."""
+    if extra := sorted(given(context).difference(beside)):
+        raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")

@@ -22,6 +22,7 @@ from askew.report.formatting import (
     probability,
     shorten,
 )
+from askew.report.plain_table import plain_table
 from askew.report.reading import exceeds_chance, is_estimate
 from askew.report.sentences import set_label
 
@@ -66,16 +67,7 @@ def _by_picture_set(changes: Sequence[Change]) -> dict[str, list[Change]]:
 def _table(title: str | None, where: str | None, changes: Sequence[Change]) -> Table:
     """Columns of one width in all tables, so that those below each other line up."""
     lines = [Text(text, style=style) for text, style in ((title, "italic"), (where, "")) if text]
-    table = Table(
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="dim",
-        show_header=title is not None,
-        title=Text("\n").join(lines) if lines else None,
-        title_style="",
-        title_justify="left",
-    )
+    table = plain_table(Text("\n").join(lines) if lines else None, header=title is not None, title_style="")
     lean = next((SCORES[c.lean["score"]] for c in changes if c.lean), "MAD")
     heads = ("Axis", lean if lean == "MAD" else "dist.", "interval", "q", "share of", "pts", "interval", "q")
     for k, (head, width) in enumerate(zip(heads, _WIDTHS, strict=True)):

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from askew.report.editing_sentences import answer, degrees
 from askew.report.formatting import Record, clean, interval, percent, plural, probability, short_reason, shorten
+from askew.report.plain_table import plain_table
 from askew.report.reading import exceeds_chance, is_estimate
 
 _COLUMNS = (
@@ -32,15 +33,7 @@ def editing_table(results: Record) -> RenderableType:
 
 
 def _table(name: str, entries: list[Record]) -> Table:
-    table = Table(
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="dim",
-        title=Text(f"\nTowards {shorten(name, 30)}: {shorten(', '.join(entries[0]['words']), 40)}"),
-        title_style="italic",
-        title_justify="left",
-    )
+    table = plain_table(Text(f"\nTowards {shorten(name, 30)}: {shorten(', '.join(entries[0]['words']), 40)}"))
     for k, (column, width) in enumerate(_COLUMNS):
         table.add_column(column, justify="left" if k == 0 else "right", width=width, no_wrap=k > 0, overflow="fold")
     last = ""

@@ -21,6 +21,7 @@ from askew.report.formatting import (
 )
 from askew.report.graph import Edge, drawn_edges, signed
 from askew.report.interaction_sentences import answer
+from askew.report.plain_table import plain_table
 
 ROWS = 12
 """Edges of a graph before the rest is only counted."""
@@ -55,16 +56,7 @@ def _graph(entry: Record, *, header: bool, titled: bool) -> list[RenderableType]
 
 
 def _table(entry: Record, edges: Sequence[Edge], title: str | None, *, header: bool) -> Table:
-    table = Table(
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="dim",
-        show_header=header,
-        title=None if title is None else Text(f"\n{title}"),
-        title_style="italic",
-        title_justify="left",
-    )
+    table = plain_table(None if title is None else Text(f"\n{title}"), header=header)
     for k, (name, width) in enumerate(_COLUMNS):
         table.add_column(name, justify="right" if 2 <= k <= 5 else "left", overflow="fold", width=width)
     tests = {(e["source"], e["target"]): e for e in entry["edges"]}

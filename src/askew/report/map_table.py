@@ -9,6 +9,7 @@ from rich.text import Text
 from askew.report.formatting import ABSENT, Record, clean, interval, number, probability, shorten
 from askew.report.map_comparison import change_rows
 from askew.report.map_reading import MapReading, beyond_chance, headline, model_label
+from askew.report.plain_table import plain_table
 from askew.report.reading import is_estimate
 
 _COLUMNS = (("mIoU", 5), ("interval", 12), ("chance", 6), ("corrected", 9), ("q", 7), ("mBIoU", 5), ("RD", 5))
@@ -31,8 +32,7 @@ def maps_table(results: Record) -> RenderableType:
 
 
 def _table(reading: MapReading, model: str, concept: str, title: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim",
-                  title=Text(shorten(title, 78)), title_style="italic", title_justify="left")  # fmt: skip
+    table = plain_table(Text(shorten(title, 78)))
     table.add_column("with", overflow="fold", width=18)
     for name, width in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True, width=width)
@@ -48,8 +48,7 @@ def _table(reading: MapReading, model: str, concept: str, title: str) -> Table:
 def _change_table(reading: MapReading, entry: Record) -> Table:
     first, second = entry["models"]
     title = f"{entry['a']}, {model_label(second, 30)} less {model_label(first, 30)}"
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim",
-                  title=Text(shorten(title, 78)), title_style="italic", title_justify="left")  # fmt: skip
+    table = plain_table(Text(shorten(title, 78)))
     table.add_column("score", overflow="fold", width=40)
     for name, width in (("difference", 10), ("interval", 16), ("q", 7)):
         table.add_column(name, justify="right", no_wrap=True, width=width)

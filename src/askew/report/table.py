@@ -23,6 +23,7 @@ from askew.report.formatting import (
     short_reason,
     shorten,
 )
+from askew.report.plain_table import plain_table
 from askew.report.reading import Reading, exceeds_chance, extremes, grouped, is_estimate, ranked_axes
 from askew.report.sentences import headline, missing_pictures_sentence, set_label
 
@@ -101,16 +102,7 @@ _WIDTHS = {"MAD": 8, "distance": 8, "points": 8, "interval": 14, "chance": 6, "c
 
 def _table(first: str, numbers: Iterable[str], last: str, title: str | None, *, header: bool) -> Table:
     """Columns of one width in all tables, so that those below each other line up."""
-    table = Table(
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="dim",
-        show_header=header,
-        title=None if title is None else Text(f"\n{title}"),
-        title_style="italic",
-        title_justify="left",
-    )
+    table = plain_table(None if title is None else Text(f"\n{title}"), header=header)
     table.add_column(first, overflow="fold", width=17)
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True, width=_WIDTHS[name])
