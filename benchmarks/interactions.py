@@ -1,79 +1,102 @@
 """Time of the statistics of 26 occupations x 8 axes against a plain loop over scipy calls.
 
-    python benchmarks/interactions.py [--occupations 26] [--pictures 48] [--draws 1000] [--loop-occupations 1]
+    python benchmarks/interactions.py [--corrected] [--occupations 26] [--pictures 48] [--draws 1000]
+                                      [--loop-occupations 1]
 
 Answers about 26 x 27 prompts x 48 pictures = 33,696 pictures are drawn from the planted world. Timed is everything that
-follows from them: 26 x 64 contingency tables, chi-squared tests with permutations where counts are small, q-values,
-sensitivities with intervals from 1,000 draws, their nulls, the edges. The loop does less: chi-squared by scipy, scipy's
-random tables where counts are small, and a percentile bootstrap of the plug-in sensitivity with scipy's Wasserstein
-distance, whose intervals do not cover. It is run on --loop-occupations of them and scaled up.
+`askew interact` computes from them: the graph of every occupation and that of all together, each with 64 contingency
+tables, chi-squared tests with permutations where counts are small, q-values, sensitivities with intervals from 1,000
+draws, their nulls, the edges. With --corrected answers are read with the errors of the studio's instrument, and
+sensitivities are corrected for them, as in a run on studio/planted; without, as in one with --as-read. The loop does
+less: no graph of all together, no correction, chi-squared by scipy, scipy's random tables where counts are small, and a
+percentile bootstrap of the plug-in sensitivity with scipy's Wasserstein distance, whose intervals do not cover. It is
+run on --loop-occupations of them and scaled up.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from planted_interactions import DISTANCES, SIZES, drawn, world
+from planted_interactions import SIZES, drawn, world
 from scipy import stats
 
-from askew.stats.contingency import chi_squares
-from askew.stats.interaction_graph import amplification, edges, negative_share
-from askew.stats.sensitivity import Pair, interactions, null_sizes
+from askew.methods.biasconnect import graphs
+from askew.methods.interaction_counts import CountedAxis, Tables, pooled
+from askew.planning.interactions import plan_interactions
+from askew.plans.plan import InteractionPlan
+from askew.prompts.axes import AXES, BIASCONNECT
+from askew.prompts.biasconnect import occupation_prompts
+from askew.scoring.interactions import interaction_scoring
 from askew.studio.occupations import OCCUPATIONS
+from askew.studio.paths import weights
+from askew.studio.scene import ATTRIBUTES
 
+Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 THRESHOLD = 1e-4
-PAIRS = list(product(range(len(SIZES)), range(len(SIZES))))
+TRUE_ANSWERS: dict[str, Counts] = {axis: np.eye(m, dtype=np.int64) for axis, m in zip(BIASCONNECT, SIZES, strict=True)}
 
 
-def occupations(number: int, pictures: int) -> list[list[Pair]]:
-    """All pairs of axes of every occupation; pictures of one set are the same for all of its targets."""
+def studio_errors() -> dict[str, Counts]:
+    """By axis what is known of the errors of the studio's instrument: true values by rows, answers by columns."""
+    recorded = json.loads((weights("embedder") / "known_errors.json").read_text(encoding="utf-8"))
+    return {axis: np.array(recorded[axis], dtype=np.int64) for axis in BIASCONNECT}
+
+
+def occupations(number: int, pictures: int, errors: Mapping[str, Counts], corrected: bool) -> dict[str, Tables]:
+    """By prompt the tables of occupations, read with errors; whether these are known as well."""
     rng = np.random.default_rng(0)
-    return [list(_pairs(name, pictures, rng)) for name in list(OCCUPATIONS)[:number]]
+    names = list(OCCUPATIONS)[:number]
+    made = (_tables(name, pictures, errors, rng) for name in names)
+    known = errors if corrected else {}
+    return dict(zip(occupation_prompts(names), (_known(tables, known) for tables in made), strict=True))
 
 
-def _pairs(occupation: str, pictures: int, rng: np.random.Generator) -> Iterator[Pair]:
+def _tables(occupation: str, pictures: int, errors: Mapping[str, Counts], rng: np.random.Generator) -> Tables:
     planted = world(occupation, 1.0)
-    initial = [drawn(shares, pictures, rng, 1)[0] for shares in planted.initial]
-    for source, target in PAIRS:
-        table = drawn(planted.after[source][target], pictures, rng, 1)[0]
-        yield Pair(initial[target], table, np.ones(SIZES[target]), DISTANCES[target])
+    rates = [errors[axis] / errors[axis].sum(axis=1, keepdims=True) for axis in BIASCONNECT]
+    places = list(enumerate(BIASCONNECT))
+    return Tables(
+        tuple(CountedAxis(axis, ATTRIBUTES[axis], ATTRIBUTES[axis], AXES[axis].scale, np.full(m, 1 / m))
+              for axis, m in zip(BIASCONNECT, SIZES, strict=True)),
+        {axis: drawn(planted.initial[t] @ rates[t], pictures, rng, 1).astype(np.int64) for t, axis in places},
+        {(source, target): drawn(planted.after[s][t] @ rates[t], pictures, rng, 1).astype(np.int64)
+         for s, source in places for t, target in places},
+        dict.fromkeys(BIASCONNECT, 0),
+    )  # fmt: skip
 
 
-def whole(prompts: list[list[Pair]], draws: int) -> tuple[int, int, float]:
-    """What the method does; the number of edges, of permuted tables, and the seconds that the tests took."""
-    rng = np.random.default_rng(1)
-    every = [pair for prompt in prompts for pair in prompt]
-    began = time.process_time()
-    tests = chi_squares([np.asarray(pair.counterfactual) for pair in every], rng=rng, threshold=THRESHOLD)
-    tested = time.process_time() - began
-    found = interactions(every, rng=rng, draws=draws)
-    sizes = null_sizes(every, rng=rng, draws=draws)
-    names = [(str(source), str(target)) for source, target in PAIRS]
-    graphs = []
-    for i in range(len(prompts)):
-        own = slice(i * len(PAIRS), (i + 1) * len(PAIRS))
-        graph = edges(dict(zip(names, tests[own], strict=True)), dict(zip(names, found[own], strict=True)))
-        amplification(graph, dict(zip(names, sizes[own], strict=True)))  # type: ignore[arg-type]
-        negative_share(graph)
-        graphs.append(graph)
-    permuted = sum(getattr(test, "draws", None) is not None for test in tests)
-    return sum(edge.significant for graph in graphs for edge in graph), permuted, tested
+def _known(tables: Tables, errors: Mapping[str, Counts]) -> Tables:
+    return replace(tables, axes=tuple(replace(axis, known_errors=errors.get(axis.name)) for axis in tables.axes))
 
 
-def loop(prompts: list[list[Pair]], draws: int) -> int:
+def whole(counted: Mapping[str, Tables], plan: InteractionPlan) -> tuple[int, int, int]:
+    """What the method does; the number of tested pairs, of edges, of permuted tables."""
+    every: dict[str | None, Tables] = {None: pooled(list(counted.values()))}
+    every.update(counted)
+    found = graphs(every, plan, interaction_scoring(plan))
+    edges = [edge for graph in found for edge in graph["edges"]]
+    return len(edges), sum(edge["significant"] for edge in edges), sum(edge["draws"] is not None for edge in edges)
+
+
+def loop(prompts: list[Tables], draws: int) -> int:
     """One scipy call after another."""
     rng = np.random.default_rng(1)
-    return sum(_one(pair, draws, rng) < THRESHOLD for prompt in prompts for pair in prompt)
+    return sum(_one(*one, draws, rng) < THRESHOLD for tables in prompts for one in _pairs(tables))
 
 
-def _one(pair: Pair, draws: int, rng: np.random.Generator) -> float:
-    table, initial = np.asarray(pair.counterfactual), np.asarray(pair.initial)
+def _pairs(tables: Tables) -> Iterator[tuple[Floats, Floats]]:
+    for (_, target), table in tables.after.items():
+        yield tables.initial[target][0].astype(np.float64), table[0].astype(np.float64)
+
+
+def _one(initial: Floats, table: Floats, draws: int, rng: np.random.Generator) -> float:
     kept = table[:, table.sum(axis=0) > 0]
     ranks = np.arange(table.shape[1])
 
@@ -103,18 +126,22 @@ def seconds(work: Callable[[], object]) -> tuple[float, float, object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corrected", action="store_true", help="correct for the instrument's known errors")
     parser.add_argument("--occupations", type=int, default=26)
     parser.add_argument("--pictures", type=int, default=48)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--loop-occupations", type=int, default=1)
     options = parser.parse_args()
-    prompts = occupations(options.occupations, options.pictures)
-    wall, cpu, (found, permuted, tested) = seconds(lambda: whole(prompts, options.draws))  # type: ignore[misc]
-    print(f"{len(prompts)} x {len(PAIRS)} pairs: {cpu:.1f} s CPU ({wall:.1f} s wall), of it {tested:.1f} s chi-squared")
+    errors = studio_errors() if options.corrected else TRUE_ANSWERS
+    counted = occupations(options.occupations, options.pictures, errors, options.corrected)
+    plan = plan_interactions(list(counted), model="studio/planted", images=options.pictures, draws=options.draws)
+    wall, cpu, (pairs, found, permuted) = seconds(lambda: whole(counted, plan))  # type: ignore[misc]
+    how = "corrected for the instrument's errors" if options.corrected else "as read"
+    print(f"{len(counted) + 1} graphs, {pairs} pairs, {how}: {cpu:.1f} s CPU ({wall:.1f} s wall)")
     print(f"{found} edges, {permuted} tables permuted")
-    few = prompts[: options.loop_occupations]
+    few = list(counted.values())[: options.loop_occupations]
     loop_wall, loop_cpu, _ = seconds(lambda: loop(few, options.draws))
-    factor = len(prompts) / len(few)
+    factor = len(counted) / len(few)
     print(f"loop over scipy calls: {loop_cpu * factor:.0f} s CPU ({loop_wall * factor:.0f} s wall), scaled up")
     print(f"ratio {loop_cpu * factor / cpu:.1f}")
 

@@ -55,6 +55,11 @@ def test_the_mixture_was_drawn_and_measured_and_the_mitigation_compared(folder: 
     found = results(folder)
     mixture = found["biasconnect"][0]["mixture"]
     assert mixture["images"] == 6
+    ways = {one["strategy"]: one for one in found["strategies"]}
+    assert ways["this mixture, drawn and measured"]["final_bias"]["value"] == pytest.approx(
+        sum(e["value"] for e in mixture["measured"].values()) / 2
+    )
+    assert ways.keys() == {*mixture["totals"], "this mixture, drawn and measured"}
     assert mixture["measured"].keys() == mixture["predicted"].keys() == {"gender", "age"}
     assert found["validation"]["mitigated"] == {"gender": "studio/planted", "age": "studio/planted"}
     assert found["validation"]["settings"] == {"equal": "{axis}"}
@@ -122,6 +127,12 @@ def test_graphs_of_runs_stand_side_by_side(folder: Path, capsys: pytest.CaptureF
     page = Path(capsys.readouterr().out.strip().splitlines()[-1].removeprefix("page: "))
     assert page == folder.parent / "graphs.html"
     assert "stereotyped" in page.read_text(encoding="utf-8")
+    found = json.loads((folder.parent / "graphs.json").read_text(encoding="utf-8"))
+    assert list(found["runs"]) == ["stereotyped", "fair"]
+    assert (found["pooled"]["scope"], found["pooled"]["prompts"]) == ("models", [ASKED[0]])
+    assert found["pooled"]["counts"]["initial"].keys() == {"gender", "age"}
+    assert run(["graphs", str(folder), str(other), "--names", "stereotyped,fair", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found
 
 
 def test_robustness_tells_both_kinds_of_change(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

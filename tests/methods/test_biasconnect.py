@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from askew.errors import UsageError
-from askew.methods.biasconnect import biasconnect
+from askew.methods.biasconnect import biasconnect, graphs
 from askew.methods.interaction_counts import pooled, tables
 from askew.methods.interaction_mixture import half, measured_distances, pictures_by_prompt, plan_of_mixture
 from askew.methods.interaction_robustness import robustness
@@ -92,6 +92,21 @@ def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> 
             assert abs(one["sensitivity"].value) > PLAN.least_sensitivity
 
 
+@pytest.mark.parametrize("erring", [False, True])
+def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], erring: bool) -> None:
+    known = {"gender": np.array([[90, 10], [5, 95]]), "age": np.eye(3, dtype=int) * 85 + 5} if erring else {}
+    counted = {p.text: tables(sets[p.text], p.axes[:2], INSTRUMENT, known) for p in PLAN.prompts}
+    for together, prompt in zip(graphs({**counted}, PLAN, SCORING), counted, strict=True):
+        alone = biasconnect(counted[prompt], PLAN, SCORING, prompt)
+        assert together["prompt"] == prompt
+        assert together["amplification"].null == pytest.approx(alone["amplification"].null)
+        for one in together["edges"]:
+            same, found = edge(alone, one["source"], one["target"])["sensitivity"], one["sensitivity"]
+            assert (found.value, found.low, found.high, found.p) == pytest.approx(
+                (same.value, same.low, same.high, same.p)
+            )
+
+
 def test_missing_answers_give_missing_and_a_reason() -> None:
     prompt = PLAN.prompts[0]
     gone = [observed(one, prompt.axes, 8, skip=8) for one in prompt.prompts()]
@@ -139,6 +154,7 @@ def test_the_mixture_beats_one_axis_alone_and_its_shares_make_whole_pictures(set
     mixture = plan_of_mixture(prompt, sets[NURSE], PLAN, SCORING)
     assert isinstance(mixture, dict)
     assert sum(one["weight"] for one in mixture["prompts"]) == pytest.approx(1)
+    assert len(mixture["steps"]["the worst first, while it helps"]) <= len(prompt.axes)
     assert mixture["totals"]["this mixture"] < mixture["totals"]["worst axis alone"] < mixture["totals"]["as it is"]
     drawn = pictures_by_prompt(mixture, 47)
     assert sum(drawn.values()) == 47

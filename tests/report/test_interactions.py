@@ -11,15 +11,18 @@ from typing import Any
 import html5lib
 import networkx as nx
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from askew.report.graph import axes_of, drawn_edges, effect, graph, signed
 from askew.report.graph_export import dot, graphml, write_graph
 from askew.report.graphs_page import compared_graphs, render_graphs
+from askew.report.graphs_table import pooled_table
 from askew.report.interaction_figures import count_tables, effect_matrix
 from askew.report.interaction_page import render_interactions
+from askew.report.interaction_plans import strategies
 from askew.report.interaction_sentences import answer, sentences
 from askew.report.interaction_table import interactions_table
+from askew.report.pooled_graph import pooled_answer, pooled_figure
 
 AXES = ("gender", "age", "clothing")
 VALUES = {"gender": ["male", "female"], "age": ["young", "middle-aged", "old"], "clothing": ["formal", "informal"]}
@@ -61,6 +64,22 @@ def entry(prompt: str | None = PROMPT) -> dict[str, Any]:
         "mixture": None,
         "counts": {"initial": {y: [5] * len(VALUES[y]) for y in AXES}, "after": counts, "missing": {}},
     }  # fmt: skip
+
+
+def pooled() -> dict[str, Any]:
+    """The graph of two models and two prompts together."""
+    found = entry(None) | {"scope": "models", "prompts": [PROMPT, "a photo of a chef"]}
+    for e in found["edges"]:
+        e["mean_sensitivity"] = estimate(-0.1, -0.2, 0.0) | {"n": 2}
+        e["models"] = estimate(0.5, 0.1, 0.9) | {"n": 2}
+        e["prompts"] = estimate(0.75, 0.3, 0.95) | {"n": 4}
+    return found
+
+
+def printed(table: RenderableType) -> str:
+    console = Console(width=80, file=StringIO(), record=True)
+    console.print(table)
+    return console.export_text()
 
 
 @pytest.fixture
@@ -170,11 +189,32 @@ def test_a_graph_without_answers_is_shown_as_such(results: dict[str, Any]) -> No
 
 def test_the_terminal_table_fits_80_columns(results: dict[str, Any]) -> None:
     results["biasconnect"] = [entry(None), entry()]
-    console = Console(width=80, file=StringIO(), record=True)
-    console.print(interactions_table(results))
-    lines = console.export_text().splitlines()
+    lines = printed(interactions_table(results)).splitlines()
     assert max(map(len, lines)) <= 80
     assert any("−0.11" in line and "harms" in line for line in lines)
+
+
+def strategy(name: str, final: float, steps: float, beyond: float | None) -> dict[str, Any]:
+    return {"strategy": name, "final_bias": estimate(final, final - 0.05, final + 0.05) | {"n": 26},
+            "steps": estimate(steps, steps - 0.5, steps + 0.5) | {"n": 26},
+            "beyond_mixture": None if beyond is None else estimate(beyond, beyond - 0.02, beyond + 0.02)}  # fmt: skip
+
+
+def test_ways_to_mitigate_stand_in_one_table(results: dict[str, Any]) -> None:
+    results["biasconnect"] = [entry(None), entry()]
+    assert "Ways to mitigate" not in printed(interactions_table(results))
+    results["strategies"] = [strategy("one after another, the most helpful first", 0.33, 2.38, 0.1),
+                             strategy("this mixture", 0.23, 1, None)]  # fmt: skip
+    lines = printed(interactions_table(results)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("most helpful first" in x and "0.33 [0.28, 0.38]" in x and "2.4 [1.9, 2.9]" in x for x in lines)
+    figure = strategies(results["strategies"])
+    assert [row.cells[2] for row in figure.rows] == ["+0.10 [0.08, 0.12]", "–"]
+    assert "26 prompts" in figure.caption
+    results["biasconnect"][1]["mixture"] = {"reason": "not_asked", "detail": "no answers"}
+    page = render_interactions(results, lambda _: None)
+    assert "0.33 [0.28, 0.38]" in page
+    html5lib.HTMLParser(strict=True).parse(page)
 
 
 def test_exports_can_be_read_again(tmp_path: Path) -> None:
@@ -207,7 +247,7 @@ def test_what_differs_between_runs_has_an_interval_of_its_own(results: dict[str,
     assert changes["Age → gender"].text == "−0.30 [−0.37, −0.23]"
     assert changes["Age → gender"].clear
     assert not changes["Gender → age"].clear
-    page = render_graphs({"a": results, "b": other})
+    page = render_graphs({"a": results, "b": other}, pooled())
     assert "Clearly different from a: 1 of 3 edges in b." in page
     html5lib.HTMLParser(strict=True).parse(page)
 
@@ -238,4 +278,32 @@ def test_graphs_side_by_side_show_what_every_run_has(results: dict[str, Any]) ->
     assert [g.edges for g in only.graphs] == [3, 0]
     assert len(only.rows) == 3
     assert [cell[2] for cell in only.rows[0].cells] == ["better", None]
-    html5lib.HTMLParser(strict=True).parse(render_graphs({"a": results, "b": other}))
+    html5lib.HTMLParser(strict=True).parse(render_graphs({"a": results, "b": other}, pooled()))
+
+
+def test_the_graph_of_all_models_says_who_has_its_edges(results: dict[str, Any]) -> None:
+    rows = {row.label: row.cells for row in pooled_figure(pooled()).rows}
+    assert list(rows) == ["Age → gender", "Gender → age", "Gender → clothing"]
+    assert rows["Gender → age"] == ("−0.11 [−0.17, −0.05]", "−0.10 [−0.20, 0.00]", "1 of 2", "3 of 4, 75 % [30, 95]")
+    page = render_graphs({"a": results, "b": results}, pooled())
+    assert "Over all 2 models and 2 prompts: 3 edges; none of them is in every model" in page
+    shared = pooled()
+    for e in shared["edges"]:
+        e["models"]["value"] = 1.0
+    assert pooled_answer(shared, ["a", "b"]).endswith("3 of them are in every model's own graph.")
+    assert 'id="together"' in page
+
+
+def test_models_that_cannot_be_pooled_stand_side_by_side_all_the_same(results: dict[str, Any]) -> None:
+    missing = {"reason": "not_asked", "detail": "these runs were read by different instruments"}
+    page = render_graphs({"a": results, "b": results}, missing)
+    assert "No graph of all models together: " in page
+    assert "read by different instruments" in page
+    html5lib.HTMLParser(strict=True).parse(page)
+    assert "different instruments" in printed(pooled_table(missing, ["a", "b"]))
+
+
+def test_the_terminal_table_of_all_models_fits_80_columns() -> None:
+    lines = printed(pooled_table(pooled(), ["a", "b"])).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("Gender" in line and "−0.11" in line and "1 of 2" in line and "3 of 4" in line for line in lines)

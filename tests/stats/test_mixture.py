@@ -95,6 +95,7 @@ def test_rivals_one_axis_and_one_after_another() -> None:
     naive = one_after_another([first, second], groups)
     assert naive.axes == (0, 1)
     assert naive.totals == pytest.approx([1 / 3 + 1 / 8, 0.5, 1 / 6 + 1 / 4])
+    assert one_after_another([first, second], groups, while_it_helps=True).axes == ()  # the first step is for the worse
     heeding = one_after_another([first, second], groups, order="best")
     assert heeding.axes == (1,)
     assert heeding.totals[-1] == pytest.approx(1 / 3)

@@ -9,13 +9,13 @@ from typing import Any
 from askew.api.audit import default_completions, default_run, llm_settings
 from askew.api.jobs import finished
 from askew.errors import UsageError
+from askew.jobs.graphs import ModelGraphs, graphs_of_models
 from askew.jobs.interact import Interaction
 from askew.planning.interactions import plan_interactions
 from askew.plans.plan import PLAN_FILE, InteractionPlan, read_plan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
-from askew.report.graphs_page import compared_graphs, write_graphs
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
 from askew.runs.opening import looked_at
@@ -132,8 +132,10 @@ def robustness(run: str | Path, store: str | Path | None = None, repeats: int = 
         return Interaction.prepare(plan, session).robustness(repeats)
 
 
-def graphs(*runs: str | Path, names: Sequence[str] | None = None, to: str | Path | None = None) -> Path:
-    """Write a page with the graphs of several runs side by side, on one layout, and return its path.
+def graphs(*runs: str | Path, names: Sequence[str] | None = None, to: str | Path | None = None) -> ModelGraphs:
+    """Put the graphs of several runs side by side on one page, on one layout, with one graph of all models together.
+
+    Beside the page stands the pooled graph as JSON.
 
     `names`  a short name for each run, by default its model, or its folder where models are the same
     `to`     the page, by default graphs.html beside the first run
@@ -148,10 +150,8 @@ def graphs(*runs: str | Path, names: Sequence[str] | None = None, to: str | Path
     own = list(names or (models if len(set(models)) == len(models) else [str(folder) for folder in folders]))
     if len(own) != len(folders) or len(set(own)) < len(own):
         raise UsageError(f"{len(folders)} runs need as many different names, not: {', '.join(own)}")
-    named = dict(zip(own, results, strict=True))
-    if not compared_graphs(named):
-        raise UsageError("these runs share no prompt, so there are no graphs to show side by side")
-    return write_graphs(named, Path(to) if to else folders[0].absolute().parent / "graphs.html")
+    page = Path(to) if to else folders[0].absolute().parent / "graphs.html"
+    return graphs_of_models(dict(zip(own, results, strict=True)), page)
 
 
 def _plan_of(folder: Path) -> InteractionPlan:

@@ -22,6 +22,7 @@ from askew.cli.options import (
     StoreFolder,
     given,
     listed,
+    only_plan,
 )
 from askew.cli.runs import show
 from askew.errors import UsageError
@@ -30,6 +31,8 @@ from askew.plans.plan import EditPlan, read_plan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings, key_values, pairs
 from askew.results.condition import EDITING, check_conditions, parse_condition
+
+BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "fail_if", "as_json"}
 
 
 @app.command()
@@ -93,6 +96,8 @@ def edit(
     - `askew edit --model diffusers/stable-diffusion-v1-5/stable-diffusion-v1-5 --sources folder/faces
       --group-column race,gender --side 512 --vqa clip/openai/clip-vit-large-patch14 --landmarks faces`
     """
+    if plan is not None:
+        only_plan(context, BESIDE_A_PLAN)
     columns = column_settings(manifest=manifest, file=file_column, prompt_column=group_column, label=label, where=where)
     conditions = [parse_condition(text, EDITING) for text in fail_if or ()]
     settings: dict[str, Any] = {

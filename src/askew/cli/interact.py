@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +34,7 @@ from askew.cli.options import (
     StoreFolder,
     given,
     listed,
+    only_plan,
 )
 from askew.cli.runs import show
 from askew.cli.writing import writing
@@ -44,6 +46,8 @@ from askew.plans.settings import column_settings, key_values, pairs
 from askew.report.terminal import robustness_table
 from askew.results.condition import INTERACTIONS, check_conditions, parse_condition
 from askew.results.interactions import InteractionResult
+
+BESIDE_A_PLAN = {"plan", "dot", "graphml", "run", "store", "dry_run", "budget", "fail_if", "as_json"}
 
 
 @app.command()
@@ -122,6 +126,8 @@ def interact(
 
     - `askew interact --prompts prompts.txt --axes gender,age,clothing --dot graph.dot`
     """
+    if plan is not None:
+        only_plan(context, BESIDE_A_PLAN)
     columns = column_settings(manifest=manifest, prompt_column=prompt_column, label=label)
     conditions = [parse_condition(text, INTERACTIONS) for text in fail_if or ()]
     texts = collect_prompts(prompts or (), prompt_file, clean)
@@ -178,13 +184,18 @@ def graphs(
     to: Annotated[
         Path | None, typer.Option("--to", help="The page to write; graphs.html beside the first run.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the graph of all models as JSON.")] = False,
 ) -> None:
-    """Graphs of interactions of several models side by side, on one layout.
+    """Graphs of interactions of several models side by side, on one layout, and one graph of all of them together.
 
     Example: `askew graphs runs/base runs/new --names base,new`
     """
-    page = api.graphs(*runs, names=listed(names), to=to)
-    out.print(f"page: {page.resolve()}", soft_wrap=True, markup=False, highlight=False)
+    found = api.graphs(*runs, names=listed(names), to=to)
+    if as_json:
+        sys.stdout.write(found.results.read_text(encoding="utf-8"))
+        return
+    out.print(found.table())
+    out.print(f"page: {found.page.resolve()}", soft_wrap=True, markup=False, highlight=False)
 
 
 def _export(result: InteractionResult, dot: Path | None, graphml: Path | None) -> None:

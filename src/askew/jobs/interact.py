@@ -13,6 +13,7 @@ from askew.errors import UsageError
 from askew.measure.base import PERSON, VQA
 from askew.methods.interaction_mixture import measured_distances, pictures_by_prompt
 from askew.methods.interaction_robustness import robustness
+from askew.methods.interaction_strategies import compared_strategies
 from askew.methods.interaction_validation import Mitigation, of_pictures, of_run, validation
 from askew.methods.observed import Answer
 from askew.models.base import Model
@@ -43,6 +44,7 @@ class Interaction(Session):
         scores = score_interactions(self.plan, sets, self.instruments)
         if self.plan.mixture_images:
             self._measure_mixtures(scores["biasconnect"])
+        scores["strategies"] = compared_strategies(scores["biasconnect"], self.plan.level)
         if self.plan.mitigated:
             scores["validation"] = self._validate(sets, scores["biasconnect"])
         self.run.write({**self.header(started), **scores})

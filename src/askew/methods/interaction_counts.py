@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +113,34 @@ def pooled(parts: Sequence[Tables]) -> Tables:
         {pair: np.concatenate(some) for pair, some in after.items()},
         {name: sum(part.missing.get(name, 0) for part in parts) for name in names},
     )
+
+
+def recorded_tables(entry: Mapping[str, Any]) -> Tables:
+    """The tables of one prompt, from its entry of `biasconnect` in results.json."""
+    counts = entry["counts"]
+    return Tables(
+        tuple(_recorded_axis(axis) for axis in entry["axes"]),
+        {target: _one_prompt(row) for target, row in counts["initial"].items()},
+        {(x, y): _one_prompt(table) for x, by_target in counts["after"].items() for y, table in by_target.items()},
+        counts["missing"],
+    )
+
+
+def _recorded_axis(axis: Mapping[str, Any]) -> CountedAxis:
+    known = axis["known_errors"]
+    return CountedAxis(
+        axis["name"],
+        tuple(axis["values"]),
+        tuple(axis["counterfactuals"]),
+        axis["scale"],
+        np.array(axis["ideal"], dtype=float),
+        axis["open"],
+        None if known is None else np.array(known, dtype=np.int64),
+    )
+
+
+def _one_prompt(counts: Sequence[object]) -> Counts:
+    return np.array(counts, dtype=np.int64)[None]
 
 
 def _count(

@@ -32,6 +32,9 @@ from askew.types import Estimate, Missing
 
 Entry = dict[str, Any]
 
+AS_IT_IS = "as it is"
+THIS_MIXTURE = "this mixture"
+
 
 def plan_of_mixture(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
@@ -125,6 +128,7 @@ def _entry(
     others: dict[str, MixturePlan | Steps] = {
         "worst axis alone": worst_axis(fitted, groups),
         "one after another, the worst first": one_after_another(fitted, groups, order="worst"),
+        "the worst first, while it helps": one_after_another(fitted, groups, order="worst", while_it_helps=True),
         "one after another, the most helpful first": one_after_another(fitted, groups, order="best"),
     }
     return {
@@ -136,9 +140,9 @@ def _entry(
         "before": dict(zip(names, before, strict=True)),
         "predicted": dict(zip(names, predicted, strict=True)),
         "totals": {
-            "as it is": mixture_plan(held_out, start).total,
+            AS_IT_IS: mixture_plan(held_out, start).total,
             **{name: mixture_plan(held_out, _weights(other)).total for name, other in others.items()},
-            "this mixture": mixture_plan(held_out, best.weights).total,
+            THIS_MIXTURE: mixture_plan(held_out, best.weights).total,
         },
         "steps": {name: [names[k] for k in other.axes] for name, other in others.items() if isinstance(other, Steps)},
         "images": None,

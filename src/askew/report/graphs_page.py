@@ -20,6 +20,7 @@ from askew.report.graph import Effect, axes_of, drawn_edges, effect, graph, sign
 from askew.report.interaction_page import interactions_environment, page_style
 from askew.report.interaction_sentences import named
 from askew.report.plots import scale_axis, signed_scale, track
+from askew.report.pooled_graph import pooled_answer, pooled_figure
 from askew.report.reading import is_estimate
 from askew.results.file import estimate_of
 from askew.stats.interaction_graph import difference
@@ -77,25 +78,48 @@ class GraphComparison:
     rows: tuple[PairRow, ...]
 
 
-def write_graphs(runs: Mapping[str, Record], path: Path) -> Path:
-    """Writes the page of several runs' results, by name, to `path` and returns it."""
+@dataclass(frozen=True, slots=True)
+class PooledSection:
+    """The graph of all models together."""
+
+    entry: Record
+    answer: str
+    graph: Markup
+    edges: int
+
+    @classmethod
+    def of(cls, pooled: Record, runs: Mapping[str, Record]) -> PooledSection:
+        """On the layout of the models' own graphs."""
+        axes = axes_of(g for results in runs.values() for g in results["biasconnect"])
+        drawn = graph(pooled, axes, "All models together")
+        return cls(pooled, pooled_answer(pooled, list(runs)), drawn, len(drawn_edges(pooled)))
+
+
+def write_graphs(runs: Mapping[str, Record], path: Path, pooled: Record) -> Path:
+    """Writes the page of several runs' results, by name, and of their pooled graph to `path` and returns it."""
     unfinished = path.with_name(f"{path.name}.part")
-    unfinished.write_text(render_graphs(runs), encoding="utf-8")
+    unfinished.write_text(render_graphs(runs, pooled), encoding="utf-8")
     os.replace(unfinished, path)
     return path
 
 
-def render_graphs(runs: Mapping[str, Record]) -> str:
-    """The page as text. Only graphs that every run has are shown."""
+def render_graphs(runs: Mapping[str, Record], pooled: Record) -> str:
+    """The page as text. Only graphs that every run has are shown; `pooled` is that of all models, or says why not."""
     environment = interactions_environment()
     environment.filters |= {
         "graph_summary": summary,
         "changes_plot": changes_plot,
         "changes_sentence": changes_sentence,
+        "pooled_figure": pooled_figure,
     }
     compared = compared_graphs(runs)
     page = environment.get_template("graphs.html.j2").render(
-        runs=runs, answer=answer(compared[0]), sections=compared, style=page_style(environment)
+        runs=runs,
+        answer=answer(compared[0]),
+        sections=compared,
+        pooled=None if "reason" in pooled else PooledSection.of(pooled, runs),
+        unpooled=pooled,
+        style=page_style(environment),
     )
     return formatting.clean(page)
 

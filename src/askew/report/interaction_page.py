@@ -129,6 +129,7 @@ def interactions_environment() -> Environment:
         "joint_figure": plans.joint_figure,
         "mitigations": plans.mitigations,
         "mixture_totals": plans.totals,
+        "strategies_figure": plans.strategies,
         "mixture_weights": plans.weights,
         "validated": plans.validated,
         "validation_sentence": plans.validation_sentence,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from askew.methods.interaction_mixture import THIS_MIXTURE
 from askew.report.figures import PlotTable, Row
 from askew.report.formatting import (
     ABSENT,
@@ -54,6 +57,40 @@ def totals(mixture: Record) -> list[tuple[str, str, str]]:
         (capital(name), number(total), listing([axis_label(axis) for axis in mixture["steps"].get(name, [])]) or ABSENT)
         for name, total in mixture["totals"].items()
     ]
+
+
+def strategies(found: Sequence[Record]) -> PlotTable:
+    """Ways to mitigate, over all prompts: the bias that each leaves, its steps, and how much more than the mixture."""
+    scale = unit_scale(one["final_bias"] for one in found)
+    rows = tuple(
+        Row(
+            capital(one["strategy"]),
+            track(scale, one["final_bias"], one["strategy"], measured(one["final_bias"])),
+            (
+                measured(one["final_bias"]),
+                steps_taken(one),
+                f"{signed(one['beyond_mixture']['value'])} {interval(one['beyond_mixture'])}".strip()
+                if one["beyond_mixture"]
+                else ABSENT,
+            ),
+            strong=one["strategy"].startswith(THIS_MIXTURE),
+        )
+        for one in found
+    )
+    return PlotTable(
+        f"Ways to mitigate, averaged over {plural(found[0]['final_bias']['n'], 'prompt')}: the mean distance of all "
+        "axes from their ideals that is left, on pictures that had no part in the plan, and after how many steps",
+        "Way",
+        scale_axis(scale),
+        ("bias left", "steps", "more than the mixture"),
+        rows,
+        (("dot", "mean over prompts"), ("line", "interval for the mean over prompts like these")),
+    )
+
+
+def steps_taken(strategy: Record) -> str:
+    """ "2.4 [1.9, 2.9]", over the prompts."""
+    return measured(strategy["steps"], lambda value: number(value, 1))
 
 
 def weights(mixture: Record) -> list[tuple[str, str]]:

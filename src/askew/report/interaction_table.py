@@ -14,12 +14,14 @@ from askew.report.formatting import (
     capital,
     clean,
     interval,
+    measured,
     number,
     plural,
     probability,
     shorten,
 )
 from askew.report.graph import Edge, drawn_edges, signed
+from askew.report.interaction_plans import steps_taken
 from askew.report.interaction_sentences import answer
 from askew.report.plain_table import plain_table
 
@@ -41,7 +43,7 @@ def interactions_table(results: Record) -> RenderableType:
         parts += _graph(entry, header=k == 0, titled=len(graphs) > 1)
     if len(graphs) > GRAPHS:
         parts.append(Text(f"… and {plural(len(graphs) - GRAPHS, 'more prompt')} in the report", style="dim"))
-    return Group(*parts, Text(), *_notes(results))
+    return Group(*parts, *_strategies(results.get("strategies") or ()), Text(), *_notes(results))
 
 
 def _graph(entry: Record, *, header: bool, titled: bool) -> list[RenderableType]:
@@ -76,6 +78,19 @@ def _cells(edge: Edge, test: Record) -> list[Text]:
         Text(probability(test["q"])),
         Text({"better": "helps", "worse": "harms", "changed": "unsettled"}[edge.effect]),
     ]
+
+
+def _strategies(found: Sequence[Record]) -> list[RenderableType]:
+    """Ways to mitigate several biases, where the run planned a mixture."""
+    if not found:
+        return []
+    over = plural(found[0]["final_bias"]["n"], "prompt")
+    table = plain_table(Text(f"\nWays to mitigate, mean over {over}"))
+    for k, (name, width) in enumerate((("Way", 41), ("bias left", 19), ("steps", 16))):
+        table.add_column(name, justify="right" if k else "left", overflow="fold", width=width)
+    for one in found:
+        table.add_row(capital(one["strategy"]), measured(one["final_bias"]), steps_taken(one))
+    return [table]
 
 
 def _notes(results: Record) -> list[Text]:

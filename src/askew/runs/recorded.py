@@ -10,19 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from askew.results.audit import AuditResult
 from askew.errors import UsageError
 from askew.instruments import LABELS
-from askew.storage.keys import question_hash
 from askew.measure.base import CAPTION
 from askew.methods.observed import Answer, ObservedSet, observe
 from askew.methods.scoring import Vectors
-from askew.plans.plan import PLAN_FILE, PromptPlan, read_plan
+from askew.plans.plan import PLAN_FILE, PromptPlan, make_plan, read_toml
+from askew.results.audit import AuditResult
 from askew.results.file import read_results
+from askew.storage.keys import question_hash
 from askew.storage.store import Store, default_store
 from askew.types import Missing, Picture, Prompt, Question
 
 NOT_STORED = Missing("error", "the store holds no answer")
+
+COMPARED_BY = {"mine": "askew mine-compare", "interact": "askew graphs"}
+"""Which command compares finished runs of a method that this module does not read."""
 
 
 def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
@@ -31,9 +34,12 @@ def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
         raise UsageError(f"there is no run folder {folder}")
     if not (folder / PLAN_FILE).exists():
         raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
-    plan = read_plan(folder / PLAN_FILE)
-    if plan.method != "audit":
-        raise UsageError(f"{folder} is a run of the method {plan.method!r}; this needs a run of `askew audit`")
+    data = read_toml(folder / PLAN_FILE)
+    method = data.get("method", "audit")
+    if method != "audit":
+        other = f"; `{COMPARED_BY[method]}` compares such runs" if method in COMPARED_BY else ""
+        raise UsageError(f"{folder} is a run of the method {method!r}; this needs a run of `askew audit`{other}")
+    plan = make_plan(data, f"the plan {folder / PLAN_FILE}")
     read_results(folder)
     return AuditResult(plan, folder, store or default_store(folder))
 

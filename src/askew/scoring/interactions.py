@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from askew.measure.base import VQA
-from askew.methods.biasconnect import biasconnect
+from askew.methods.biasconnect import graphs
 from askew.methods.interaction_counts import Tables, pooled, tables
 from askew.methods.interaction_mixture import plan_of_mixture
 from askew.methods.joint import joint
@@ -30,18 +30,16 @@ def score_interactions(plan: InteractionPlan, sets: Sets, instruments: Mapping[s
     scoring = interaction_scoring(plan)
     compared, known = confusions(plan, sets, instruments)
     counted = _counted(plan, sets, known)
-    graphs = [
-        biasconnect(counted[p.text], plan, scoring, p.text) | {"mixture": _mixture(p, sets[p.text], plan, scoring)}
-        for p in plan.prompts
-    ]
-    if len(counted) > 1:
-        graphs.insert(0, biasconnect(pooled(list(counted.values())), plan, scoring, None))
+    every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
+    every.update(counted)
+    found = graphs(every, plan, scoring)
+    mixtures = {p.text: _mixture(p, sets[p.text], plan, scoring) for p in plan.prompts}
     return {
         "sets": [set_entry(text, observed) for text, some in sets.items() for observed in some],
         "missing_pictures": missing_pictures(sets, scoring),
         "shares": _initial_shares(plan, sets, instruments, known),
         "confusion": compared,
-        "biasconnect": graphs,
+        "biasconnect": [graph | {"mixture": mixtures.get(graph["prompt"])} for graph in found],
         "joint": _joint_shares(plan, sets, scoring),
         "validation": None,
     }

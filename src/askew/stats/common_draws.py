@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,5 +62,7 @@ def _table(seed: int, draws: int, pictures: int, stream: int) -> NDArray[np.uint
     """How many of so many uniform numbers lie below each point of the grid: (GRID + 1, draws)."""
     uniform = np.random.default_rng([seed, pictures, stream]).random((pictures, draws))
     cells = np.ceil(uniform * GRID).astype(np.int64) * draws + np.arange(draws)
-    found = np.bincount(cells.ravel(), minlength=(GRID + 1) * draws).reshape(GRID + 1, draws)
-    return np.cumsum(found, axis=0).astype(np.uint16)
+    found = np.bincount(cells.ravel(), minlength=(GRID + 1) * draws).astype(np.uint16).reshape(GRID + 1, draws)
+    for below, here in pairwise(found):  # row by row, some five times as fast as numpy's sum along the first axis
+        here += below
+    return found

@@ -239,6 +239,29 @@ def difference(first: Estimate, second: Estimate) -> tuple[float, float, float]:
     return gap, gap - math.hypot(b - low_b, high_a - a), gap + math.hypot(high_b - b, a - low_a)
 
 
+def mean_sensitivity(models: Sequence[Estimate | Missing], *, level: float = 0.95) -> Estimate | Missing:
+    """The sensitivity of one pair of axes averaged over several models, each with the same weight. In [-1, 1].
+
+    Interval: of the mean of these very models, their independent intervals joined (MOVER); other models may differ. n
+    is the number of models, missing of those without a sensitivity.
+
+    Returns:
+        Missing if no model has one.
+
+    Raises:
+        ValueError: an estimate without an interval.
+    """
+    found = [effect for effect in models if isinstance(effect, Estimate)]
+    if not found:
+        return Missing("not_asked", "no model has a sensitivity of this pair of axes")
+    if any(effect.low is None or effect.high is None for effect in found):
+        raise ValueError("a mean over models needs estimates with intervals")
+    values, lows, highs = np.array([(e.value, e.low, e.high) for e in found], dtype=float).T
+    mean, n = float(values.mean()), len(found)
+    low, high = mean - math.hypot(*(values - lows)) / n, mean + math.hypot(*(highs - values)) / n
+    return Estimate(mean, low, high, level, "MOVER over models", n, len(models) - n)
+
+
 def size_interval(effect: Estimate) -> tuple[float, float]:
     """The interval of |IS| that the interval of IS implies."""
     low, high = (effect.value if end is None else end for end in (effect.low, effect.high))

@@ -121,6 +121,7 @@ def one_after_another(
     groups: Groups,
     *,
     order: Order = "worst",
+    while_it_helps: bool = False,
     enough: float = 0.0,
     baseline: int = 0,
 ) -> Steps:
@@ -131,6 +132,7 @@ def one_after_another(
     an order that heeds interactions with one that does not).
 
     Args:
+        while_it_helps: end, in the order "worst" too, before the first step that does not lower the total.
         enough: total at or below which the steps end.
     """
     prompts = _prompts(goals)
@@ -140,7 +142,7 @@ def one_after_another(
         left = [axis for axis in range(len(goals)) if axis not in done]
         options = {axis: mixture_plan(goals, _equal([groups[a] for a in (*done, axis)], prompts)) for axis in left}
         chosen = _next(order, left, options, [g.weight * d for g, d in zip(goals, plan.distances, strict=True)])
-        if order == "best" and options[chosen].total >= plan.total:
+        if (while_it_helps or order == "best") and options[chosen].total >= plan.total:
             break
         plan = options[chosen]
         done.append(chosen)

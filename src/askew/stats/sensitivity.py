@@ -37,6 +37,7 @@ from askew.stats.reading_errors import ReadingErrors
 from askew.types import Estimate, Missing, Scale
 
 EXTRAPOLATION = 0.35  # of the step that would remove an excess in proportion to the standard error; more costs variance
+AT_ONCE = 256  # margins whose samples are held in memory together
 INTERVAL = f"MOVER, {METHOD}"
 CORRECTED_INTERVAL = f"{INTERVAL}, instrument corrected"
 
@@ -308,26 +309,28 @@ def _intervals(margins: Sequence[Margin], common: CommonDraws, level: float) -> 
     """The interval of every margin's distance from its ideal, by its key; those with as many pictures at once."""
     groups: dict[tuple[int, str, int, bytes], dict[Key, Margin]] = {}
     for margin in margins:
-        alike = margin.pictures, margin.distance, len(margin.ideal), margin.key[-1]
-        groups.setdefault(alike, {})[margin.key] = margin
+        kind = margin.pictures, margin.distance, len(margin.ideal), margin.key[-1]
+        groups.setdefault(kind, {})[margin.key] = margin
     found: dict[Key, tuple[float, float]] = {}
     for _, same in sorted(groups.items(), key=lambda group: group[0]):
-        found |= _intervals_of_alike(same, common, level)
+        alike = list(same.values())
+        for start in range(0, len(alike), AT_ONCE):
+            found |= _intervals_of_alike(alike[start : start + AT_ONCE], common, level)
     return found
 
 
-def _intervals_of_alike(margins: Mapping[Key, Margin], common: CommonDraws, level: float) -> Intervals:
-    first = next(iter(margins.values()))
+def _intervals_of_alike(margins: Sequence[Margin], common: CommonDraws, level: float) -> Intervals:
+    first = margins[0]
     forms, weight = linear_forms(first.distance, len(first.ideal))
-    ideals, coefficients = np.stack([m.ideal for m in margins.values()]), first.coefficients
+    ideals, coefficients = np.stack([m.ideal for m in margins]), first.coefficients
     wanted = (ideals @ forms.T)[:, None]
 
     def sampler(populations: Floats) -> Floats:
         sums = first.sampled(populations, first.pictures, common) @ coefficients.T
         return np.asarray(weight * np.abs(sums - wanted).sum(axis=-1))
 
-    low, high = distance_intervals(_sample(list(margins.values())), sampler(ideals), sampler, level)
-    return {key: (float(a), float(b)) for key, a, b in zip(margins, low, high, strict=True)}
+    low, high = distance_intervals(_sample(margins), sampler(ideals), sampler, level)
+    return {m.key: (float(a), float(b)) for m, a, b in zip(margins, low, high, strict=True)}
 
 
 def _sample(margins: Sequence[Margin]) -> SampledShares:

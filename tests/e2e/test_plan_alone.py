@@ -1,0 +1,40 @@
+"""A plan holds all that decides the results: every command that takes one refuses options that say it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from askew.cli.base import app, run
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+WITH_A_PLAN = sorted(name for name, command in COMMANDS.items() if any(p.name == "plan" for p in command.params))
+
+OTHER = {
+    "audit": [["a photo of a nurse"], ["--images", "8"], ["--seed", "1"]],
+    "edit": [["--groups", "old man"], ["--images", "8"], ["-M", "num_inference_steps=3"], ["--seed", "0"]],
+    "interact": [["a photo of a nurse"], ["--occupations"], ["--mixture"], ["--seed", "1"]],
+    "mine": [["--target", "people"], ["--seed", "1"]],
+}
+
+
+def test_every_command_with_a_plan_is_tried() -> None:
+    assert sorted(OTHER) == WITH_A_PLAN
+
+
+@pytest.mark.parametrize(("command", "extra"), [(name, extra) for name, some in OTHER.items() for extra in some])
+def test_options_beside_a_plan_are_refused(command: str, extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--plan", "plan.toml", *extra]) == 2
+    assert "--plan holds all that decides the results" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("command", WITH_A_PLAN)
+def test_options_that_decide_no_results_are_not(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run([command, "--plan", "nowhere.toml", "--run", "here", "--store", "there", "--budget", "3"]) == 2
+    assert "nowhere.toml" in capsys.readouterr().err
