@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 PROMPT ?= a photo of a nurse
-MODEL ?= studio/planted
+MODEL ?= studio
 RUN ?=
 BIN := .venv/bin
 READY := .venv/.ready

@@ -245,7 +245,7 @@ def main() -> None:
     """Measure, print, and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("half", choices=("classification", "editing"))
-    parser.add_argument("--models", nargs="+", default=["studio"])
+    parser.add_argument("--models", nargs="+", default=["studio", "studio/balanced"])
     parser.add_argument("--pictures", type=int, default=24, help="of each group")
     parser.add_argument("--classes", type=int, default=12, help="occupations that are classified between")
     parser.add_argument("--samples", type=int, nargs="+", default=[1, 10])

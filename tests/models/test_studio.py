@@ -20,6 +20,7 @@ from askew.studio.paths import NETWORKS, weights
 from askew.types import Missing
 
 LARGEST = 40e6
+MODELS = ("studio", "studio/balanced")
 
 
 def pixels(images: list[Image.Image | Missing]) -> NDArray[np.uint8]:
@@ -32,8 +33,9 @@ def studio() -> StudioModel:
     return cast(StudioModel, registry.model("studio"))
 
 
-def test_it_is_a_stable_diffusion_pipeline_of_the_promised_layout() -> None:
-    pipeline = StableDiffusionPipeline.from_pretrained(weights("studio"), torch_dtype=torch.float32)
+@pytest.mark.parametrize("name", ["studio", "balanced"])
+def test_it_is_a_stable_diffusion_pipeline_of_the_promised_layout(name: str) -> None:
+    pipeline = StableDiffusionPipeline.from_pretrained(weights(name), torch_dtype=torch.float32)
     assert all("CrossAttn" in kind for kind in pipeline.unet.config.down_block_types)
     assert len(pipeline.unet.config.down_block_types) == 3
     assert pipeline.unet.config.mid_block_type == "UNetMidBlock2DCrossAttn"
@@ -58,29 +60,39 @@ def test_the_weights_are_small_half_precision_and_safe() -> None:
     assert {file.suffix for file in files} == {".json", ".safetensors"}
 
 
+@pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(
     ("attribute", "prompts"),
     [
+        ("gender", {"male": "a photo of a male nurse", "female": "a photo of a female mechanic"}),
+        ("age", {"young": "a photo of a young nurse", "old": "a photo of an old nurse"}),
+        ("emotion", {"happy": "a photo of a happy nurse", "tired": "a photo of a tired nurse"}),
         ("environment", {"indoors": "a photo of a nurse indoors", "outdoors": "a photo of a nurse outdoors"}),
         ("body_type", {"slim": "a photo of a slim nurse", "muscular": "a photo of a muscular nurse"}),
         ("disability", {"blind": "a photo of a blind nurse", "wheelchair": "a photo of a nurse in a wheelchair"}),
     ],
 )
-def test_it_shows_what_prompts_say(studio: StudioModel, attribute: str, prompts: dict[str, str]) -> None:
-    vqa = StudioVQA()
+def test_it_shows_what_prompts_say(name: str, attribute: str, prompts: dict[str, str]) -> None:
+    model, vqa = cast(StudioModel, registry.model(name)), StudioVQA()
     for value, prompt in prompts.items():
-        images = studio.generate([Request(prompt, seed) for seed in range(12)])
+        images = model.generate([Request(prompt, seed) for seed in range(12)])
         seen = vqa.read(vqa.embedder.embed_pixels(pixels(images)), attribute)
         assert np.mean(np.array(seen) == value) >= 0.75
 
 
-def test_its_occupations_lean_as_planted(studio: StudioModel) -> None:
+def lean(model: StudioModel) -> float:
+    """By how much the share of women among nurses is greater than that among construction workers."""
     vqa, women = StudioVQA(), {}
     for role in ("nurse", "construction worker"):
-        images = studio.generate([Request(f"a photo of a {role}", seed) for seed in range(24)])
-        seen = vqa.read(vqa.embedder.embed_pixels(pixels(images)), "gender")
-        women[role] = np.mean(np.array(seen) == "female")
-    assert women["nurse"] - women["construction worker"] > 0.3
+        images = model.generate([Request(f"a photo of a {role}", seed) for seed in range(24)])
+        women[role] = np.mean(np.array(vqa.read(vqa.embedder.embed_pixels(pixels(images)), "gender")) == "female")
+    return float(women["nurse"] - women["construction worker"])
+
+
+def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(studio: StudioModel) -> None:
+    planted = lean(studio)
+    assert planted > 0.4
+    assert abs(lean(cast(StudioModel, registry.model("studio/balanced")))) < planted - 0.2
 
 
 def test_words_that_it_does_not_know_are_named(studio: StudioModel) -> None:
@@ -89,7 +101,7 @@ def test_words_that_it_does_not_know_are_named(studio: StudioModel) -> None:
 
 
 def test_its_errors_name_what_would_be_right() -> None:
-    with pytest.raises(UnknownName, match="studio/planted"):
+    with pytest.raises(UnknownName, match="studio/balanced"):
         registry.model("studio/balancd")
     with pytest.raises(UsageError, match="num_inference_steps"):
         registry.model("studio", num_inference_steps=0)

@@ -27,6 +27,7 @@ from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share
 from askew.studio.scene import ATTRIBUTES
 
+LEANING = ("studio/planted", "studio")
 STUDY_FILE = "study.json"
 PAGE_FILE = "study.html"
 SIZES = tuple(dict.fromkeys((*SELECTIONS, *POPULATIONS)))
@@ -73,8 +74,8 @@ def mine_study(
 
     Raises UsageError for a model whose bias was not planted.
     """
-    if model.partition("/")[0] != "studio":
-        raise UsageError(f"{model} has no planted bias to judge by; study studio/planted or studio")
+    if model not in LEANING:
+        raise UsageError(f"{model} has no planted bias to judge by; study {' or '.join(LEANING)}")
     if not 3 <= occupations <= len(OCCUPATIONS):
         raise UsageError(f"{occupations} occupations cannot be ranked; take 3 to {len(OCCUPATIONS)}")
     folder = Path(run) if run else Path("runs") / "mine-study"

@@ -38,7 +38,8 @@ class Fidelity:
 
     values       attribute -> value -> share of pictures that show it when the prompt says so
     occupations  occupation -> share of pictures that show its sign
-    spearman     of the measured and planted shares of women over occupations, where the prompt says no gender
+    spearman     of the measured and planted shares of women over occupations, where the prompt says no gender; NaN if
+                 all planted ones are the same
     error        mean absolute difference of the two
     """
 
@@ -58,9 +59,10 @@ class Fidelity:
         least = ", ".join(f"{name} {self.occupations[name]:.0%}" for name in low)
         yield f"| occupation | mean {np.mean(list(self.occupations.values())):.0%}; least: {least} |"
         yield ""
+        order = "" if np.isnan(self.spearman) else f"Spearman {self.spearman:.3f}, "
         yield (
             f"Share of women where the prompt leaves it open, against the planted one: "
-            f"Spearman {self.spearman:.3f}, mean absolute difference {self.error:.3f}."
+            f"{order}mean absolute difference {self.error:.3f}."
         )
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from askew.studio.caption import parse, phrase
 from askew.studio.planted import joint
 
-BIAS: Mapping[str, float] = {"studio": 1.0}
+BIAS: Mapping[str, float] = {"studio": 1.0, "studio/balanced": 0.0}
 """The planted bias of each studio model that has a diffusion pipeline."""
 
 

@@ -1,4 +1,4 @@
-"""`studio`: the embedded diffusion model of drawn portraits, which leans as the drawings it was trained on."""
+"""`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits, one leaning as planted, one fair."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from askew.models.diffusers.model import DiffusersModel
 from askew.studio.caption import parse
 from askew.studio.paths import weights
 
-DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 3.0}
+MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
+"""Folder of each model's weights, by what follows the slash."""
+
+DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 2.0}
 BATCH_SIZE = 24
 
 
@@ -26,7 +29,7 @@ class StudioModel(DiffusersModel):
 
 def create(name: str, **settings: Setting) -> StudioModel:
     """The provider's factory."""
-    if name:
-        raise UnknownName("model", f"studio/{name}", ["studio", "studio/planted"])
+    if name not in MODELS:
+        raise UnknownName("model", f"studio/{name}", ["studio", "studio/balanced", "studio/planted"])
     settings = {"batch_size": BATCH_SIZE} | settings
-    return StudioModel(weights("studio"), name="studio", defaults=DEFAULTS, **settings)
+    return StudioModel(weights(MODELS[name]), name=f"studio/{name}".rstrip("/"), defaults=DEFAULTS, **settings)

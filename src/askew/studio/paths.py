@@ -7,7 +7,7 @@ from pathlib import Path
 
 from askew.errors import UnknownName
 
-NETWORKS = ("embedder", "studio")
+NETWORKS = ("embedder", "studio", "balanced")
 
 
 def weights(name: str) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from random import Random
 
@@ -22,15 +23,18 @@ from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
 from askew.studio.planted import sample
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
-from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached
+from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
 
 MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
 """How often a caption says none, one, … five attributes."""
 
-AS_DRAWN = 0.25
+AS_DRAWN = 0.6
 """How often a caption says no more than that. Otherwise it names one to six further attributes of the scene."""
 
 MOST_FURTHER = 6
+
+TWINS = {"emotion": 1200, "gender": 800, "age": 800, "ethnicity": 800, "body_type": 400}
+"""About so many pairs of drawings differ in this attribute alone."""
 
 ENCODED_AT_ONCE = 100
 
@@ -78,10 +82,27 @@ def _captioned(rng: Random, bias: float) -> Captioned:
     return Captioned(scene, (*values, *(["occupation"] if occupation else [])))
 
 
-def latents(path: Path, scenes: Sequence[Scene], seed: int, vae: AutoencoderKL, processes: int) -> Latents:
+def captioned_twins(seed: int) -> list[Captioned]:
+    """Pairs of uniformly random scenes that differ in one attribute, one after the other; captions say everything.
+
+    So nothing is left open of which these scenes, which lean nowhere, could tell a wrong share.
+    """
+    scenes: list[Scene] = []
+    for attribute, count in TWINS.items():
+        pairs = list(combinations(ATTRIBUTES[attribute], 2))
+        for values in pairs:
+            scenes += twins(count // len(pairs), seed, attribute, values)
+    return [Captioned(scene, _everything(scene)) for scene in scenes]
+
+
+def _everything(scene: Scene) -> tuple[str, ...]:
+    names = [name for name in ATTRIBUTES if not (name == "glasses" and scene.disability == "blind")]
+    return (*names, *(["occupation"] if scene.occupation else []))
+
+
+def latents(path: Path, scenes: Sequence[Scene], seeds: Sequence[int], vae: AutoencoderKL, processes: int) -> Latents:
     """(scenes, channels, 16, 16): the scaled latent means of the drawings, made once and kept in the file `path`."""
     if not path.exists():
-        seeds = range(seed * len(scenes), (seed + 1) * len(scenes))
         drawings = cached(path.with_suffix(".pixels.npy"), scenes, seeds, processes)
         parts = [_encode(vae, drawings[start : start + ENCODED_AT_ONCE])
                  for start in range(0, len(drawings), ENCODED_AT_ONCE)]  # fmt: skip

@@ -12,15 +12,14 @@ DIR; the same command goes on from the last.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812
 from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, StableDiffusionPipeline, UNet2DConditionModel
 from diffusers.models.attention_processor import Attention, AttnProcessor
 from diffusers.models.resnet import ResnetBlock2D
@@ -30,7 +29,7 @@ from transformers import CLIPTextModel, CLIPTokenizer
 
 from askew.studio.paths import weights
 from askew.studio.training import checkpoints
-from askew.studio.training.captioned import Captioned, Latents, captioned_scenes, latents
+from askew.studio.training.captioned import Captioned, Latents, captioned_scenes, captioned_twins, latents
 from askew.studio.training.muon import Optimizers
 
 BATCH = 64
@@ -40,16 +39,20 @@ SHEET_EVERY = 1000
 EMPTY = 1 / 12
 KEEP = 0.998
 ADAM_RATE = 1e-3
-NOISY, FIRST_NOISY = 0.4, 0.6
-"""So many of the timesteps lie in the last four tenths, where it is decided what the picture shows."""
+NOISY, FIRST_NOISY = 0.75, 0.45
+"""So many of the timesteps lie at the noisy end, from this share of them on, where it is decided what is shown."""
 
-HEAD, PIN = (slice(2, 11), slice(4, 12)), (slice(11, 15), slice(9, 13))
-WEIGHT = 4.0
-"""Rows and columns of the latents that show a head and the pin beside it, and how much their errors count.
+HEAD, FACE, PIN = (slice(2, 13), slice(4, 12)), (slice(3, 9), slice(5, 11)), (slice(11, 15), slice(9, 13))
+WEIGHTS = ((HEAD, 4.0), (FACE, 10.0), (PIN, 4.0))
+"""Rows and columns of the latents that show a head, its face and the pin beside it, and how much errors count there.
 
 Weights by place leave the best prediction as it is. They tell a small network where to become good first: without them
 clothes and rooms were learnt, and faces hardly.
 """
+
+TWINS_EVERY = 4
+CONTRAST = 4.0
+"""Weight of the difference of two drawings that differ in one attribute, beside the errors of both."""
 
 TIMESTEPS = 1000
 SCHEDULE = {"num_train_timesteps": TIMESTEPS, "beta_start": 0.00085, "beta_end": 0.012,
@@ -110,62 +113,99 @@ def tokens(tokenizer: CLIPTokenizer, captions: Sequence[str]) -> Tensor:
 
 
 class Batch(NamedTuple):
-    """Scaled latents (64, channels, 16, 16), a caption and a timestep for each, and noise like the latents."""
+    """Scaled latents (64, channels, 16, 16), a caption and a timestep for each, and noise like the latents.
+
+    `twins`: items 2i and 2i + 1 differ in one attribute alone.
+    """
 
     latents: Tensor
     captions: list[str]
     noise: Tensor
     timesteps: Tensor
+    twins: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class Batches:
-    """Batch i is the same in every run: latents, captions, noise and timesteps."""
+    """Batch i is the same in every run: latents, captions, noise and timesteps. Every TWINS_EVERY-th is of twins."""
 
-    def __init__(self, examples: Sequence[Captioned], encoded: Latents) -> None:
-        self.examples, self.encoded = examples, encoded
+    examples: Sequence[Captioned]
+    encoded: Latents
+    twins: Sequence[Captioned]
+    encoded_twins: Latents
 
     def __call__(self, step: int) -> Batch:
-        """The batch of this step; its timesteps are spread over all of them, more closely over the noisy ones."""
+        """The batch of this step."""
+        return self.twin_batch(step) if step % TWINS_EVERY == 1 else self.batch(step)
+
+    def batch(self, step: int) -> Batch:
+        """Scenes with captions that leave much open, a few captions empty."""
         rng, words = np.random.default_rng([SEED, step]), Random(step)
         index = np.sort(rng.choice(len(self.examples), BATCH, replace=False))
         clean = torch.from_numpy(self.encoded[index].astype(np.float32))
         captions = ["" if words.random() < EMPTY else self.examples[i].caption(words) for i in index]
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
-        places = (rng.permutation(BATCH) + rng.random(BATCH)) / BATCH
-        times = np.where(rng.random(BATCH) < NOISY, FIRST_NOISY + (1 - FIRST_NOISY) * places, places)
-        return Batch(clean, captions, noise, torch.from_numpy((times * TIMESTEPS).astype(np.int64)))
+        return Batch(clean, captions, noise, _timesteps(rng, BATCH))
+
+    def twin_batch(self, step: int) -> Batch:
+        """Pairs of twins, one after the other, with the same noise, timestep and wording."""
+        rng = np.random.default_rng([SEED, step])
+        first = 2 * np.sort(rng.choice(len(self.twins) // 2, BATCH // 2, replace=False))
+        index = np.stack([first, first + 1], axis=1).ravel()
+        clean = torch.from_numpy(self.encoded_twins[index].astype(np.float32))
+        captions = [self.twins[i].caption(Random(f"{step} {i // 2}")) for i in index]
+        noise = torch.from_numpy(rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32))
+        times = _timesteps(rng, BATCH // 2)
+        return Batch(clean, captions, noise.repeat_interleave(2, dim=0), times.repeat_interleave(2), twins=True)
+
+
+def _timesteps(rng: np.random.Generator, count: int) -> Tensor:
+    """(count,): spread over all of them, more closely over the noisy ones."""
+    places = (rng.permutation(count) + rng.random(count)) / count
+    times = np.where(rng.random(count) < NOISY, FIRST_NOISY + (1 - FIRST_NOISY) * places, places)
+    return torch.from_numpy((times * TIMESTEPS).astype(np.int64))
 
 
 def loss(networks: Networks, kept: Tensor, batch: Batch) -> Tensor:
-    """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep."""
+    """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep.
+
+    Of twins also that of the difference of their predictions, CONTRAST times: what cannot be foreseen of a drawing is
+    the same in both and cancels, and what is left is what one word of the caption changes.
+    """
     signal = kept[batch.timesteps].sqrt()[:, None, None, None]
     lost = (1 - kept[batch.timesteps]).sqrt()[:, None, None, None]
     noisy = (signal * batch.latents + lost * batch.noise).contiguous(memory_format=torch.channels_last)
     with torch.autocast("cpu", torch.bfloat16):
         said = networks.text(tokens(networks.tokenizer, batch.captions)).last_hidden_state
         guess = networks.unet(noisy, batch.timesteps, said).sample
-    wrong = F.mse_loss(guess.float(), signal * batch.noise - lost * batch.latents, reduction="none")
-    return (wrong * place_weights(*wrong.shape[-2:])).mean()
+    wrong = guess.float() - (signal * batch.noise - lost * batch.latents)
+    weights = place_weights(*wrong.shape[-2:])
+    error: Tensor = (wrong.square() * weights).mean()
+    if not batch.twins:
+        return error
+    return error + CONTRAST * ((wrong[1::2] - wrong[::2]).square() * weights).mean()
 
 
 def place_weights(height: int, width: int) -> Tensor:
     """(height, width), mean 1: how much an error counts by its place."""
     weights = torch.ones(height, width)
-    for rows, columns in (HEAD, PIN):
-        weights[rows, columns] = WEIGHT
+    for (rows, columns), weight in WEIGHTS:
+        weights[rows, columns] = weight
     return weights / weights.mean()
 
 
 @torch.no_grad()
 def bound_attention(unet: UNet2DConditionModel) -> None:
-    """Keep the Frobenius norms of query and key matrices at most √rows.
+    """Cut the singular values of query and key matrices off at 1.
 
-    Muon lets them grow without end. Attention then sticks to one token, the same for every caption, and learns no more.
+    Muon lets them grow without end, one above all. Attention then sticks to one token, the same for every caption,
+    where the softmax has no gradient left. A bound on the Frobenius norm does not prevent it.
     """
     for module in unet.modules():
         if isinstance(module, Attention):
             for weight in (module.to_q.weight, module.to_k.weight):
-                weight *= (math.sqrt(len(weight)) / weight.norm()).clamp(max=1)
+                left, values, right = torch.linalg.svd(weight, full_matrices=False)
+                weight.copy_(left * values.clamp(max=1) @ right)
 
 
 def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, rate: float, pictures: int,
@@ -173,9 +213,7 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
     """Train, checkpointing to `work`, and save the pipeline with fp16 weights to `work`/pipeline-BIAS."""
     torch.manual_seed(SEED)
     vae = AutoencoderKL.from_pretrained(work / "vae", torch_dtype=torch.float32).eval()
-    examples = captioned_scenes(pictures, bias, SEED)
-    stem = f"latents-{SEED}-{pictures}-{bias:g}.npy"
-    batches = Batches(examples, latents(work / stem, [one.scene for one in examples], SEED, vae, processes))
+    batches = _batches(work, bias, pictures, vae, processes)
     networks = load(start) if start else create(vae.config.latent_channels)
     networks.unet.to(memory_format=torch.channels_last)
     bound_attention(networks.unet)
@@ -203,6 +241,20 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
     out = work / f"pipeline-{bias:g}"
     averaged(networks, vae, average).to(dtype=torch.float16).save_pretrained(out)
     return out
+
+
+def _batches(work: Path, bias: float, pictures: int, vae: AutoencoderKL, processes: int) -> Batches:
+    """Drawings and their latents, made once and kept in `work`."""
+    examples, twins = captioned_scenes(pictures, bias, SEED), captioned_twins(SEED)
+    seeds = range(SEED * pictures, (SEED + 1) * pictures)
+    shared = [seed for seed in range(len(twins) // 2) for _ in range(2)]
+    stem = f"latents-{SEED}-{pictures}-{bias:g}.npy"
+    return Batches(
+        examples,
+        latents(work / stem, [one.scene for one in examples], seeds, vae, processes),
+        twins,
+        latents(work / f"latents-{SEED}-twins.npy", [one.scene for one in twins], shared, vae, processes),
+    )
 
 
 def averaged(networks: Networks, vae: AutoencoderKL, average: checkpoints.Average) -> StableDiffusionPipeline:
