@@ -12,9 +12,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
 from doubles import PatternModel, small_plan
 
-from askew.runs.check import check
 from askew.errors import Interrupted, UsageError
 from askew.models.base import Request
+from askew.runs.check import check
 from askew.runs.run import Run
 from askew.storage.store import Store
 from askew.types import Picture

@@ -16,11 +16,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
 from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
 
-from askew.runs.environment import environment
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request
-from askew.runs.progress import Event, JsonLines, Terminal, choose
 from askew.results.file import read_results, write_results
+from askew.runs.environment import environment
+from askew.runs.progress import Event, JsonLines, Terminal, choose
 from askew.runs.run import Asking, Run
 from askew.storage.store import Store
 from askew.types import Estimate, Missing, Picture, Question

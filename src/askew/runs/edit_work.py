@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageOps
 
-from askew.storage.imagefile import EncodedPicture
-from askew.storage.keys import picture_key, picture_seed
 from askew.measure.looks import opened
 from askew.methods.editing_faces import AlignedFaces, average_of
 from askew.models.editing import Editor, EditRequest
 from askew.prompts.groups import prompt_of
 from askew.runs.run import encoded, provider
+from askew.storage.imagefile import EncodedPicture
+from askew.storage.keys import picture_key, picture_seed
 from askew.storage.store import Wanted
 from askew.types import Missing, Picture
 

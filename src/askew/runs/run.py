@@ -13,19 +13,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from askew.engine import Engine, LocalEngine
-from askew.runs.environment import machine
 from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageError
-from askew.storage.files import write_whole
-from askew.storage.imagefile import EncodedPicture, encode
-from askew.storage.index import explain_os_error
-from askew.storage.keys import question_hash
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model, Request
 from askew.plans.plan import PLAN_FILE, RunPlan, read_plan
-from askew.runs.progress import Progress, Stage, StageName, silent, stage
 from askew.results.file import write_results
-from askew.storage.store import Store, Wanted
-from askew.types import Missing, Picture, Question
+from askew.runs.environment import machine
+from askew.runs.progress import Progress, Stage, StageName, silent, stage
 from askew.runs.work import (
     SLICE,
     Asking,
@@ -39,6 +33,12 @@ from askew.runs.work import (
     wanted_files,
     wanted_pictures,
 )
+from askew.storage.files import write_whole
+from askew.storage.imagefile import EncodedPicture, encode
+from askew.storage.index import explain_os_error
+from askew.storage.keys import question_hash
+from askew.storage.store import Store, Wanted
+from askew.types import Missing, Picture, Question
 
 __all__ = ["HASH_FILE", "Asking", "Run", "Work"]
 

@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any, Self
 
 from askew import registry
-from askew.runs.environment import environment
 from askew.instruments import LABELS, load_instruments
 from askew.measure.base import CAPTION, VQA, Embedder
 from askew.measure.labels import LabelVQA
@@ -17,9 +16,10 @@ from askew.methods.observed import Answer, ObservedSet, observe
 from askew.models.base import Collection, Model
 from askew.models.folder import FolderCollection
 from askew.plans.plan import Plan, PromptPlan
+from askew.runs.environment import environment
 from askew.runs.run import Asking, Run
-from askew.types import Missing, Picture, Prompt, Question
 from askew.runs.work import Work
+from askew.types import Missing, Picture, Prompt, Question
 
 NO_EMBEDDER = "none"
 STUDIO = "studio"
