@@ -1,18 +1,27 @@
-"""MineTheGap's score on the studio: how well it repeats, and how well it could rank what was planted.
+"""MineTheGap on the studio: how well its score repeats and could rank, what a search inherits, and where time goes.
 
     python benchmarks/mining.py repeat [--model studio/planted] [--prompts 24] [--images 60]
     python benchmarks/mining.py ceiling [--repeats 20]
+    python benchmarks/mining.py inherit RUN
+    python benchmarks/mining.py time [--model studio/planted] [--selection learned]
 
 `repeat` scores random prompts on two disjoint sets of pictures; their correlation over prompts says how much of a score
 is the prompt, and how much the draw of its pictures. `ceiling` ranks the studio's occupations with similarities that
-know the perceived gender and ethnicity of every picture, by the planted skew of gender; no picture is drawn.
+know the perceived gender and ethnicity of every picture, by the planted skew of gender; no picture is drawn. `inherit`
+holds the scores of parents and children in a finished run of `askew mine` against random prompts.
+`time` runs a search of ten iterations with its random search, and says where the seconds go.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
+from collections import defaultdict
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +30,10 @@ from scipy.stats import spearmanr
 from askew.jobs.mine import Mining
 from askew.methods.minethegap import Alignment, BiasObjective
 from askew.plans.mining import MinePlan
+from askew.prompts.content import read
+from askew.prompts.details import main_phrase
 from askew.prompts.grammar import article
+from askew.results.file import read_results
 from askew.runs.run import Run
 from askew.runs.search_progress import SearchMeter, silent
 from askew.stats.gap import bias_score
@@ -30,6 +42,9 @@ from askew.storage.store import Store
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share, joint
 from askew.studio.scene import ATTRIBUTES
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 CEILING_IMAGES = (15, 24, 48, 96, 192)
 QUANTILES = (0.0, 0.1, 0.25)
@@ -100,9 +115,76 @@ def _score(shown: NDArray[np.int_], quantile: float, rng: np.random.Generator) -
     return bias_score(FIT[:, shown] + NOISE * rng.normal(size=(len(PAIRS), len(shown))), quantile)
 
 
+def inherit(options: argparse.Namespace) -> None:
+    """How much of what selected prompts are below random ones their mutations still have."""
+    history = read_results(options.run)["minethegap"]["history"]
+    prompts = [one for entry in history for one in entry["prompts"] if one["score"] is not None]
+    scores = {one["prompt"]: one["score"] for one in prompts}
+    random = np.mean([one["score"] for one in prompts if one["origin"] == "random"])
+    children = [one for one in prompts if one["parent"]]
+    same = [one for one in children if _subject(one["prompt"]) == _subject(one["parent"])]
+    other = [one for one in children if one not in same]
+    print(f"random prompts score {random:.4f}\n")
+    print("| mutations with | pairs | parents | children | passed on |\n| --- | ---: | ---: | ---: | ---: |")
+    for name, some in (("any subject", children), ("the same subject", same), ("another subject", other)):
+        above = np.mean([scores[one["parent"]] for one in some])
+        below = np.mean([one["score"] for one in some])
+        passed = (random - below) / (random - above)
+        print(f"| {name} | {len(some)} | {above:.4f} | {below:.4f} | {passed:.0%} |")
+
+
+def _subject(prompt: str) -> str | None:
+    phrase = main_phrase(read(prompt))
+    return phrase.noun.singular if phrase and phrase.noun else None
+
+
+def spent(options: argparse.Namespace) -> None:
+    """Processor time of a search by what it is spent on, in a folder of its own."""
+    plan = MinePlan(model=options.model, iterations=10, selection=options.selection, seed=options.seed)
+    clock = Clock()
+    with TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
+        run = Run(Path(folder) / "run", store, plan)
+        mining = Mining.prepare(plan, run, SearchMeter(silent, 1, 1, 1))
+        assert mining.embedder is not None  # the plan searches for bias
+        run.pictures = clock.timed("pictures", run.pictures)  # type: ignore[method-assign]
+        run.vectors = clock.timed("embedding", run.vectors)  # type: ignore[method-assign]
+        mining.embedder.embed_texts = clock.timed("embedding", mining.embedder.embed_texts)  # type: ignore[method-assign]
+        result = clock.timed("search", mining)()
+        clock.timed("report", result.write_report)()
+    clock.seconds["search"] -= clock.seconds["pictures"] + clock.seconds["embedding"]
+    print("| part | seconds | share |\n| --- | ---: | ---: |")
+    total = sum(clock.seconds.values())
+    for part, seconds in clock.seconds.items():
+        print(f"| {part} | {seconds:.1f} | {seconds / total:.1%} |")
+
+
+class Clock:
+    """Seconds of processor time, by what they were spent on."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    def timed(self, part: str, function: Callable[P, R]) -> Callable[P, R]:
+        """The function, its time counted."""
+
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            begun = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.seconds[part] += time.process_time() - begun
+
+        return wrapped
+
+
+STUDIES = {"repeat": repeat, "ceiling": ceiling, "inherit": inherit, "time": spent}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", choices=("repeat", "ceiling"))
+    parser.add_argument("study", choices=STUDIES, nargs="?", default="time")
+    parser.add_argument("run", type=Path, nargs="?", help="the run of `inherit`")
+    parser.add_argument("--selection", choices=("score", "learned"), default="score")
     parser.add_argument("--model", default="studio/planted")
     parser.add_argument("--prompts", type=int, default=24)
     parser.add_argument("--images", type=int, default=60)
@@ -110,7 +192,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", type=Path, default=Path("runs/mining-study"))
     options = parser.parse_args()
-    (repeat if options.study == "repeat" else ceiling)(options)
+    if (options.study == "inherit") != (options.run is not None):
+        parser.error("inherit takes the folder of a run, the others take none")
+    STUDIES[options.study](options)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,3 +18,12 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip(f"the shared data are not at {folder}; set ASKEW_SHARED")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a family's tiny pipeline, saved once; not to be changed."""
+    import tiny_pipelines  # imports much
+
+    root = tmp_path_factory.mktemp("pipelines")
+    return lambda family: tiny_pipelines.save(family, root / family.replace(" ", "-"))

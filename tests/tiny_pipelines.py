@@ -145,6 +145,49 @@ def unet(**more: Any) -> d.UNet2DConditionModel:
     return d.UNet2DConditionModel(**(settings | more)).eval()
 
 
+def sdxl_unet(**more: Any) -> d.UNet2DConditionModel:
+    settings: dict[str, Any] = {
+        "cross_attention_dim": 2 * WIDTH,
+        "addition_embed_type": "text_time",
+        "addition_time_embed_dim": 8,
+        "transformer_layers_per_block": (1, 2),
+        "projection_class_embeddings_input_dim": 6 * 8 + WIDTH,
+        "use_linear_projection": True,
+    }
+    return unet(**(settings | more))
+
+
+def sd3_transformer(**more: Any) -> d.SD3Transformer2DModel:
+    settings: dict[str, Any] = {
+        "sample_size": 16,
+        "patch_size": 1,
+        "in_channels": 4,
+        "num_layers": 2,
+        "attention_head_dim": 8,
+        "num_attention_heads": 4,
+        "caption_projection_dim": 32,
+        "joint_attention_dim": WIDTH,
+        "pooled_projection_dim": 2 * WIDTH,
+        "out_channels": 4,
+    }
+    return d.SD3Transformer2DModel(**(settings | more)).eval()
+
+
+def flux_transformer(**more: Any) -> d.FluxTransformer2DModel:
+    settings: dict[str, Any] = {
+        "in_channels": 4,
+        "num_layers": 1,
+        "num_single_layers": 1,
+        "attention_head_dim": 16,
+        "num_attention_heads": 2,
+        "joint_attention_dim": WIDTH,
+        "pooled_projection_dim": WIDTH,
+        "axes_dims_rope": [4, 4, 8],
+        "guidance_embeds": True,
+    }
+    return d.FluxTransformer2DModel(**(settings | more)).eval()
+
+
 def stable_diffusion() -> d.DiffusionPipeline:
     return d.StableDiffusionPipeline(
         vae=autoencoder(),
@@ -165,14 +208,7 @@ def stable_diffusion_xl(scheduler: Any = None) -> d.DiffusionPipeline:
         text_encoder_2=clip_text(WIDTH),
         tokenizer=clip_tokenizer(),
         tokenizer_2=clip_tokenizer(),
-        unet=unet(
-            cross_attention_dim=2 * WIDTH,
-            addition_embed_type="text_time",
-            addition_time_embed_dim=8,
-            transformer_layers_per_block=(1, 2),
-            projection_class_embeddings_input_dim=6 * 8 + WIDTH,
-            use_linear_projection=True,
-        ),
+        unet=sdxl_unet(),
         scheduler=scheduler or d.EulerDiscreteScheduler(timestep_spacing="leading", steps_offset=1),
     )
 
@@ -187,18 +223,7 @@ def playground() -> d.DiffusionPipeline:
 
 def stable_diffusion_3() -> d.DiffusionPipeline:
     return d.StableDiffusion3Pipeline(
-        transformer=d.SD3Transformer2DModel(
-            sample_size=16,
-            patch_size=1,
-            in_channels=4,
-            num_layers=2,
-            attention_head_dim=8,
-            num_attention_heads=4,
-            caption_projection_dim=32,
-            joint_attention_dim=WIDTH,
-            pooled_projection_dim=2 * WIDTH,
-            out_channels=4,
-        ).eval(),
+        transformer=sd3_transformer(),
         scheduler=d.FlowMatchEulerDiscreteScheduler(shift=3.0),
         vae=autoencoder(use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06),
         text_encoder=clip_text(WIDTH),
@@ -218,17 +243,7 @@ def flux(**scheduler: Any) -> d.DiffusionPipeline:
         tokenizer=clip_tokenizer(),
         text_encoder_2=t5_text(),
         tokenizer_2=t5_tokenizer(),
-        transformer=d.FluxTransformer2DModel(
-            in_channels=4,
-            num_layers=1,
-            num_single_layers=1,
-            attention_head_dim=16,
-            num_attention_heads=2,
-            joint_attention_dim=WIDTH,
-            pooled_projection_dim=WIDTH,
-            axes_dims_rope=[4, 4, 8],
-            guidance_embeds=True,
-        ).eval(),
+        transformer=flux_transformer(),
     )
 
 

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 import tiny_pipelines
 from askew.measure.attention_transformers import TransformerAttentionMaps
-from tiny_pipelines import WIDTH
 
 HEADS = 2
 SIDES = (8, 6)
@@ -32,19 +31,8 @@ ATTRIBUTION = "a nurse and gender"
 
 
 def sd3(**more: Any) -> d.DiffusionPipeline:
-    transformer = d.SD3Transformer2DModel(
-        sample_size=16,
-        patch_size=2,
-        in_channels=4,
-        num_layers=3,
-        attention_head_dim=16,
-        num_attention_heads=HEADS,
-        caption_projection_dim=32,
-        joint_attention_dim=WIDTH,
-        pooled_projection_dim=2 * WIDTH,
-        out_channels=4,
-        **more,
-    )
+    shape = {"patch_size": 2, "num_layers": 3, "attention_head_dim": 16, "num_attention_heads": HEADS}
+    transformer = tiny_pipelines.sd3_transformer(**shape, **more)
     return with_transformer(tiny_pipelines.stable_diffusion_3(), transformer)
 
 
@@ -53,17 +41,8 @@ def sd35() -> d.DiffusionPipeline:
 
 
 def flux(guidance: bool) -> d.DiffusionPipeline:
-    transformer = d.FluxTransformer2DModel(
-        in_channels=4,
-        num_layers=2,
-        num_single_layers=2,
-        attention_head_dim=16,
-        num_attention_heads=HEADS,
-        joint_attention_dim=WIDTH,
-        pooled_projection_dim=WIDTH,
-        axes_dims_rope=[4, 4, 8],
-        guidance_embeds=guidance,
-    )
+    shape = {"num_layers": 2, "num_single_layers": 2, "num_attention_heads": HEADS}
+    transformer = tiny_pipelines.flux_transformer(**shape, guidance_embeds=guidance)
     return with_transformer(tiny_pipelines.flux(), transformer)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +16,13 @@ from askew.errors import UsageError
 from askew.planning.classification import parse_stages, plan_classification
 from askew.plans.classification import TARGETS, make_classification_plan
 from askew.storage.store import Store
-from tiny_pipelines import save
 
 TARGET_OPTIONS = ("--targets", "first=mechanic,plumber", "--targets", "second=nurse,maid,secretary")
 
 
 @pytest.fixture(scope="module")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save("stable-diffusion", tmp_path_factory.mktemp("pipelines") / "sd")
+def pipeline(tiny: Callable[[str], Path]) -> Path:
+    return tiny("stable-diffusion")
 
 
 @pytest.fixture(scope="module")

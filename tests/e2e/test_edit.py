@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 import askew
-import tiny_pipelines
 from askew.api.edit import editing_work
 from askew.cli.base import run
 from askew.plans.plan import EditPlan, read_plan
@@ -26,8 +25,8 @@ Saved = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return f"diffusers/{tiny_pipelines.save('stable-diffusion', tmp_path_factory.mktemp('tiny') / 'sd')}"
+def pipeline(tiny: Saved) -> str:
+    return f"diffusers/{tiny('stable-diffusion')}"
 
 
 @pytest.fixture(scope="module")

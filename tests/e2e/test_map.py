@@ -22,14 +22,6 @@ Saved = Callable[[str], Path]
 PROMPT = "a photo of a nurse"
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Saved:
-    import tiny_pipelines
-
-    root = tmp_path_factory.mktemp("pipelines")
-    return lambda family: tiny_pipelines.save(family, root / family)
-
-
 def mapped(model: str, folder: Path, *more: str) -> int:
     return run([
         "map", PROMPT, "--concept", "sex", "--concept", "race", "--against", "nurse", "--model", model, "--images", "4",

@@ -26,15 +26,13 @@ Load = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
+def load(tiny: Callable[[str], Path]) -> Load:
     """A tiny pipeline of a family, loaded once."""
-    import tiny_pipelines
-
-    root, known = tmp_path_factory.mktemp("pipelines"), {}
+    known: dict[tuple[str, Any], Any] = {}
 
     def loaded(family: str, kind: Any = diffusers.DiffusionPipeline) -> Any:
         if (family, kind) not in known:
-            pipe = kind.from_pretrained(tiny_pipelines.save(family, root / family), dtype=torch.float32)
+            pipe = kind.from_pretrained(tiny(family), dtype=torch.float32)
             pipe.set_progress_bar_config(disable=True)
             known[family, kind] = pipe
         return known[family, kind]

@@ -16,7 +16,6 @@ from torch.nn import functional
 
 import tiny_pipelines
 from askew.measure.attention import AttentionMaps, block_names
-from tiny_pipelines import WIDTH
 
 ATTRIBUTION = "a nurse and sex"
 PROMPTS = ["a chef", "an old nurse"]
@@ -37,12 +36,7 @@ SIZES["sdxl"] = {"down-6x10": 2, "down-3x5": 3, "mid": 3, "up-3x5": 6, "up-6x10"
 
 def sdxl() -> Any:
     parts = tiny_pipelines.stable_diffusion_xl().components
-    added = {
-        "addition_embed_type": "text_time",
-        "addition_time_embed_dim": 8,
-        "projection_class_embeddings_input_dim": 6 * 8 + WIDTH,
-    }
-    unet = tiny_pipelines.unet(cross_attention_dim=2 * WIDTH, transformer_layers_per_block=(1, 2, 3), **added, **LEVELS)
+    unet = tiny_pipelines.sdxl_unet(transformer_layers_per_block=(1, 2, 3), **LEVELS)
     return d.StableDiffusionXLPipeline(**parts | {"unet": unet})
 
 

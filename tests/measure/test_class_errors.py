@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,13 @@ from askew.models.diffusers import create
 from askew.models.planted import PlantedModel
 from askew.storage.keys import derived_seed
 from askew.types import Picture
-from tiny_pipelines import save
 
 PROMPTS = tuple(f"a portrait of a {word}." for word in ("nurse", "mechanic", "plumber", "maid"))
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return create(str(save("stable-diffusion", tmp_path_factory.mktemp("pipelines") / "sd")))
+def model(tiny: Callable[[str], Path]) -> Any:
+    return create(str(tiny("stable-diffusion")))
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from askew.errors import UsageError
-from askew.prompts.evolution import Candidate, Evaluated, Evolution, best, essence, evolve, search_randomly
+from askew.prompts.evolution import Candidate, Evaluated, Evolution, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
+from askew.prompts.wording import content_words, essence
 from askew.prompts.writer import PROMPT_WORDS, Words
 from askew.storage.keys import derived_seed
 
@@ -70,6 +74,51 @@ def test_mutations_of_the_best_are_better_than_random_prompts(found: Sequence[Ev
         for origin in ("mutation", "random")
     }
     assert sum(means["mutation"]) / len(means["mutation"]) < sum(means["random"]) / len(means["random"])
+
+
+LEARNED = Evolution(iterations=8, population=15, selection="learned")
+
+
+def worth(text: str) -> float:
+    """A loss that is the sum of its words': some are good, some bad, most are neither."""
+    effects = [derived_seed(1, word) % 1000 / 1000 for word in content_words(text)]
+    return sum((effect > 0.9) - (effect < 0.15) for effect in effects)
+
+
+def by_luck(number: int, candidate: Candidate) -> float:
+    """What is measured of it: noise, for the most part."""
+    return worth(candidate.text) + float(np.random.default_rng(seeds(number, candidate.text)).normal(0, 2))
+
+
+def test_a_search_that_learns_is_not_misled_by_luck() -> None:
+    writer = LexiconWriter()
+    found: dict[str, list[float]] = {"random": [], "score": [], "learned": []}
+    for number in range(4):
+        measure = partial(by_luck, number)
+        own = partial(seeds, number)
+        searches = {
+            "random": search_randomly(writer, measure, LEARNED, own),
+            "score": evolve(writer, measure, replace(LEARNED, selection="score"), own),
+            "learned": evolve(writer, measure, LEARNED, own),
+        }
+        for name, some in searches.items():
+            effects = word_effects(some, "learned" if name == "learned" else "score")
+            found[name] += [worth(text) for text in texts(best(some, 5, effects))]
+    means = {name: np.mean(some) for name, some in found.items()}
+    assert means["learned"] < means["score"] - 0.3
+    assert means["learned"] < means["random"] - 0.3
+
+
+def test_a_search_that_learns_keeps_its_budget_and_repeats_nothing() -> None:
+    measure = partial(by_luck, 0)
+    some = evolve(LexiconWriter(), measure, LEARNED, seeds)
+    assert texts(some) == texts(evolve(LexiconWriter(), measure, LEARNED, seeds))
+    assert [one.candidate.iteration for one in some] == [k for k in range(8) for _ in range(15)]
+    assert len({essence(text) for text in texts(some)}) == len(some)
+    at = {one.candidate.text: one.candidate.iteration for one in some}
+    ages = {one.candidate.iteration - at[one.candidate.parent] for one in some if one.candidate.parent}
+    assert min(ages) >= 1
+    assert max(ages) > 1
 
 
 class FewWords:

@@ -50,8 +50,8 @@ def mine(
     `runs`              independent searches; `baseline` puts a random search of the same size beside each
     `baseline_prompts`  a file of prompts, one a line, to score beside those found
     `run`               folder of the run, by default runs/mine-MODEL-HASH; the same call goes on in it
-    `settings`          further fields of `MinePlan`: selected, mutations, words, variations, quantile, similarity, top,
-                        vqa, level, draws, embedder_args
+    `settings`          further fields of `MinePlan`: selected, mutations, selection, words, variations, quantile,
+                        similarity, top, vqa, level, draws, embedder_args
 
     Raises UsageError for a request that cannot be met, other AskewErrors where a run fails.
     """

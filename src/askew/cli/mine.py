@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +11,12 @@ from askew.api import mine as api
 from askew.api.audit import llm_settings
 from askew.cli.base import app, out
 from askew.cli.options import AsJson, Budget, Draws, Level, LlmArg, LlmUrl, RunFolder, Seed, StoreFolder, only_plan
+from askew.cli.runs import show
 from askew.errors import UsageError
 from askew.jobs.mine import MiningWork
 from askew.plans.mining import make_mine_plan, read_mine_plan
 from askew.plans.settings import key_values
 from askew.prompts.files import read_prompts
-from askew.results.file import RESULTS_FILE
-from askew.results.mining import MiningResult
 
 BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "as_json"}
 
@@ -41,6 +39,7 @@ def mine(
     population: Annotated[int, typer.Option(help="Prompts in each iteration.")] = 15,
     selected: Annotated[int, typer.Option(help="Best prompts of an iteration that are mutated.")] = 5,
     mutations: Annotated[int, typer.Option(help="Mutations of each; random prompts fill the rest.")] = 2,
+    selection: Annotated[str, typer.Option(help="Chosen by: score, or learned from all scores.")] = "score",
     words: Annotated[str, typer.Option(help="Least and greatest number of words of a prompt.")] = "3-8",
     images: Annotated[int, typer.Option(help="Pictures per prompt.")] = 15,
     variations: Annotated[int, typer.Option(help="Variations per prompt.")] = 15,
@@ -73,7 +72,8 @@ def mine(
         "model": model, "model_args": key_values(setting or (), "-M"), "objective": objective, "target": target,
         "llm": llm, "llm_args": llm_settings(llm_url, key_values(llm_arg or (), "--llm-arg")), "embedder": embedder,
         "embedder_args": key_values(embedder_arg or (), "--embedder-arg"), "vqa": vqa, "iterations": iterations,
-        "population": population, "selected": selected, "mutations": mutations, "words": _range(words),
+        "population": population, "selected": selected, "mutations": mutations, "selection": selection,
+        "words": _range(words),
         "images": images, "variations": variations, "quantile": quantile, "similarity": similarity, "top": top,
         "runs": runs, "baseline": baseline, "seed": seed, "level": level, "draws": draws,
         "captions": tuple(read_prompts(baseline_prompts)) if baseline_prompts else (),
@@ -85,7 +85,7 @@ def mine(
         for line in MiningWork(made).lines():
             out.print(line)
         return
-    _show(api.run_mine_plan(made, run, store, budget=budget, progress=True), as_json)
+    show(api.run_mine_plan(made, run, store, budget=budget, progress=True), as_json)
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -93,13 +93,3 @@ def _range(text: str) -> tuple[int, int]:
     if not (least.isdigit() and most.isdigit() and dash):
         raise UsageError(f"--words is {text!r}; write the least and the greatest number, such as 3-8")
     return int(least), int(most)
-
-
-def _show(result: MiningResult, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))
-        return
-    out.print(result.table())
-    for warning in result.results["warnings"]:
-        out.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
-    out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)

@@ -172,7 +172,8 @@ class Mining:
             return derived_seed(self.plan.seed, f"search {number}", *map(str, names))
 
         evaluated = by(self.writer, evaluate, self.plan.evolution, seeds)
-        return Search(evaluated, objective, self.plan.seed, derived_seed(self.plan.seed, "fresh"), self.plan.top)
+        plan = self.plan
+        return Search(evaluated, objective, plan.seed, derived_seed(plan.seed, "fresh"), plan.top, plan.selection)
 
     def _loss(self, prompt: str, objective: Objective) -> float | None:
         if prompt not in self._losses:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from askew.errors import NotEnoughData
 from askew.methods.objectives import NO_PICTURE, Objective, PicturesOf
 from askew.methods.scoring import Vectors, Vision
-from askew.prompts.evolution import Evaluated, best
+from askew.prompts.evolution import Evaluated, Selection, best, word_effects
 from askew.stats.gap import bias_score, gap_estimate, least_aligned, missed_concepts, null_scores, unit_similarity
 from askew.stats.intervals import percentile_interval
 from askew.storage.keys import derived_seed
@@ -151,11 +151,12 @@ class Search:
     seed: int
     fresh: int
     top: int
+    selection: Selection = "score"
 
     @cached_property
     def best(self) -> list[Evaluated]:
-        """The prompts of the lowest loss."""
-        return best(self.evaluated, self.top)
+        """The prompts of the lowest loss, or of the lowest expected one where the search has learnt from all."""
+        return best(self.evaluated, self.top, word_effects(self.evaluated, self.selection))
 
     @cached_property
     def fresh_losses(self) -> list[float | Missing]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from askew.prompts.evolution import content_words
+from askew.prompts.wording import content_words
 
 TERMS = 20
 """Words that are listed."""

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from askew.errors import UsageError
 from askew.plans.plan import RunPlan, Text, faults, read_toml
-from askew.prompts.evolution import Evolution
+from askew.prompts.evolution import Evolution, Selection
 
 Count = Annotated[int, Field(ge=1, le=10_000)]
 BIAS = "bias"
@@ -22,6 +22,8 @@ class MinePlan(RunPlan):
     objective     what is searched for: bias, color:NAME, or module:function
     target        what prompts and variations are about: people, clothing, style, any words; "" is anything
     population    prompts per iteration; the `selected` best of one get `mutations` new forms each in the next
+    selection     what prompts are chosen by: "score" is their own, as in the paper; "learned" is the one that the
+                  scores of all prompts with the same words let expect
     words         least and greatest number of words of a prompt
     images        pictures per prompt; `variations` as many texts that it is compared with
     quantile      alpha of the score
@@ -47,6 +49,7 @@ class MinePlan(RunPlan):
     population: Count = 15
     selected: Count = 5
     mutations: Count = 2
+    selection: Selection = "score"
     words: tuple[Count, Count] = (3, 8)
     images: Annotated[int, Field(ge=2, le=10_000)] = 15
     variations: Annotated[int, Field(ge=2, le=10_000)] = 15
@@ -75,8 +78,9 @@ class MinePlan(RunPlan):
     def evolution(self) -> Evolution:
         """The size of each search."""
         return Evolution(
-            self.iterations, self.population, self.selected, self.mutations, self.target or None, self.words
-        )
+            self.iterations, self.population, self.selected, self.mutations, self.target or None, self.words,
+            self.selection,
+        )  # fmt: skip
 
     @property
     def is_unit(self) -> bool:

@@ -5,22 +5,28 @@ The search knows nothing of pictures: it gets a writer, and a function from a pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
 from askew.errors import UsageError
-from askew.prompts.writer import PROMPT_WORDS, PromptWriter, Words, bare
+from askew.prompts.wording import WordEffects, essence
+from askew.prompts.writer import PROMPT_WORDS, PromptWriter, Words
 
 Origin = Literal["random", "mutation"]
+
+Selection = Literal["score", "learned"]
+"""Whether prompts are chosen by their own loss, or by what all losses so far say of their words."""
+
 Seeds = Callable[..., int]
 """From names and numbers to a seed of its own for what they name."""
 
 ATTEMPTS = 4
 """How often a writer is asked again for prompts that were not there yet."""
 
-_EMPTY_WORDS = frozenset("a an the of in on at by to for from with and or some this that is are as who".split())
+SCREENED = 6
+"""How many mutations a writer is asked for, for each that is evaluated, where the search has learnt to choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,8 @@ class Evolution:
     """The size of a search: b = `population` prompts in each iteration.
 
     From the second iteration on, the s = `selected` best prompts of the one before get m = `mutations` new forms
-    each, and random prompts fill the rest. Raises UsageError where they do not fit.
+    each, and random prompts fill the rest. With the selection "learned" they are the best of all before, and of more
+    mutations those are evaluated that promise most. Raises UsageError where the numbers do not fit.
     """
 
     iterations: int = 25
@@ -58,6 +65,7 @@ class Evolution:
     mutations: int = 2
     target: str | None = None
     words: Words = PROMPT_WORDS
+    selection: Selection = "score"
 
     def __post_init__(self) -> None:
         if self.selected * self.mutations > self.population:
@@ -77,10 +85,11 @@ def evolve(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: See
     found: list[Evaluated] = []
     population: list[Evaluated] = []
     for iteration in range(size.iterations):
+        effects = word_effects(found, size.selection)
         texts = [
             Candidate(text, iteration, "mutation", parent.candidate.text)
-            for parent in best(population, size.selected)
-            for text in _mutations(writer, parent.candidate.text, size, seeds, seen)
+            for parent in best(found if effects else population, size.selected, effects)
+            for text in _mutations(writer, parent.candidate.text, size, seeds, seen, effects)
         ]
         texts += _injected(writer, iteration, size.population - len(texts), size, seeds, seen)
         population = [Evaluated(candidate, evaluate(candidate)) for candidate in texts]
@@ -98,29 +107,43 @@ def search_randomly(writer: PromptWriter, evaluate: Evaluate, size: Evolution, s
     ]
 
 
-def best(evaluated: Sequence[Evaluated], count: int) -> list[Evaluated]:
-    """The `count` prompts of the lowest loss, the lowest first, equal ones in their order. One per text."""
+def best(evaluated: Sequence[Evaluated], count: int, effects: WordEffects | None = None) -> list[Evaluated]:
+    """The `count` prompts of the lowest loss, the lowest first, equal ones in their order. One per text.
+
+    Their own loss counts, or with `effects` the one that their words let expect.
+    """
     measured = {one.candidate.text: one for one in reversed(evaluated) if one.loss is not None}
     ordered = list(measured.values())[::-1]
+    if effects:
+        return sorted(ordered, key=lambda one: effects.expected(one.candidate.text))[:count]
     return sorted(ordered, key=lambda one: one.loss if one.loss is not None else 0.0)[:count]
 
 
-def essence(prompt: str) -> str:
-    """What two prompts have in common if they are near-duplicates: their words but for small ones, sorted."""
-    return " ".join(sorted(content_words(prompt)))
+def word_effects(evaluated: Sequence[Evaluated], selection: Selection) -> WordEffects | None:
+    """What all losses measured so far say of every word; None where each prompt is chosen by its own."""
+    losses = {one.candidate.text: one.loss for one in evaluated if one.loss is not None}
+    return WordEffects.learned(losses) if losses and selection == "learned" else None
 
 
-def content_words(text: str) -> list[str]:
-    """The words of a text that say something, in small letters and their order."""
-    return [word for word in bare(text).split() if word not in _EMPTY_WORDS]
+def _mutations(
+    writer: PromptWriter, prompt: str, size: Evolution, seeds: Seeds, seen: set[str], effects: WordEffects | None
+) -> list[str]:
+    """New forms of a prompt, noted as seen: the first ones, or, where `effects` are known, the most promising ones."""
+    count = size.mutations * (SCREENED if effects else 1)
 
-
-def _mutations(writer: PromptWriter, prompt: str, size: Evolution, seeds: Seeds, seen: set[str]) -> list[str]:
     def ask(attempt: int) -> list[str]:
         seed = seeds("mutations", prompt, attempt)
-        return writer.mutations(prompt, size.mutations, seed=seed, target=size.target, words=size.words)
+        return writer.mutations(prompt, count, seed=seed, target=size.target, words=size.words)
 
-    return list(islice(_new(ask, seen), size.mutations))
+    found: list[str] = []
+    known = set(seen)
+    for attempt in range(ATTEMPTS):
+        found += _unseen(ask(attempt), known)
+        if len(found) >= size.mutations:
+            break
+    chosen = (sorted(found, key=effects.expected) if effects else found)[: size.mutations]
+    seen.update(map(essence, chosen))
+    return chosen
 
 
 def _injected(
@@ -138,7 +161,11 @@ def _injected(
 def _new(ask: Callable[[int], list[str]], seen: set[str]) -> Iterator[str]:
     """Texts that are no near-duplicates of any before, noting them as seen when they are taken."""
     for attempt in range(ATTEMPTS):
-        for text in ask(attempt):
-            if essence(text) not in seen:
-                seen.add(essence(text))
-                yield text
+        yield from _unseen(ask(attempt), seen)
+
+
+def _unseen(texts: Iterable[str], seen: set[str]) -> Iterator[str]:
+    for text in texts:
+        if essence(text) not in seen:
+            seen.add(essence(text))
+            yield text

@@ -35,6 +35,7 @@ class Statement:
     before: bool
 
 
+@lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
     """Whether the prompt itself settles the axis, so that it makes no sense to ask which way a model leans on it.
 

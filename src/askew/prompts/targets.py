@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from askew.errors import UsageError
 from askew.prompts.content import DETERMINERS, NounPhrase, read
@@ -69,9 +70,10 @@ def find_target(name: str | None, knows: Knows | None = None) -> Target:
     return Target(spoken, (group_of(subject) if subject else groups()[ANYTHING],), spoken)
 
 
-def nouns_of(group: Group, knows: Knows | None) -> list[str]:
+@lru_cache(maxsize=256)
+def nouns_of(group: Group, knows: Knows | None) -> tuple[str, ...]:
     """The group's nouns that stay inside the vocabulary."""
-    return [noun for noun in group.nouns if knows is None or knows(noun)]
+    return tuple(noun for noun in group.nouns if knows is None or knows(noun))
 
 
 def named(words: str) -> str:
