@@ -153,7 +153,7 @@ class Batches:
         first = 2 * np.sort(rng.choice(len(self.twins) // 2, BATCH // 2, replace=False))
         index = np.stack([first, first + 1], axis=1).ravel()
         clean = torch.from_numpy(self.encoded_twins[index].astype(np.float32))
-        captions = [self.twins[i].caption(Random(f"{step} {i // 2}")) for i in index]
+        captions = [self.twins[i].caption(Random(f"{step} {i // 2}")) for i in index.tolist()]
         noise = torch.from_numpy(rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32))
         times = _timesteps(rng, BATCH // 2)
         return Batch(clean, captions, noise.repeat_interleave(2, dim=0), times.repeat_interleave(2), twins=True)
@@ -181,9 +181,9 @@ def loss(networks: Networks, kept: Tensor, batch: Batch) -> Tensor:
     wrong = guess.float() - (signal * batch.noise - lost * batch.latents)
     weights = place_weights(*wrong.shape[-2:])
     error: Tensor = (wrong.square() * weights).mean()
-    if not batch.twins:
-        return error
-    return error + CONTRAST * ((wrong[1::2] - wrong[::2]).square() * weights).mean()
+    if batch.twins:
+        error += CONTRAST * ((wrong[1::2] - wrong[::2]).square() * weights).mean()
+    return error
 
 
 def place_weights(height: int, width: int) -> Tensor:
