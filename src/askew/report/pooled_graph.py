@@ -12,7 +12,6 @@ from askew.report.formatting import (
     capital,
     interval,
     measured,
-    percent,
     plural,
     thousands,
 )
@@ -45,19 +44,20 @@ def pooled_figure(pooled: Record) -> PlotTable:
         "Intersectional Sensitivity from the counts of all models added up (Eq. 9–11), the strongest first",
         "Edge",
         scale_axis(scale),
-        ("IS", "mean of the models", "models that have it", "prompts’ graphs that have it"),
+        ("IS", "mean", "models", "prompts’ graphs"),
         tuple(
             Row(
                 f"{capital(axis_label(e['source']))} → {axis_label(e['target'])}",
                 track(scale, e["sensitivity"], f"{e['source']} on {e['target']}", measured(e["sensitivity"]),
                       marks=(Mark(e["mean_sensitivity"]["value"], "ideal"),)
                       if is_estimate(e["mean_sensitivity"]) else ()),
-                (_signed_with_interval(e["sensitivity"]), _signed_with_interval(e["mean_sensitivity"]),
-                 share_of(e["models"]), _with_interval(e["prompts"])),
+                (_signed_with_interval(e["sensitivity"]), _signed(e["mean_sensitivity"]),
+                 share_of(e["models"]), share_of(e["prompts"])),
             )
             for e in edges
         ),
-        (("dot", "all models together"), ("line", "interval for the true value"), ("ideal", "mean of the models")),
+        (("dot", "all models together"), ("line", "interval for the true value"),
+         ("ideal", "mean of the models; models and graphs: how many have the edge")),
     )  # fmt: skip
 
 
@@ -67,11 +67,9 @@ def _edges(pooled: Record) -> list[Record]:
     return [by_pair[edge.source, edge.target] for edge in reversed(drawn_edges(pooled))]
 
 
+def _signed(sensitivity: Record) -> str:
+    return signed(sensitivity["value"]) if is_estimate(sensitivity) else ABSENT
+
+
 def _signed_with_interval(sensitivity: Record) -> str:
-    return f"{signed(sensitivity['value'])} {interval(sensitivity)}" if is_estimate(sensitivity) else ABSENT
-
-
-def _with_interval(share: Record) -> str:
-    if not is_estimate(share):
-        return ABSENT
-    return f"{share_of(share)}, {percent(share['value'])} {interval(share, percent)}"
+    return f"{_signed(sensitivity)} {interval(sensitivity)}" if is_estimate(sensitivity) else ABSENT
