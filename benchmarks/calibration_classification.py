@@ -15,9 +15,9 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from downstream_truth import write
 from numpy.typing import NDArray
 
+from askew.methods.marked_page import update
 from askew.stats.classification import association, differential
 from askew.stats.intervals import bootstrap_errors, percentile_interval
 
@@ -116,7 +116,7 @@ def main() -> None:
     text = "\n".join(tables(options))
     print(text)
     if options.write:
-        write(options.write, "intervals", text)
+        update(options.write, "intervals", [text])
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import askew
 from askew.methods.classification_truth import Planted, found_again, recovered_change
 from askew.methods.decisions import Decided, Question, Readings
 from askew.methods.fidelity import spread
+from askew.methods.marked_page import update
 from askew.methods.planted_association import planted_preference
 from askew.methods.scoring import Scoring
 from askew.report.formatting import interval, measured, number, percent, points, probability
@@ -232,15 +233,6 @@ def _setting(options: argparse.Namespace, what: str) -> Iterator[str]:
     yield ""
 
 
-def write(page: Path, marker: str, text: str) -> None:
-    """Put text between a page's markers. Raises ValueError for a page without them."""
-    before, start, rest = page.read_text(encoding="utf-8").partition(f"<!-- {marker} -->\n")
-    _, end, after = rest.partition("<!-- end -->")
-    if not end:
-        raise ValueError(f"{page} has no markers <!-- {marker} --> and <!-- end -->")
-    page.write_text(f"{before}{start}\n{text}\n\n{end}{after}", encoding="utf-8")
-
-
 def main() -> None:
     """Measure, print, and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -262,7 +254,7 @@ def main() -> None:
     print(text)
     print(f"\n{time.process_time() - start:.0f} s of CPU")
     if options.write:
-        write(options.write, options.half, text)
+        update(options.write, options.half, [text])
 
 
 if __name__ == "__main__":

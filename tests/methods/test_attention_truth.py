@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from askew.measure.drawn_attention import SAID, Drawings, said_words
-from askew.methods.attention_truth import ALL, Localisation, faithfulness, study, update, with_sum
+from askew.methods.attention_truth import ALL, Localisation, faithfulness, study, with_sum
+from askew.methods.marked_page import update
 from askew.methods.scoring import Scoring
 
 SCORING = Scoring("studio", draws=100)

@@ -23,6 +23,7 @@ from askew.measure.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
 from askew.measure.evaluation import GREY
 from askew.measure.studio import StudioVQA
 from askew.methods.biasmap import MIDDLE, block_maps
+from askew.methods.marked_page import update
 from askew.methods.scoring import Scoring
 from askew.stats.differences import wilson
 from askew.stats.localisation import (
@@ -211,16 +212,6 @@ def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
         ]
         yield from _table(("percentile", "mask alone", "rest alone", "mask of another drawing alone"), rows)
         yield ""
-
-
-def update(page: Path, model: str, lines: Sequence[str]) -> None:
-    """Write the lines between the model's two markers. Raises ValueError for a page without them."""
-    text, opening, end = page.read_text(encoding="utf-8"), f"<!-- {model} -->\n", "<!-- end -->"
-    before, marker, rest = text.partition(opening)
-    _, closing, after = rest.partition(end)
-    if not marker or not closing:
-        raise ValueError(f"{page} has no place for {model}: it needs the lines {opening.strip()} and {end}")
-    page.write_text("\n".join([before + opening, *lines]).rstrip() + f"\n\n{end}{after}", encoding="utf-8")
 
 
 def main() -> None:

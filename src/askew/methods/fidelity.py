@@ -19,6 +19,7 @@ from scipy.stats import spearmanr
 
 from askew import registry
 from askew.measure.studio import StudioVQA
+from askew.methods.marked_page import update
 from askew.models.base import Model, Request
 from askew.storage.keys import picture_seed
 from askew.studio.caption import caption, phrase
@@ -133,12 +134,10 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="the page to update between the model's two markers")
     choice = parser.parse_args()
     model = cast(Model, registry.model(choice.model))
-    text = "\n".join(fidelity(model, choice.count, choice.each, choice.open, choice.bias).lines())
-    print(text)
+    lines = list(fidelity(model, choice.count, choice.each, choice.open, choice.bias).lines())
+    print("\n".join(lines))
     if choice.write:
-        before, marker, rest = choice.write.read_text().partition(f"<!-- {choice.model} -->\n")
-        _, end, after = rest.partition("<!-- end -->")
-        choice.write.write_text(f"{before}{marker}\n{text}\n\n{end}{after}")
+        update(choice.write, choice.model, lines)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits, one leaning as planted, one fair."""
+"""`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits, one leaning as planted, one less."""
 
 from __future__ import annotations
 

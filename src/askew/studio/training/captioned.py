@@ -54,14 +54,11 @@ class Captioned:
         Which ones does not depend on their values, so what the longer caption leaves open follows the planted shares
         too. What is named is learnt: with the first few attributes alone, each was named in one caption of seven.
         """
-        further = [name for name in ATTRIBUTES if name not in self.mentioned and self._can_say(name)]
+        further = [name for name in ATTRIBUTES if name not in self.mentioned and _can_say(self.scene, name)]
         if rng.random() < AS_DRAWN or not further:
             return caption(self.scene, self.mentioned, rng)
         more = rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further)))
         return caption(self.scene, (*self.mentioned, *more), rng)
-
-    def _can_say(self, name: str) -> bool:
-        return self.scene.person and not (name == "glasses" and self.scene.disability == "blind")
 
 
 def captioned_scenes(count: int, bias: float, seed: int) -> list[Captioned]:
@@ -96,8 +93,13 @@ def captioned_twins(seed: int) -> list[Captioned]:
 
 
 def _everything(scene: Scene) -> tuple[str, ...]:
-    names = [name for name in ATTRIBUTES if not (name == "glasses" and scene.disability == "blind")]
+    names = [name for name in ATTRIBUTES if _can_say(scene, name)]
     return (*names, *(["occupation"] if scene.occupation else []))
+
+
+def _can_say(scene: Scene, name: str) -> bool:
+    """A blind person wears dark glasses, of which no caption tells."""
+    return scene.person and not (name == "glasses" and scene.disability == "blind")
 
 
 def latents(path: Path, scenes: Sequence[Scene], seeds: Sequence[int], vae: AutoencoderKL, processes: int) -> Latents:
