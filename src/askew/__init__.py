@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from askew.api.runs import compare
     from askew.errors import AskewError
     from askew.jobs.compare import Comparison
-    from askew.plans.plan import Plan, read_plan
+    from askew.plans.plan import Plan
+    from askew.plans.reading import read_plan
     from askew.results.audit import AuditResult
     from askew.results.classification import ClassificationResult
     from askew.results.editing import EditingResult

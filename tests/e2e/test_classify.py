@@ -14,7 +14,7 @@ import askew
 from askew.cli.base import run
 from askew.errors import UsageError
 from askew.planning.classification import parse_stages, plan_classification
-from askew.plans.classification import TARGETS, make_classification_plan
+from askew.plans.classification import TARGETS, ClassificationPlan
 from askew.storage.store import Store
 
 TARGET_OPTIONS = ("--targets", "first=mechanic,plumber", "--targets", "second=nurse,maid,secretary")
@@ -171,7 +171,7 @@ def test_what_suits_the_studio_is_chosen_for_it_alone(pipeline: Path) -> None:
 
 
 def test_the_plan_of_the_paper() -> None:
-    plan = make_classification_plan({"groups": ["caucasian man"]})
+    plan = ClassificationPlan.checked({"groups": ["caucasian man"]})
     assert (plan.images, plan.samples, plan.template) == (256, (1, 10, 100), "A portrait of {}.")
     assert plan.targets == TARGETS
     assert parse_stages(["10:5", "30:2"]) == ((10, 5), (30, 2))

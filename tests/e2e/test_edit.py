@@ -13,7 +13,8 @@ from PIL import Image
 import askew
 from askew.api.edit import editing_work
 from askew.cli.base import run
-from askew.plans.plan import EditPlan, read_plan
+from askew.plans.editing import EditPlan
+from askew.plans.reading import read_plan
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 

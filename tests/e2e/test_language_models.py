@@ -11,7 +11,8 @@ import pytest
 from askew.cli.base import run
 from askew.errors import ServerError, UsageError
 from askew.planning.audit import plan_audit
-from askew.plans.plan import Plan, read_plan
+from askew.plans.plan import Plan
+from askew.plans.reading import read_plan
 from askew.storage.completions import Completions
 from local_llm import Reply, fails, says, serving
 

@@ -16,7 +16,7 @@ from askew.methods.interaction_mixture import half, measured_distances, pictures
 from askew.methods.interaction_robustness import robustness
 from askew.methods.interaction_validation import Mitigation, of_pictures, of_run, validation
 from askew.methods.joint import joint
-from askew.plans.plan import InteractionPlan, JointIdeal
+from askew.plans.interactions import InteractionPlan, JointIdeal
 from askew.scoring.interactions import interaction_scoring, score_interactions
 from askew.stats.distance import sensitivity
 from askew.studio.caption import Said

@@ -15,7 +15,7 @@ from scipy.stats import chi2_contingency
 from askew.methods.biasconnect import biasconnect
 from askew.methods.interaction_counts import CountedAxis, Tables, pooled, recorded_tables
 from askew.methods.interaction_models import pooled_graph
-from askew.plans.plan import InteractionPlan
+from askew.plans.interactions import InteractionPlan
 from askew.results.file import write_json
 from askew.scoring.interactions import interaction_scoring
 from askew.types import Estimate, Missing

@@ -10,7 +10,8 @@ import pytest
 
 from askew.errors import UsageError
 from askew.planning.interactions import plan_interactions
-from askew.plans.plan import InteractionPlan, make_plan
+from askew.plans.interactions import InteractionPlan
+from askew.plans.reading import make_plan
 
 NURSE = ["a photo of a nurse"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from askew.errors import UsageError
 from askew.jobs.mine import MiningWork
-from askew.plans.mining import MinePlan, make_mine_plan, read_mine_plan
+from askew.plans.mining import MinePlan, read_mine_plan
 
 
 def test_the_defaults_are_those_of_the_paper() -> None:
@@ -42,7 +42,7 @@ def test_a_file_may_not_name_code(tmp_path: Path) -> None:
 )
 def test_faults_are_named(fields: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        make_mine_plan(fields)
+        MinePlan.checked(fields)
 
 
 def test_similarities_are_moved_for_the_studio_only_unless_told() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from askew.errors import UsageError
 from askew.planning.audit import plan_audit
-from askew.plans.plan import Plan, make_plan, read_plan
+from askew.plans.plan import Plan
+from askew.plans.reading import make_plan, read_plan
 
 GENDER = {
     "name": "gender",

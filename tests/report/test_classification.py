@@ -14,7 +14,7 @@ from rich.console import Console
 from askew.methods.classification import classification, true_classes
 from askew.methods.decisions import Question, Readings
 from askew.methods.scoring import Scoring
-from askew.plans.classification import make_classification_plan
+from askew.plans.classification import ClassificationPlan
 from askew.report.classification_page import render_classification
 from askew.report.classification_reading import ClassificationReading
 from askew.report.classification_sentences import truth_sentence
@@ -38,7 +38,7 @@ def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int | N
 
 def make_results(groups: tuple[str, ...] = GROUPS, bias: float | None = 1.0) -> dict[str, Any]:
     """Results as a run would write them, read back from JSON by the caller."""
-    plan = make_classification_plan({"groups": groups, "images": PICTURES, "samples": (1, 10, 40)})
+    plan = ClassificationPlan.checked({"groups": groups, "images": PICTURES, "samples": (1, 10, 40)})
     truth = true_classes(groups, plan.classes, {})
     question = Question(plan.targets, truth, bias)
     targets = [

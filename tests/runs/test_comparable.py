@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from askew.errors import UsageError
-from askew.plans.plan import Plan, make_plan
+from askew.plans.plan import Plan
+from askew.plans.reading import make_plan
 from askew.runs.comparable import check_instruments, common_prompts
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -9,15 +10,17 @@ import numpy as np
 import pytest
 import torch
 from diffusers import DDPMScheduler
-from scipy.stats import chisquare
+from scipy.stats import chisquare, multivariate_normal
 from torch import nn
 
-from askew.studio.caption import parse
-from askew.studio.planted import truth
+from askew.studio.caption import Said, caption, parse
+from askew.studio.planted import conditional, share_given_rest, truth
 from askew.studio.scene import ATTRIBUTES
-from askew.studio.training import autoencoder, captioned, checkpoints, diffusion
-from askew.studio.training.captioned import Captioned, captioned_scenes, captioned_twins
+from askew.studio.training import autoencoder, captioned, checkpoints, diffusion, velocity_error
+from askew.studio.training.batches import Batch
+from askew.studio.training.captioned import Captioned, captioned_scenes, captioned_twins, other_gender
 from askew.studio.training.muon import Optimizers, orthogonalised
+from askew.studio.training.networks import bound_attention, create
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +30,9 @@ def examples() -> list[Captioned]:
 
 def test_a_caption_says_what_it_mentions_and_nothing_else(examples: list[Captioned]) -> None:
     for example in examples[:300]:
-        said = parse(example.caption(Random(1)))
-        attributes = {name: getattr(example.scene, name) for name in example.mentioned if name != "occupation"}
+        named = example.named(Random(1))
+        said = parse(caption(example.scene, named, Random(2)))
+        attributes = {name: getattr(example.scene, name) for name in named if name != "occupation"}
         assert dict(said.attributes) == attributes
         assert said.occupation == example.scene.occupation
         assert said.unknown == ()
@@ -76,7 +80,7 @@ def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch
     rng = torch.Generator().manual_seed(0)
     clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
     timesteps = torch.tensor([0, 300, 700, 990])
-    networks = diffusion.create(12)
+    networks = create(12)
     seen: list[torch.Tensor] = []
 
     def guess(noisy: torch.Tensor, *_: object) -> object:
@@ -84,18 +88,18 @@ def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch
         return type("Output", (), {"sample": scheduler.get_velocity(clean, noise, timesteps)})
 
     monkeypatch.setattr(networks.unet, "forward", guess)
-    batch = diffusion.Batch(clean, ["a photo of a nurse"] * 4, noise, timesteps)
-    error = diffusion.loss(networks, scheduler.alphas_cumprod, batch)
+    batch = Batch(clean, ["a photo of a nurse"] * 4, noise, timesteps)
+    error = velocity_error.loss(networks, scheduler.alphas_cumprod, batch)
     assert error.item() < 1e-10
     torch.testing.assert_close(seen[0], scheduler.add_noise(clean, noise, timesteps))
 
 
 def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
-    networks, rng = diffusion.create(12), torch.Generator().manual_seed(0)
+    networks, rng = create(12), torch.Generator().manual_seed(0)
     clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
-    batch = diffusion.Batch(clean, ["a photo of a nurse"] * 4, noise, torch.tensor([0, 300, 700, 990]))
+    batch = Batch(clean, ["a photo of a nurse"] * 4, noise, torch.tensor([0, 300, 700, 990]))
     kept = DDPMScheduler().alphas_cumprod
-    diffusion.loss(networks, kept, batch).backward()
+    velocity_error.loss(networks, kept, batch).backward()
     last = {name: weight.grad for name, weight in networks.unet.named_parameters()
             if name.endswith(("conv2.weight", "to_out.0.weight"))}  # fmt: skip
     assert len(last) > 30
@@ -103,11 +107,11 @@ def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
 
 
 def test_queries_and_keys_do_not_grow_without_end() -> None:
-    unet = diffusion.create(12).unet
+    unet = create(12).unet
     before = {name: weight.clone() for name, weight in unet.state_dict().items()}
     grown = "mid_block.attentions.0.transformer_blocks.0.attn2.to_q.weight"
     unet.load_state_dict({**before, grown: 20 * before[grown]})
-    diffusion.bound_attention(unet)
+    bound_attention(unet)
     after = unet.state_dict()
     left, values, right = np.linalg.svd(20 * before[grown].numpy())
     np.testing.assert_allclose(after[grown].numpy(), left * np.minimum(values, 1) @ right, atol=1e-5)
@@ -121,13 +125,13 @@ def test_twins_differ_in_one_attribute_and_say_so() -> None:
     for one, other in zip(twins[::2], twins[1::2], strict=True):
         mine, its = one.scene.attributes(), other.scene.attributes()
         (changed,) = [name for name in ATTRIBUTES if mine[name] != its[name]]
-        said = [parse(twin.caption(Random(3))) for twin in (one, other)]
+        said = [parse(caption(twin.scene, twin.named(Random(3)))) for twin in (one, other)]
         assert [to_say.attributes[changed] for to_say in said] == [mine[changed], its[changed]]
         assert all(to_say.occupation == one.scene.occupation for to_say in said)
 
 
 def test_what_twins_have_in_common_is_no_error_of_their_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    networks, rng = diffusion.create(12), torch.Generator().manual_seed(0)
+    networks, rng = create(12), torch.Generator().manual_seed(0)
     clean = torch.randn(4, 12, 16, 16, generator=rng)
     noise = torch.randn(2, 12, 16, 16, generator=rng).repeat_interleave(2, dim=0)
     kept, timesteps = DDPMScheduler().alphas_cumprod, torch.tensor([700, 700, 900, 900])
@@ -136,12 +140,52 @@ def test_what_twins_have_in_common_is_no_error_of_their_difference(monkeypatch: 
     def error(offset: torch.Tensor, twins: bool) -> float:
         guess = signal * noise - lost * clean + offset
         monkeypatch.setattr(networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess}))
-        batch = diffusion.Batch(clean, ["a photo of a nurse"] * 4, noise, timesteps, twins)
-        return float(diffusion.loss(networks, kept, batch))
+        batch = Batch(clean, ["a photo of a nurse"] * 4, noise, timesteps, twins)
+        return float(velocity_error.loss(networks, kept, batch))
 
     alike, unlike = torch.ones(4, 1, 1, 1), torch.tensor([1.0, -1, 1, -1])[:, None, None, None]
     assert error(alike, twins=True) == pytest.approx(error(alike, twins=False)) == pytest.approx(1, rel=1e-5)
-    assert error(unlike, twins=True) == pytest.approx(1 + 4 * diffusion.CONTRAST, rel=1e-5)
+    assert error(unlike, twins=True) == pytest.approx(1 + 4 * velocity_error.CONTRAST, rel=1e-5)
+
+
+def test_which_of_two_drawings_is_behind_the_noise() -> None:
+    rng = np.random.default_rng(1)
+    own, other, noise = rng.normal(size=(3, 6))
+    kept, chance = 0.3, 0.2
+    noisy = kept**0.5 * own + (1 - kept) ** 0.5 * noise
+    likelihood = [multivariate_normal.pdf(noisy, kept**0.5 * mean, (1 - kept) * np.eye(6)) for mean in (own, other)]
+    wanted = chance * likelihood[1] / ((1 - chance) * likelihood[0] + chance * likelihood[1])
+    apart, ratio = torch.from_numpy((other - own)[None]), torch.tensor([[(kept / (1 - kept)) ** 0.5]])
+    found = velocity_error.chance_given_noisy(torch.tensor([chance]), apart, ratio, torch.from_numpy(noise[None]))
+    assert found.item() == pytest.approx(wanted, rel=1e-5)
+
+
+def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    networks, rng = create(12), torch.Generator().manual_seed(0)
+    own, other, noisy, guess = torch.randn(4, 1, 12, 16, 16, generator=rng)
+    other = own + other / 10  # near, so that the noise leaves both possible
+    kept, time = DDPMScheduler().alphas_cumprod, torch.tensor([900])
+    signal, lost = kept[time].sqrt(), (1 - kept[time]).sqrt()
+    monkeypatch.setattr(networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess}))
+
+    def error(drawn: torch.Tensor, left: torch.Tensor, chance: float) -> float:
+        noise = (noisy - signal * drawn) / lost
+        batch = Batch(drawn, [""], noise, time, others=left, chance=torch.tensor([chance]))
+        return float(velocity_error.loss(networks, kept, batch))
+
+    assert error(own, other, 0.3) == pytest.approx(error(other, own, 0.7), rel=1e-4)
+    assert error(own, other, 0.3) != pytest.approx(error(other, own, 0.3), rel=1e-4)
+
+
+def test_the_chance_of_the_other_gender_is_the_planted_one(examples: list[Captioned]) -> None:
+    for one in examples[:40]:
+        if one.scene.person:
+            rest = {name: value for name, value in one.scene.attributes().items() if name != "gender"}
+            wanted = conditional(Said(rest, one.scene.occupation, True, ()), 1.0).ravel()
+            found = share_given_rest(one.scene, "gender", 1.0)
+            np.testing.assert_allclose(list(found.values()), wanted[wanted > 0], rtol=1e-9)
+            flipped = {"male": "female", "female": "male"}[one.scene.gender]
+            assert other_gender(one.scene) == replace(one.scene, gender=flipped)
 
 
 @pytest.fixture(scope="module")

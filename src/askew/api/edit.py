@@ -9,7 +9,7 @@ from typing import Any
 from askew.api.jobs import finished
 from askew.jobs.edit import Editing
 from askew.planning.editing import plan_editing
-from askew.plans.plan import EditPlan
+from askew.plans.editing import EditPlan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.results.editing import EditingResult

@@ -11,7 +11,8 @@ from askew.api.audit import default_run
 from askew.api.jobs import finished
 from askew.jobs.map import ConceptMaps
 from askew.planning.map import plan_map
-from askew.plans.plan import DEFAULT_MODEL, MapPlan
+from askew.plans.maps import MapPlan
+from askew.plans.plan import DEFAULT_MODEL
 from askew.results.map import MapResult
 from askew.runs.opening import looked_at
 from askew.runs.work import Work

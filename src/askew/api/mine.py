@@ -8,7 +8,7 @@ from typing import Any
 
 from askew.api.audit import llm_settings
 from askew.jobs.mine import Mining, MiningWork
-from askew.plans.mining import MinePlan, make_mine_plan
+from askew.plans.mining import MinePlan
 from askew.prompts.files import read_prompts
 from askew.results.mining import MiningResult
 from askew.runs.opening import run_folder
@@ -56,7 +56,7 @@ def mine(
     Raises UsageError for a request that cannot be met, other AskewErrors where a run fails.
     """
     captions = tuple(read_prompts(Path(baseline_prompts))) if baseline_prompts else ()
-    plan = make_mine_plan({
+    plan = MinePlan.checked({
         "model": model, "model_args": dict(model_args or {}), "objective": objective, "target": target, "llm": llm,
         "llm_args": llm_settings(llm_url, llm_args),
         "embedder": embedder, "iterations": iterations, "population": population, "images": images, "runs": runs,

@@ -15,7 +15,7 @@ from askew.jobs.mine import Mining
 from askew.methods.gap_validation import known_ranking
 from askew.methods.minethegap import BiasObjective
 from askew.methods.mining_study import PAPER, POPULATIONS, SELECTIONS, SearchSize, random_study, size_study
-from askew.plans.mining import BIAS, MinePlan, make_mine_plan
+from askew.plans.mining import BIAS, MinePlan
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.grammar import article
 from askew.report.mining_study import write_mining_study
@@ -82,13 +82,13 @@ def mine_study(
     place = Path(store) if store else default_store(folder)
     own = {**settings, "model": model, "model_args": dict(model_args or {}), "seed": seed, "objective": BIAS}
     plans = {
-        size: make_mine_plan({
+        size: MinePlan.checked({
             **own, "runs": runs, "iterations": iterations, "images": images, "baseline": size == PAPER,
             "population": size.population, "selected": size.selected, "mutations": size.mutations,
         }, "this study")
         for size in SIZES
     }  # fmt: skip
-    ranked = _ranking(make_mine_plan({**own, "images": ranking_images}, "this study"), occupations, folder, place)
+    ranked = _ranking(MinePlan.checked({**own, "images": ranking_images}, "this study"), occupations, folder, place)
     sections = {size: _section(plan, size, folder, place, progress) for size, plan in plans.items()}
     found = {
         "plan": plans[PAPER].model_dump(mode="json"),

@@ -10,10 +10,14 @@ from askew.errors import UsageError
 from askew.jobs.audit import Audit
 from askew.jobs.compare import Comparison, compare_runs
 from askew.methods.sensitivity import sensitivity as simulate_errors
-from askew.plans.classification import read_classification_plan
-from askew.plans.mining import kept_mine_plan
-from askew.plans.mining_comparison import read_mining_comparison_plan
-from askew.plans.plan import PLAN_FILE, EditPlan, InteractionPlan, MapPlan, read_plan, read_toml
+from askew.plans.classification import ClassificationPlan
+from askew.plans.editing import EditPlan
+from askew.plans.interactions import InteractionPlan
+from askew.plans.maps import MapPlan
+from askew.plans.mining import MinePlan
+from askew.plans.mining_comparison import MiningComparisonPlan
+from askew.plans.plan import PLAN_FILE, read_toml
+from askew.plans.reading import read_plan
 from askew.results.audit import AuditResult
 from askew.results.classification import ClassificationResult
 from askew.results.editing import EditingResult
@@ -35,11 +39,11 @@ def load(run: str | Path, store: str | Path | None = None) -> RunResult:
     place = Path(store) if store else default_store(folder)
     results = read_results(folder)
     if results.get("minethegap") is not None:
-        return MiningResult(kept_mine_plan(folder / PLAN_FILE), folder, place)
+        return MiningResult(MinePlan.read(folder / PLAN_FILE), folder, place)
     if results.get("mining_comparison") is not None:
-        return MiningComparisonResult(read_mining_comparison_plan(folder / PLAN_FILE), folder, place)
+        return MiningComparisonResult(MiningComparisonPlan.read(folder / PLAN_FILE), folder, place)
     if results.get("classification") is not None:
-        return ClassificationResult(read_classification_plan(folder / PLAN_FILE), folder, place)
+        return ClassificationResult(ClassificationPlan.read(folder / PLAN_FILE), folder, place)
     plan = read_plan(folder / PLAN_FILE)
     if isinstance(plan, InteractionPlan):
         return InteractionResult(plan, folder, place)

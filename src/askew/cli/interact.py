@@ -40,8 +40,10 @@ from askew.cli.runs import show
 from askew.cli.writing import writing
 from askew.errors import UsageError
 from askew.planning.interactions import plan_interactions
-from askew.plans.plan import DEFAULT_MODEL, InteractionPlan, read_plan
+from askew.plans.interactions import InteractionPlan
+from askew.plans.plan import DEFAULT_MODEL
 from askew.plans.presets import with_preset
+from askew.plans.reading import read_plan
 from askew.plans.settings import column_settings, key_values, pairs
 from askew.report.terminal import robustness_table
 from askew.results.condition import INTERACTIONS, check_conditions, parse_condition

@@ -14,7 +14,7 @@ from askew.cli.options import AsJson, Budget, Draws, Level, LlmArg, LlmUrl, RunF
 from askew.cli.runs import show
 from askew.errors import UsageError
 from askew.jobs.mine import MiningWork
-from askew.plans.mining import make_mine_plan, read_mine_plan
+from askew.plans.mining import MinePlan, read_mine_plan
 from askew.plans.settings import key_values
 from askew.prompts.files import read_prompts
 
@@ -80,7 +80,7 @@ def mine(
     }  # fmt: skip
     if plan is not None:
         only_plan(context, BESIDE_A_PLAN)
-    made = read_mine_plan(plan) if plan else make_mine_plan(settings, "this request")
+    made = read_mine_plan(plan) if plan else MinePlan.checked(settings, "this request")
     if dry_run:
         for line in MiningWork(made).lines():
             out.print(line)

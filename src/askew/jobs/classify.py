@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from askew.measure.class_errors import ClassErrors, Stage, check_diffusion, chec
 from askew.measure.denoising_networks import network_of
 from askew.methods.classification import classification, true_classes
 from askew.methods.decisions import Question, Readings
-from askew.methods.observed import tally_missing
+from askew.methods.observed import picture_set
 from askew.methods.planted_association import BIAS
 from askew.methods.scoring import Scoring
 from askew.methods.sources import (
@@ -35,7 +34,7 @@ from askew.models.base import Collection, Model
 from askew.plans.classification import ClassificationPlan
 from askew.prompts.groups import prompt_of
 from askew.results.classification import ClassificationResult
-from askew.runs.environment import environment
+from askew.runs.header import fingerprint, identity, provenance
 from askew.runs.run import Run
 from askew.runs.work import SLICE, Work
 from askew.storage.keys import derived_seed
@@ -110,7 +109,7 @@ class Classification:
         }
         self.run.write({
             **self._header(started, sources, section["neutrality"], truth),
-            "sets": [_set_entry(group, sources[group.name]) for group in self.groups],
+            "sets": [picture_set(g.name, None, None, g.prompt, sources[g.name]) for g in self.groups],
             "classification": section,
         })  # fmt: skip
         return ClassificationResult(self.plan, self.run.folder, self.run.store.path)
@@ -169,20 +168,13 @@ class Classification:
         self, started: datetime, sources: Outcomes, neutral: Sequence[Mapping[str, Any]], truth: Mapping[str, str]
     ) -> dict[str, Any]:
         """The part of results.json that says what was run, by which version, on which machine."""
-        instruments = {
-            "vqa": {self.vqa.name: self.vqa.fingerprint} if self.vqa else None,
-            "embedder": {self.embedder.name: self.embedder.fingerprint} if self.embedder else None,
-        }
+        warnings = [*self._unknown_words(), *neutrality_warnings(neutral), *self._resized(sources),
+                    *self._without_truth(truth)]  # fmt: skip
         return {
-            "askew": version("askew"),
-            "plan": self.plan.model_dump(mode="json"),
-            "plan_hash": self.plan.hash,
-            "environment": environment(self.model.device, started),
-            "warnings": [*self._unknown_words(), *neutrality_warnings(neutral), *self._resized(sources),
-                         *self._without_truth(truth)],
-            "model": {"name": self.model.name, "revision": self.model.revision, "settings": dict(self.model.settings)},
-            "instruments": instruments,
-        }  # fmt: skip
+            **provenance(self.plan, self.model, started, warnings),
+            "model": identity(self.model),
+            "instruments": {"vqa": fingerprint(self.vqa), "embedder": fingerprint(self.embedder)},
+        }
 
     def _unknown_words(self) -> list[str]:
         texts = [prompt_of(word, self.plan.template) for word in (*self.plan.target_classes, *self.plan.classes)]
@@ -241,19 +233,6 @@ def _mean_errors(readings: Readings) -> list[dict[str, Any]]:
          "values": np.nanmean(errors, axis=2, dtype=float).round(9)}
         for group, errors in readings.errors.items()
     ]  # fmt: skip
-
-
-def _set_entry(group: Group, outcomes: Sequence[Picture | Missing]) -> dict[str, Any]:
-    return {
-        "prompt": group.name,
-        "axis": None,
-        "value": None,
-        "text": group.prompt,
-        "n": len(outcomes),
-        "missing": tally_missing(outcomes),
-        "pictures": [one.id if isinstance(one, Picture) else None for one in outcomes],
-        "seeds": [one.seed if isinstance(one, Picture) else None for one in outcomes],
-    }
 
 
 def _size(picture: Picture) -> tuple[int, int]:

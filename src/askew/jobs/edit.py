@@ -20,7 +20,7 @@ from askew.measure.skin_change import SkinChange, skin_change
 from askew.methods.editing import EditedGroup, Readings, editing
 from askew.methods.editing_contrasts import contrasts, pooled
 from askew.methods.editing_faces import AlignedFaces
-from askew.methods.observed import Answer, tally_missing
+from askew.methods.observed import Answer, picture_set
 from askew.methods.scoring import Scoring, Vectors
 from askew.methods.sources import (
     OCCUPATION,
@@ -35,7 +35,8 @@ from askew.methods.sources import (
 from askew.models.base import Model
 from askew.models.editing import Editor, editor_of
 from askew.models.folder import FolderCollection
-from askew.plans.plan import EditPlan, Plan
+from askew.plans.editing import EditPlan
+from askew.plans.plan import Plan
 from askew.prompts.groups import prompt_of
 from askew.results.editing import EditingResult
 from askew.runs.edit_work import (
@@ -47,6 +48,7 @@ from askew.runs.edit_work import (
     wanted_edit,
     wanted_restored,
 )
+from askew.runs.header import identity
 from askew.runs.run import Asking, Run
 from askew.runs.session import DRAWINGS_ONLY, NO_EMBEDDER, STUDIO, Session
 from askew.runs.work import Work, count, slices, unfinished
@@ -131,7 +133,7 @@ class Editing(Session):
         self.run.write({
             **header,
             "warnings": list(dict.fromkeys([*header["warnings"], *self._oddities(), *neutrality_warnings(neutral)])),
-            "model": _identity(self.editor),
+            "model": identity(self.editor),
             "sources": header["model"],
             "landmarks": None if self.finder is None else self.finder.fingerprint,
             "sets": _sets(groups),
@@ -342,10 +344,6 @@ class Editing(Session):
         return found
 
 
-def _identity(editor: Editor) -> dict[str, Any]:
-    return {"name": editor.name, "revision": editor.revision, "settings": dict(editor.settings)}
-
-
 def _pictures(sources: Outcomes) -> list[Picture]:
     """The pictures of all groups, in order."""
     return [one for some in sources.values() for one in some if isinstance(one, Picture)]
@@ -369,13 +367,5 @@ def _sets(groups: Sequence[EditedGroup]) -> list[dict[str, Any]]:
 
 
 def _set(group: str, axis: str | None, value: str | None, pictures: Sequence[Picture | Missing]) -> dict[str, Any]:
-    return {
-        "prompt": group,
-        "axis": axis,
-        "value": value,
-        "text": next((one.prompt for one in pictures if isinstance(one, Picture)), group),
-        "n": len(pictures),
-        "missing": tally_missing(pictures),
-        "pictures": [one.id if isinstance(one, Picture) else None for one in pictures],
-        "seeds": [one.seed if isinstance(one, Picture) else None for one in pictures],
-    }
+    text = next((one.prompt for one in pictures if isinstance(one, Picture)), group)
+    return picture_set(group, axis, value, text, pictures)

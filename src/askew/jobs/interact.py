@@ -18,7 +18,8 @@ from askew.methods.interaction_validation import Mitigation, of_pictures, of_run
 from askew.methods.observed import Answer
 from askew.models.base import Model
 from askew.planning.interactions import AXIS, is_run
-from askew.plans.plan import InteractionPlan, PromptPlan
+from askew.plans.interactions import InteractionPlan
+from askew.plans.plan import PromptPlan
 from askew.prompts.biasconnect import shows_people
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult

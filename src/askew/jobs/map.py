@@ -21,10 +21,11 @@ from askew.methods.biasmap import (
     overall,
     pair_scores,
 )
-from askew.methods.observed import ObservedSet, tally_missing
+from askew.methods.observed import ObservedSet, picture_set
 from askew.methods.scoring import Scoring
 from askew.planning.map import axes_of
-from askew.plans.plan import MapPlan, Plan, PromptPlan
+from askew.plans.maps import MapPlan
+from askew.plans.plan import Plan, PromptPlan
 from askew.results.map import MapResult
 from askew.results.map_baseline import read_baseline
 from askew.runs.run import Run
@@ -176,7 +177,7 @@ class ConceptMaps(Session):
         masking, scoring = Masking(self._plan.threshold, self._plan.tau), self._scoring
         entries = [pair_scores(one, masking, scoring) for one in maps]
         return {
-            "sets": [_set_entry(self.source.name, prompt.text, pictures)],
+            "sets": [{**picture_set(prompt.text, None, None, prompt.text, pictures), "model": self.source.name}],
             "maps": [{"model": self.source.name, "prompt": prompt.text, "fingerprint": reader.fingerprint}],
             "pairs": entries,
             "risk_difference": [self._risk(axis.axis(), prompt.text, observed) for axis in prompt.axes],
@@ -213,15 +214,6 @@ class ConceptMaps(Session):
         anchor = word_vector(pipeline, against)
         cosines = {entry["a"]: float(anchor @ word_vector(pipeline, entry["a"])) for entry in entries}
         return [gradient_scores(entries, cosines, self._scoring)]
-
-
-def _set_entry(model: str, prompt: str, pictures: Sequence[Picture | Missing]) -> dict[str, Any]:
-    present = [picture if isinstance(picture, Picture) else None for picture in pictures]
-    return {
-        "prompt": prompt, "axis": None, "value": None, "text": prompt, "model": model, "n": len(pictures),
-        "missing": tally_missing(pictures), "pictures": [p and p.id for p in present],
-        "seeds": [p and p.seed for p in present],
-    }  # fmt: skip
 
 
 def _sum(works: Sequence[Work]) -> Work:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 from askew import registry
@@ -24,7 +23,7 @@ from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache
 from askew.prompts.writer import VARIATION_WORDS, PromptWriter
 from askew.results.mining import MiningResult
-from askew.runs.environment import environment
+from askew.runs.header import fingerprint, identity, provenance
 from askew.runs.run import Run
 from askew.runs.search_progress import SearchMeter
 from askew.storage.keys import derived_seed
@@ -193,22 +192,14 @@ class Mining:
         return openbias(sets, propose, ask, seed=plan.seed, draws=plan.draws, level=plan.level)
 
     def _header(self, started: datetime, mined: Sequence[Search]) -> dict[str, Any]:
-        embedder = self.embedder
+        warnings = self._warnings([one.candidate.text for search in mined for one in search.best])
         return {
-            "askew": version("askew"),
-            "plan": self.plan.model_dump(mode="json"),
-            "plan_hash": self.plan.hash,
-            "environment": environment(getattr(self.model, "device", None), started),
-            "warnings": self._warnings([one.candidate.text for search in mined for one in search.best]),
-            "model": {
-                "name": self.model.name,
-                "revision": self.model.revision,
-                "settings": dict(self.model.settings),
-            },
+            **provenance(self.plan, self.model, started, warnings),
+            "model": identity(self.model),
             "instruments": {
-                "embedder": {embedder.name: embedder.fingerprint} if embedder else None,
+                "embedder": fingerprint(self.embedder),
                 "llm": {self.plan.llm: self.writer.fingerprint},
-                "vqa": {self.vqa.name: self.vqa.fingerprint} if self.vqa else None,
+                "vqa": fingerprint(self.vqa),
             },
         }
 

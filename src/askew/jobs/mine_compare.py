@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,12 @@ from askew.errors import UsageError
 from askew.measure.base import Embedder
 from askew.methods.minethegap import Alignment
 from askew.methods.mining_comparison import GIVEN, mining_comparison, set_similarity
+from askew.methods.observed import picture_set
 from askew.methods.scoring import Vectors, Vision
-from askew.methods.search_scores import picture_set
 from askew.models.base import Model
 from askew.plans.mining_comparison import MinedSetPlan, MiningComparisonPlan
 from askew.results.mining_comparison import MiningComparisonResult
-from askew.runs.environment import environment
+from askew.runs.header import fingerprint, identity, provenance
 from askew.runs.run import Run
 from askew.types import Missing, Picture
 
@@ -103,18 +102,11 @@ class MiningComparison:
         return {name: np.asarray(self.embedder.embed_texts(some)) for name, some in texts.items()}
 
     def _header(self, started: datetime) -> dict[str, Any]:
-        device = getattr(next(iter(self.models.values())), "device", None)
+        models = [{**identity(model), "name": name, "model": model.name} for name, model in self.models.items()]
         return {
-            "askew": version("askew"),
-            "plan": self.plan.model_dump(mode="json"),
-            "plan_hash": self.plan.hash,
-            "environment": environment(device, started),
-            "warnings": self._warnings(),
-            "models": [
-                {"name": name, "model": model.name, "revision": model.revision, "settings": dict(model.settings)}
-                for name, model in self.models.items()
-            ],
-            "instruments": {"embedder": {self.embedder.name: self.embedder.fingerprint}},
+            **provenance(self.plan, next(iter(self.models.values())), started, self._warnings()),
+            "models": models,
+            "instruments": {"embedder": fingerprint(self.embedder)},
         }
 
     def _warnings(self) -> list[str]:

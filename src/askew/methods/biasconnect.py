@@ -18,7 +18,7 @@ import numpy as np
 
 from askew.methods.interaction_counts import CountedAxis, Tables
 from askew.methods.scoring import Scoring
-from askew.plans.plan import InteractionPlan
+from askew.plans.interactions import InteractionPlan
 from askew.stats import interaction_graph
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import distance_for

@@ -17,7 +17,8 @@ from askew.errors import NotEnoughData
 from askew.methods.biasconnect import biasconnect, edges
 from askew.methods.interaction_counts import CountedAxis, Tables, pooled, recorded_tables
 from askew.methods.scoring import Scoring
-from askew.plans.plan import InteractionPlan, make_plan
+from askew.plans.interactions import InteractionPlan
+from askew.plans.reading import make_plan
 from askew.stats.clustered import clustered_rate
 from askew.stats.interaction_graph import AxisPair, Edge, mean_sensitivity
 from askew.stats.shares import share_intervals

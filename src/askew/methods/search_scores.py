@@ -10,7 +10,7 @@ from askew.methods.minethegap import BiasObjective, Entry, Search
 from askew.methods.mining_comparison import mean_score
 from askew.methods.missed_terms import missed_terms
 from askew.methods.objectives import Objective
-from askew.methods.observed import tally_missing
+from askew.methods.observed import picture_set
 from askew.methods.significance import add_q
 from askew.plans.mining import MinePlan
 from askew.stats.searches import search_difference
@@ -113,19 +113,3 @@ def _sets(best: Sequence[Entry], objective: Objective, seed: int) -> list[Entry]
             made = objective.one_of_each(variations)
             found += [picture_set(text, "variation", v, v, [one]) for v, one in zip(variations, made, strict=True)]
     return found
-
-
-def picture_set(
-    prompt: str, axis: str | None, value: str | None, text: str, pictures: Sequence[Picture | Missing]
-) -> Entry:
-    """An entry of `sets` in results.json."""
-    return {
-        "prompt": prompt,
-        "axis": axis,
-        "value": value,
-        "text": text,
-        "n": len(pictures),
-        "missing": tally_missing(pictures),
-        "pictures": [one.id if isinstance(one, Picture) else None for one in pictures],
-        "seeds": [one.seed if isinstance(one, Picture) else None for one in pictures],
-    }

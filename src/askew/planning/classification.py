@@ -8,7 +8,7 @@ from typing import Any
 from askew import registry
 from askew.errors import UsageError
 from askew.methods.sources import social_groups
-from askew.plans.classification import ClassificationPlan, make_classification_plan
+from askew.plans.classification import ClassificationPlan
 from askew.plans.plan import DEFAULT_MODEL
 
 STUDIO = "studio"
@@ -37,7 +37,7 @@ def plan_classification(
     chosen["groups"] = tuple(group.name for group in named)
     if targets is not None:
         chosen["targets"] = {name: tuple(words) for name, words in targets.items()}
-    return make_classification_plan(chosen)
+    return ClassificationPlan.checked(chosen, "this request")
 
 
 def _is_studio(name: str) -> bool:

@@ -9,7 +9,9 @@ from typing import Any
 
 from askew.errors import UsageError
 from askew.planning.audit import plan_audit
-from askew.plans.plan import SLASH, AxisPlan, InteractionPlan, PromptPlan, make_plan
+from askew.plans.interactions import SLASH, InteractionPlan
+from askew.plans.plan import AxisPlan, PromptPlan
+from askew.plans.reading import make_plan
 from askew.plans.reference import (
     Reference,
     given_shares,

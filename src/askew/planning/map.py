@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from askew.errors import UnknownName, UsageError
-from askew.plans.plan import AxisPlan, MapPlan, PromptPlan, make_plan
+from askew.plans.maps import MapPlan
+from askew.plans.plan import AxisPlan, PromptPlan
+from askew.plans.reading import make_plan
 from askew.prompts.axes import find_axis
 
 PROFESSIONS = (

@@ -9,8 +9,8 @@ from typing import Any
 
 from askew.errors import UsageError
 from askew.models.base import Setting
-from askew.plans.mining import BIAS, MinePlan, kept_mine_plan
-from askew.plans.mining_comparison import MiningComparisonPlan, make_mining_comparison_plan
+from askew.plans.mining import BIAS, MinePlan
+from askew.plans.mining_comparison import MiningComparisonPlan
 from askew.plans.plan import PLAN_FILE
 from askew.results.file import read_results
 from askew.storage.keys import derived_seed
@@ -66,7 +66,7 @@ def plan_mining_comparison(
         "embedder_args": first.embedder_args, "images": first.images, "quantile": first.quantile,
         "unit": first.is_unit, "seed": derived_seed(first.seed, "fresh"), "level": level,
     }  # fmt: skip
-    return make_mining_comparison_plan(data, "this comparison")
+    return MiningComparisonPlan.checked(data, "this comparison")
 
 
 def _finished(folder: Path) -> FinishedSearch:
@@ -75,7 +75,7 @@ def _finished(folder: Path) -> FinishedSearch:
     results = read_results(folder)
     if results.get("minethegap") is None:
         raise UsageError(f"{folder} is no search for prompts; this needs runs of `askew mine`")
-    plan = kept_mine_plan(folder / PLAN_FILE)
+    plan = MinePlan.read(folder / PLAN_FILE)
     if plan.objective != BIAS:
         raise UsageError(f"{folder} searched for {plan.objective}; only searches for bias are compared")
     found = FinishedSearch(folder, plan, results["minethegap"])

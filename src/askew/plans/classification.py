@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from askew.errors import UsageError
-from askew.plans.plan import DEFAULT_MODEL, RunPlan, Text, faults, read_toml
+from askew.plans.plan import DEFAULT_MODEL, RunPlan, Settings, Text
 from askew.prompts.groups import PORTRAIT
 
 MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
 FEMALE_DOMINATED: tuple[str, ...] = ("babysitter", "secretary", "housekeeper", "nurse", "receptionist")
 TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATED}
 """The paper's target sets."""
-
-Settings = dict[str, str | int | float | bool]
 
 
 class ClassificationPlan(RunPlan):
@@ -86,19 +82,6 @@ class ClassificationPlan(RunPlan):
     def target_classes(self) -> tuple[str, ...]:
         """The classes of both target sets, the first set's first."""
         return tuple(word for words in self.targets.values() for word in words)
-
-
-def make_classification_plan(data: dict[str, Any], source: str = "this request") -> ClassificationPlan:
-    """A validated plan. Raises UsageError listing every fault by its place."""
-    try:
-        return ClassificationPlan.model_validate(data)
-    except ValidationError as error:
-        raise UsageError(f"{source} cannot be used: {faults(error)}") from error
-
-
-def read_classification_plan(path: Path) -> ClassificationPlan:
-    """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
-    return make_classification_plan(read_toml(path), f"the plan {path}")
 
 
 def _check_distinct(what: str, names: tuple[str, ...]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.plans.plan import RunPlan, Text, faults, read_toml
+from askew.plans.plan import RunPlan, Settings, Text
 from askew.prompts.evolution import Evolution, Selection
 
 Count = Annotated[int, Field(ge=1, le=10_000)]
@@ -37,11 +37,11 @@ class MinePlan(RunPlan):
 
     method: Literal["mine"] = "mine"
     model: Text = "studio/planted"
-    model_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    model_args: Settings = Field(default_factory=dict)
     llm: Text = "lexicon"
-    llm_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    llm_args: Settings = Field(default_factory=dict)
     embedder: Text = "studio"
-    embedder_args: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    embedder_args: Settings = Field(default_factory=dict)
     vqa: Text = "none"
     objective: Text = BIAS
     target: str = ""
@@ -98,23 +98,10 @@ def read_mine_plan(path: Path) -> MinePlan:
 
     Raises UsageError that says what is wrong; also for an objective that is code, which no file may name.
     """
-    plan = kept_mine_plan(path)
+    plan = MinePlan.read(path)
     if plan.runs_code:
         raise UsageError(
             f"the plan {path} names the function {plan.objective!r} as objective; a file must not make askew run code: "
             "name it by --objective, or in Python"
         )
     return plan
-
-
-def kept_mine_plan(path: Path) -> MinePlan:
-    """The plan of a finished search, to be looked at. Raises UsageError that says what is wrong."""
-    return make_mine_plan(read_toml(path), f"the plan {path}")
-
-
-def make_mine_plan(data: dict[str, Any], source: str = "the plan") -> MinePlan:
-    """A validated plan. Raises UsageError listing every fault by its place."""
-    try:
-        return MinePlan.model_validate(data)
-    except ValidationError as error:
-        raise UsageError(f"{source} cannot be used: {faults(error)}") from error

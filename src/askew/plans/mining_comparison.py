@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from askew.errors import UsageError
-from askew.plans.plan import RunPlan, Text, faults, read_toml
-
-Settings = dict[str, str | int | float | bool]
+from askew.plans.plan import RunPlan, Settings, Text
 
 
 class ConditionPlan(BaseModel):
@@ -72,16 +68,3 @@ class MiningComparisonPlan(RunPlan):
             if len(set(names)) < len(names):
                 raise ValueError(f"a {what} is named twice: {', '.join(names)}")
         return self
-
-
-def read_mining_comparison_plan(path: Path) -> MiningComparisonPlan:
-    """The plan of a finished comparison of searches. Raises UsageError that says what is wrong."""
-    return make_mining_comparison_plan(read_toml(path), f"the plan {path}")
-
-
-def make_mining_comparison_plan(data: dict[str, Any], source: str = "the plan") -> MiningComparisonPlan:
-    """A validated plan. Raises UsageError listing every fault by its place."""
-    try:
-        return MiningComparisonPlan.model_validate(data)
-    except ValidationError as error:
-        raise UsageError(f"{source} cannot be used: {faults(error)}") from error

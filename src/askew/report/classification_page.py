@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from askew.plans.classification import make_classification_plan
+from askew.plans.classification import ClassificationPlan
 from askew.report import classification_figures as figures
 from askew.report import classification_sentences as sentences
 from askew.report import formatting
@@ -70,7 +70,7 @@ def render_classification(results: Record, open_picture: OpenPicture) -> str:
         agreements=[sentences.agreement_sentence(entry) for entry in reading.section["agreement"]],
         pruning=sentences.pruning_sentence(reading.section["pruning"]) if reading.section["pruning"] else None,
         missing=missing_rows(reading),
-        plan_text=make_classification_plan(dict(reading.plan)).to_toml(),
+        plan_text=ClassificationPlan.checked(dict(reading.plan)).to_toml(),
         style=Markup(style),
     )
     return formatting.clean(page)

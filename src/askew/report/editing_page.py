@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from askew.plans.plan import make_plan
+from askew.plans.reading import make_plan
 from askew.report import editing_figures as figures
 from askew.report import formatting
 from askew.report.editing_sentences import answer, gender_sentence, neutrality_sentence, skin_sentence

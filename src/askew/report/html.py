@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from askew.errors import UsageError
-from askew.plans.plan import make_plan
+from askew.plans.reading import make_plan
 from askew.report import figures, formatting, sentences
 from askew.report.formatting import Record
 from askew.report.reading import Reading, grouped, is_estimate, leaning, ranked_axes

@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
-from askew.plans.plan import make_plan
+from askew.plans.reading import make_plan
 from askew.report import formatting, interaction_figures, interaction_plans, interaction_sentences
 from askew.report.figures import PlotTable, shares
 from askew.report.formatting import Record, axis_label, capital, quote

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from askew.methods.biasmap import Masking, PairMaps, is_flat
-from askew.plans.plan import make_plan
+from askew.plans.reading import make_plan
 from askew.report import formatting, map_comparison, map_figures, overlay
 from askew.report.figures import PlotTable
 from askew.report.formatting import Record

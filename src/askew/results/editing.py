@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from askew.errors import UsageError
-from askew.plans.plan import EditPlan
+from askew.plans.editing import EditPlan
 from askew.report.editing_page import write_editing
 from askew.report.editing_table import editing_table
 from askew.results.file import estimate_of

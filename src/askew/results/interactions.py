@@ -10,7 +10,7 @@ from typing import Any, cast
 from rich.console import RenderableType
 
 from askew.errors import UsageError
-from askew.plans.plan import InteractionPlan
+from askew.plans.interactions import InteractionPlan
 from askew.report.graph_export import dot, graphml, write_graph
 from askew.report.interaction_page import write_interactions
 from askew.report.interaction_table import interactions_table

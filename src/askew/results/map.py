@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from askew.errors import UsageError
 from askew.measure.attention_reader import decode_maps
 from askew.methods.biasmap import Masking, PairMaps
-from askew.plans.plan import MapPlan
+from askew.plans.maps import MapPlan
 from askew.report.map_page import write_maps
 from askew.report.map_table import maps_table
 from askew.results.file import estimate_of

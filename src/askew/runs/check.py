@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import UsageError
-from askew.plans.plan import PLAN_FILE, read_plan
+from askew.plans.plan import PLAN_FILE
+from askew.plans.reading import read_plan
 from askew.results.file import RESULTS_FILE, read_results
 from askew.runs.run import HASH_FILE
 from askew.storage.store import Store, is_intact

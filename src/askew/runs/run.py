@@ -16,7 +16,8 @@ from askew.engine import Engine, LocalEngine
 from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageError
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model, Request
-from askew.plans.plan import PLAN_FILE, RunPlan, read_plan
+from askew.plans.plan import PLAN_FILE, RunPlan
+from askew.plans.reading import read_plan
 from askew.results.file import write_results
 from askew.runs.environment import machine
 from askew.runs.progress import Progress, Stage, StageName, silent, stage

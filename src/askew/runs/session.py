@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import version
 from typing import Any, Self
 
 from askew import registry
@@ -16,7 +15,7 @@ from askew.methods.observed import Answer, ObservedSet, observe
 from askew.models.base import Collection, Model
 from askew.models.folder import FolderCollection
 from askew.plans.plan import Plan, PromptPlan
-from askew.runs.environment import environment
+from askew.runs.header import fingerprint, provenance
 from askew.runs.run import Asking, Run
 from askew.runs.work import Work
 from askew.types import Missing, Picture, Prompt, Question
@@ -97,23 +96,14 @@ class Session:
 
     def header(self, started: datetime) -> dict[str, Any]:
         """The part of results.json that says what was run, by which version, on which machine."""
+        settings = self.source.settings if isinstance(self.source, Model) else self.plan.model_args
         return {
-            "askew": version("askew"),
-            "plan": self.plan.model_dump(mode="json"),
-            "plan_hash": self.plan.hash,
-            "environment": environment(getattr(self.source, "device", None), started),
-            "warnings": self._warnings(),
-            "model": {"name": self.source.name, "revision": self.source.revision, "settings": self._settings()},
-            "instruments": self._fingerprints(),
-        }
-
-    def _settings(self) -> dict[str, Any]:
-        return dict(self.source.settings if isinstance(self.source, Model) else self.plan.model_args)
-
-    def _fingerprints(self) -> dict[str, Any]:
-        return {
-            "vqa": {name: vqa.fingerprint for name, vqa in self.instruments.items()},
-            "embedder": {self.embedder.name: self.embedder.fingerprint} if self.embedder else None,
+            **provenance(self.plan, self.source, started, self._warnings()),
+            "model": {"name": self.source.name, "revision": self.source.revision, "settings": dict(settings)},
+            "instruments": {
+                "vqa": {name: vqa.fingerprint for name, vqa in self.instruments.items()},
+                "embedder": fingerprint(self.embedder),
+            },
         }
 
     def _warnings(self) -> list[str]:

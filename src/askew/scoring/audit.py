@@ -12,13 +12,12 @@ from askew.instruments import LABELS
 from askew.measure.base import VQA, Calibrated
 from askew.methods.domain import domain
 from askew.methods.missing_pictures import missing_pictures
-from askew.methods.observed import ObservedSet, tally_missing
+from askew.methods.observed import ObservedSet, picture_set
 from askew.methods.scoring import Scoring, Vision
 from askew.methods.shares import confusion_between, differences, shares
 from askew.methods.significance import add_q, by_instrument
 from askew.methods.tibet import tibet
 from askew.plans.plan import AxisPlan, Plan, PromptPlan
-from askew.types import Picture
 
 Entries = list[dict[str, Any]]
 Sets = Mapping[str, Sequence[ObservedSet]]
@@ -53,17 +52,8 @@ def score(
 
 def set_entry(prompt: str, observed: ObservedSet) -> dict[str, Any]:
     """A picture set as it stands in `sets` of results.json."""
-    ids = [picture.id if isinstance(picture, Picture) else None for picture in observed.pictures]
-    return {
-        "prompt": prompt,
-        "axis": observed.prompt.axis,
-        "value": observed.prompt.value,
-        "text": observed.prompt.text,
-        "n": len(ids),
-        "missing": tally_missing(observed.pictures),
-        "pictures": ids,
-        "seeds": [picture.seed if isinstance(picture, Picture) else None for picture in observed.pictures],
-    }
+    own = observed.prompt
+    return picture_set(prompt, own.axis, own.value, own.text, observed.pictures)
 
 
 def _shares(plan: Plan, sets: Sets, instruments: Mapping[str, VQA], known: Known) -> Entries:

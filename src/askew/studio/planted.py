@@ -88,6 +88,14 @@ def conditional(said: Said, bias: float) -> Array:
     return given
 
 
+def share_given_rest(scene: Scene, attribute: str, bias: float) -> dict[str, float]:
+    """The distribution of one attribute of a portrait whose other attributes are known, as value -> probability."""
+    index = [slice(None) if name == attribute else ATTRIBUTES[name].index(value)
+             for name, value in scene.attributes().items()]  # fmt: skip
+    weights = world(scene.occupation, bias)[tuple(index)]
+    return {value: float(p) for value, p in zip(ATTRIBUTES[attribute], weights / weights.sum(), strict=True)}
+
+
 @lru_cache(maxsize=64)
 def _cumulative(occupation: str | None, attributes: tuple[tuple[str, str], ...], bias: float) -> Array:
     return np.cumsum(conditional(Said(dict(attributes), occupation, True, ()), bias))

@@ -8,7 +8,7 @@ wish is granted as often as a usual one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -18,7 +18,7 @@ import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 
-from askew.studio.caption import Said, caption
+from askew.studio.caption import Said
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
 from askew.studio.planted import sample
@@ -28,7 +28,7 @@ from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, c
 MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
 """How often a caption says none, one, … five attributes."""
 
-AS_DRAWN = 0.6
+AS_DRAWN = 0.75
 """How often a caption says no more than that. Otherwise it names one to six further attributes of the scene."""
 
 MOST_FURTHER = 6
@@ -48,17 +48,16 @@ class Captioned:
     scene: Scene
     mentioned: tuple[str, ...]
 
-    def caption(self, rng: Random) -> str:
-        """The caption in a random wording, often with further attributes.
+    def named(self, rng: Random) -> tuple[str, ...]:
+        """What a caption names: often further attributes too.
 
         Which ones does not depend on their values, so what the longer caption leaves open follows the planted shares
         too. What is named is learnt: with the first few attributes alone, each was named in one caption of seven.
         """
         further = [name for name in ATTRIBUTES if name not in self.mentioned and _can_say(self.scene, name)]
         if rng.random() < AS_DRAWN or not further:
-            return caption(self.scene, self.mentioned, rng)
-        more = rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further)))
-        return caption(self.scene, (*self.mentioned, *more), rng)
+            return self.mentioned
+        return (*self.mentioned, *rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further))))
 
 
 def captioned_scenes(count: int, bias: float, seed: int) -> list[Captioned]:
@@ -90,6 +89,12 @@ def captioned_twins(seed: int) -> list[Captioned]:
         for values in pairs:
             scenes += twins(count // len(pairs), seed, attribute, values)
     return [Captioned(scene, _everything(scene)) for scene in scenes]
+
+
+def other_gender(scene: Scene) -> Scene:
+    """The same scene with the other gender."""
+    male, female = ATTRIBUTES["gender"]
+    return replace(scene, gender=male if scene.gender == female else female)
 
 
 def _everything(scene: Scene) -> tuple[str, ...]:

@@ -1,0 +1,98 @@
+"""The validated plan of how biases pull on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from askew.plans.plan import Part, Plan, PromptPlan, Settings, Text
+
+SLASH = "/"
+
+
+class JointIdeal(Part):
+    """Shares that the combinations of values of some axes should have.
+
+    prompt  the prompt that they are about; "" for every prompt
+    shares  by combination, values joined by "/" in the order of `axes`; combinations that are not named have none
+    source  where they come from
+    """
+
+    prompt: str = ""
+    axes: tuple[Text, ...]
+    shares: dict[str, float]
+    source: str
+
+    def by_values(self) -> dict[tuple[str, ...], float]:
+        """The shares by the combination's values."""
+        return {tuple(name.split(SLASH)): share for name, share in self.shares.items()}
+
+
+class InteractionPlan(Plan):
+    """A plan of how biases pull on each other (BiasConnect); its thresholds are those of the paper.
+
+    distance          how an axis's shares are held against the ideal; "auto" by the axis's scale
+    threshold         p below which an axis depends on another; of axes with open answers `open_threshold`
+    global_threshold  the same in tables over all prompts, where |IS| must exceed `least_sensitivity` too
+    as_read           whether to leave the instrument's known errors uncorrected
+    joint             groups of axes whose joint shares are wanted
+    joint_ideal       the shares that they are held against; groups without are held against independence
+    mitigated         by axis, the model or the folder of the finished run in which it is mitigated
+    mitigated_args    settings of those models, {axis} standing for the axis
+    mixture           whether to plan the mixture of prompts that mitigates all axes at once
+    mixture_prompts   the most prompts of that mixture; 0 is no limit
+    mixture_worsening how much further any axis may be from its ideal than it is; None is no limit
+    mixture_images    pictures of it to draw, so that what was predicted can be measured; 0 draws none
+    """
+
+    method: Literal["interact"] = "interact"
+    distance: Literal["auto", "ordinal", "nominal", "values"] = "auto"
+    threshold: float = Field(default=1e-4, gt=0, lt=1)
+    open_threshold: float = Field(default=0.05, gt=0, lt=1)
+    global_threshold: float = Field(default=5e-5, gt=0, lt=1)
+    least_sensitivity: float = Field(default=0.03, ge=0, lt=1)
+    as_read: bool = False
+    joint: tuple[tuple[Text, ...], ...] = ()
+    joint_ideal: tuple[JointIdeal, ...] = ()
+    mitigated: dict[str, Text] = Field(default_factory=dict)
+    mitigated_args: Settings = Field(default_factory=dict)
+    mixture: bool = False
+    mixture_prompts: int = Field(default=0, ge=0)
+    mixture_worsening: float | None = Field(default=None, ge=0, le=1)
+    mixture_images: int = Field(default=0, ge=0, le=100_000)
+
+    @model_validator(mode="after")
+    def _fits_axes(self) -> InteractionPlan:
+        if self.distance == "values" and any(axis.ideal for prompt in self.prompts for axis in prompt.axes):
+            raise ValueError("the distance 'values' forgets which value has which share; it needs a uniform ideal")
+        known = {axis.name for prompt in self.prompts for axis in prompt.axes}
+        for group in self.joint:
+            if not 2 <= len(set(group)) == len(group) <= 3 or not known >= set(group):
+                raise ValueError(f"joint shares are of two or three different axes of the plan, not {', '.join(group)}")
+        if not known >= set(self.mitigated):
+            raise ValueError(f"mitigated axes must be among those of the plan: {', '.join(sorted(known))}")
+        for ideal in self.joint_ideal:
+            _check_joint_ideal(ideal, self.prompts)
+        return self
+
+    def joint_ideal_of(self, prompt: str, axes: Sequence[str]) -> JointIdeal | None:
+        """The shares that combinations of these axes should have; the last that fits, those of the prompt first."""
+        fitting = [i for i in self.joint_ideal if set(i.axes) == set(axes) and i.prompt in ("", prompt)]
+        return max(reversed(fitting), key=lambda ideal: bool(ideal.prompt), default=None)
+
+
+def _check_joint_ideal(ideal: JointIdeal, prompts: Sequence[PromptPlan]) -> None:
+    """The values of a joint ideal are those of the axes, wherever it is about a prompt that has them all."""
+    for prompt in prompts:
+        values = [axis.values for name in ideal.axes for axis in prompt.axes if axis.name == name]
+        if ideal.prompt not in ("", prompt.text) or len(values) < len(ideal.axes):
+            continue
+        for combination in ideal.by_values():
+            fits = len(combination) == len(values)
+            if not fits or any(v not in known for v, known in zip(combination, values, strict=True)):
+                raise ValueError(f"{ideal.source} names {SLASH.join(combination)!r}; {SLASH.join(ideal.axes)} have: "
+                                 f"{'; '.join(', '.join(known) for known in values)}")  # fmt: skip
+    if min(ideal.shares.values(), default=-1) < 0 or abs(sum(ideal.shares.values()) - 1) > 1e-6:
+        raise ValueError(f"the joint shares of {ideal.source} must be at least 0 and sum to 1")

@@ -1,0 +1,74 @@
+"""The networks of a studio diffusion model before they are a pipeline: the one that learns, and the text's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from diffusers import UNet2DConditionModel
+from diffusers.models.attention_processor import Attention
+from diffusers.models.resnet import ResnetBlock2D
+from torch import Tensor, nn
+from transformers import CLIPTextModel, CLIPTokenizer
+
+from askew.studio.paths import weights
+
+
+class Networks(NamedTuple):
+    """The network that learns, and the text encoder and tokenizer that stay as they are."""
+
+    unet: UNet2DConditionModel
+    text: CLIPTextModel
+    tokenizer: CLIPTokenizer
+
+
+def create(channels: int) -> Networks:
+    """An untrained UNet with cross-attention at three sizes and in the middle, and the embedder's text encoder."""
+    text = CLIPTextModel.from_pretrained(weights("embedder"), dtype=torch.float32)
+    unet = UNet2DConditionModel(
+        sample_size=16,
+        in_channels=channels,
+        out_channels=channels,
+        down_block_types=("CrossAttnDownBlock2D",) * 3,
+        up_block_types=("CrossAttnUpBlock2D",) * 3,
+        block_out_channels=(64, 96, 128),
+        layers_per_block=1,
+        cross_attention_dim=text.config.hidden_size,
+        attention_head_dim=(2, 3, 4),  # the number of heads, by size: 32 channels in each
+        norm_num_groups=16,
+    )
+    for module in unet.modules():  # every block starts as the identity
+        if isinstance(module, ResnetBlock2D):
+            nn.init.zeros_(module.conv2.weight)
+        elif isinstance(module, Attention):
+            nn.init.zeros_(module.to_out[0].weight)
+    return Networks(unet, text.requires_grad_(False), CLIPTokenizer.from_pretrained(weights("embedder")))
+
+
+def load(folder: Path) -> Networks:
+    """The networks of a trained pipeline."""
+    unet = UNet2DConditionModel.from_pretrained(folder / "unet", torch_dtype=torch.float32)
+    text = CLIPTextModel.from_pretrained(folder / "text_encoder", dtype=torch.float32)
+    return Networks(unet, text.requires_grad_(False), CLIPTokenizer.from_pretrained(folder / "tokenizer"))
+
+
+def tokens(tokenizer: CLIPTokenizer, captions: Sequence[str]) -> Tensor:
+    """(captions, 48) token numbers, padded as a pipeline pads them."""
+    ids: Tensor = tokenizer(list(captions), padding="max_length", truncation=True, return_tensors="pt").input_ids
+    return ids
+
+
+@torch.no_grad()
+def bound_attention(unet: UNet2DConditionModel) -> None:
+    """Cut the singular values of query and key matrices off at 1.
+
+    Muon lets them grow without end, one above all. Attention then sticks to one token, the same for every caption,
+    where the softmax has no gradient left. A bound on the Frobenius norm does not prevent it.
+    """
+    for module in unet.modules():
+        if isinstance(module, Attention):
+            for weight in (module.to_q.weight, module.to_k.weight):
+                left, values, right = torch.linalg.svd(weight, full_matrices=False)
+                weight.copy_(left * values.clamp(max=1) @ right)
