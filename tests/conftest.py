@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("askew", deadline=None, derandomize=True, max_examples=60)  # a slow machine is no fault
+settings.load_profile("askew")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -4,7 +4,7 @@ import re
 from itertools import combinations
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.report.figures import concepts, domain
@@ -35,7 +35,6 @@ def test_a_missing_score_is_no_dot(make_mad: Any) -> None:
 
 
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=5))
-@settings(deadline=None)
 def test_a_signed_scale_holds_every_value_and_is_symmetric(values: list[float]) -> None:
     scale = signed_scale([{"value": v, "low": v - 0.1, "high": v + 0.1} for v in values])
     assert scale.low == -scale.high
@@ -44,7 +43,6 @@ def test_a_signed_scale_holds_every_value_and_is_symmetric(values: list[float]) 
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=6))
-@settings(deadline=None)
 def test_positions_keep_the_order_of_values(values: list[float]) -> None:
     scale = share_scale()
     for a, b in combinations(sorted(values), 2):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.errors import NotEnoughData
@@ -64,7 +64,6 @@ def test_missing_members_are_counted_as_missing() -> None:
         clustered_rate([[0.5]])
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.permutations(range(12)))
 def test_the_order_of_pictures_does_not_matter(seed: int, order: list[int]) -> None:
     rng = np.random.default_rng(seed)

@@ -30,7 +30,7 @@ def test_rows_are_distributions() -> None:
     np.testing.assert_allclose(confusion_rates([[3, 1], [0, 5]]), [[0.75, 0.25], [0, 1]])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(problems())
 def test_it_is_the_least_squares_solution_on_the_simplex(problem: tuple[np.ndarray, np.ndarray]) -> None:
     observed, table = problem

@@ -49,7 +49,7 @@ def test_type_one_error_of_the_share_difference() -> None:
     assert np.mean(np.array(p) <= 0.05) <= 0.08
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any), st.integers(0, 5))
 def test_a_set_does_not_differ_from_itself(counts: list[int], seed: int) -> None:
     found = distance_difference(counts, counts, [1, 1, 1], rng=np.random.default_rng(seed), draws=100)

@@ -16,7 +16,7 @@ from askew.types import Estimate
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6).filter(any)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(COUNTS)
 def test_share_intervals_hold_the_share_and_lie_within_clopper_pearson(counts: list[int]) -> None:
     n = sum(counts)
@@ -49,7 +49,7 @@ def test_share_intervals_cover_every_share(n: int) -> None:
     assert 0.945 < coverage[(truths > 0.1) & (truths < 0.9)].mean() < 0.97
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(COUNTS, st.sampled_from(sorted(DISTANCES)), st.integers(0, 9))
 def test_distance_estimates_hang_together(counts: list[int], distance: str, seed: int) -> None:
     ideal = np.ones(len(counts))
