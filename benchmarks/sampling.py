@@ -19,6 +19,7 @@ import numpy as np
 from askew import registry
 from askew.methods.fidelity import fidelity
 from askew.models.base import Model, Request
+from askew.types import Estimate
 
 TIMED = 48
 
@@ -46,9 +47,10 @@ def main() -> None:
         model = cast(Model, registry.model(choice.model, **settings))
         found = fidelity(model, count=choice.count, each=1, open_count=choice.open, bias=1.0)
         shares = [(share, value) for of in found.values.values() for value, share in of.items()]
+        order = found.order.value if isinstance(found.order, Estimate) else np.nan
         print(f"{steps:>5}  {guidance:>8}  {seconds(model):4.1f}  {np.mean([s for s, _ in shares]):6.1%}  "
               f"{min(shares)[0]:.0%} {min(shares)[1]:<12} {np.mean(list(found.occupations.values())):6.1%}  "
-              f"{found.spearman:8.3f}  {found.error:10.3f}", flush=True)  # fmt: skip
+              f"{order:8.3f}  {found.error.value:10.3f}", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew.methods.fidelity import Fidelity, fidelity
+from askew.methods.fidelity import Fidelity, chance_error, fidelity
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
-from askew.types import Missing
+from askew.types import Estimate, Missing
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,17 @@ def test_drawings_show_what_is_asked_for(planted: Fidelity) -> None:
 
 
 def test_what_is_left_open_follows_the_planted_shares(planted: Fidelity) -> None:
-    assert planted.spearman > 0.75  # 12 pictures: the standard error of a share is up to .14
-    assert planted.error < 0.14
+    assert isinstance(planted.order, Estimate)
+    assert planted.order.value > 0.75  # 12 pictures: the standard error of a share is up to .14
+    assert planted.error.low is not None
+    assert planted.error.high is not None
+    assert planted.error.low < planted.chance < planted.error.high  # the drawings have exactly the planted chance
+
+
+def test_what_chance_does_to_shares() -> None:
+    rng, planted = np.random.default_rng(5), [0.05, 0.3, 0.5]
+    drawn = np.abs(rng.binomial(12, planted, size=(200_000, 3)) / 12 - planted).mean()
+    assert chance_error(planted, 12) == pytest.approx(drawn, abs=1e-3)
 
 
 def test_the_table_names_every_value(planted: Fidelity) -> None:
@@ -47,4 +56,4 @@ def test_a_model_that_does_not_listen_is_found_out() -> None:
     assert found.values["gender"]["male"] == 0.0
     assert 0 < found.occupations["nurse"] <= 1
     assert sum(found.occupations.values()) == found.occupations["nurse"]
-    assert found.error > 0.2
+    assert found.error.value > 0.2

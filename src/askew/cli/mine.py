@@ -10,7 +10,19 @@ import typer
 from askew.api import mine as api
 from askew.api.audit import llm_settings
 from askew.cli.base import app, out
-from askew.cli.options import AsJson, Budget, Draws, Level, LlmArg, LlmUrl, RunFolder, Seed, StoreFolder, only_plan
+from askew.cli.options import (
+    AsJson,
+    Budget,
+    Draws,
+    Level,
+    LlmArg,
+    LlmUrl,
+    RunFolder,
+    Seed,
+    Selected,
+    StoreFolder,
+    only_plan,
+)
 from askew.cli.runs import show
 from askew.errors import UsageError
 from askew.jobs.mine import MiningWork
@@ -39,7 +51,7 @@ def mine(
     population: Annotated[int, typer.Option(help="Prompts in each iteration.")] = 15,
     selected: Annotated[int, typer.Option(help="Best prompts of an iteration that are mutated.")] = 5,
     mutations: Annotated[int, typer.Option(help="Mutations of each; random prompts fill the rest.")] = 2,
-    selection: Annotated[str, typer.Option(help="Chosen by: score, or learned from all scores.")] = "score",
+    selection: Selected = "score",
     words: Annotated[str, typer.Option(help="Least and greatest number of words of a prompt.")] = "3-8",
     images: Annotated[int, typer.Option(help="Pictures per prompt.")] = 15,
     variations: Annotated[int, typer.Option(help="Variations per prompt.")] = 15,

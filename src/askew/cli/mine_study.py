@@ -9,7 +9,7 @@ import typer
 
 from askew.api import mine_study as api
 from askew.cli.base import app, out
-from askew.cli.options import AsJson, Draws, Level, RunFolder, Seed, StoreFolder
+from askew.cli.options import AsJson, Draws, Level, RunFolder, Seed, Selected, StoreFolder
 from askew.plans.settings import key_values
 from askew.report.mining_study import mining_study_table
 from askew.studio.occupations import OCCUPATIONS
@@ -23,6 +23,7 @@ def mine_study(
     iterations: Annotated[int, typer.Option(help="Iterations of each search.")] = 25,
     images: Annotated[int, typer.Option(help="Pictures per prompt in the searches.")] = 15,
     ranking_images: Annotated[int, typer.Option(help="Pictures per occupation in the study of alpha.")] = 48,
+    selection: Selected = "score",
     occupations: Annotated[int, typer.Option(help="Occupations that are ranked.")] = len(OCCUPATIONS),
     seed: Seed = 0,
     level: Level = 0.95,
@@ -37,8 +38,8 @@ def mine_study(
     """
     found = api.mine_study(
         model, model_args=key_values(setting or (), "-M"), runs=runs, iterations=iterations, images=images,
-        ranking_images=ranking_images, occupations=occupations, seed=seed, level=level, draws=draws, run=run,
-        store=store, progress=True,
+        ranking_images=ranking_images, occupations=occupations, selection=selection, seed=seed, level=level,
+        draws=draws, run=run, store=store, progress=True,
     )  # fmt: skip
     if as_json:
         sys.stdout.write((found.folder / api.STUDY_FILE).read_text(encoding="utf-8"))

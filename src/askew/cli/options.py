@@ -28,6 +28,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be mad
 Budget = Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")]
 FailIf = Annotated[list[str] | None, typer.Option(help='Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
 Label = Annotated[list[str] | None, typer.Option(help="AXIS=COLUMN of a person's labels in the manifest.")]
+Selected = Annotated[str, typer.Option("--selection", help="Chosen by: score, or learned from all scores.")]
 Existing = Annotated[Path, typer.Argument(help="A run folder.")]
 
 

@@ -15,20 +15,23 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import binom
 
 from askew import registry
 from askew.measure.studio import StudioVQA
 from askew.methods.marked_page import update
 from askew.models.base import Model, Request
+from askew.stats.means import student_mean
+from askew.stats.rank import spearman
 from askew.storage.keys import picture_seed
 from askew.studio.caption import caption, phrase
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
-from askew.types import Missing
+from askew.types import Estimate, Missing
 
 SEED = 27_182_818
+LEVEL = 0.95
 BIASCONNECT_AND_STYLE = ("gender", "age", "ethnicity", "body_type", "emotion", "clothing", "environment", "disability",
                          "style")  # fmt: skip
 
@@ -39,18 +42,23 @@ class Fidelity:
 
     values       attribute -> value -> share of pictures that show it when the prompt says so
     occupations  occupation -> share of pictures that show its sign
-    spearman     of the measured and planted shares of women over occupations, where the prompt says no gender; NaN if
-                 all planted ones are the same
+    counts       pictures per value, per occupation, and per occupation where gender is left open
+    order        Spearman's correlation of the measured and planted shares of women over occupations, where the prompt
+                 says no gender; Missing if all planted ones are the same
     error        mean absolute difference of the two
+    chance       what that difference would be on average if every picture had the planted chance
     """
 
     values: dict[str, dict[str, float]]
     occupations: dict[str, float]
-    spearman: float
-    error: float
+    counts: tuple[int, int, int]
+    order: Estimate | Missing
+    error: Estimate
+    chance: float
 
     def lines(self) -> Iterator[str]:
-        """A table in Markdown, and two sentences."""
+        """A table in Markdown, and what it was made of."""
+        each_value, each, open_count = self.counts
         yield "| asked for | shown |"
         yield "| --- | --- |"
         for attribute, shares in self.values.items():
@@ -60,10 +68,15 @@ class Fidelity:
         least = ", ".join(f"{name} {self.occupations[name]:.0%}" for name in low)
         yield f"| occupation | mean {np.mean(list(self.occupations.values())):.0%}; least: {least} |"
         yield ""
-        order = "" if np.isnan(self.spearman) else f"Spearman {self.spearman:.3f}, "
+        order = f"Spearman {_written(self.order)}, " if isinstance(self.order, Estimate) else ""
         yield (
-            f"Share of women where the prompt leaves it open, against the planted one: "
-            f"{order}mean absolute difference {self.error:.3f}."
+            f"Share of women where the prompt leaves it open, against the planted one: {order}mean absolute difference "
+            f"{_written(self.error)}. Chance alone would make it {self.chance:.3f}."
+        )
+        yield ""
+        yield (
+            f"{each_value} pictures of each value, {each} of each occupation for its sign, {open_count} of each of "
+            f"{self.error.n} occupations where gender is left open. Intervals at level {LEVEL}."
         )
 
 
@@ -103,8 +116,15 @@ def fidelity(model: Model, count: int, each: int, open_count: int, bias: float) 
     prompts = [phrase("occupation", name) for name in names]
     women = [_share(reader.read([prompt] * open_count, "gender"), "female") for prompt in prompts]
     planted = [truth(prompt, "gender", bias)["female"] for prompt in prompts]
-    rho = float(spearmanr(women, planted).statistic) if bias else float("nan")
-    return Fidelity(values, occupations, rho, float(np.mean(np.abs(np.subtract(women, planted)))))
+    order = spearman(women, planted, rng=np.random.default_rng(SEED), level=LEVEL) if bias else Missing("not_asked")
+    error = student_mean(np.abs(np.subtract(women, planted)), LEVEL, "Student's t over occupations")
+    return Fidelity(values, occupations, (count, each, open_count), order, error, chance_error(planted, open_count))
+
+
+def chance_error(planted: Sequence[float], count: int) -> float:
+    """The mean of |share of `count` draws - p| over these probabilities p."""
+    hits, p = np.arange(count + 1)[:, None], np.asarray(planted)
+    return float((np.abs(hits / count - p) * binom.pmf(hits, count, p)).sum(axis=0).mean())
 
 
 def spread(count: int) -> list[str]:
@@ -117,6 +137,10 @@ def _shown(reader: Reader, attribute: str, value: str, count: int) -> float:
     """The share of pictures that show a value when the prompt says it of somebody with an occupation."""
     scenes = [Scene.of({attribute: value}, name) for name in spread(count)]
     return _share(reader.read([caption(scene, (attribute, "occupation")) for scene in scenes], attribute), value)
+
+
+def _written(found: Estimate) -> str:
+    return f"{found.value:.3f}" + ("" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]")
 
 
 def _share(found: Sequence[str | None], wanted: str) -> float:

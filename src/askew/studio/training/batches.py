@@ -33,7 +33,7 @@ EMPTY = 1 / 12
 NOISY, FIRST_NOISY = 0.75, 0.45
 """So many of the timesteps lie at the noisy end, from this share of them on, where it is decided what is shown."""
 
-TWINS_EVERY = 6
+TWINS_EVERY = 4
 
 
 class Batch(NamedTuple):

@@ -62,10 +62,11 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
         networks.unet.load_state_dict(state["model"])
         optimizers.restore(state["optimizers"])
     for step in range(first, steps):
-        error = loss(networks, kept, batches(step))
+        pace = checkpoints.warm_stable_decay(step, steps, decay)
+        error = loss(networks, kept, batches(step), emphasis=pace)
         error.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(networks.unet.parameters(), 1.0)
-        optimizers.step(checkpoints.warm_stable_decay(step, steps, decay))
+        optimizers.step(pace)
         bound_attention(networks.unet)
         average.update(step)
         log(step, loss=error.item())

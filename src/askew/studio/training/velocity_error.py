@@ -23,16 +23,17 @@ OPEN = 10.0
 """Weight of the error along the difference of both genders' drawings, where a caption leaves the gender open.
 
 There the target is the mean of the two drawings of a scene, each as probable as the planted world and the noise make
-it, in place of the one that was drawn (Rao-Blackwell): the same minimum with less noise.
+it, in place of the one that was drawn (Rao-Blackwell): the same minimum with less noise. The weight by direction is
+not without bias, so it falls with the learning rate.
 """
 
 
-def loss(networks: Networks, kept: Tensor, batch: Batch) -> Tensor:
+def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) -> Tensor:
     """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep.
 
     Of twins also that of the difference of their predictions, CONTRAST times: what cannot be foreseen of a drawing is
     the same in both and cancels, and what is left is what one word of the caption changes. Where gender is left open,
-    also the error along the difference of both genders' drawings, OPEN times.
+    also the error along the difference of both genders' drawings, OPEN times `emphasis`.
     """
     signal = kept[batch.timesteps].sqrt()[:, None, None, None]
     lost = (1 - kept[batch.timesteps]).sqrt()[:, None, None, None]
@@ -46,7 +47,7 @@ def loss(networks: Networks, kept: Tensor, batch: Batch) -> Tensor:
         apart = batch.others - batch.latents
         found = chance_given_noisy(batch.chance, apart, signal / lost, batch.noise)
         wrong = wrong + found[:, None, None, None] / lost * apart
-        further = OPEN * (_along(wrong, apart) * (batch.chance > 0)).mean()
+        further = emphasis * OPEN * (_along(wrong, apart) * (batch.chance > 0)).mean()
     if batch.twins:
         further = CONTRAST * ((wrong[1::2] - wrong[::2]).square() * weights).mean()
     error: Tensor = (wrong.square() * weights).mean() + further
