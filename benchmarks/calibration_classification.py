@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.methods.marked_page import update
 from askew.stats.classification import association, differential
 from askew.stats.intervals import bootstrap_errors, percentile_interval
+from askew.storage.marked_page import update
 
 PAIRS = 25
 LEVEL = 0.95

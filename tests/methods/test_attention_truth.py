@@ -9,8 +9,8 @@ import pytest
 
 from askew.measure.drawn_attention import SAID, Drawings, said_words
 from askew.methods.attention_truth import ALL, Localisation, faithfulness, study, with_sum
-from askew.methods.marked_page import update
 from askew.methods.scoring import Scoring
+from askew.storage.marked_page import update
 
 SCORING = Scoring("studio", draws=100)
 CHOSEN = ("gender", "environment")

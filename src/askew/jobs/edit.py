@@ -13,17 +13,13 @@ from PIL import Image
 from askew import registry
 from askew.errors import UsageError
 from askew.instruments import load_instruments
-from askew.measure.colour import Bytes
+from askew.jobs.edit_reader import EditReader
 from askew.measure.landmarks import LandmarkFinder, landmark_finder
-from askew.measure.looks import Looks
-from askew.measure.skin_change import SkinChange, skin_change
-from askew.methods.editing import EditedGroup, Readings, editing
+from askew.methods.editing import EditedGroup, editing
 from askew.methods.editing_contrasts import contrasts, pooled
-from askew.methods.editing_faces import AlignedFaces
-from askew.methods.observed import Answer, picture_set
-from askew.methods.scoring import Scoring, Vectors
+from askew.methods.observed import picture_set
+from askew.methods.scoring import Scoring
 from askew.methods.sources import (
-    OCCUPATION,
     Group,
     Outcomes,
     neutrality,
@@ -40,7 +36,6 @@ from askew.plans.plan import Plan
 from askew.prompts.groups import prompt_of
 from askew.results.editing import EditingResult
 from askew.runs.edit_work import (
-    AverageFaces,
     Fitter,
     WantedEdit,
     make_edits,
@@ -54,9 +49,7 @@ from askew.runs.session import DRAWINGS_ONLY, NO_EMBEDDER, STUDIO, Session
 from askew.runs.work import Work, count, slices, unfinished
 from askew.storage.imagefile import DEEP
 from askew.storage.store import Wanted
-from askew.types import Missing, Picture, Question
-
-PIECEWISE = "piecewise"
+from askew.types import Missing, Picture
 
 
 @dataclass(frozen=True)
@@ -85,6 +78,10 @@ class Editing(Session):
         return cast("EditPlan", self.plan)
 
     @property
+    def _reader(self) -> EditReader:
+        return EditReader(self.editing_plan, self.run, self.instruments, self.embedder, self.finder)
+
+    @property
     def captioner(self) -> str | None:
         """Nobody is asked for captions."""
         return None
@@ -100,7 +97,7 @@ class Editing(Session):
         begun = stand_ins if not fitted else _again(stand_ins, [self._stand_in(one, known) for one in fitted])
         restored = [wanted_restored(self.editor, one) for one in _pictures(begun)]
         edits = [edit.wanted for edit in self._wanted_edits(begun)]
-        asking = [Asking(vqa, self._questions()) for vqa in self.instruments.values()]
+        asking = [Asking(vqa, self._reader.questions()) for vqa in self.instruments.values()]
         total = count(self.run.store, self.source, [*(fitted or first), *restored, *edits], asking, self.embedder)
         calls = self._calls(restored, self.editor.batch_size) + self._calls(edits, self.editor.batch_size)
         if isinstance(self.source, Model):
@@ -120,7 +117,7 @@ class Editing(Session):
         sources = self._fitted(given)
         self._check(sources)
         groups = self._edited(sources)
-        readings = self._readings(groups)
+        readings = self._reader(groups)
         neutral = [
             entry
             for vqa in self.instruments.values()
@@ -138,7 +135,7 @@ class Editing(Session):
             "landmarks": None if self.finder is None else self.finder.fingerprint,
             "sets": _sets(groups),
             "neutrality": neutral,
-            "average_faces": self._average_faces(groups, readings.faces),
+            "average_faces": self._reader.average_faces(groups, readings.faces),
             "editing": editing(*what),
             "editing_contrasts": contrasts(*what),
             "editing_pooled": pooled(*what),
@@ -242,96 +239,6 @@ class Editing(Session):
         back = tuple(one if isinstance(one, Missing) else restored[wanted_restored(editor, one).key] for one in sources)
         cells = {(word, strength): edits(word, strength) for word in self._words() for strength in plan.strengths}
         return EditedGroup(name, tuple(sources), back, cells)
-
-    def _questions(self) -> list[Question]:
-        axes = [axis.axis() for axis in self.plan.prompts[0].axes]
-        return [*(question for axis in axes for question in axis.questions), OCCUPATION]
-
-    def _readings(self, groups: Sequence[EditedGroup]) -> Readings:
-        everything = [
-            one
-            for group in groups
-            for row in (group.sources, group.restored, *group.edits.values())
-            for one in row
-            if isinstance(one, Picture)
-        ]
-        distinct = list({one.id: one for one in everything}.values())
-        vectors = self._vectors(distinct)
-        skin, faces = self._looks(groups)
-        return Readings(
-            self._values(distinct), self._occupations(distinct), vectors, skin, faces, self.editing_plan.skin
-        )
-
-    def _values(self, pictures: Sequence[Picture]) -> dict[str, dict[str, Answer]]:
-        """By axis what was seen, by the first instrument that sees anything."""
-        axes = [axis.axis() for axis in self.plan.prompts[0].axes]
-        found: dict[str, dict[str, Answer]] = {}
-        for vqa in self.instruments.values():
-            answers, start = self.run.answers(vqa, pictures, self._questions()), 0
-            for axis in axes:
-                stop = start + len(axis.questions)
-                seen = {one: axis.read(row[start:stop]) for one, row in answers.items()}
-                if axis.name not in found or all(isinstance(value, Missing) for value in found[axis.name].values()):
-                    found[axis.name] = seen
-                start = stop
-        return found
-
-    def _occupations(self, pictures: Sequence[Picture]) -> dict[str, Answer]:
-        """The occupation seen in every picture, by the first instrument that tells any."""
-        found: dict[str, Answer] = {}
-        for vqa in self.instruments.values():
-            if all(isinstance(answer, Missing) for answer in found.values()):
-                answers = self.run.answers(vqa, pictures, [OCCUPATION])
-                found = {one: row[0] for one, row in answers.items()}
-        return found
-
-    def _vectors(self, pictures: Sequence[Picture]) -> dict[str, Vectors]:
-        if self.embedder is None:
-            return {}
-        rows = self.run.vectors(self.embedder, pictures)
-        return dict(zip((one.id for one in pictures), rows, strict=True))
-
-    def _looks(
-        self, groups: Sequence[EditedGroup]
-    ) -> tuple[dict[tuple[str, str], SkinChange], dict[str, Bytes | Missing]]:
-        """Skin before and after every edit, and aligned faces. Every picture is opened once."""
-        plan = self.editing_plan
-        looks, skin = Looks(self.finder, plan.skin, piecewise=plan.alignment == PIECEWISE), {}
-        for group in groups:
-            for at, source in enumerate(group.sources):
-                edits = [row[at] for row in group.edits.values() if isinstance(row[at], Picture)]
-                if isinstance(source, Missing):
-                    continue
-                before = looks.see(source)
-                for edit in edits:
-                    if isinstance(edit, Picture):
-                        after = looks.see(edit)
-                        skin[source.id, edit.id] = skin_change(before.image, after.image, (before.mask, after.mask))
-        return skin, looks.faces
-
-    def _average_faces(self, groups: Sequence[EditedGroup], faces: AlignedFaces) -> list[dict[str, Any]]:
-        """The average face of every group, and of its edits by set of targets and strength, stored as pictures."""
-        if self.finder is None:
-            return []
-        plan = self.editing_plan
-        way = self.finder.fingerprint + (f" {PIECEWISE}" if plan.alignment == PIECEWISE else "")
-        maker = AverageFaces(way, faces)
-        cells: list[tuple[EditedGroup, str | None, float | None, list[Picture | Missing]]] = []
-        for group in groups:
-            cells.append((group, None, None, list(group.sources)))
-            for name, words in plan.targets.items():
-                for strength in plan.strengths:
-                    cells.append(
-                        (group, name, strength, [one for word in words for one in group.edits[word, strength]])
-                    )
-        wanted = [maker.wanted(group.name, some) for group, _, _, some in cells]
-        sets = {one.key: cell[3] for one, cell in zip(wanted, cells, strict=True) if one}
-        made = self.run.made(maker, [one for one in wanted if one], partial(maker.make, sets))
-        return [
-            {"group": group.name, "targets": name, "strength": strength, "n": len(some),
-             "picture": None if one is None or isinstance(face := made[one.key], Missing) else face.id}
-            for one, (group, name, strength, some) in zip(wanted, cells, strict=True)
-        ]  # fmt: skip
 
     def _oddities(self) -> list[str]:
         """What a reader should know of the targets and of who reads the edits."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA
+from askew.storage.marked_page import update
 from askew.studio.caption import NO_OCCUPATION
 from askew.studio.drawing import evidence
 from askew.studio.scene import Scene
@@ -93,10 +94,7 @@ def main() -> None:
     print("\n".join(lines))
     if choice.write:
         KNOWN_ERRORS.write_text(json.dumps({name: table.tolist() for name, table in tables.items()}))
-        before, _, rest = choice.write.read_text().partition("<!-- figures -->")
-        _, _, after = rest.partition("<!-- end -->")
-        table = "\n".join(lines)
-        choice.write.write_text(f"{before}<!-- figures -->\n\n{table}\n\n<!-- end -->{after}")
+        update(choice.write, "figures", lines)
 
 
 def _shows(scene: Scene, attribute: str) -> bool:

@@ -23,7 +23,6 @@ from askew.measure.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
 from askew.measure.evaluation import GREY
 from askew.measure.studio import StudioVQA
 from askew.methods.biasmap import MIDDLE, block_maps
-from askew.methods.marked_page import update
 from askew.methods.scoring import Scoring
 from askew.stats.differences import wilson
 from askew.stats.localisation import (
@@ -36,6 +35,7 @@ from askew.stats.localisation import (
 from askew.stats.multiple import benjamini_hochberg
 from askew.stats.overlap import mask
 from askew.stats.resampling import bilinear
+from askew.storage.marked_page import update
 from askew.types import Estimate
 
 READ = ("gender", "ethnicity", "occupation", "environment")

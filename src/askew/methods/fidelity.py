@@ -19,11 +19,11 @@ from scipy.stats import binom
 
 from askew import registry
 from askew.measure.studio import StudioVQA
-from askew.methods.marked_page import update
 from askew.models.base import Model, Request
 from askew.stats.means import student_mean
 from askew.stats.rank import spearman
 from askew.storage.keys import picture_seed
+from askew.storage.marked_page import update
 from askew.studio.caption import caption, phrase
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import truth
