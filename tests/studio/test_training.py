@@ -15,9 +15,9 @@ from torch import nn
 
 from askew.studio.caption import Said, caption, parse
 from askew.studio.planted import conditional, share_given_rest, truth
-from askew.studio.scene import ATTRIBUTES
+from askew.studio.scene import ATTRIBUTES, Scene
 from askew.studio.training import autoencoder, captioned, checkpoints, diffusion, velocity_error
-from askew.studio.training.batches import Batch
+from askew.studio.training.batches import MORE_OFTEN, Batch, pair_weights
 from askew.studio.training.captioned import Captioned, captioned_scenes, captioned_twins, other_gender
 from askew.studio.training.muon import Optimizers, orthogonalised
 from askew.studio.training.networks import bound_attention, create
@@ -128,6 +128,12 @@ def test_twins_differ_in_one_attribute_and_say_so() -> None:
         said = [parse(caption(twin.scene, twin.named(Random(3)))) for twin in (one, other)]
         assert [to_say.attributes[changed] for to_say in said] == [mine[changed], its[changed]]
         assert all(to_say.occupation == one.scene.occupation for to_say in said)
+
+
+def test_twins_of_values_that_are_learnt_last_come_more_often() -> None:
+    happy = Scene.of({"emotion": "happy", "age": "middle-aged"})
+    scenes = [happy, replace(happy, emotion="sad"), happy, replace(happy, emotion="serious")]
+    np.testing.assert_allclose(pair_weights(scenes), np.array([MORE_OFTEN, 1]) / (MORE_OFTEN + 1))
 
 
 def test_what_twins_have_in_common_is_no_error_of_their_difference(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,15 +125,15 @@ class Batches:
 
 def pair_weights(scenes: Sequence[Scene]) -> NDArray[np.float64]:
     """(pairs,): how often a pair of twins is drawn, by the two values in which they differ; the sum is 1."""
-    weights = np.ones(len(scenes) // 2)
-    for k, (one, other) in enumerate(zip(scenes[::2], scenes[1::2], strict=True)):
-        theirs = other.attributes()
-        differing = {
-            value for name, mine in one.attributes().items() for value in (mine, theirs[name]) if mine != theirs[name]
-        }
-        if differing.intersection(LEARNT_LAST):
-            weights[k] = MORE_OFTEN
-    return weights / weights.sum()
+    pairs = zip(scenes[::2], scenes[1::2], strict=True)
+    hard = [bool((_values(one) ^ _values(other)).intersection(LEARNT_LAST)) for one, other in pairs]
+    weights = np.where(hard, float(MORE_OFTEN), 1.0)
+    chances: NDArray[np.float64] = weights / weights.sum()
+    return chances
+
+
+def _values(scene: Scene) -> set[str]:
+    return set(scene.attributes().values())
 
 
 def _timesteps(rng: np.random.Generator, count: int) -> Tensor:
