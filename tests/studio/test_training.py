@@ -17,7 +17,7 @@ from askew.studio.caption import Said, caption, parse
 from askew.studio.planted import conditional, share_given_rest, truth
 from askew.studio.scene import ATTRIBUTES, Scene
 from askew.studio.training import autoencoder, captioned, checkpoints, diffusion, velocity_error
-from askew.studio.training.batches import MORE_OFTEN, Batch, Batches, pair_weights
+from askew.studio.training.batches import MORE_OFTEN, Batch, pair_weights
 from askew.studio.training.captioned import Captioned, captioned_scenes, captioned_twins, other_gender
 from askew.studio.training.muon import Optimizers, orthogonalised
 from askew.studio.training.networks import bound_attention, create
@@ -134,33 +134,6 @@ def test_twins_of_values_that_are_learnt_last_come_more_often() -> None:
     happy = Scene.of({"emotion": "happy", "age": "middle-aged"})
     scenes = [happy, replace(happy, emotion="sad"), happy, replace(happy, emotion="serious")]
     np.testing.assert_allclose(pair_weights(scenes), np.array([MORE_OFTEN, 1]) / (MORE_OFTEN + 1))
-
-
-def test_of_twins_told_in_short_only_the_difference_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
-    twins = captioned_twins(1)[:400]
-    latents = np.zeros((len(twins), 12, 16, 16), dtype=np.float16)
-    chances = pair_weights([one.scene for one in twins])
-    batch = Batches([], latents, latents, 1.0, twins, latents, chances).twin_batch(1)
-    assert batch.told is not None
-    told = batch.told.tolist()
-    assert told[::2] == told[1::2]
-    assert 0 < sum(told) < len(told)
-    for one, other, everything in zip(batch.captions[::2], batch.captions[1::2], told[::2], strict=True):
-        said = [parse(text).attributes for text in (one, other)]
-        differing = {name for name in said[0] if said[0][name] != said[1][name]}
-        assert len(differing) == 1
-        assert everything == (len(said[0]) > 1)
-
-    networks, rng = create(12), torch.Generator().manual_seed(0)
-    clean, guess = torch.randn(2, 2, 12, 16, 16, generator=rng)
-    monkeypatch.setattr(networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess}))
-    kept, time = DDPMScheduler().alphas_cumprod, torch.tensor([800, 800])
-
-    def error(told: bool) -> float:
-        batch = Batch(clean, ["", ""], clean[:1].expand(2, -1, -1, -1), time, twins=True, told=torch.tensor([told] * 2))
-        return float(velocity_error.loss(networks, kept, batch))
-
-    assert 0 < error(told=False) < error(told=True)
 
 
 def test_what_twins_have_in_common_is_no_error_of_their_difference(monkeypatch: pytest.MonkeyPatch) -> None:

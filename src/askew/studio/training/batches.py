@@ -36,9 +36,6 @@ NOISY, FIRST_NOISY = 0.75, 0.45
 
 TWINS_EVERY = 3
 
-SHORT = 0.5
-"""How often the captions of twins name only what differs and the occupation, as prompts do."""
-
 LEARNT_LAST, MORE_OFTEN = ("male", "middle-aged", "middle eastern", "sad", "tired"), 4
 """Pairs of twins that show one of these values are drawn so much more often."""
 
@@ -46,9 +43,8 @@ LEARNT_LAST, MORE_OFTEN = ("male", "middle-aged", "middle eastern", "sad", "tire
 class Batch(NamedTuple):
     """Scaled latents (64, channels, 16, 16), a caption and a timestep for each, and noise like the latents.
 
-    `twins`: items 2i and 2i + 1 differ in one attribute alone; `told` (64,) says whose captions leave nothing open. Of
-    the others, whose world leans nowhere, only differences can be learnt. `others`: the latents of the same scenes with
-    the other gender, and `chance` (64,) that the planted world has it so, given all else; 0 where the caption names it.
+    `twins`: items 2i and 2i + 1 differ in one attribute alone. `others`: the latents of the same scenes with the other
+    gender, and `chance` (64,) that the planted world has it so, given all else; 0 where the caption names the gender.
     """
 
     latents: Tensor
@@ -56,7 +52,6 @@ class Batch(NamedTuple):
     noise: Tensor
     timesteps: Tensor
     twins: bool = False
-    told: Tensor | None = None
     others: Tensor | None = None
     chance: Tensor | None = None
 
@@ -121,20 +116,11 @@ class Batches:
         first = 2 * np.sort(pairs)
         index = np.stack([first, first + 1], axis=1).ravel()
         clean = torch.from_numpy(self.encoded_twins[index].astype(np.float32))
-        captions, told = zip(*(self._said_of_twin(i, step) for i in index.tolist()), strict=True)
+        worded = [(self.twins[i], Random(f"{step} {i // 2}")) for i in index.tolist()]
+        captions = [caption(one.scene, one.named(words), words) for one, words in worded]
         noise = torch.from_numpy(rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32))
         times = _timesteps(rng, BATCH // 2)
-        noise, times = noise.repeat_interleave(2, dim=0), times.repeat_interleave(2)
-        return Batch(clean, list(captions), noise, times, twins=True, told=torch.tensor(told))
-
-    def _said_of_twin(self, index: int, step: int) -> tuple[str, bool]:
-        """A caption, and whether it says everything; others say what differs and the occupation."""
-        words, scene = Random(f"{step} {index // 2}"), self.twins[index].scene
-        if words.random() >= SHORT:
-            return caption(scene, self.twins[index].named(words), words), True
-        own, its = scene.attributes(), self.twins[index ^ 1].scene.attributes()
-        names = [name for name in own if own[name] != its[name]]
-        return caption(scene, [*names, "occupation"] if scene.occupation else names, words), False
+        return Batch(clean, captions, noise.repeat_interleave(2, dim=0), times.repeat_interleave(2), twins=True)
 
 
 def pair_weights(scenes: Sequence[Scene]) -> NDArray[np.float64]:

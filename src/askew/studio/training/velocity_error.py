@@ -53,9 +53,7 @@ def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) 
         further = emphasis * OPEN * _along(wrong, apart).mean()
     if batch.twins:
         further = CONTRAST * _contrast(wrong, batch.latents, weights).mean()
-    each = (wrong.square() * weights).mean(dim=(1, 2, 3))
-    own = each.mean() if batch.told is None else (each * batch.told).mean()
-    error: Tensor = own + further
+    error: Tensor = (wrong.square() * weights).mean() + further
     return error
 
 
