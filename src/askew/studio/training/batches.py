@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import torch
 from diffusers import AutoencoderKL
+from numpy.typing import NDArray
 from torch import Tensor
 
 from askew.studio.caption import caption
@@ -33,7 +34,10 @@ EMPTY = 1 / 12
 NOISY, FIRST_NOISY = 0.75, 0.45
 """So many of the timesteps lie at the noisy end, from this share of them on, where it is decided what is shown."""
 
-TWINS_EVERY = 4
+TWINS_EVERY = 3
+
+LEARNT_LAST, MORE_OFTEN = ("male", "middle-aged", "middle eastern", "sad", "tired"), 4
+"""Pairs of twins that show one of these values are drawn so much more often."""
 
 
 class Batch(NamedTuple):
@@ -62,6 +66,7 @@ class Batches:
     bias: float
     twins: Sequence[Captioned]
     encoded_twins: Latents
+    twin_weights: NDArray[np.float64]
 
     @classmethod
     def drawn(cls, work: Path, bias: float, pictures: int, vae: AutoencoderKL, processes: int) -> Self:
@@ -78,6 +83,7 @@ class Batches:
             bias,
             twins,
             latents(work / f"latents-{SEED}-twins.npy", pairs, shared, vae, processes),
+            pair_weights(pairs),
         )
 
     def __call__(self, step: int) -> Batch:
@@ -106,14 +112,28 @@ class Batches:
     def twin_batch(self, step: int) -> Batch:
         """Pairs of twins, one after the other, with the same noise, timestep and wording."""
         rng = np.random.default_rng([SEED, step])
-        first = 2 * np.sort(rng.choice(len(self.twins) // 2, BATCH // 2, replace=False))
+        pairs = rng.choice(len(self.twin_weights), BATCH // 2, replace=False, p=self.twin_weights)
+        first = 2 * np.sort(pairs)
         index = np.stack([first, first + 1], axis=1).ravel()
         clean = torch.from_numpy(self.encoded_twins[index].astype(np.float32))
-        pairs = [(self.twins[i], Random(f"{step} {i // 2}")) for i in index.tolist()]
-        captions = [caption(one.scene, one.named(words), words) for one, words in pairs]
+        worded = [(self.twins[i], Random(f"{step} {i // 2}")) for i in index.tolist()]
+        captions = [caption(one.scene, one.named(words), words) for one, words in worded]
         noise = torch.from_numpy(rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32))
         times = _timesteps(rng, BATCH // 2)
         return Batch(clean, captions, noise.repeat_interleave(2, dim=0), times.repeat_interleave(2), twins=True)
+
+
+def pair_weights(scenes: Sequence[Scene]) -> NDArray[np.float64]:
+    """(pairs,): how often a pair of twins is drawn, by the two values in which they differ; the sum is 1."""
+    pairs = zip(scenes[::2], scenes[1::2], strict=True)
+    hard = [bool((_values(one) ^ _values(other)).intersection(LEARNT_LAST)) for one, other in pairs]
+    weights = np.where(hard, float(MORE_OFTEN), 1.0)
+    chances: NDArray[np.float64] = weights / weights.sum()
+    return chances
+
+
+def _values(scene: Scene) -> set[str]:
+    return set(scene.attributes().values())
 
 
 def _timesteps(rng: np.random.Generator, count: int) -> Tensor:

@@ -16,15 +16,18 @@ Weights by place leave the best prediction as it is. They tell a small network w
 clothes and rooms were learnt, and faces hardly.
 """
 
-CONTRAST = 4.0
-"""Weight of the difference of two drawings that differ in one attribute, beside the errors of both."""
+CONTRAST = 0.5
+"""Weight of the difference of two drawings that differ in one attribute, beside the errors of both.
+
+The error of the difference counts relative to its size: sad and serious faces lie half as far apart as men and women.
+"""
 
 OPEN = 10.0
-"""Weight of the error along the difference of both genders' drawings, where a caption leaves the gender open.
+"""Weight of the error along the difference of both genders' drawings.
 
-There the target is the mean of the two drawings of a scene, each as probable as the planted world and the noise make
-it, in place of the one that was drawn (Rao-Blackwell): the same minimum with less noise. The weight by direction is
-not without bias, so it falls with the learning rate.
+Where a caption leaves the gender open, the target is the mean of the two drawings of a scene, each as probable as the
+planted world and the noise make it, in place of the one that was drawn (Rao-Blackwell): the same minimum with less
+noise. The weight by direction is not without bias, so it falls with the learning rate.
 """
 
 
@@ -32,8 +35,8 @@ def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) 
     """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep.
 
     Of twins also that of the difference of their predictions, CONTRAST times: what cannot be foreseen of a drawing is
-    the same in both and cancels, and what is left is what one word of the caption changes. Where gender is left open,
-    also the error along the difference of both genders' drawings, OPEN times `emphasis`.
+    the same in both and cancels, and what is left is what one word of the caption changes. Of others also the error
+    along the difference of both genders' drawings, OPEN times `emphasis`.
     """
     signal = kept[batch.timesteps].sqrt()[:, None, None, None]
     lost = (1 - kept[batch.timesteps]).sqrt()[:, None, None, None]
@@ -47,9 +50,9 @@ def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) 
         apart = batch.others - batch.latents
         found = chance_given_noisy(batch.chance, apart, signal / lost, batch.noise)
         wrong = wrong + found[:, None, None, None] / lost * apart
-        further = emphasis * OPEN * (_along(wrong, apart) * (batch.chance > 0)).mean()
+        further = emphasis * OPEN * _along(wrong, apart).mean()
     if batch.twins:
-        further = CONTRAST * ((wrong[1::2] - wrong[::2]).square() * weights).mean()
+        further = CONTRAST * _contrast(wrong, batch.latents, weights).mean()
     error: Tensor = (wrong.square() * weights).mean() + further
     return error
 
@@ -59,6 +62,13 @@ def _along(wrong: Tensor, apart: Tensor) -> Tensor:
     length = apart.flatten(1).norm(dim=1).clamp(min=1)  # places without a person are no two drawings
     along: Tensor = ((wrong * apart).flatten(1).sum(dim=1) / length).square() / wrong[0].numel()
     return along
+
+
+def _contrast(wrong: Tensor, latents: Tensor, weights: Tensor) -> Tensor:
+    """(pairs,): the squared error of the difference of twins' predictions, over the square of what it should be."""
+    gap, apart = ((each[1::2] - each[::2]).square() * weights for each in (wrong, latents))
+    relative: Tensor = gap.mean(dim=(1, 2, 3)) / apart.mean(dim=(1, 2, 3))
+    return relative
 
 
 def chance_given_noisy(chance: Tensor, apart: Tensor, ratio: Tensor, noise: Tensor) -> Tensor:
