@@ -87,7 +87,8 @@ _HOMES = {
     "askew.results.map": ("MapResult",),
     "askew.results.mining": ("MiningResult",),
     "askew.results.mining_comparison": ("MiningComparisonResult",),
-    "askew.plans.plan": ("Plan", "read_plan"),
+    "askew.plans.plan": ("Plan",),
+    "askew.plans.reading": ("read_plan",),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),
 }
 
