@@ -35,7 +35,7 @@ from askew.stats.localisation import (
 from askew.stats.multiple import benjamini_hochberg
 from askew.stats.overlap import mask
 from askew.stats.resampling import bilinear
-from askew.storage.marked_page import update
+from askew.storage.marked_page import measured, update
 from askew.types import Estimate
 
 READ = ("gender", "ethnicity", "occupation", "environment")
@@ -208,7 +208,7 @@ def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
         )
         yield ""
         rows = [
-            [str(tau), *(_measured(part[tau]) for part in (found.mask, found.rest, found.other))] for tau in THRESHOLDS
+            [str(tau), *(measured(part[tau]) for part in (found.mask, found.rest, found.other))] for tau in THRESHOLDS
         ]
         yield from _table(("percentile", "mask alone", "rest alone", "mask of another drawing alone"), rows)
         yield ""
@@ -270,8 +270,8 @@ def _some(names: Sequence[str], total: int) -> str:
 def _row(name: str, one: Located) -> list[str]:
     cells = [name.replace("_", " "), f"{one.area:.2f}"]
     for e in (one.pointing, one.overlap):
-        cells += [_measured(e), _short(e.null), _probability(e)]
-    return cells if one.beyond is None else [*cells, _measured(one.beyond, "+.2f"), _probability(one.beyond)]
+        cells += [measured(e), _short(e.null), _probability(e)]
+    return cells if one.beyond is None else [*cells, measured(one.beyond, "+.2f"), _probability(one.beyond)]
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -280,12 +280,8 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
     yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
-def _measured(e: Estimate, form: str = ".2f") -> str:
-    return _short(e, form) if e.low is None else f"{e.value:{form}} [{e.low:{form}}, {e.high:{form}}]"
-
-
-def _short(e: Estimate | float | None, form: str = ".2f") -> str:
-    return "–" if e is None else f"{e.value if isinstance(e, Estimate) else e:{form}}"
+def _short(e: Estimate | float | None) -> str:
+    return "–" if e is None else f"{e.value if isinstance(e, Estimate) else e:.2f}"
 
 
 def _probability(e: Estimate) -> str:

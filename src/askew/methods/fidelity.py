@@ -23,7 +23,7 @@ from askew.models.base import Model, Request
 from askew.stats.means import student_mean
 from askew.stats.rank import spearman
 from askew.storage.keys import picture_seed
-from askew.storage.marked_page import update
+from askew.storage.marked_page import measured, update
 from askew.studio.caption import caption, phrase
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import truth
@@ -68,10 +68,10 @@ class Fidelity:
         least = ", ".join(f"{name} {self.occupations[name]:.0%}" for name in low)
         yield f"| occupation | mean {np.mean(list(self.occupations.values())):.0%}; least: {least} |"
         yield ""
-        order = f"Spearman {_written(self.order)}, " if isinstance(self.order, Estimate) else ""
+        order = f"Spearman {measured(self.order, '.3f')}, " if isinstance(self.order, Estimate) else ""
         yield (
             f"Share of women where the prompt leaves it open, against the planted one: {order}mean absolute difference "
-            f"{_written(self.error)}. Chance alone would make it {self.chance:.3f}."
+            f"{measured(self.error, '.3f')}. Chance alone would make it {self.chance:.3f}."
         )
         yield ""
         yield (
@@ -137,10 +137,6 @@ def _shown(reader: Reader, attribute: str, value: str, count: int) -> float:
     """The share of pictures that show a value when the prompt says it of somebody with an occupation."""
     scenes = [Scene.of({attribute: value}, name) for name in spread(count)]
     return _share(reader.read([caption(scene, (attribute, "occupation")) for scene in scenes], attribute), value)
-
-
-def _written(found: Estimate) -> str:
-    return f"{found.value:.3f}" + ("" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]")
 
 
 def _share(found: Sequence[str | None], wanted: str) -> float:

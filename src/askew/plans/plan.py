@@ -13,13 +13,14 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from askew.errors import UsageError
+from askew.models.base import Setting
 from askew.types import Axis, Kind, Prompt, Question, Scale
 
 PLAN_FILE = "plan.toml"
 DEFAULT_MODEL = "studio"
 
 Text = Annotated[str, Field(min_length=1)]
-Settings = dict[str, str | int | float | bool]
+Settings = dict[str, Setting]
 
 
 class Part(BaseModel):
