@@ -49,8 +49,9 @@ def test_counts_by_picture() -> None:
     assert counts.vocabulary == ("man", "red")
     assert counts.counts.tolist() == [[2, 1], [0, 0], [0, 1]]
     assert counts.frequencies.tolist() == pytest.approx([2 / 3, 2 / 3])
-    assert top_concepts(counts, 5) == [("man", pytest.approx(2 / 3)), ("red", pytest.approx(2 / 3))]
-    assert top_concepts(counts, 1)[0][0] == "man"
+    assert counts.shares.tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert top_concepts(counts, 5) == [("red", pytest.approx(2 / 3)), ("man", pytest.approx(1 / 3))]
+    assert top_concepts(counts, 1)[0][0] == "red"
 
 
 def test_sets_without_pictures_or_words() -> None:

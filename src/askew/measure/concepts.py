@@ -53,6 +53,12 @@ class ConceptCounts:
         total: NDArray[np.int64] = self.counts.sum(axis=0)
         return np.asarray(total / max(len(self.counts), 1), dtype=np.float64)
 
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """(concepts,) share of pictures of which it was said, once or more. Zeros for a set without pictures."""
+        total: NDArray[np.int64] = (self.counts > 0).sum(axis=0)
+        return np.asarray(total / max(len(self.counts), 1), dtype=np.float64)
+
 
 def words(text: str, variant: Variant = "paper") -> list[str]:
     """The concepts of one answer, in order: single words in lower case, without punctuation, stop words, yes and no.
@@ -115,8 +121,8 @@ def merge_synonyms(sets: Sequence[ConceptCounts], variant: Variant = "paper") ->
 
 
 def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
-    """The `k` most frequent concepts that occur, with their frequencies; equals in alphabetical order."""
-    pairs = [(word, float(f)) for word, f in zip(counts.vocabulary, counts.frequencies, strict=True) if f > 0]
+    """The `k` concepts said of most pictures, with the share of pictures; equals in alphabetical order."""
+    pairs = [(word, float(f)) for word, f in zip(counts.vocabulary, counts.shares, strict=True) if f > 0]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
