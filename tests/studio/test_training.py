@@ -10,17 +10,32 @@ import numpy as np
 import pytest
 import torch
 from diffusers import DDPMScheduler
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chisquare, multivariate_normal
 from torch import nn
 
 from askew.studio.caption import Said, caption, parse
 from askew.studio.planted import conditional, share_given_rest, truth
-from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.scene import ATTRIBUTES
 from askew.studio.training import autoencoder, captioned, checkpoints, diffusion, velocity_error
-from askew.studio.training.batches import MORE_OFTEN, Batch, pair_weights
-from askew.studio.training.captioned import Captioned, captioned_scenes, captioned_twins, other_gender
+from askew.studio.training.batches import LEARNT_LAST, MORE_OFTEN, Batch, chances
+from askew.studio.training.captioned import (
+    TWINS,
+    Captioned,
+    captioned_scenes,
+    captioned_twins,
+    other_gender,
+    unlike,
+)
 from askew.studio.training.muon import Optimizers, orthogonalised
 from askew.studio.training.networks import bound_attention, create
+from askew.studio.training.velocity_error import misleading
+
+
+def honest(clean: torch.Tensor, noise: torch.Tensor, timesteps: torch.Tensor) -> Batch:
+    """A batch whose noise misleads nobody."""
+    return Batch(clean, ["a photo of a nurse"] * len(clean), noise, timesteps, clean, torch.zeros(len(clean)))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +103,7 @@ def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch
         return type("Output", (), {"sample": scheduler.get_velocity(clean, noise, timesteps)})
 
     monkeypatch.setattr(networks.unet, "forward", guess)
-    batch = Batch(clean, ["a photo of a nurse"] * 4, noise, timesteps)
+    batch = honest(clean, noise, timesteps)
     error = velocity_error.loss(networks, scheduler.alphas_cumprod, batch)
     assert error.item() < 1e-10
     torch.testing.assert_close(seen[0], scheduler.add_noise(clean, noise, timesteps))
@@ -97,7 +112,7 @@ def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch
 def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
     networks, rng = create(12), torch.Generator().manual_seed(0)
     clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
-    batch = Batch(clean, ["a photo of a nurse"] * 4, noise, torch.tensor([0, 300, 700, 990]))
+    batch = honest(clean, noise, torch.tensor([0, 300, 700, 990]))
     kept = DDPMScheduler().alphas_cumprod
     velocity_error.loss(networks, kept, batch).backward()
     last = {name: weight.grad for name, weight in networks.unet.named_parameters()
@@ -130,10 +145,47 @@ def test_twins_differ_in_one_attribute_and_say_so() -> None:
         assert all(to_say.occupation == one.scene.occupation for to_say in said)
 
 
-def test_twins_of_values_that_are_learnt_last_come_more_often() -> None:
-    happy = Scene.of({"emotion": "happy", "age": "middle-aged"})
-    scenes = [happy, replace(happy, emotion="sad"), happy, replace(happy, emotion="serious")]
-    np.testing.assert_allclose(pair_weights(scenes), np.array([MORE_OFTEN, 1]) / (MORE_OFTEN + 1))
+def test_what_is_learnt_last_comes_more_often() -> None:
+    shares = chances([{"happy", "sad"}, {"happy", "old"}, set()])
+    np.testing.assert_allclose(shares, np.array([MORE_OFTEN, 1, 1]) / (MORE_OFTEN + 2))
+    assert {value for values in ATTRIBUTES.values() for value in values} >= LEARNT_LAST
+
+
+def test_a_scene_unlike_its_caption_differs_in_one_named_thing(examples: list[Captioned]) -> None:
+    for number, one in enumerate(examples):
+        other = unlike(one, Random(number))
+        mine, its = ({**scene.attributes(), "occupation": scene.occupation} for scene in (one.scene, other))
+        changed = {name for name in mine if mine[name] != its[name]}
+        taught = TWINS.keys() & set(one.mentioned) if one.scene.person else set()
+        assert len(changed) == bool(one.mentioned and one.scene.person and (taught or one.scene.occupation))
+        assert changed <= (taught or {"occupation"})
+
+
+@given(share=st.floats(0, 1), ratio=st.floats(0, 3), size=st.floats(2, 30))
+def test_misleading_noise_shows_no_more_than_the_other_drawing(share: float, ratio: float, size: float) -> None:
+    rng = torch.Generator().manual_seed(0)
+    noise, contrary = (torch.randn(1, 12, 16, 16, generator=rng) for _ in range(2))
+    contrary *= size / contrary.norm()
+    moved = misleading(noise, contrary, torch.tensor(ratio), torch.tensor([share])) - noise
+    far = min(ratio * size, velocity_error.FARTHEST)
+    torch.testing.assert_close(moved, share * far * contrary / size, atol=1e-5, rtol=1e-4)
+
+
+def test_misled_all_the_way_the_noisy_picture_is_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    networks, rng = create(12), torch.Generator().manual_seed(0)
+    clean, other, noise = torch.randn(3, 1, 12, 16, 16, generator=rng)
+    other = clean + other / 30
+    scheduler, time = DDPMScheduler(), torch.tensor([500])
+    seen: list[torch.Tensor] = []
+
+    def guess(noisy: torch.Tensor, *_: object) -> object:
+        seen.append(noisy)
+        return type("Output", (), {"sample": noisy})
+
+    monkeypatch.setattr(networks.unet, "forward", guess)
+    batch = honest(clean, noise, time)._replace(unlike=other, misled=torch.ones(1))
+    velocity_error.loss(networks, scheduler.alphas_cumprod, batch)
+    torch.testing.assert_close(seen[0], scheduler.add_noise(other, noise, time))
 
 
 def test_what_twins_have_in_common_is_no_error_of_their_difference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +198,7 @@ def test_what_twins_have_in_common_is_no_error_of_their_difference(monkeypatch: 
     def error(offset: torch.Tensor, twins: bool) -> float:
         guess = signal * noise - lost * clean + offset
         monkeypatch.setattr(networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess}))
-        batch = Batch(clean, ["a photo of a nurse"] * 4, noise, timesteps, twins)
+        batch = honest(clean, noise, timesteps)._replace(twins=twins)
         return float(velocity_error.loss(networks, kept, batch))
 
     alike, unlike = torch.ones(4, 1, 1, 1), torch.tensor([1.0, -1, 1, -1])[:, None, None, None]
@@ -179,7 +231,7 @@ def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(monkeyp
 
     def error(drawn: torch.Tensor, left: torch.Tensor, chance: float) -> float:
         noise = (noisy - signal * drawn) / lost
-        batch = Batch(drawn, [""], noise, time, others=left, chance=torch.tensor([chance]))
+        batch = honest(drawn, noise, time)._replace(others=left, chance=torch.tensor([chance]))
         return float(velocity_error.loss(networks, kept, batch))
 
     assert error(own, other, 0.3) == pytest.approx(error(other, own, 0.7), rel=1e-4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -24,6 +24,7 @@ from askew.studio.training.captioned import (
     captioned_twins,
     latents,
     other_gender,
+    unlike,
 )
 
 BATCH = 64
@@ -36,13 +37,18 @@ NOISY, FIRST_NOISY = 0.75, 0.45
 
 TWINS_EVERY = 3
 
-LEARNT_LAST, MORE_OFTEN = ("male", "middle-aged", "middle eastern", "sad", "tired"), 4
-"""Pairs of twins that show one of these values are drawn so much more often."""
+LEARNT_LAST, MORE_OFTEN = frozenset(("male", "middle-aged", "middle eastern", "sad", "serious", "tired")), 3
+"""Captions that name one of these values, and pairs of twins that differ in one, are drawn so much more often.
+
+A scene is drawn given its caption, so what captions leave open stays as planted.
+"""
 
 
 class Batch(NamedTuple):
     """Scaled latents (64, channels, 16, 16), a caption and a timestep for each, and noise like the latents.
 
+    `unlike`: the latents of the same scenes with another value of something that the caption names; the same latents
+    where it names nothing. `misled` (64,), from 0 to 1: how far the noise is to point at them.
     `twins`: items 2i and 2i + 1 differ in one attribute alone. `others`: the latents of the same scenes with the other
     gender, and `chance` (64,) that the planted world has it so, given all else; 0 where the caption names the gender.
     """
@@ -51,6 +57,8 @@ class Batch(NamedTuple):
     captions: list[str]
     noise: Tensor
     timesteps: Tensor
+    unlike: Tensor
+    misled: Tensor
     twins: bool = False
     others: Tensor | None = None
     chance: Tensor | None = None
@@ -63,6 +71,8 @@ class Batches:
     examples: Sequence[Captioned]
     encoded: Latents
     encoded_others: Latents
+    encoded_unlike: Latents
+    weights: NDArray[np.float64]
     bias: float
     twins: Sequence[Captioned]
     encoded_twins: Latents
@@ -73,6 +83,7 @@ class Batches:
         """From drawings and their latents, made once and kept in `work`."""
         examples, twins = captioned_scenes(pictures, bias, SEED), captioned_twins(SEED)
         scenes, pairs = [one.scene for one in examples], [one.scene for one in twins]
+        wrong = [unlike(one, Random(f"{SEED} {i}")) for i, one in enumerate(examples)]
         seeds = range(SEED * pictures, (SEED + 1) * pictures)
         shared = [seed for seed in range(len(pairs) // 2) for _ in range(2)]
         stem = f"latents-{SEED}-{pictures}-{bias:g}"
@@ -80,10 +91,12 @@ class Batches:
             examples,
             latents(work / f"{stem}.npy", scenes, seeds, vae, processes),
             latents(work / f"{stem}-others.npy", [other_gender(scene) for scene in scenes], seeds, vae, processes),
+            latents(work / f"{stem}-unlike.npy", wrong, seeds, vae, processes),
+            chances([_named_values(one) for one in examples]),
             bias,
             twins,
             latents(work / f"latents-{SEED}-twins.npy", pairs, shared, vae, processes),
-            pair_weights(pairs),
+            chances([_values(one) ^ _values(other) for one, other in zip(pairs[::2], pairs[1::2], strict=True)]),
         )
 
     def __call__(self, step: int) -> Batch:
@@ -93,16 +106,18 @@ class Batches:
     def batch(self, step: int) -> Batch:
         """Scenes with captions that leave much open, a few captions empty."""
         rng, words = np.random.default_rng([SEED, step]), Random(step)
-        index = np.sort(rng.choice(len(self.examples), BATCH, replace=False))
-        clean, others = (torch.from_numpy(known[index].astype(np.float32))
-                         for known in (self.encoded, self.encoded_others))  # fmt: skip
+        index = np.sort(rng.choice(len(self.examples), BATCH, replace=False, p=self.weights))
+        clean, others, unlike = (torch.from_numpy(known[index].astype(np.float32))
+                                 for known in (self.encoded, self.encoded_others, self.encoded_unlike))  # fmt: skip
         named = [None if words.random() < EMPTY else self.examples[i].named(words) for i in index]
         scenes = [self.examples[i].scene for i in index]
         captions = ["" if names is None else caption(scene, names, words)
                     for scene, names in zip(scenes, named, strict=True)]  # fmt: skip
         chance = [self._chance(scene, names or ()) for scene, names in zip(scenes, named, strict=True)]
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
-        return Batch(clean, captions, noise, _timesteps(rng, BATCH), others=others, chance=torch.tensor(chance))
+        misled = _misled(rng, BATCH) * torch.tensor([float(named is not None) for named in named])
+        return Batch(clean, captions, noise, _timesteps(rng, BATCH), unlike, misled,
+                     others=others, chance=torch.tensor(chance))  # fmt: skip
 
     def _chance(self, scene: Scene, named: Sequence[str]) -> float:
         if not scene.person or "gender" in named:
@@ -119,21 +134,30 @@ class Batches:
         worded = [(self.twins[i], Random(f"{step} {i // 2}")) for i in index.tolist()]
         captions = [caption(one.scene, one.named(words), words) for one, words in worded]
         noise = torch.from_numpy(rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32))
-        times = _timesteps(rng, BATCH // 2)
-        return Batch(clean, captions, noise.repeat_interleave(2, dim=0), times.repeat_interleave(2), twins=True)
+        times, misled = _timesteps(rng, BATCH // 2), _misled(rng, BATCH // 2)
+        swapped = clean[torch.arange(BATCH) ^ 1]  # the other of its pair
+        return Batch(clean, captions, noise.repeat_interleave(2, dim=0), times.repeat_interleave(2), swapped,
+                     misled.repeat_interleave(2), twins=True)  # fmt: skip
 
 
-def pair_weights(scenes: Sequence[Scene]) -> NDArray[np.float64]:
-    """(pairs,): how often a pair of twins is drawn, by the two values in which they differ; the sum is 1."""
-    pairs = zip(scenes[::2], scenes[1::2], strict=True)
-    hard = [bool((_values(one) ^ _values(other)).intersection(LEARNT_LAST)) for one, other in pairs]
-    weights = np.where(hard, float(MORE_OFTEN), 1.0)
-    chances: NDArray[np.float64] = weights / weights.sum()
-    return chances
+def chances(values: Sequence[Collection[str]]) -> NDArray[np.float64]:
+    """How often each example is drawn, by the values that it is to teach; the sum is 1."""
+    weights = np.array([1.0 if LEARNT_LAST.isdisjoint(taught) else MORE_OFTEN for taught in values])
+    given: NDArray[np.float64] = weights / weights.sum()
+    return given
+
+
+def _named_values(one: Captioned) -> set[str]:
+    return {value for name, value in one.scene.attributes().items() if name in one.mentioned}
 
 
 def _values(scene: Scene) -> set[str]:
     return set(scene.attributes().values())
+
+
+def _misled(rng: np.random.Generator, count: int) -> Tensor:
+    """(count,): nothing for one half of them, anything up to 1 for the other."""
+    return torch.from_numpy(rng.uniform(-1, 1, count).astype(np.float32)).clamp(min=0)
 
 
 def _timesteps(rng: np.random.Generator, count: int) -> Tensor:

@@ -97,6 +97,23 @@ def other_gender(scene: Scene) -> Scene:
     return replace(scene, gender=male if scene.gender == female else female)
 
 
+def unlike(one: Captioned, rng: Random) -> Scene:
+    """The same scene with another value of one of TWINS that its caption names; if it names none, of the occupation.
+
+    The scene itself where neither is named.
+    """
+    scene, named = one.scene, [name for name in one.mentioned if name in TWINS]
+    if named and scene.person:
+        name = rng.choice(named)
+        value = _other(ATTRIBUTES[name], getattr(scene, name), rng)
+        return Scene.of({**scene.attributes(), name: value}, scene.occupation)
+    return replace(scene, occupation=_other(list(OCCUPATIONS), scene.occupation, rng)) if scene.occupation else scene
+
+
+def _other(values: Sequence[str], value: str, rng: Random) -> str:
+    return rng.choice([other for other in values if other != value])
+
+
 def _everything(scene: Scene) -> tuple[str, ...]:
     names = [name for name in ATTRIBUTES if _can_say(scene, name)]
     return (*names, *(["occupation"] if scene.occupation else []))

@@ -22,8 +22,16 @@ CONTRAST = 0.5
 The error of the difference counts relative to its size: sad and serious faces lie 7 apart, men and women 18.
 """
 
+FARTHEST = 2.5
+"""How far, in standard deviations, noise is at most moved towards a drawing that contradicts the caption.
+
+Where the noisy picture already shows what the caption names, nothing teaches a network to read. Moved so, it shows the
+opposite or half of each, and only the caption tells. Which of the drawings that fit the caption is likeliest changes a
+little with it, so half of the noise stays as it is.
+"""
+
 OPEN = 10.0
-"""Weight of the error along the difference of both genders' drawings.
+"""Weight of the error along the difference of both genders' drawings, and of a drawing and one unlike the caption.
 
 Where a caption leaves the gender open, the target is the mean of the two drawings of a scene, each as probable as the
 planted world and the noise make it, in place of the one that was drawn (Rao-Blackwell): the same minimum with less
@@ -34,27 +42,38 @@ noise. The weight by direction is not without bias, so it falls with the learnin
 def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) -> Tensor:
     """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep.
 
+    The noise is moved towards what the caption does not say, as far as `batch.misled` tells.
+
     Of twins also that of the difference of their predictions, CONTRAST times: what cannot be foreseen of a drawing is
     the same in both and cancels, and what is left is what one word of the caption changes. Of others also the error
     along the difference of both genders' drawings, OPEN times `emphasis`.
     """
     signal = kept[batch.timesteps].sqrt()[:, None, None, None]
     lost = (1 - kept[batch.timesteps]).sqrt()[:, None, None, None]
-    noisy = (signal * batch.latents + lost * batch.noise).contiguous(memory_format=torch.channels_last)
+    contrary = batch.unlike - batch.latents
+    noise = misleading(batch.noise, contrary, signal / lost, batch.misled)
+    noisy = (signal * batch.latents + lost * noise).contiguous(memory_format=torch.channels_last)
     with torch.autocast("cpu", torch.bfloat16):
         said = networks.text(tokens(networks.tokenizer, batch.captions)).last_hidden_state
         guess = networks.unet(noisy, batch.timesteps, said).sample
-    wrong = guess.float() - (signal * batch.noise - lost * batch.latents)
+    wrong = guess.float() - (signal * noise - lost * batch.latents)
     weights, further = place_weights(*wrong.shape[-2:]), torch.zeros(())
     if batch.others is not None and batch.chance is not None:
         apart = batch.others - batch.latents
-        found = chance_given_noisy(batch.chance, apart, signal / lost, batch.noise)
+        found = chance_given_noisy(batch.chance, apart, signal / lost, noise)
         wrong = wrong + found[:, None, None, None] / lost * apart
-        further = emphasis * OPEN * _along(wrong, apart).mean()
+        further = emphasis * OPEN * (_along(wrong, apart) + _along(wrong, contrary)).mean()
     if batch.twins:
         further = CONTRAST * _contrast(wrong, batch.latents, weights).mean()
     error: Tensor = (wrong.square() * weights).mean() + further
     return error
+
+
+def misleading(noise: Tensor, contrary: Tensor, ratio: Tensor, share: Tensor) -> Tensor:
+    """Noise moved along `contrary` by a `share` (n,) of the way to the other drawing, or of FARTHEST if less."""
+    length = contrary.flatten(1).norm(dim=1).clamp(min=1)[:, None, None, None]
+    moved: Tensor = noise + share[:, None, None, None] * (ratio * length).clamp(max=FARTHEST) * contrary / length
+    return moved
 
 
 def _along(wrong: Tensor, apart: Tensor) -> Tensor:
