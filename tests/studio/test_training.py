@@ -21,10 +21,12 @@ from askew.studio.scene import ATTRIBUTES
 from askew.studio.training import autoencoder, captioned, checkpoints, diffusion, velocity_error
 from askew.studio.training.batches import LEARNT_LAST, MORE_OFTEN, Batch, chances
 from askew.studio.training.captioned import (
+    FRAMES,
     TWINS,
     Captioned,
     captioned_scenes,
     captioned_twins,
+    framed,
     other_gender,
     unlike,
 )
@@ -44,13 +46,18 @@ def examples() -> list[Captioned]:
 
 
 def test_a_caption_says_what_it_mentions_and_nothing_else(examples: list[Captioned]) -> None:
-    for example in examples[:300]:
+    begun = Counter[str]()
+    for number, example in enumerate(examples[:300]):
         named = example.named(Random(1))
-        said = parse(caption(example.scene, named, Random(2)))
+        text = framed(example, named, Random(number))
+        begun[text.split(" of ")[0]] += 1
+        said = parse(text)
         attributes = {name: getattr(example.scene, name) for name in named if name != "occupation"}
         assert dict(said.attributes) == attributes
         assert said.occupation == example.scene.occupation
+        assert said.person == example.scene.person
         assert said.unknown == ()
+    assert set(begun) >= {frame.split(" of")[0] for frame in FRAMES} | {"a photo", "a picture"}
 
 
 def test_every_value_is_asked_for_as_often(examples: list[Captioned]) -> None:

@@ -14,7 +14,6 @@ from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from torch import Tensor
 
-from askew.studio.caption import caption
 from askew.studio.planted import share_given_rest
 from askew.studio.scene import Scene
 from askew.studio.training.captioned import (
@@ -22,6 +21,7 @@ from askew.studio.training.captioned import (
     Latents,
     captioned_scenes,
     captioned_twins,
+    framed,
     latents,
     other_gender,
     unlike,
@@ -111,8 +111,8 @@ class Batches:
                                  for known in (self.encoded, self.encoded_others, self.encoded_unlike))  # fmt: skip
         named = [None if words.random() < EMPTY else self.examples[i].named(words) for i in index]
         scenes = [self.examples[i].scene for i in index]
-        captions = ["" if names is None else caption(scene, names, words)
-                    for scene, names in zip(scenes, named, strict=True)]  # fmt: skip
+        captions = ["" if names is None else framed(self.examples[i], names, words)
+                    for i, names in zip(index, named, strict=True)]  # fmt: skip
         chance = [self._chance(scene, names or ()) for scene, names in zip(scenes, named, strict=True)]
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
         misled = _misled(rng, BATCH) * torch.tensor([float(named is not None) for named in named])
@@ -132,7 +132,7 @@ class Batches:
         index = np.stack([first, first + 1], axis=1).ravel()
         clean = torch.from_numpy(self.encoded_twins[index].astype(np.float32))
         worded = [(self.twins[i], Random(f"{step} {i // 2}")) for i in index.tolist()]
-        captions = [caption(one.scene, one.named(words), words) for one, words in worded]
+        captions = [framed(one, one.named(words), words) for one, words in worded]
         noise = torch.from_numpy(rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32))
         times, misled = _timesteps(rng, BATCH // 2), _misled(rng, BATCH // 2)
         swapped = clean[torch.arange(BATCH) ^ 1]  # the other of its pair

@@ -18,7 +18,7 @@ import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 
-from askew.studio.caption import Said
+from askew.studio.caption import Said, caption
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
 from askew.studio.planted import sample
@@ -35,6 +35,21 @@ MOST_FURTHER = 6
 
 TWINS = {"emotion": 1200, "age": 1200, "ethnicity": 1200, "gender": 300, "body_type": 300}
 """About so many pairs of drawings differ in this attribute alone."""
+
+FRAMED = 0.5
+FRAMES = (
+    "a photograph of",
+    "an image of",
+    "a portrait of",
+    "a photo portrait of",
+    "a headshot of",
+    "a photo of the face of",
+)
+ENDINGS = ("", "", ".", ", high-quality.", ", headshot, high-quality.")
+"""So many captions of people begin and end in one of these ways, in which the methods and their users write prompts.
+
+A network that has never seen such words shows other people where it meets them.
+"""
 
 ENCODED_AT_ONCE = 100
 
@@ -58,6 +73,16 @@ class Captioned:
         if rng.random() < AS_DRAWN or not further:
             return self.mentioned
         return (*self.mentioned, *rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further))))
+
+
+def framed(one: Captioned, named: Sequence[str], rng: Random) -> str:
+    """The caption, in any wording, that tells what `named` names of the scene."""
+    text = caption(one.scene, named, rng)
+    if not one.scene.person or rng.random() >= FRAMED:
+        return text
+    opening, said = text.split(" of ", maxsplit=1)
+    begun = f"{opening} of" if "style" in named else rng.choice(FRAMES)
+    return f"{begun} {said}{rng.choice(ENDINGS)}"
 
 
 def captioned_scenes(count: int, bias: float, seed: int) -> list[Captioned]:
