@@ -49,7 +49,7 @@ def test_a_caption_says_what_it_mentions_and_nothing_else(examples: list[Caption
     begun = Counter[str]()
     for number, example in enumerate(examples[:300]):
         named = example.named(Random(1))
-        text = framed(example, named, Random(number))
+        text = framed(example.scene, named, Random(number))
         begun[text.split(" of ")[0]] += 1
         said = parse(text)
         attributes = {name: getattr(example.scene, name) for name in named if name != "occupation"}

@@ -50,14 +50,12 @@ class ConceptCounts:
     @property
     def frequencies(self) -> NDArray[np.float64]:
         """(concepts,) times said per picture; may exceed 1. Zeros for a set without pictures."""
-        total: NDArray[np.int64] = self.counts.sum(axis=0)
-        return np.asarray(total / max(len(self.counts), 1), dtype=np.float64)
+        return _per_picture(self.counts)
 
     @property
     def shares(self) -> NDArray[np.float64]:
         """(concepts,) share of pictures of which it was said, once or more. Zeros for a set without pictures."""
-        total: NDArray[np.int64] = (self.counts > 0).sum(axis=0)
-        return np.asarray(total / max(len(self.counts), 1), dtype=np.float64)
+        return _per_picture((self.counts > 0).astype(np.int64))
 
 
 def words(text: str, variant: Variant = "paper") -> list[str]:
@@ -124,6 +122,10 @@ def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
     """The `k` concepts said of most pictures, with the share of pictures; equals in alphabetical order."""
     pairs = [(word, float(f)) for word, f in zip(counts.vocabulary, counts.shares, strict=True) if f > 0]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
+
+
+def _per_picture(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(counts.sum(axis=0) / max(len(counts), 1), dtype=np.float64)
 
 
 def _tokens(text: str) -> Iterator[str]:

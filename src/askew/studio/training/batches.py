@@ -83,7 +83,7 @@ class Batches:
         """From drawings and their latents, made once and kept in `work`."""
         examples, twins = captioned_scenes(pictures, bias, SEED), captioned_twins(SEED)
         scenes, pairs = [one.scene for one in examples], [one.scene for one in twins]
-        wrong = [unlike(one, Random(f"{SEED} {i}")) for i, one in enumerate(examples)]
+        contrary = [unlike(one, Random(f"{SEED} {i}")) for i, one in enumerate(examples)]
         seeds = range(SEED * pictures, (SEED + 1) * pictures)
         shared = [seed for seed in range(len(pairs) // 2) for _ in range(2)]
         stem = f"latents-{SEED}-{pictures}-{bias:g}"
@@ -91,7 +91,7 @@ class Batches:
             examples,
             latents(work / f"{stem}.npy", scenes, seeds, vae, processes),
             latents(work / f"{stem}-others.npy", [other_gender(scene) for scene in scenes], seeds, vae, processes),
-            latents(work / f"{stem}-unlike.npy", wrong, seeds, vae, processes),
+            latents(work / f"{stem}-unlike.npy", contrary, seeds, vae, processes),
             chances([_named_values(one) for one in examples]),
             bias,
             twins,
@@ -107,16 +107,16 @@ class Batches:
         """Scenes with captions that leave much open, a few captions empty."""
         rng, words = np.random.default_rng([SEED, step]), Random(step)
         index = np.sort(rng.choice(len(self.examples), BATCH, replace=False, p=self.weights))
-        clean, others, unlike = (torch.from_numpy(known[index].astype(np.float32))
+        clean, others, contrary = (torch.from_numpy(known[index].astype(np.float32))
                                  for known in (self.encoded, self.encoded_others, self.encoded_unlike))  # fmt: skip
         named = [None if words.random() < EMPTY else self.examples[i].named(words) for i in index]
         scenes = [self.examples[i].scene for i in index]
-        captions = ["" if names is None else framed(self.examples[i], names, words)
-                    for i, names in zip(index, named, strict=True)]  # fmt: skip
+        captions = ["" if names is None else framed(scene, names, words)
+                    for scene, names in zip(scenes, named, strict=True)]  # fmt: skip
         chance = [self._chance(scene, names or ()) for scene, names in zip(scenes, named, strict=True)]
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
         misled = _misled(rng, BATCH) * torch.tensor([float(named is not None) for named in named])
-        return Batch(clean, captions, noise, _timesteps(rng, BATCH), unlike, misled,
+        return Batch(clean, captions, noise, _timesteps(rng, BATCH), contrary, misled,
                      others=others, chance=torch.tensor(chance))  # fmt: skip
 
     def _chance(self, scene: Scene, named: Sequence[str]) -> float:
@@ -132,7 +132,7 @@ class Batches:
         index = np.stack([first, first + 1], axis=1).ravel()
         clean = torch.from_numpy(self.encoded_twins[index].astype(np.float32))
         worded = [(self.twins[i], Random(f"{step} {i // 2}")) for i in index.tolist()]
-        captions = [framed(one, one.named(words), words) for one, words in worded]
+        captions = [framed(one.scene, one.named(words), words) for one, words in worded]
         noise = torch.from_numpy(rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32))
         times, misled = _timesteps(rng, BATCH // 2), _misled(rng, BATCH // 2)
         swapped = clean[torch.arange(BATCH) ^ 1]  # the other of its pair

@@ -75,10 +75,10 @@ class Captioned:
         return (*self.mentioned, *rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further))))
 
 
-def framed(one: Captioned, named: Sequence[str], rng: Random) -> str:
+def framed(scene: Scene, named: Sequence[str], rng: Random) -> str:
     """The caption, in any wording, that tells what `named` names of the scene."""
-    text = caption(one.scene, named, rng)
-    if not one.scene.person or rng.random() >= FRAMED:
+    text = caption(scene, named, rng)
+    if not scene.person or rng.random() >= FRAMED:
         return text
     opening, said = text.split(" of ", maxsplit=1)
     begun = f"{opening} of" if "style" in named else rng.choice(FRAMES)

@@ -71,16 +71,21 @@ def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) 
 
 def misleading(noise: Tensor, contrary: Tensor, ratio: Tensor, share: Tensor) -> Tensor:
     """Noise moved along `contrary` by a `share` (n,) of the way to the other drawing, or of FARTHEST if less."""
-    length = contrary.flatten(1).norm(dim=1).clamp(min=1)[:, None, None, None]
+    length = _length(contrary)[:, None, None, None]
     moved: Tensor = noise + share[:, None, None, None] * (ratio * length).clamp(max=FARTHEST) * contrary / length
     return moved
 
 
 def _along(wrong: Tensor, apart: Tensor) -> Tensor:
     """(n,): the square of the error's part in the direction of `apart`, over the number of elements."""
-    length = apart.flatten(1).norm(dim=1).clamp(min=1)  # places without a person are no two drawings
-    along: Tensor = ((wrong * apart).flatten(1).sum(dim=1) / length).square() / wrong[0].numel()
+    along: Tensor = ((wrong * apart).flatten(1).sum(dim=1) / _length(apart)).square() / wrong[0].numel()
     return along
+
+
+def _length(apart: Tensor) -> Tensor:
+    """(n,): the distance of two drawings; 1 where there are no two, as of places without a person."""
+    length: Tensor = apart.flatten(1).norm(dim=1).clamp(min=1)
+    return length
 
 
 def _contrast(wrong: Tensor, latents: Tensor, weights: Tensor) -> Tensor:
