@@ -191,6 +191,7 @@ def test_professions_on_the_studio_model(tmp_path: Path, capsys: pytest.CaptureF
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.count('class="null-edge"') > 2 * 7  # chance of every block of both profiles
     assert page.count('<line class="area"') == 2
+    assert page.count("Overlap by layer, from input to output") == 2
 
 
 def test_the_twenty_professions_of_the_paper_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

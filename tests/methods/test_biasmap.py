@@ -64,6 +64,8 @@ def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
     found = overall([entry], [], {}, 0.95)[0]
     assert isinstance(found["blocks"]["down-16"], Missing)
     assert isinstance(found["blocks"]["up-8"], Estimate)
+    assert isinstance(found["layers"][LAYERS[0]], Missing)
+    assert found["layers"][LAYERS[-1]].value == pytest.approx(entry["layers"][LAYERS[-1]].value)
 
 
 def test_attention_that_is_the_same_everywhere_is_no_data() -> None:

@@ -168,7 +168,8 @@ def overall(pairs: Sequence[Entry], risks: Sequence[Entry], axis_of: Mapping[str
             **{score: _mean([e[score] for e in own], level) for score in ("miou", "mbiou")},
             "corrected": _tested([e["corrected"] for e in own], level),
             "risk_difference": _mean(found, level) if found else None,
-            "blocks": {block: _mean([e["blocks"][block] for e in own], level) for block in own[0]["blocks"]},
+            **{part: {name: _mean([e[part][name] for e in own], level) for name in own[0][part]}
+               for part in ("blocks", "layers")},
             "chance_area": float(np.mean([e["chance_area"] for e in own])),
         })  # fmt: skip
     return entries

@@ -86,21 +86,22 @@ def profile(reading: MapReading, concept: str) -> Markup:
     ).format(WIDTH, HEIGHT, title, said, Markup("").join(parts))
 
 
-def profile_table(reading: MapReading, concept: str) -> PlotTable:
-    """The numbers of the profile, for the first model."""
-    own, scale = reading.profile(reading.models[0], concept), unit_scale()
-    rows = [_block_row(block, e, scale) for block, e in own.items()]
-    caption = f"Overlap by block, from input to output, by {model_label(reading.models[0], 60)}"
-    return PlotTable(caption, "Block", scale_axis(scale), ("overlap", "interval", "chance", "corrected", "q"),
+def profile_table(reading: MapReading, concept: str, part: str) -> PlotTable:
+    """The numbers of the profile, for the first model: of its `blocks` or its `layers`."""
+    own, scale = reading.profile(reading.models[0], concept, part), unit_scale()
+    rows = [_part_row(name, e, scale) for name, e in own.items()]
+    kind = part.removesuffix("s")
+    caption = f"Overlap by {kind}, from input to output, by {model_label(reading.models[0], 60)}"
+    return PlotTable(caption, kind.capitalize(), scale_axis(scale), ("overlap", "interval", "chance", "corrected", "q"),
                      tuple(rows), ())  # fmt: skip
 
 
-def _block_row(block: str, e: Record, scale: Scale) -> Row:
+def _part_row(name: str, e: Record, scale: Scale) -> Row:
     known = is_estimate(e)
     cells = (number(e.get("value")), interval(e), number(e.get("null")), number(e.get("corrected")),
              probability(e.get("q")))  # fmt: skip
     strong = known and (e.get("q") or 1.0) < 0.05
-    return Row(block, track(scale, e, block, measured(e)), cells, strong, note="" if known else reason(e))
+    return Row(name, track(scale, e, name, measured(e)), cells, strong, note="" if known else reason(e))
 
 
 def intersections(reading: MapReading) -> list[tuple[str, Record]]:

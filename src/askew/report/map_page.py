@@ -56,7 +56,7 @@ class ConceptSection:
     overlaps: PlotTable
     table: GroupedTable | None
     profile: Markup
-    numbers: PlotTable
+    numbers: list[PlotTable]
     block_table: GroupedTable | None
     pictures: list[tuple[str, str, list[Overlay]]]
 
@@ -98,7 +98,7 @@ def _section(reading: MapReading, concept: str, show: _Overlays) -> ConceptSecti
         map_figures.overlaps(reading, concept),
         map_comparison.paper_table(reading, concept),
         map_figures.profile(reading, concept),
-        map_figures.profile_table(reading, concept),
+        [map_figures.profile_table(reading, concept, part) for part in ("blocks", "layers")],
         map_comparison.block_table(reading, concept),
         show(concept),
     )

@@ -31,13 +31,13 @@ class MapReading(Reading):
         """The pairs whose fields are as wanted."""
         return [e for e in self.biasmap["pairs"] if all(e[name] == value for name, value in wanted.items())]
 
-    def profile(self, model: str, concept: str) -> Record:
-        """By block the overlap of a concept: of the only prompt, else the mean over prompts."""
+    def profile(self, model: str, concept: str, part: str = "blocks") -> Record:
+        """By block, or by layer, the overlap of a concept: of the only prompt, else the mean over prompts."""
         own = self.pairs(model=model, a=concept)
         if len(own) == 1:
-            found: Record = own[0]["blocks"]
+            found: Record = own[0][part]
             return found
-        return next(e["blocks"] for e in self.biasmap["overall"] if (e["model"], e["a"]) == (model, concept))
+        return next(e[part] for e in self.biasmap["overall"] if (e["model"], e["a"]) == (model, concept))
 
     def chance_area(self, concept: str) -> float:
         """Chance by area of a concept's masks, over models and prompts."""
