@@ -31,6 +31,7 @@ from askew.methods.planted_association import planted_preference
 from askew.methods.scoring import Scoring
 from askew.report.formatting import interval, measured, number, percent, points, probability
 from askew.results.file import estimate_json
+from askew.stats.rank import spearman_crossed
 from askew.storage.marked_page import update
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share
@@ -44,6 +45,9 @@ BIAS = 1.0
 STRENGTHS = (0.6, 0.8, 1.0)
 ENOUGH = 0.8
 """A rank correlation below it is explained."""
+
+SETTLED = 0.9
+"""Share of pictures, of both groups together, from which on a pair of classes is decided alike."""
 
 SCORING = Scoring("denoising", draws=2000)
 
@@ -142,6 +146,27 @@ def _why(decided: Decided, planted: Planted, question: Question, pictures: int) 
         + (f": {verdict}." if order < ENOUGH else ".")
     )
     yield ""
+    if order < ENOUGH:
+        yield _undecided(decided, planted)
+        yield ""
+
+
+def _undecided(decided: Decided, planted: Planted) -> str:
+    """What decisions lose of errors: pairs that are decided alike whoever is shown, and the order of errors alone."""
+    both = np.concatenate([planted.chosen(decided.decisions[group]) for group in GROUPS])
+    shares = np.nanmean(both, axis=0)
+    alike = np.count_nonzero(np.maximum(shares, 1 - shares) >= SETTLED)
+    means = np.array([decided.readings.errors[group].mean(axis=(0, 2)) for group in GROUPS])
+    gaps = dict(zip(decided.readings.classes, means[1] - means[0], strict=True))
+    table = np.array([[gaps[a] - gaps[b] for b in planted.second] for a in planted.first])
+    order = spearman_crossed(planted.table, table, rng=SCORING.rng("errors"), draws=SCORING.draws)
+    ratio = float(means.mean(axis=0).std() / np.std(list(gaps.values())))
+    return (
+        f"{alike} of {shares.size} pairs are decided alike in {percent(SETTLED)} of all pictures or more: an "
+        f"occupation's mean error depends {number(ratio, 1)} times as much on the occupation, whose sign no picture "
+        f"shows, as its difference between the groups does. Undecided, those differences order as planted by "
+        f"{measured(estimate_json(order))}, p {probability(order.p)}."
+    )
 
 
 def _changes(
