@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("models", "measure"),
     ("registry", "plans", "storage.keys"),
     ("engine", "storage"),
-    ("runs.work", "results.file"),
+    ("runs.work", "runs.drawings", "results.file"),
     ("runs.run", "runs.opening", "runs.check"),
     ("methods",),
     ("instruments", "planning", "scoring", "runs.comparable", "runs.edit_work"),

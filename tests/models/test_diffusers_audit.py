@@ -29,7 +29,7 @@ def test_pictures_are_made_counted_and_found_again(
     model, run = tiny("stable-diffusion"), tmp_path / "run"
     code, _, err = audit(capfd, model, run)
     assert code == 0, err
-    events = [json.loads(line) for line in err.splitlines()]
+    events = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
     made = [event["done"] for event in events if event["stage"] == "pictures" and event["kind"] == "batch"]
     assert made == [2, 4, 6, 8, 9]
     results = json.loads((run / "results.json").read_text())
@@ -37,6 +37,13 @@ def test_pictures_are_made_counted_and_found_again(
     assert results["model"]["name"] == f"diffusers/{model}"
     assert results["model"]["settings"] == {"guidance_scale": 7.5, "num_inference_steps": 2}
     assert results["missing_pictures"] == []
+    warned = [line.removeprefix("warning: ") for line in err.splitlines() if not line.startswith("{")]
+    assert warned == results["warnings"]
+    assert [("VQA" in text, "embedder" in text, str(model) in text) for text in warned] == [
+        (True, False, True),
+        (False, True, True),
+    ], "the studio's instruments, the default, read drawings alone"
+    assert "means nothing" in (run / "report.html").read_text()
     code, out, _ = audit(capfd, model, run, "--dry-run")
     assert code == 0
     assert "(9 stored, 0 left)" in out

@@ -23,6 +23,7 @@ from askew.report.compare_table import comparison_table
 from askew.results.audit import AuditResult
 from askew.results.file import estimate_of, write_json
 from askew.runs.comparable import check_instruments, common_prompts
+from askew.runs.drawings import beyond_drawings
 from askew.runs.recorded import StoredVectors, captioner, finished_run, identity, is_generated, observed_sets
 from askew.storage.index import explain_os_error
 from askew.types import Estimate, Missing
@@ -120,6 +121,7 @@ def compare_runs(
     prompts, warnings = common_prompts({str(run.folder): run.plan for run in audits}, all(generated))
     check_instruments({str(run.folder): run.results["instruments"] for run in audits})
     warnings += [*_oddities(runs), *_set_warnings(runs, prompts), *([] if all(generated) else [UNPAIRED])]
+    warnings += dict.fromkeys(text for run in audits for text in beyond_drawings(run.results))
     instruments = Instruments(audits[0].plan.vqa, captioner(audits[0]), _embedder(audits))
     compared = [_compared(name, run, prompts, instruments.embedder) for name, run in runs.items()]
     entries = comparison(compared, prompts, instruments, _scoring(audits))

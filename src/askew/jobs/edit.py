@@ -45,7 +45,7 @@ from askew.runs.edit_work import (
 )
 from askew.runs.header import identity
 from askew.runs.run import Asking, Run
-from askew.runs.session import DRAWINGS_ONLY, NO_EMBEDDER, STUDIO, Session
+from askew.runs.session import NO_EMBEDDER, Session
 from askew.runs.work import Work, count, slices, unfinished
 from askew.storage.imagefile import DEEP
 from askew.storage.store import Wanted
@@ -241,14 +241,9 @@ class Editing(Session):
         return EditedGroup(name, tuple(sources), back, cells)
 
     def _oddities(self) -> list[str]:
-        """What a reader should know of the targets and of who reads the edits."""
-        found = []
+        """What a reader should know of the targets."""
         words = [word for word in self._words() if self.model.unknown_words(prompt_of(word))]
-        if words:
-            found.append(f"{self.editor.name} does not know all words of these targets: {', '.join(words)}")
-        if STUDIO in self.instruments and self.editor.name.partition("/")[0] != STUDIO:
-            found.append(DRAWINGS_ONLY)
-        return found
+        return [f"{self.editor.name} does not know all words of these targets: {', '.join(words)}"] if words else []
 
 
 def _pictures(sources: Outcomes) -> list[Picture]:

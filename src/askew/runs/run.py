@@ -19,6 +19,7 @@ from askew.models.base import Collection, FiledPicture, Model, Request
 from askew.plans.plan import PLAN_FILE, RunPlan
 from askew.plans.reading import read_plan
 from askew.results.file import write_results
+from askew.runs.drawings import beyond_drawings
 from askew.runs.environment import machine
 from askew.runs.progress import Progress, Stage, StageName, silent, stage
 from askew.runs.work import (
@@ -191,9 +192,11 @@ class Run:
         return count(self.store, model, wanted_pictures(model, texts, images, seed), asking, embedder)
 
     def write(self, results: Mapping[str, Any]) -> Path:
-        """Write results.json, and return its path."""
+        """Write results.json, with a warning if the studio's instruments read other pictures; return its path."""
         self._claim([])
-        return write_results(self.folder, results)
+        warnings = beyond_drawings(results)
+        more = {"warnings": [*results.get("warnings", ()), *warnings]} if warnings else {}
+        return write_results(self.folder, {**results, **more})
 
     def _claim(self, wanted: Sequence[Wanted]) -> None:
         """Write the plan into the folder, and note in the store what the run needs."""

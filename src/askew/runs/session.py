@@ -21,8 +21,6 @@ from askew.runs.work import Work
 from askew.types import Missing, Picture, Prompt, Question
 
 NO_EMBEDDER = "none"
-STUDIO = "studio"
-DRAWINGS_ONLY = "the studio's VQA reads the studio's drawings; what it says about other pictures means nothing"
 
 
 @dataclass(frozen=True)
@@ -110,8 +108,7 @@ class Session:
         """What a reader should know: words that the model ignores, and oddities of a collection and its labels."""
         if not isinstance(self.source, Model):
             speakers = (self.source, *self.instruments.values())
-            heard = [text for s in speakers if isinstance(s, FolderCollection | LabelVQA) for text in s.warnings]
-            return [*heard, DRAWINGS_ONLY] if STUDIO in self.instruments else heard
+            return [text for s in speakers if isinstance(s, FolderCollection | LabelVQA) for text in s.warnings]
         unknown = {text: self.source.unknown_words(text) for text in self.plan.texts()}
         words = sorted({word for some in unknown.values() for word in some})
         if not words:

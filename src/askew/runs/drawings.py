@@ -1,0 +1,53 @@
+"""Who used the studio's instruments on other pictures than the studio's drawings, as told by a run's results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from askew.results.file import RESULTS_FILE
+
+STUDIO = "studio"
+
+READ = (
+    ("vqa", "the studio's VQA reads the studio's drawings alone: what it says about {} means nothing"),
+    ("embedder", "the studio's embedder knows the studio's drawings alone: a score by its vectors of {} means nothing"),
+)
+"""What is said of each kind of instrument."""
+
+
+def beyond_drawings(results: Mapping[str, Any]) -> list[str]:
+    """A warning per instrument of the studio that read pictures by anybody else.
+
+    `results` is the content of results.json of any method. Fields that it lacks say that nothing was read.
+    """
+    others = list(dict.fromkeys(name for name in _makers(results) if not is_studio(name)))
+    if not others:
+        return []
+    pictures = f"pictures by {', '.join(others)}"
+    instruments = results.get("instruments") or {}
+    return [
+        f"{text.format(pictures)}, unless they are such drawings; choose another (--{kind})"
+        for kind, text in READ
+        if any(map(is_studio, instruments.get(kind) or ()))
+    ]
+
+
+def is_studio(name: str) -> bool:
+    """Whether a model or an instrument is the studio's own: studio, studio/balanced, studio/planted."""
+    return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO
+
+
+def _makers(results: Mapping[str, Any]) -> Iterable[str]:
+    """Names of the models, and of the collections, whose pictures were read."""
+    plan = results.get("plan") or {}
+    sources = plan.get("sources")
+    if sources:
+        yield sources
+    if not (sources and "classification" in results):  # the model that classifies makes no pictures then
+        models = results.get("models") or [results.get("model") or {}]
+        yield from (one.get("model") or one["name"] for one in models if one)
+    mitigated = (plan.get("mitigated") or {}).values()
+    yield from (name for name in mitigated if not (Path(name) / RESULTS_FILE).exists())

@@ -1,0 +1,82 @@
+"""Who reads pictures that are no drawings with the studio's instruments is warned, whatever the command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+
+from doubles import small_plan
+
+from askew.results.file import read_results
+from askew.runs.drawings import beyond_drawings
+from askew.runs.run import Run
+from askew.storage.store import Store
+
+STUDIO = {"vqa": {"studio": "1"}, "embedder": {"studio": "2"}}
+REAL = {"name": "diffusers/sdxl"}
+
+
+def results(model: dict[str, Any] | None = None, instruments: Any = STUDIO, **more: Any) -> dict[str, Any]:
+    return {"model": model or REAL, "instruments": instruments, "plan": {}, **more}
+
+
+def test_both_instruments_are_named_with_the_pictures_and_the_way_out() -> None:
+    vqa, embedder = beyond_drawings(results())
+    assert "VQA" in vqa
+    assert "(--vqa)" in vqa
+    assert "embedder" in embedder
+    assert "(--embedder)" in embedder
+    assert all("pictures by diffusers/sdxl" in text for text in (vqa, embedder))
+
+
+@pytest.mark.parametrize("name", ["studio", "studio/balanced", "studio/planted", "studio (run)"])
+def test_drawings_need_no_warning(name: str) -> None:
+    assert beyond_drawings(results({"name": name})) == []
+
+
+@pytest.mark.parametrize("name", ["folder/pictures", "diffusers/studio", "studio-xl/large"])
+def test_a_name_like_it_is_not_the_studio(name: str) -> None:
+    assert len(beyond_drawings(results({"name": name}))) == 2
+
+
+@pytest.mark.parametrize(
+    ("instruments", "count"),
+    [
+        ({"vqa": {"labels": "1", "studio": "2"}, "embedder": None}, 1),
+        ({"vqa": {"clip/studio": "1"}, "embedder": {"studio": "2"}}, 1),
+        ({"vqa": {"clip/a": "1"}, "embedder": {"clip/a": "2"}}, 0),
+        ({"vqa": None, "embedder": None}, 0),
+        ({}, 0),
+    ],
+)
+def test_only_what_was_used_is_warned_about(instruments: dict[str, Any], count: int) -> None:
+    assert len(beyond_drawings(results(instruments=instruments))) == count
+
+
+def test_all_models_of_a_run_are_looked_at(tmp_path: Path) -> None:
+    drawn = {"name": "studio"}
+    several = results(drawn, models=[drawn, {"name": "mitigated", "model": "diffusers/mitigated"}])
+    assert "diffusers/mitigated" in beyond_drawings(several)[0]
+    (tmp_path / "results.json").write_text("{}")
+    mitigated = {"mitigated": {"gender": "diffusers/fair", "age": str(tmp_path)}}
+    assert "pictures by diffusers/fair means" in beyond_drawings(results(drawn, plan=mitigated))[0]
+
+
+def test_a_model_that_classifies_drawings_makes_no_pictures() -> None:
+    assert beyond_drawings(results(classification={}, plan={"sources": "studio"})) == []
+    assert "folder/faces" in beyond_drawings(results({"name": "studio"}, plan={"sources": "folder/faces"}))[0]
+    assert beyond_drawings(results(plan={"sources": "studio"})), "edits of drawings are no drawings"
+
+
+def test_every_run_says_so_in_its_results(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        run = Run(tmp_path / "run", store, small_plan())
+        run.write(results(warnings=["first"]))
+        assert [text[:10] for text in read_results(run.folder)["warnings"]] == ["first", "the studio", "the studio"]
+        run.write(results({"name": "studio"}, warnings=[]))
+        assert read_results(run.folder)["warnings"] == []
