@@ -13,14 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
 from askew.errors import UsageError
 from askew.measure.denoising import BATCH, Denoiser, Errors, noise_of, timesteps
+from askew.storage.imagefile import opened
 from askew.types import Picture
 
-VERSION = 1
+VERSION = 2
 AT_ONCE = 1024
 """Evaluations of the network, about, after which errors are stored."""
 
@@ -117,11 +117,7 @@ class ClassErrors:
         return noise_of(self._seed_of(picture.id), self.samples, self.denoiser.shape)
 
     def _latents(self, pictures: Sequence[Picture]) -> Tensor:
-        opened = []
-        for picture in pictures:
-            with Image.open(picture.path) as image:
-                opened.append(image.convert("RGB"))
-        return self.denoiser.latents(opened)
+        return self.denoiser.latents([opened(picture.path) for picture in pictures])
 
 
 def pruned_errors(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from transformers import MODEL_MAPPING, AutoImageProcessor, AutoModel, AutoTokenizer
 
 from askew.errors import UsageError
@@ -26,9 +25,10 @@ from askew.measure.wordings import (
 )
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
+from askew.storage.imagefile import opened
 from askew.types import Missing, Picture, Question
 
-VERSION = 1
+VERSION = 2
 PROVIDER = "clip"
 BATCH_SIZE = 32
 EXAMPLE = "clip/openai/clip-vit-large-patch14"
@@ -76,7 +76,7 @@ class ClipEmbedder:
         new = list({p.id: p for p in pictures if p.id not in self._known}.values())
         for start in range(0, len(new), self._batch_size):
             part = new[start : start + self._batch_size]
-            inputs = self._reader([_open(picture) for picture in part], return_tensors="pt")
+            inputs = self._reader([opened(picture.path) for picture in part], return_tensors="pt")
             rows = self._features(self._model.get_image_features, inputs)
             self._known.update(zip((picture.id for picture in part), rows, strict=True))
         return np.stack([self._known[picture.id] for picture in pictures])
@@ -188,8 +188,3 @@ def _shared(name: str, settings: NetworkSettings) -> ClipEmbedder:
     if not name:
         raise UsageError(f"clip needs a model: clip/ID-OR-PATH, such as {EXAMPLE}")
     return ClipEmbedder(find_pretrained(name, settings.revision or None), settings)
-
-
-def _open(picture: Picture) -> Image.Image:
-    with Image.open(picture.path) as image:
-        return image.convert("RGB")

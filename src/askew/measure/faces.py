@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from PIL import Image, ImageOps
+from PIL import Image
 
 from askew.errors import MissingPackage, UsageError
+from askew.storage.imagefile import opened
 from askew.types import Missing, Picture, Question
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ class FaceVQA:
 
     def _read(self, picture: Picture) -> Reading:
         try:
-            with Image.open(picture.path) as file:
-                image = ImageOps.exif_transpose(file).convert("RGB")
+            image = opened(picture.path)
         except (OSError, SyntaxError, Image.DecompressionBombError) as error:
             return Missing("corrupt_file", str(error))
         faces = self._predictor.predict(_enlarge(image, self._side))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PIL import Image, ImageOps
+from PIL import Image
 
 from askew.measure.colour import Bytes
 from askew.measure.landmarks import LandmarkFinder, Landmarks
 from askew.measure.portraits import aligned
 from askew.measure.skin import Mask
 from askew.measure.skin_change import MASKS
+from askew.storage.imagefile import opened
 from askew.types import Missing, Picture
 
 NOT_SOUGHT = Missing("not_asked", "no landmarks were asked for")
@@ -38,7 +39,7 @@ class Looks:
 
     def see(self, picture: Picture) -> Look:
         """Open a picture, find its face and its skin."""
-        image = opened(picture)
+        image = opened(picture.path)
         landmarks = self._landmarks(image)
         if self._finder is not None:
             self.faces[picture.id] = (
@@ -48,9 +49,3 @@ class Looks:
 
     def _landmarks(self, image: Image.Image) -> Landmarks | Missing:
         return NOT_SOUGHT if self._finder is None else self._finder.find(image)
-
-
-def opened(picture: Picture) -> Image.Image:
-    """A stored picture as RGB, upright as it is meant to be seen."""
-    with Image.open(picture.path) as file:
-        return ImageOps.exif_transpose(file).convert("RGB")

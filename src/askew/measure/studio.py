@@ -17,6 +17,7 @@ from transformers.utils import logging
 
 from askew.errors import UsageError
 from askew.measure.base import CAPTION
+from askew.storage.imagefile import opened
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
@@ -66,7 +67,7 @@ class StudioEmbedder:
         self.tokenizer = CLIPTokenizer.from_pretrained(folder)
         self.model = CLIPModel.from_pretrained(folder, dtype=torch.float32).eval()
         self._known: dict[str, Vectors] = {}
-        self.fingerprint = f"studio-embedder-{_digest(folder / 'model.safetensors')}"
+        self.fingerprint = f"studio-embedder-2-{_digest(folder / 'model.safetensors')}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
         """(pictures, 128), unit rows. Remembered by picture, since VQA and embedder ask for the same ones."""
@@ -233,9 +234,8 @@ def _option_wordings(option: str) -> list[str]:
 
 
 def _pixels(picture: Picture) -> NDArray[np.uint8]:
-    with Image.open(picture.path) as image:
-        rgb = image.convert("RGB")
-        return np.asarray(rgb if rgb.size == (SIZE, SIZE) else rgb.resize((SIZE, SIZE), Image.Resampling.BICUBIC))
+    rgb = opened(picture.path)
+    return np.asarray(rgb if rgb.size == (SIZE, SIZE) else rgb.resize((SIZE, SIZE), Image.Resampling.BICUBIC))
 
 
 def _unit(rows: torch.Tensor) -> Vectors:

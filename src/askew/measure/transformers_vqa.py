@@ -22,9 +22,10 @@ from askew.measure.decoding import Rows, Transcript, greedy_options, likeliest_o
 from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
+from askew.storage.imagefile import opened
 from askew.types import Missing, Picture, Question
 
-VERSION = 1
+VERSION = 2
 PROVIDER = "transformers"
 EXAMPLE = "transformers/Qwen/Qwen2.5-VL-3B-Instruct"
 CHOICES = ("likelihood", "constrained")
@@ -110,7 +111,7 @@ class TransformersVQA:
         """Answers by picture, then by question."""
         rows: list[list[str | Missing]] = []
         for start in range(0, len(pictures), self.settings.batch_size):
-            images = [_open(picture) for picture in pictures[start : start + self.settings.batch_size]]
+            images = [opened(picture.path) for picture in pictures[start : start + self.settings.batch_size]]
             columns = [self._column(images, question) for question in questions]
             rows += [[column[i] for column in columns] for i in range(len(images))]
         return rows
@@ -225,8 +226,3 @@ def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:
     """One user's turn: the picture, then the text."""
     shown: dict[str, Any] = {"type": "image"} if image is None else {"type": "image", "image": image}
     return [{"role": "user", "content": [shown, {"type": "text", "text": prompt}]}]
-
-
-def _open(picture: Picture) -> Image.Image:
-    with Image.open(picture.path) as image:
-        return image.convert("RGB")

@@ -15,6 +15,7 @@ from rich.console import Console, RenderableType
 
 from askew.plans.plan import RunPlan
 from askew.results.file import read_results
+from askew.storage.imagefile import opened
 from askew.storage.store import Store
 
 REPORT_FILE = "report.html"
@@ -51,8 +52,7 @@ class RunResult(ABC):
         path = self._files.get(picture)
         if path is None or not path.exists():
             return None
-        with Image.open(path) as image:
-            return image.convert("RGB")
+        return opened(path)
 
     @cached_property
     def _files(self) -> Mapping[str, Path]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageOps
 
-from askew.measure.looks import opened
 from askew.methods.editing_faces import AlignedFaces, average_of
 from askew.models.editing import Editor, EditRequest
 from askew.prompts.groups import prompt_of
 from askew.runs.run import encoded, provider
-from askew.storage.imagefile import EncodedPicture
+from askew.storage.imagefile import EncodedPicture, opened
 from askew.storage.keys import picture_key, picture_seed
 from askew.storage.store import Wanted
 from askew.types import Missing, Picture
@@ -37,7 +36,7 @@ class Fitter:
     def make(self, sources: Mapping[str, Picture], wanted: Sequence[Wanted]) -> list[EncodedPicture | Missing]:
         """Fit the sources that belong to the keys of `wanted`."""
         size = (self.side, self.side)
-        return [encoded(ImageOps.fit(opened(sources[one.key]), size, Image.Resampling.LANCZOS)) for one in wanted]
+        return [encoded(ImageOps.fit(opened(sources[one.key].path), size, Image.Resampling.LANCZOS)) for one in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def make_edits(
     """One slice of edits; `edits` by key."""
     chosen = [edits[one.key] for one in wanted]
     with provider(editor.name, f"editing towards {chosen[0].word!r}"):
-        requests = [EditRequest(opened(e.source), e.wanted.prompt, e.strength, e.wanted.seed or 0) for e in chosen]
+        requests = [EditRequest(opened(e.source.path), e.wanted.prompt, e.strength, e.wanted.seed or 0) for e in chosen]
         return [encoded(image) for image in editor.edit(requests)]
 
 
@@ -107,4 +106,4 @@ def make_restored(
 ) -> list[EncodedPicture | Missing]:
     """One slice of sources, encoded and decoded; `sources` by key."""
     with provider(editor.name, "encoding and decoding pictures"):
-        return [encoded(image) for image in editor.encode_decode([opened(sources[one.key]) for one in wanted])]
+        return [encoded(image) for image in editor.encode_decode([opened(sources[one.key].path) for one in wanted])]

@@ -1,4 +1,4 @@
-"""Encoding pictures, and telling usable picture files from the rest."""
+"""Encoding pictures, opening them, and telling usable picture files from the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from askew.storage.files import shown
 from askew.types import Missing
@@ -50,6 +50,12 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
     buffer = io.BytesIO()
     clean.save(buffer, "PNG", compress_level=COMPRESSION)
     return EncodedPicture(buffer.getvalue())
+
+
+def opened(path: str | Path) -> Image.Image:
+    """A picture file as RGB of 8 bits a channel, turned upright as its EXIF says. Raises OSError."""
+    with Image.open(path) as file:
+        return ImageOps.exif_transpose(file).convert("RGB")
 
 
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
