@@ -50,6 +50,40 @@ def test_what_differs_is_said(other: Plan, message: str) -> None:
     assert "runs/b" in str(error.value)
 
 
+BOTH = {"both": "missing:several_people"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"aliases": {"Both": "male"}}, "the label 'both' read as male on axis gender, not as missing:several_people"),
+        ({"aliases": {"gender:both": "missing"}}, "'both' read as missing:unparseable on axis gender"),
+        ({"aliases": BOTH | {"m": "missing"}}, "'m' read as missing:unparseable on axis gender, not as male"),
+        ({"aliases": BOTH, "values": {"gender": ("female", "male")}}, "values female, male on axis gender, not male,"),
+    ],
+)
+def test_labels_must_be_read_alike(fields: dict[str, Any], message: str) -> None:
+    plans = {"runs/a": plan(vqa=("labels",), aliases=BOTH), "runs/b": plan(vqa=("labels",), **fields)}
+    with pytest.raises(UsageError, match=f"runs/b and runs/a cannot be compared.*{message}"):
+        common_prompts(plans, generated=False)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"aliases": {}},
+        {"aliases": BOTH | {"females": "female", "age:old": "missing"}},
+        {"aliases": BOTH, "values": {"gender": ("male", "female")}},
+    ],
+)
+def test_aliases_that_change_no_label_of_the_axes_may_differ(fields: dict[str, Any]) -> None:
+    common_prompts({"a": plan(vqa=("labels",), aliases=BOTH), "b": plan(vqa=("labels",), **fields)}, generated=False)
+
+
+def test_aliases_count_where_labels_are_read() -> None:
+    common_prompts({"a": plan(aliases=BOTH), "b": plan(aliases={"both": "male"})}, generated=False)
+
+
 def test_existing_pictures_have_no_number_and_no_seed() -> None:
     common, _ = common_prompts({"a": plan(), "b": plan(images=24, seed=1)}, generated=False)
     assert len(common) == 1

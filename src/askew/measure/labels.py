@@ -39,7 +39,7 @@ class LabelVQA:
     ) -> None:
         pictures, aliases = collection.pictures(), aliases or {}
         self.values, warnings = _values(pictures, aliases, values or {})
-        spellings = {axis: Spelling(axis, known, _of_axis(axis, aliases)) for axis, known in self.values.items()}
+        spellings = {axis: Spelling(axis, known, aliases_of(axis, aliases)) for axis, known in self.values.items()}
         _check_aliases(aliases, spellings)
         answers = _read(pictures, spellings)
         self._by_id = _by_content(collection, answers)
@@ -101,7 +101,7 @@ def _values(
     values = {axis: tuple(given.get(axis, AXES[axis].values if axis in AXES else ())) for axis in labelled}
     open_axes = [axis for axis in labelled if not values[axis]]
     for axis in open_axes:
-        values[axis] = _found({picture.labels.get(axis, "") for picture in pictures}, _of_axis(axis, aliases))
+        values[axis] = _found({picture.labels.get(axis, "") for picture in pictures}, aliases_of(axis, aliases))
     warnings = [
         f"axis {axis!r} is not in the catalogue; its values are the labels found: {', '.join(values[axis])}"
         for axis in open_axes
@@ -119,7 +119,7 @@ def _found(labels: set[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(found for found in keys if not (found.endswith("s") and found[:-1] in keys)))
 
 
-def _of_axis(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
+def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
     """The aliases that hold on an axis, its own ("AXIS:LABEL") before those of every axis."""
     everywhere = {label: target for label, target in aliases.items() if ":" not in label}
     own = {label.partition(":")[2]: t for label, t in aliases.items() if label.startswith(f"{axis}:")}

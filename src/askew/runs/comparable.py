@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from askew.errors import UsageError
 from askew.instruments import LABELS
+from askew.measure.labels import aliases_of
+from askew.measure.spelling import MISSING, Spelling, key
 from askew.plans.plan import AxisPlan, Plan, PromptPlan
+from askew.prompts.axes import AXES
+from askew.types import Missing
 
 SHOWN = 3
 """Prompts that a warning names before it counts the rest."""
@@ -64,7 +68,7 @@ def _differences(plan: Plan, reference: Plan, prompts: Sequence[PromptPlan], gen
     by_text = {prompt.text: prompt for prompt in plan.prompts}
     for prompt in prompts:
         found += _axis_differences(by_text[prompt.text], prompt)
-    return found
+    return [*found, *_label_differences(plan, reference, prompts)]
 
 
 def _axis_differences(prompt: PromptPlan, reference: PromptPlan) -> list[str]:
@@ -76,6 +80,37 @@ def _axis_differences(prompt: PromptPlan, reference: PromptPlan) -> list[str]:
         for name, axis in own.items()
         if (fields := _other_fields(axis, wanted[name]))
     ]
+
+
+def _label_differences(plan: Plan, reference: Plan, prompts: Sequence[PromptPlan]) -> list[str]:
+    """Where a person's labels are read otherwise, if they are read at all."""
+    if LABELS not in plan.vqa or LABELS not in reference.vqa:
+        return []
+    axes = {axis.name: axis for prompt in prompts for axis in prompt.axes}
+    return [text for axis in axes.values() for text in _other_readings(plan, reference, axis)]
+
+
+def _other_readings(plan: Plan, reference: Plan, axis: AxisPlan) -> list[str]:
+    own, wanted = _spelling(plan, axis), _spelling(reference, axis)
+    if own.values != wanted.values:
+        return [f"labels with the values {_shown(own.values)} on axis {axis.name}, not {_shown(wanted.values)}"]
+    labels = (key(label) for one in (plan, reference) for label in aliases_of(axis.name, one.aliases))
+    readings = {label: (own.read(label), wanted.read(label)) for label in labels}
+    return [
+        f"the label {label!r} read as {_answer(here)} on axis {axis.name}, not as {_answer(there)}"
+        for label, (here, there) in readings.items()
+        if here != there and here is not None and there is not None  # a label that means nothing is not in the run
+    ]
+
+
+def _spelling(plan: Plan, axis: AxisPlan) -> Spelling:
+    """How a plan reads the labels of an axis; values that it does not give are the catalogue's, else those found."""
+    values = plan.values.get(axis.name, AXES[axis.name].values if axis.name in AXES else axis.values)
+    return Spelling(axis.name, values, aliases_of(axis.name, plan.aliases))
+
+
+def _answer(read: str | Missing) -> str:
+    return f"{MISSING}:{read.reason}" if isinstance(read, Missing) else read
 
 
 def _other_fields(axis: AxisPlan, reference: AxisPlan) -> list[str]:
