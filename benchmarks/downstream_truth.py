@@ -26,14 +26,13 @@ from scipy.stats import spearmanr
 import askew
 from askew.methods.classification_truth import Planted, found_again, recovered_change
 from askew.methods.decisions import Decided, Question, Readings
-from askew.methods.fidelity import spread
 from askew.methods.planted_association import planted_preference
 from askew.methods.scoring import Scoring
 from askew.report.formatting import interval, measured, number, percent, points, probability
 from askew.results.file import estimate_json
 from askew.stats.rank import spearman_crossed
 from askew.storage.marked_page import update
-from askew.studio.occupations import OCCUPATIONS
+from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share
 from askew.types import Estimate, Missing
 

@@ -86,7 +86,7 @@ class Endpoint:
         response.raise_for_status()
         try:
             return response.json()
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ServerError(
                 f"{self.url} answered something that is not JSON: {_shortened(response.text)!r}"
             ) from error

@@ -9,11 +9,13 @@ provider's slash. Nothing heavy is imported before a provider is asked for.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from types import NoneType
+from typing import Any, cast, get_args, get_type_hints
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
@@ -78,10 +80,28 @@ def find(what: str, string: str) -> tuple[EntryPoint, str]:
     raise UnknownName(what, string, known)
 
 
+def _check_settings(who: str, create: Callable[..., object], settings: Mapping[str, object]) -> None:
+    """Raises UsageError for words where a number or a switch belongs, and for broken numbers where whole ones do."""
+    try:
+        hints = get_type_hints(create.__init__ if isinstance(create, type) else create)  # type: ignore[misc]
+    except (NameError, TypeError):  # somebody else's provider, whose hints cannot be read
+        return
+    for name, value in settings.items():
+        kinds = set(get_args(hints[name]) or (hints[name],)) - {NoneType} if name in hints else set()
+        if not kinds or not kinds <= {int, float, bool}:
+            continue
+        needed = "a number" if float in kinds else "a whole number" if int in kinds else "true or false"
+        fits = isinstance(value, bool) == (kinds == {bool}) and (float in kinds or not isinstance(value, float))
+        if isinstance(value, str) or (value is not None and not fits):
+            raise UsageError(f"{who}: {name} is {value!r}; it must be {needed}")
+
+
 def _load(what: str, string: str, settings: dict[str, object]) -> Any:
     point, name = find(what, string)
+    create = point.load()
+    _check_settings(f"{what} {string!r}", create, settings)
     try:
-        return point.load()(name, **settings)
+        return create(name, **settings)
     except TypeError as error:
         if "unexpected keyword argument" in str(error):
             raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error

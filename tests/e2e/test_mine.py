@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections import defaultdict
 from itertools import accumulate
 from pathlib import Path
@@ -20,7 +21,9 @@ from askew.errors import RunError, UsageError
 from askew.jobs.mine import prompt_writer
 from askew.models.planted import PlantedModel
 from askew.plans.mining import MinePlan
+from askew.prompts.lexicon import LexiconWriter
 from askew.storage.store import Store
+from local_llm import Reply, prompts, says, serving
 
 BLUE = MinePlan(objective="color:lightskyblue", iterations=4, population=4, selected=1, mutations=2, images=2, top=2,
                 draws=100)  # fmt: skip
@@ -118,6 +121,50 @@ def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
     assert section["missed"]["prompts"] >= 1
     assert {entry["prompt"] for entry in section["openbias"]} == {entry["prompt"] for entry in section["best"]}
     assert isinstance(found.difference(), askew.Estimate)
+
+
+def test_an_objective_may_lie_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own_objective.py").write_text("def width(prompt, pictures):\n    return len(prompt)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    options = ["--iterations", "1", "--population", "2", "--selected", "1", "--images", "2", "--top", "1"]
+    assert command(["mine", "--objective", "own_objective:width", *options, "--run", "run", "--store", "store"]) == 0
+    assert "own_objective:width" in " ".join(capsys.readouterr().out.split())
+
+
+def by_language_model(number: int, content: dict[str, Any]) -> Reply:
+    """What the lexicon would write with the request's seed; every fourth question is refused whenever it is asked."""
+    told = content["messages"][-1]["content"]
+    if sum(told.encode()) % 4 == 0:
+        return says("", refusal="no")
+    count = content["response_format"]["json_schema"]["schema"]["properties"]["prompts"]["maxItems"]
+    return prompts(*LexiconWriter().random_prompts(count, seed=content["seed"]))
+
+
+def test_a_search_by_a_language_model_goes_on_at_another_address(tmp_path: Path) -> None:
+    """Refused requests do not end it, and once it is over nothing is asked again."""
+    sizes = {"iterations": 3, "population": 4, "selected": 1, "images": 5, "variations": 5, "top": 2, "draws": 100}
+    with serving(by_language_model) as first, serving(by_language_model) as second:
+        plans = [MinePlan(llm="openai/m", llm_args={"url": server.url}, **sizes) for server in (first, second)]
+        whole = run_mine_plan(plans[0], tmp_path / "whole", tmp_path / "first")
+        asked = len(first.requests)
+        with pytest.raises(RunError, match="the same command continues"):
+            run_mine_plan(plans[0], tmp_path / "run", tmp_path / "store", budget=30)
+        told: list[str] = []
+        again = run_mine_plan(plans[1], tmp_path / "run", tmp_path / "store", tell=told.append)
+        assert len(first.requests) + len(second.requests) == 2 * asked
+    assert second.requests
+    (line,) = told
+    assert f"{len(second.requests)} calls" in line
+    assert without_addresses(again.folder) == without_addresses(whole.folder)
+    assert whole.results["minethegap"]["best"]
+
+
+def without_addresses(folder: Path) -> dict[str, Any]:
+    found = content(folder)
+    return {**found, "plan": {**found["plan"], "llm_args": None}}
 
 
 @pytest.mark.parametrize(

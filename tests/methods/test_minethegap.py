@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,10 +26,10 @@ def embed(texts: Sequence[str]) -> Vectors:
 
 
 def pictures_of(prompt: str, seed: int) -> list[Picture | Missing]:
-    """Twelve pictures: of women where the prompt says nurse, of anybody where it says person; three are missing."""
+    """Pictures: of women where the prompt says nurse, of anybody where it says person. Two are missing, or four."""
     shown = ["a female nurse"] if "nurse" in prompt else VARIATIONS
     made = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(9)]
-    return [*made, *[Missing("refused")] * 3]
+    return [*made, *[Missing("refused")] * (4 if "blocked" in prompt else 2)]
 
 
 def one_of_each(texts: Sequence[str]) -> list[Picture | Missing]:
@@ -57,7 +58,7 @@ def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
     biased, fair = (objective().estimate(prompt, 0) for prompt in ("a nurse", "a person"))
     assert isinstance(biased, Estimate)
     assert isinstance(fair, Estimate)
-    assert (biased.n, biased.missing) == (9, 3)
+    assert (biased.n, biased.missing) == (9, 2)
     assert biased.value < fair.value
     assert biased.corrected is not None
     assert fair.corrected is not None
@@ -68,6 +69,35 @@ def test_too_few_variations_are_missing_not_a_score() -> None:
     assert isinstance(objective(["a male nurse"]).loss("a nurse", 0), Missing)
     assert isinstance(objective(["a male nurse"]).estimate("a nurse", 0), Missing)
     assert objective(["a male nurse"]).explain("a nurse", 0) == {}
+
+
+def test_too_few_pictures_are_missing_not_a_lower_score() -> None:
+    assert isinstance(objective().loss("a nurse", 0), float)
+    loss = objective().loss("a blocked nurse", 0)
+    assert isinstance(loss, Missing)
+    assert loss.detail == "fewer than 11 of 13 pictures could be made"
+
+
+def test_fewer_variations_than_were_asked_for_are_missing_too() -> None:
+    assert isinstance(replace(objective(), planned=5).loss("a nurse", 0), float)
+    loss = replace(objective(), planned=6).loss("a nurse", 0)
+    assert isinstance(loss, Missing)
+    assert loss.detail == "the writer found fewer than 5 of 6 variations"
+
+
+def test_what_is_shown_are_pictures_of_fresh_seeds() -> None:
+    asked: list[int] = []
+
+    def noted(prompt: str, seed: int) -> list[Picture | Missing]:
+        asked.append(seed)
+        return pictures_of(prompt, seed)
+
+    search = Search(EVALUATED[:1], replace(objective(), pictures=noted), 0, 77, 1)
+    assert search.objective.name == "bias"
+    asked.clear()
+    (entry,) = search.entries(0)
+    assert asked == [0, 77, 77]
+    assert entry["least_aligned_pictures"]
 
 
 EVALUATED = [

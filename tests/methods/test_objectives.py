@@ -69,3 +69,24 @@ def test_no_colour() -> None:
     assert named_color("#1e90ff") == (30, 144, 255)
     with pytest.raises(UsageError, match="no colour"):
         named_color("nurse")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("def f(:", "SyntaxError"), ("1 / 0", "ZeroDivisionError"), ("g = 1", "has no attribute 'f'")],
+)
+def test_a_module_that_cannot_be_imported_is_named(
+    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"broken_{abs(hash(content))}"
+    (tmp_path / f"{name}.py").write_text(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match=said):
+        own_function(f"{name}:f")
+    with pytest.raises(UsageError, match="cannot be imported"):
+        own_function(".relative:f")
+
+
+def test_any_seed_will_do(pictures: list[Picture | Missing]) -> None:
+    red = ColorObjective("color:red", (255, 0, 0), lambda prompt, seed: pictures, draws=100)
+    assert isinstance(red.estimate("x", -1), Estimate)

@@ -56,3 +56,11 @@ def test_the_work_is_an_upper_bound() -> None:
     assert work.prompts == 150 + 9 * 10  # random search shares what mining injects
     assert work.pictures == 240 * 15 + 2 * 5 * 15 + 5 * 15
     assert work.lines()[0] == "prompts     at most 240"
+
+
+def test_how_a_language_model_is_reached_is_no_other_search() -> None:
+    first, second = (MinePlan(llm="openai/m", llm_args={"url": url, "budget": b, "temperature": 0.5})
+                     for url, b in (("http://a/v1", 10), ("http://b/v1", 20)))  # fmt: skip
+    assert first.hash == second.hash
+    assert first.hash != MinePlan(llm="openai/m", llm_args={"temperature": 0.6}).hash
+    assert "http://a/v1" in first.to_toml()

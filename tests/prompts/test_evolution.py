@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from askew.errors import UsageError
+from askew.errors import LanguageModelError, UsageError
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.wording import content_words, essence
@@ -156,3 +156,42 @@ def test_prompts_without_a_loss_are_never_selected() -> None:
 def test_a_selection_that_does_not_fit_is_refused() -> None:
     with pytest.raises(UsageError, match="more than the population"):
         Evolution(5, 5, 3, 2)
+
+
+class Moody:
+    """The lexicon, which refuses all mutations and every request but one for random prompts."""
+
+    fingerprint = "moody"
+
+    def __init__(self, willing: int = 1) -> None:
+        self.asked, self.willing = 0, willing
+
+    def random_prompts(
+        self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    ) -> list[str]:
+        self.asked += 1
+        if self.asked > self.willing:
+            raise LanguageModelError("it was refused")
+        return LexiconWriter().random_prompts(count, seed=seed)
+
+    def mutations(
+        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    ) -> list[str]:
+        raise LanguageModelError("it was refused")
+
+    def variations(
+        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    ) -> list[str]:
+        return []
+
+
+def test_a_refused_request_does_not_end_a_search() -> None:
+    found = evolve(Moody(), letters, SMALL, seeds)
+    assert 0 < len(found) <= SMALL.population
+    assert {one.candidate.iteration for one in found} == {0}
+
+
+def test_a_writer_that_gives_nothing_at_all_is_an_error() -> None:
+    for search in (evolve, search_randomly):
+        with pytest.raises(LanguageModelError, match="refused"):
+            search(Moody(0), letters, SMALL, seeds)

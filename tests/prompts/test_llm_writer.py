@@ -68,6 +68,8 @@ def test_untidy_answers_are_understood(reply: Reply) -> None:
         (prompts("Sorry, I cannot do that now"), "remark"),
         (prompts("A photo of a doctor.", "a photo of the doctor"), "repetition"),
         (says('{"prompts": [1, null, {"a": 2}]}'), "empty"),
+        (says("[" * 5000), "not valid JSON"),
+        (says('{"prompts": ["a red boat on a \\ud83d lake"]}'), "half of a character"),
     ],
 )
 def test_useless_answers_are_asked_for_again_and_then_an_error(bad: Reply, reason: str) -> None:
@@ -283,3 +285,21 @@ def test_the_registry_knows_it() -> None:
 )
 def test_texts_are_tidied(text: str, tidied: str) -> None:
     assert tidy(text) == tidied
+
+
+def test_half_a_character_in_the_answer_itself_can_be_sent_back() -> None:
+    broken, good = says("here: \ud83d"), prompts(*GOOD)
+    with serving(lambda number, content: good if number else broken) as server:
+        assert create("m", url=server.url).random_prompts(4, seed=0) == GOOD
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "needed"),
+    [("concurrency", "abc", "a whole number"), ("timeout", "x", "a number"), ("temperature", "x", "a number"),
+     ("axes", "x", "a whole number"), ("budget", "lots", "a whole number"), ("budget", 1e6, "a whole number"),
+     ("price_in", True, "a number")],
+)  # fmt: skip
+def test_a_setting_of_the_wrong_kind_is_named(name: str, value: Any, needed: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} is {value!r}; it must be {needed}"):
+        registry.prompt_writer("openai/m", **{name: value})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,15 +72,24 @@ def run_mine_plan(
     *,
     budget: int | None = None,
     progress: bool = False,
+    tell: Callable[[str], object] | None = None,
 ) -> MiningResult:
-    """Run the plan of a search, or what is left of it, and write results and report into the run folder."""
+    """Run the plan of a search, or what is left of it, and write results and report into the run folder.
+
+    `tell` is told how much a language model was asked, also where the search does not come to its end.
+    """
     folder = Path(run) if run else default_mine_run(plan)
     show = choose() if progress else silent
     meter = SearchMeter(show, plan.runs, plan.iterations, MiningWork(plan).evaluations)
     place = Path(store) if store else default_store(folder)
     with Store(place) as opened:
         session = Run(folder, opened, plan, progress=meter, budget=budget)
-        result = Mining.prepare(plan, session, meter, Completions(place))()
+        mining = Mining.prepare(plan, session, meter, Completions(place))
+        try:
+            result = mining()
+        finally:
+            if tell and (usage := getattr(mining.writer, "usage", None)):
+                tell(f"{plan.llm}: {usage.line()}")
         result.write_report()
     return result
 

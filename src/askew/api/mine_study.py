@@ -21,15 +21,16 @@ from askew.prompts.grammar import article
 from askew.report.mining_study import write_mining_study
 from askew.results.file import write_json
 from askew.runs.run import Run
-from askew.runs.search_progress import SearchMeter, silent
+from askew.runs.search_progress import SearchMeter, choose, silent
 from askew.storage.store import Store, default_store
-from askew.studio.occupations import OCCUPATIONS
+from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share
 from askew.studio.scene import ATTRIBUTES
 
 LEANING = ("studio/planted", "studio")
 STUDY_FILE = "study.json"
 PAGE_FILE = "study.html"
+CROSSED = tuple(product(ATTRIBUTES["gender"], ATTRIBUTES["ethnicity"]))
 SIZES = tuple(dict.fromkeys((*SELECTIONS, *POPULATIONS)))
 """All sizes that are studied, each once."""
 
@@ -88,7 +89,8 @@ def mine_study(
         }, "this study")
         for size in SIZES
     }  # fmt: skip
-    ranked = _ranking(MinePlan.checked({**own, "images": ranking_images}, "this study"), occupations, folder, place)
+    ranking = MinePlan.checked({**own, "images": ranking_images}, "this study")
+    ranked = _ranking(ranking, occupations, folder, place, progress)
     sections = {size: _section(plan, size, folder, place, progress) for size, plan in plans.items()}
     found = {
         "plan": plans[PAPER].model_dump(mode="json"),
@@ -109,18 +111,23 @@ def _section(plan: MinePlan, size: SearchSize, folder: Path, store: Path, progre
     return section
 
 
-def _ranking(plan: MinePlan, occupations: int, folder: Path, store: Path) -> dict[str, Any]:
+def _ranking(plan: MinePlan, occupations: int, folder: Path, store: Path, progress: bool) -> dict[str, Any]:
     """How well the score ranks occupations by their planted share of women, for several alphas."""
-    names = list(OCCUPATIONS)[:: max(1, len(OCCUPATIONS) // occupations)]
-    skews = {f"photo portrait of {article(name)} {name}": abs(2 * female_share(name) - 1) for name in names}
+    skews = {
+        f"photo portrait of {article(name)} {name}": abs(2 * female_share(name) - 1) for name in spread(occupations)
+    }
     with Store(store) as opened:
-        mining = Mining.prepare(plan, Run(folder / "ranking", opened, plan), SearchMeter(silent, 1, 1, 1))
+        meter = SearchMeter(choose() if progress else silent, 1, 1, 1)
+        mining = Mining.prepare(plan, Run(folder / "ranking", opened, plan, progress=meter), meter)
         objective = mining.objective()
         assert isinstance(objective, BiasObjective)  # the plan names no other
-        return known_ranking(replace(objective, variations=_crossed), skews)
+        meter.scoring()
+        try:
+            return known_ranking(replace(objective, variations=_crossed, planned=len(CROSSED)), skews)
+        finally:
+            meter.stop()
 
 
 def _crossed(prompt: str) -> list[str]:
     """The prompt with every perceived gender and ethnicity."""
-    pairs = product(ATTRIBUTES["gender"], ATTRIBUTES["ethnicity"])
-    return [counterfactual(counterfactual(prompt, "gender", g), "ethnicity", e) for g, e in pairs]
+    return [counterfactual(counterfactual(prompt, "gender", g), "ethnicity", e) for g, e in CROSSED]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from askew.cli.options import (
     only_plan,
 )
 from askew.cli.runs import show
+from askew.cli.writing import tell
 from askew.errors import UsageError
 from askew.jobs.mine import MiningWork
 from askew.plans.mining import MinePlan, read_mine_plan
@@ -97,11 +99,13 @@ def mine(
         for line in MiningWork(made).lines():
             out.print(line)
         return
-    show(api.run_mine_plan(made, run, store, budget=budget, progress=True), as_json)
+    if made.runs_code:
+        sys.path.insert(0, str(Path.cwd()))  # where `python -m` would look, too
+    show(api.run_mine_plan(made, run, store, budget=budget, progress=True, tell=tell), as_json)
 
 
 def _range(text: str) -> tuple[int, int]:
     least, dash, most = text.partition("-")
-    if not (least.isdigit() and most.isdigit() and dash):
+    if not (least.isdecimal() and most.isdecimal() and dash):
         raise UsageError(f"--words is {text!r}; write the least and the greatest number, such as 3-8")
     return int(least), int(most)

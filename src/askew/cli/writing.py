@@ -17,5 +17,10 @@ def writing(url: str | None, settings: Sequence[str] | None, run: Path | None, s
     return {
         "llm_args": llm_settings(url, key_values(settings or (), "--llm-arg")),
         "cache": Completions(default_completions(run, store)),
-        "tell": lambda line: err.print(line, soft_wrap=True, markup=False, highlight=False),
+        "tell": tell,
     }
+
+
+def tell(line: str) -> None:
+    """Say how much a language model was asked."""
+    err.print(line, soft_wrap=True, markup=False, highlight=False)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from askew import registry
-from askew.errors import UsageError
+from askew.errors import LanguageModelError, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.methods.minethegap import BiasObjective, Entry, Search
 from askew.methods.objectives import ColorObjective, Objective, OwnObjective, named_color, own_function
@@ -18,6 +20,7 @@ from askew.methods.scoring import Vision
 from askew.methods.search_scores import search_scores
 from askew.models.base import Model
 from askew.plans.mining import BIAS, COLOR, MinePlan
+from askew.prompts.base import Writer
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, evolve, search_randomly
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache
@@ -85,7 +88,7 @@ class Mining:
     writer: PromptWriter
     embedder: Embedder | None
     vqa: VQA | None
-    _losses: dict[str, float | None] = field(default_factory=dict)
+    _losses: dict[str, float | Missing] = field(default_factory=dict)
     _variations: dict[str, list[str]] = field(default_factory=dict)
     _pictures: dict[tuple[str, int], list[Picture | Missing]] = field(default_factory=dict)
 
@@ -111,9 +114,10 @@ class Mining:
             mined = [self._search("mining", evolve, objective, k) for k in range(self.plan.runs)]
             runs = range(self.plan.runs if self.plan.baseline else 0)
             random = [self._search("random", search_randomly, objective, k) for k in runs]
+            self.meter.scoring()
+            scores = search_scores(self.plan, mined, random, objective, self._openbias if self.vqa else None)
         finally:
             self.meter.stop()
-        scores = search_scores(self.plan, mined, random, objective, self._openbias if self.vqa else None)
         self.run.write({**self._header(started, mined), **scores})
         return MiningResult(self.plan, self.run.folder, self.run.store.path)
 
@@ -128,8 +132,8 @@ class Mining:
         assert self.embedder is not None  # loaded for this objective
         vision = Vision(partial(self.run.vectors, self.embedder), self.embedder.embed_texts)
         return BiasObjective(
-            self.pictures, self.one_of_each, self.variations, vision, plan.seed, plan.quantile, plan.is_unit,
-            plan.draws, plan.level,
+            self.pictures, self.one_of_each, self.variations, vision, plan.seed, plan.variations, plan.quantile,
+            plan.is_unit, plan.draws, plan.level,
         )  # fmt: skip
 
     def pictures(self, prompt: str, seed: int) -> list[Picture | Missing]:
@@ -149,11 +153,12 @@ class Mining:
         if prompt not in self._variations:
             seed = derived_seed(self.plan.seed, "variations", prompt)
             longest = max(VARIATION_WORDS[1], self.plan.words[1] + VARIATION_WORDS[1] - VARIATION_WORDS[0])
-            self._variations[prompt] = self.writer.variations(
-                prompt, self.plan.variations, seed=seed, target=self.plan.target or None,
-                words=(VARIATION_WORDS[0], longest),
-            )  # fmt: skip
-        return self._variations[prompt]
+            with suppress(LanguageModelError):  # one prompt that a language model refuses must not end the search
+                self._variations[prompt] = self.writer.variations(
+                    prompt, self.plan.variations, seed=seed, target=self.plan.target or None,
+                    words=(VARIATION_WORDS[0], longest),
+                )  # fmt: skip
+        return self._variations.setdefault(prompt, [])
 
     def _search(self, name: str, by: SearchBy, objective: Objective, number: int) -> Search:
         found: list[Evaluated] = []
@@ -176,17 +181,20 @@ class Mining:
 
     def _loss(self, prompt: str, objective: Objective) -> float | None:
         if prompt not in self._losses:
-            loss = objective.loss(prompt, self.plan.seed)
-            self._losses[prompt] = None if isinstance(loss, Missing) else loss
-        return self._losses[prompt]
+            self._losses[prompt] = objective.loss(prompt, self.plan.seed)
+        loss = self._losses[prompt]
+        return None if isinstance(loss, Missing) else loss
 
     def _openbias(self, sets: Mapping[str, Sequence[Picture | Missing]]) -> list[Entry]:
-        """Questions that the lexicon proposes for each prompt, asked about its pictures."""
+        """Questions that the writer proposes for each prompt, or else the lexicon, asked about its pictures."""
         assert self.vqa is not None  # asked for only then
-        lexicon, plan = LexiconWriter(), self.plan
+        plan, writer = self.plan, self.writer if isinstance(self.writer, Writer) else LexiconWriter()
 
         def propose(prompt: str) -> list[Axis]:
-            return [proposal.axis for proposal in lexicon.propose(prompt, None, plan.seed)]
+            try:
+                return [proposal.axis for proposal in writer.propose(prompt, None, plan.seed)]
+            except LanguageModelError:
+                return []
 
         ask = partial(self.run.answers, self.vqa)
         return openbias(sets, propose, ask, seed=plan.seed, draws=plan.draws, level=plan.level)
@@ -204,12 +212,13 @@ class Mining:
         }
 
     def _warnings(self, prompts: Sequence[str]) -> list[str]:
-        unknown = {text: self.model.unknown_words(text) for text in prompts}
-        words = sorted({word for some in unknown.values() for word in some})
-        if not words:
-            return []
-        listed = ", ".join(repr(word) for word in words)
-        return [f"{self.model.name} does not know these words of the prompts found and ignores them: {listed}"]
+        unscored = Counter(loss.detail for loss in self._losses.values() if isinstance(loss, Missing))
+        found = [f"{number} of {len(self._losses)} prompts have no score: {why}" for why, number in unscored.items()]
+        words = sorted({word for text in prompts for word in self.model.unknown_words(text)})
+        if words:
+            listed = ", ".join(repr(word) for word in words)
+            found.append(f"{self.model.name} does not know these words of the prompts found and ignores them: {listed}")
+        return found
 
 
 def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> PromptWriter:

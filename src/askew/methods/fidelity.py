@@ -25,7 +25,7 @@ from askew.stats.rank import spearman
 from askew.storage.keys import picture_seed
 from askew.storage.marked_page import measured, update
 from askew.studio.caption import caption, phrase
-from askew.studio.occupations import OCCUPATIONS
+from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
 from askew.types import Estimate, Missing
@@ -125,12 +125,6 @@ def chance_error(planted: Sequence[float], count: int) -> float:
     """The mean of |share of `count` draws - p| over these probabilities p."""
     hits, p = np.arange(count + 1)[:, None], np.asarray(planted)
     return float((np.abs(hits / count - p) * binom.pmf(hits, count, p)).sum(axis=0).mean())
-
-
-def spread(count: int) -> list[str]:
-    """Occupations at even distances in the order of their planted shares."""
-    names = list(OCCUPATIONS)
-    return [names[int(i)] for i in np.linspace(0, len(names) - 1, count).round()]
 
 
 def _shown(reader: Reader, attribute: str, value: str, count: int) -> float:

@@ -6,6 +6,7 @@ The best of it are scored again on pictures of fresh seeds, since a search picks
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,19 @@ OneOfEach = Callable[[Sequence[str]], Sequence[Picture | Missing]]
 Entry = dict[str, Any]
 
 
+COMPLETE = 0.8
+"""Share of the pictures, and of the variations, that were asked for without which a prompt has no score.
+
+Fewer pictures show less and fewer variations ask for less, so a score of fewer is lower. A search would follow a
+writer that fails, or a filter that blocks.
+"""
+
+
+def enough(count: int) -> int:
+    """How many of `count` must be there."""
+    return math.ceil(COMPLETE * count)
+
+
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """The pictures of a prompt held against its variations."""
@@ -45,10 +59,12 @@ class Alignment:
     def of(
         cls, variations: Sequence[str], pictures: Sequence[Picture | Missing], vision: Vision, is_unit: bool
     ) -> Alignment | Missing:
-        """Missing where no picture could be made. `is_unit` says that similarities are (1 + cosine) / 2."""
+        """Missing where too few pictures could be made. `is_unit` says that similarities are (1 + cosine) / 2."""
         present = [one for one in pictures if isinstance(one, Picture)]
         if not present:
             return NO_PICTURE
+        if len(present) < enough(len(pictures)):
+            return Missing("error", f"fewer than {enough(len(pictures))} of {len(pictures)} pictures could be made")
         similarity = similarities(vision, variations, present, is_unit)
         return cls(variations, present, similarity, len(pictures) - len(present))
 
@@ -62,13 +78,14 @@ class Alignment:
 
 @dataclass(frozen=True)
 class BiasObjective:
-    """The bias score of Eq. 1. `seed` decides the random draws."""
+    """The bias score of Eq. 1. `seed` decides the random draws; `planned` variations were asked for."""
 
     pictures: PicturesOf
     one_of_each: OneOfEach
     variations: VariationsOf
     vision: Vision
     seed: int
+    planned: int = 2
     quantile: float = 0.25
     is_unit: bool = False
     draws: int = 1000
@@ -97,8 +114,9 @@ class BiasObjective:
     def alignment(self, prompt: str, seed: int) -> Alignment | Missing:
         """Variations, pictures, and their similarities."""
         variations = list(self.variations(prompt))
-        if len(variations) < 2:
-            return Missing("error", f"the writer found {len(variations)} variations of {prompt!r}")
+        least = max(2, enough(self.planned))
+        if len(variations) < least:
+            return Missing("error", f"the writer found fewer than {least} of {self.planned} variations")
         return Alignment.of(variations, self.pictures(prompt, seed), self.vision, self.is_unit)
 
     def similarities(self, texts: Sequence[str], pictures: Sequence[Picture]) -> NDArray[np.float64]:
@@ -181,7 +199,7 @@ class Search:
             "fresh_score": self.objective.estimate(text, self.fresh),
             "iteration": one.candidate.iteration,
             "lineage": lineage(self.evaluated, one),
-            **(self.objective.explain(text, self.seed) if isinstance(self.objective, BiasObjective) else {}),
+            **(self.objective.explain(text, self.fresh) if isinstance(self.objective, BiasObjective) else {}),
         }
 
     def history(self, number: int) -> list[Entry]:

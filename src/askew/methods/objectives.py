@@ -12,6 +12,7 @@ from PIL import Image, ImageColor
 
 from askew.errors import AskewError, UsageError
 from askew.stats.intervals import bootstrap_errors, percentile_interval
+from askew.storage.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 PicturesOf = Callable[[str, int], Sequence[Picture | Missing]]
@@ -67,7 +68,8 @@ class ColorObjective:
             return NO_PICTURE
         absent = len(self.pictures(prompt, seed)) - len(errors)
         value = float(np.mean(errors))
-        drawn = bootstrap_errors(np.array(errors)[:, None], self.draws, np.random.default_rng(seed))[:, 0]
+        rng = np.random.default_rng(derived_seed(seed, "color", prompt))
+        drawn = bootstrap_errors(np.array(errors)[:, None], self.draws, rng)[:, 0]
         low, high = percentile_interval(value - drawn, self.level)
         return Estimate(
             value,
@@ -133,8 +135,8 @@ def own_function(name: str) -> OwnLoss:
         raise UsageError(f"unknown objective {name!r}; known: bias, color:NAME, module:function")
     try:
         found = getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"the objective {name!r} cannot be imported: {error}") from error
+    except Exception as error:  # a module runs its own code when it is imported
+        raise UsageError(f"the objective {name!r} cannot be imported: {type(error).__name__}: {error}") from error
     if not callable(found):
         raise UsageError(f"the objective {name!r} is no function of a prompt and its pictures")
     loss: OwnLoss = found

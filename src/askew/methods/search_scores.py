@@ -29,10 +29,10 @@ def search_scores(
 ) -> dict[str, Any]:
     """The best prompts of every search, its history, and the random search beside it.
 
-    `fresh_score` is what a prompt is worth: the score that it was picked by is the luckiest of many. `questions` asks
-    OpenBias's about the pictures of the best prompts.
+    `fresh_score` is what a prompt is worth: the score that it was picked by is the luckiest of many. So all that is
+    shown and asked of the best prompts, OpenBias's `questions` too, is of the pictures of fresh seeds.
     """
-    best = [entry for k, search in enumerate(mined) for entry in search.entries(k)]
+    best, fresh = [entry for k, search in enumerate(mined) for entry in search.entries(k)], mined[0].fresh
     add_q(best, "fresh_score")
     captions = _captions(plan, objective)
     section = {
@@ -43,9 +43,9 @@ def search_scores(
         "captions": captions,
         "groups": _groups(mined, captions, plan.level),
         "missed": missed_terms(best),
-        "openbias": questions(_pictures(best, objective, plan.seed)) if questions else [],
+        "openbias": questions(_pictures(best, objective, fresh)) if questions else [],
     }
-    return {"sets": _sets(best, objective, plan.seed), "minethegap": section}
+    return {"sets": _sets(best, objective, fresh), "minethegap": section}
 
 
 def _random(random: Sequence[Search], mined: Sequence[Search], level: float) -> Entry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,9 @@ from askew.prompts.evolution import Evolution, Selection
 Count = Annotated[int, Field(ge=1, le=10_000)]
 BIAS = "bias"
 COLOR = "color:"
+
+REACHING = frozenset(("url", "timeout", "concurrency", "budget", "price_in", "price_out"))
+"""Settings of a language model that say how to reach it and what it may cost: another one goes on with the search."""
 
 
 class MinePlan(RunPlan):
@@ -74,6 +77,10 @@ class MinePlan(RunPlan):
             raise ValueError(f"prompts of {self.words[0]} to {self.words[1]} words; the smaller number comes first")
         return self
 
+    def _deciding(self) -> dict[str, Any]:
+        told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
+        return super()._deciding() | {"llm_args": told}
+
     @property
     def evolution(self) -> Evolution:
         """The size of each search."""
@@ -102,6 +109,6 @@ def read_mine_plan(path: Path) -> MinePlan:
     if plan.runs_code:
         raise UsageError(
             f"the plan {path} names the function {plan.objective!r} as objective; a file must not make askew run code: "
-            "name it by --objective, or in Python"
+            "give the search's options on the command line, with --objective, or in Python"
         )
     return plan

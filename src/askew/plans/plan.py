@@ -113,9 +113,13 @@ class RunPlan(Part):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the plan's canonical JSON."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        """SHA-256 of the canonical JSON of what decides the results."""
+        text = json.dumps(self._deciding(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def _deciding(self) -> dict[str, Any]:
+        """The fields that results depend on."""
+        return self.model_dump(mode="json")
 
     def to_toml(self) -> str:
         """The plan as TOML, to read, edit and run again."""

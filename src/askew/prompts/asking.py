@@ -51,10 +51,14 @@ def parse(answer: Completion) -> Any:
         raise Unusable("it was refused")
     start = re.search(r"[\[{]", answer.text)
     try:
-        return json.JSONDecoder().raw_decode(answer.text, start.start() if start else 0)[0]
-    except ValueError as error:
+        value = json.JSONDecoder().raw_decode(answer.text, start.start() if start else 0)[0]
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:  # an escape such as \ud83d alone
+        raise Unusable("it holds half of a character") from error
+    except (ValueError, RecursionError) as error:
         why = "it was cut off because it is too long" if answer.truncated else "it is not valid JSON"
         raise Unusable(why) from error
+    return value
 
 
 def attempt_seed(seed: int, attempt: int) -> int:

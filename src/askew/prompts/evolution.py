@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from askew.errors import UsageError
+from askew.errors import LanguageModelError, UsageError
 from askew.prompts.wording import WordEffects, essence
 from askew.prompts.writer import PROMPT_WORDS, PromptWriter, Words
 
@@ -79,7 +79,8 @@ def evolve(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: See
     """All prompts of one genetic search, in the order of their evaluation.
 
     No prompt is evaluated twice, and none that differs from an earlier one in small words or their order alone. Where
-    the writer has no new mutation, a random prompt takes its place, so that every iteration costs the same.
+    the writer has no new mutation, a random prompt takes its place; where it has no new random prompt either, an
+    iteration is smaller. Raises LanguageModelError for a writer that gives no prompt to begin with.
     """
     seen: set[str] = set()
     found: list[Evaluated] = []
@@ -138,7 +139,7 @@ def _mutations(
     found: list[str] = []
     known = set(seen)
     for attempt in range(ATTEMPTS):
-        found += _unseen(ask(attempt), known)
+        found += _unseen(_answered(ask, attempt), known)
         if len(found) >= size.mutations:
             break
     chosen = (sorted(found, key=effects.expected) if effects else found)[: size.mutations]
@@ -155,13 +156,24 @@ def _injected(
         seed = seeds("random", iteration, attempt)
         return writer.random_prompts(size.population, seed=seed, target=size.target, words=size.words)
 
-    return [Candidate(text, iteration, "random") for text in islice(_new(ask, seen), count)]
+    found = [Candidate(text, iteration, "random") for text in islice(_new(ask, seen), count)]
+    if not seen:
+        ask(0)  # a writer that says why it gives nothing says it now
+    return found
 
 
 def _new(ask: Callable[[int], list[str]], seen: set[str]) -> Iterator[str]:
     """Texts that are no near-duplicates of any before, noting them as seen when they are taken."""
     for attempt in range(ATTEMPTS):
-        yield from _unseen(ask(attempt), seen)
+        yield from _unseen(_answered(ask, attempt), seen)
+
+
+def _answered(ask: Callable[[int], list[str]], attempt: int) -> list[str]:
+    """What the writer gives; nothing where it refuses one request, which must not end the whole search."""
+    try:
+        return ask(attempt)
+    except LanguageModelError:
+        return []
 
 
 def _unseen(texts: Iterable[str], seen: set[str]) -> Iterator[str]:

@@ -22,8 +22,8 @@ LOW_PAID: tuple[str, ...] = ("dishwasher-worker", "fastfood-worker")
 
 
 def prompt_of(words: str, template: str = HEADSHOT) -> str:
-    """`words`, such as "caucasian man" or "doctor", with their article in the template."""
-    return template.format(f"{article(words)} {words}")
+    """`words`, such as "caucasian man" or "doctor", with their article where {} stands in the template."""
+    return template.replace("{}", f"{article(words)} {words}")
 
 
 def group_names(text: str | Sequence[str]) -> tuple[str, ...]:

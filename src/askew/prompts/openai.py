@@ -115,7 +115,7 @@ def _completion(answer: Any, url: str) -> Completion:
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ServerError(f"{url} answered JSON that is no chat completion: {str(answer)[:200]!r}") from error
     return Completion(
-        str(text),
+        str(text).encode(errors="replace").decode(),  # halves of characters could not be sent back
         refused=bool(refusal) or reason == "content_filter",
         truncated=reason == "length",
         prompt_tokens=_count(usage, "prompt_tokens"),

@@ -38,6 +38,7 @@ class PromptSection:
     entry: Record
     finding: str
     pictures: Grid | None
+    unaligned: list[int]
     missed: list[tuple[str, str | None]]
     map: Markup | None
     explained: float | None
@@ -105,11 +106,15 @@ def _section(
         (text, _uri(one, open_picture)) for text, one in zip(texts, entry.get("missed_pictures") or (), strict=True)
     ]
     explained = (entry.get("map") or {}).get("explained")
+    own = sets.get(entry["prompt"])
+    shown = own["pictures"] if own else []
+    unaligned = sorted(shown.index(one) + 1 for one in entry.get("least_aligned_pictures") or () if one in shown)
     return PromptSection(
         anchor,
         entry,
         finding(entry),
-        grid(sets.get(entry["prompt"]), open_picture, 48),
+        grid(own, open_picture, 48),
+        unaligned,
         missed,
         mining_figures.picture_map(entry, open_picture) if mapped else None,
         float(np.sum(explained)) if explained else None,

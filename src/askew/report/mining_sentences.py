@@ -101,9 +101,9 @@ def openbias_sentence(section: Record) -> str:
     for found, other, name in ((by_gap, by_questions, "score"), (by_questions, by_gap, "questions")):
         alone = [prompt for prompt in asked if prompt in found - other]
         if alone:
-            parts.append(
-                f"only the {name} find{'s' if name == 'score' else ''} {listing([quote(p, 60) for p in alone[:2]])}"
-            )
+            listed = [quote(p, 60) for p in alone[:2]]
+            listed += [f"{len(alone) - 2} more"] if len(alone) > 2 else []
+            parts.append(f"only the {name} find{'s' if name == 'score' else ''} {listing(listed)}")
     return "; ".join(parts) + "."
 
 

@@ -6,13 +6,16 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from askew.runs.progress import Event
+
+SCORING = "scoring"
+"""The stage after all searches: the best prompts on fresh seeds, beside their variations."""
 
 SHOWN = 48
 """Characters of the best prompt that a terminal shows."""
@@ -44,13 +47,14 @@ def silent(state: SearchState) -> None:
 
 @dataclass(slots=True)
 class JsonLines:
-    """One JSON object per prompt and line."""
+    """One JSON object per prompt and line, and per batch of pictures after the searches."""
 
     stream: TextIO
 
     def __call__(self, state: SearchState) -> None:
         """Write one line."""
-        print(json.dumps({"kind": "prompt", **asdict(state)}), file=self.stream, flush=True)
+        kind = SCORING if state.search == SCORING else "prompt"
+        print(json.dumps({"kind": kind, **asdict(state)}), file=self.stream, flush=True)
 
 
 @dataclass(slots=True)
@@ -71,15 +75,14 @@ class Terminal:
             self._task = self._bars.add_task("", total=state.total, pictures="", best="")
             self._bars.start()
         run = f"run {state.run + 1}/{state.runs}, " if state.runs > 1 else ""
+        place = f"{state.search}: {run}iteration {state.iteration + 1}/{state.iterations}"
         self._bars.update(
             self._task,
             completed=state.done,
-            description=f"{state.search}: {run}iteration {state.iteration + 1}/{state.iterations}",
+            description="scoring on fresh seeds" if state.search == SCORING else place,
             pictures=f"{state.pictures:,} pictures",
             best="" if state.best is None else f"best {state.best:.4f}  {(state.prompt or '')[:SHOWN]}",
         )
-        if state.done >= state.total:
-            self.stop()
 
     def stop(self) -> None:
         """Leave the terminal as it is."""
@@ -107,6 +110,7 @@ class SearchMeter:
     total: int
     pictures: int = 0
     _done: int = field(default=0, init=False)
+    _scored: SearchState | None = field(default=None, init=False)
     _stage_done: int = field(default=0, init=False)
     _begun: float = field(default_factory=time.monotonic, init=False)
 
@@ -115,6 +119,14 @@ class SearchMeter:
         if event.stage == "pictures":
             self.pictures += event.done - self._stage_done if event.kind == "batch" else 0
             self._stage_done = event.done
+            if self._scored:
+                self.show(replace(self._scored, pictures=self.pictures))
+
+    def scoring(self) -> None:
+        """The searches are over: from now on the pictures alone tell how far it is."""
+        self._scored = SearchState(SCORING, self.runs - 1, self.runs, self.iterations - 1, self.iterations, self._done,
+                                   self.total, self.pictures, None, None, None)  # fmt: skip
+        self.show(self._scored)
 
     def evaluated(self, search: str, run: int, iteration: int, best: float | None, prompt: str | None) -> None:
         """One more prompt has its loss; `best` and `prompt` are the best of this search so far."""

@@ -106,3 +106,9 @@ def _parse(table: str) -> dict[str, Occupation]:
 
 
 OCCUPATIONS: Mapping[str, Occupation] = _parse(_TABLE)
+
+
+def spread(count: int) -> list[str]:
+    """Names of `count` occupations at even distances in the planted order, the first and the last among them."""
+    names = list(OCCUPATIONS)
+    return [names[round(k * (len(names) - 1) / max(1, count - 1))] for k in range(count)]
