@@ -16,6 +16,7 @@ from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.diffusers.model import DiffusersModel
 from askew.models.editing import EditRequest, editor_of
 from askew.models.planted import PlantedModel
+from askew.models.telling import heard_by
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 from askew.types import Missing
@@ -44,7 +45,10 @@ def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
     one, wanted = editor(tiny, family), requests()
-    together = arrays(one.edit(wanted))
+    told: list[int] = []
+    with heard_by(told.append):
+        together = arrays(one.edit(wanted))
+    assert sum(told) == 8
     assert together.shape == (8, SIDE, SIDE, 3)
     torch.manual_seed(1)  # what the global generator holds must not matter
     alone = np.concatenate([arrays(one.edit([request])) for request in reversed(wanted)])[::-1]

@@ -17,6 +17,7 @@ from askew.errors import ModelError
 from askew.models.base import Request, Setting
 from askew.models.diffusers import noise
 from askew.models.diffusers.model import DiffusersModel
+from askew.models.telling import heard_by
 from askew.types import Missing
 
 Saved = Callable[[str], Path]
@@ -108,7 +109,10 @@ def test_noise_that_no_generator_reaches_is_found_and_its_pictures_are_made_alon
 ) -> None:
     monkeypatch.setattr(noise, "_draws_noise", lambda part: False)
     one = model(tiny, "flux-stochastic", batch_size=8)
-    together = in_batches(one, 8)
+    told: list[int] = []
+    with heard_by(told.append):
+        together = in_batches(one, 8)
+    assert told == [1] * 8
     torch.manual_seed(5)
     assert np.abs(in_batches(model(tiny, "flux-stochastic", batch_size=1), 1) - together).max() <= 1
 
@@ -153,8 +157,10 @@ def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: E
     assert np.abs(arrays(one.generate(REQUESTS)) - expected).max() <= 1
     assert greedy.sizes == [8, 4, 2, 2, 2, 2]
     greedy.sizes.clear()
-    one.generate(REQUESTS)
-    assert greedy.sizes == [2, 2, 2, 2]
+    told: list[int] = []
+    with heard_by(told.append):
+        one.generate(REQUESTS)
+    assert greedy.sizes == told == [2, 2, 2, 2]
     assert one.batch_size == 8, "the slices of a run must stay the same"
 
 

@@ -18,6 +18,7 @@ from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_p
 
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request
+from askew.models.telling import pictures_made
 from askew.results.file import read_results, write_results
 from askew.runs.environment import environment
 from askew.runs.progress import Event, JsonLines, Terminal, choose
@@ -362,6 +363,38 @@ def test_progress_counts_pictures(tmp_path: Path, store: Store) -> None:
     assert steps[3:] == [("started", 4, 12), ("batch", 8, 12), ("batch", 12, 12), ("finished", 12, 12)]
     assert events[5].rate is not None
     assert events[5].eta == 0
+
+
+class Telling(PatternModel):
+    """Tells of every picture, and stops in the middle of a batch on request."""
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        images = []
+        for request in requests:
+            if request.prompt == "a pilot, stopped":
+                raise KeyboardInterrupt
+            images += super().generate([request])
+            pictures_made(1)
+        return images
+
+
+def test_progress_goes_by_the_picture_where_a_model_tells_of_each(tmp_path: Path, store: Store) -> None:
+    events: list[Event] = []
+    run = Run(tmp_path / "run", store, small_plan(), progress=events.append)
+    made = run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0)
+    assert [event.done for event in events] == [0, 1, 2, 3, 4, 4]
+    events.clear()
+    Path(present(made)[1].path).unlink()
+    assert run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0) == made
+    assert [event.done for event in events] == [3, 4, 4], "two of the batch of three were there"
+
+
+def test_pictures_told_of_but_not_kept_are_not_called_done(tmp_path: Path, store: Store) -> None:
+    events: list[Event] = []
+    run = Run(tmp_path / "run", store, small_plan(), progress=events.append)
+    with pytest.raises(Interrupted, match="4 of 8 pictures are done"):
+        run.pictures(Telling(batch_size=4), ["a nurse", "a doctor", "a chef", "a pilot, stopped"], 2, 0)
+    assert [(event.kind, event.done) for event in events[-3:]] == [("batch", 5), ("batch", 6), ("stopped", 4)]
 
 
 def test_json_lines_and_bars() -> None:

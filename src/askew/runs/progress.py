@@ -120,6 +120,11 @@ class Stage:
         self._made += count
         self.tell("batch")
 
+    def take_back(self, count: int) -> None:
+        """`count` of the pictures that counted as done are not; the next event says so."""
+        self.done -= count
+        self._made -= count
+
 
 @contextmanager
 def stage(progress: Progress, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:

@@ -16,8 +16,9 @@ from askew.engine import Engine, LocalEngine
 from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageError
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model, Request
+from askew.models.telling import heard_by
 from askew.plans.plan import PLAN_FILE, RunPlan
-from askew.plans.reading import read_plan
+from askew.plans.reading import recorded_hash
 from askew.results.file import write_results
 from askew.runs.drawings import beyond_drawings
 from askew.runs.environment import machine
@@ -106,11 +107,6 @@ class Run:
         for one in wanted:
             result[one.prompt].append(stored[one.key])
         return result
-
-    def stored_pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> list[Picture]:
-        """Those of `pictures` that the store holds already, each once. Makes nothing."""
-        keys = [one.key for one in wanted_pictures(model, texts, images, seed)]
-        return unique(self.store.pictures(keys).values())
 
     def made(self, maker: Maker, wanted: Sequence[Wanted], make: Make) -> dict[str, Picture | Missing]:
         """Every wanted picture by its key; `make` makes those that the store lacks, in slices of the maker's size.
@@ -220,12 +216,13 @@ class Run:
         """Make these slices and add them to `stored`."""
         provenance = {**machine(_attribute(maker, "device")), "dtype": _attribute(maker, "dtype")}
         with self._stage("pictures", maker.name, len(stored), total) as current:
-            for part, outcomes in zip(left, self._engine.map(make, left), strict=True):
-                self._spent += len(part)
-                absent = sum(one.key not in stored for one in part)
-                kept = self.store.put_pictures(part, outcomes, provenance)
-                stored.update(zip((one.key for one in part), kept, strict=True))
-                current.advance(absent)
+            outcomes = self._engine.map(make, left)
+            for part in left:
+                with _partwise(current, sum(one.key not in stored for one in part)):
+                    images = next(outcomes)
+                    self._spent += len(part)
+                    kept = self.store.put_pictures(part, images, provenance)
+                    stored.update(zip((one.key for one in part), kept, strict=True))
 
     def _keep_answers(
         self, vqa: VQA, group: Group, rows: Sequence[Sequence[str | Missing]]
@@ -279,7 +276,7 @@ def _check_folder(folder: Path, plan: RunPlan) -> None:
     except (OSError, ValueError) as error:
         raise RunError(f"cannot read {noted}: {error}") from error
     if found is None and (folder / PLAN_FILE).exists():
-        found = read_plan(folder / PLAN_FILE).hash
+        found = recorded_hash(folder / PLAN_FILE)
     if found not in (None, plan.hash):
         raise UsageError(
             f"the run folder {folder} holds another plan, and a folder holds one: give the same options as before, "
@@ -297,6 +294,27 @@ def provider(name: str, doing: str) -> Iterator[None]:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise ModelError(f"{name} failed while {doing}: {reason}. What was done before is kept; {CONTINUES}") from error
+
+
+@contextmanager
+def _partwise(current: Stage, absent: int) -> Iterator[None]:
+    """Count the `absent` pictures of a slice as their maker tells of them, and at its end; none if it ends badly."""
+    told = 0
+
+    def hear(count: int) -> None:
+        nonlocal told
+        more = min(count, absent - told)
+        told += more
+        if more:
+            current.advance(more)
+
+    try:
+        with heard_by(hear):
+            yield
+    except BaseException:
+        current.take_back(told)
+        raise
+    hear(absent)
 
 
 def _generate(model: Model, wanted: Sequence[Wanted]) -> list[EncodedPicture | Missing]:

@@ -23,6 +23,7 @@ from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.settings import call_settings
 from askew.models.editing import EditRequest
 from askew.models.hub import is_out_of_memory
+from askew.models.telling import pictures_made
 from askew.types import Missing
 
 with quiet():
@@ -111,6 +112,7 @@ class DiffusersEditor:
         for places in _alike(requests, self._at_once):
             made = self._made([requests[place] for place in places])
             found.update(zip(places, made, strict=True))
+            pictures_made(len(made))
         return [found[place] for place in range(len(requests))]
 
     @torch.inference_mode()
@@ -126,6 +128,7 @@ class DiffusersEditor:
             pixels = processor.preprocess(picture.convert("RGB")).to(self.pipeline._execution_device, vae.dtype)
             decoded = vae.decode(vae.encode(pixels).latent_dist.mode(), return_dict=False)[0]
             back += processor.postprocess(decoded.float(), output_type="pil")
+            pictures_made(1)
         if exact:
             vae.to(dtype=dtype)
         return back

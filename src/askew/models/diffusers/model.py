@@ -24,6 +24,7 @@ from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import check_variant, find_repository
 from askew.models.diffusers.settings import batch, call_settings, offload_mode, scheduler_class
 from askew.models.hub import is_out_of_memory
+from askew.models.telling import pictures_made
 from askew.types import Missing
 
 Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
@@ -136,6 +137,7 @@ class DiffusersModel:
                 self._halve(len(part))
             else:
                 made += found
+                pictures_made(len(found))
         return made
 
     def unknown_words(self, prompt: str) -> list[str]:
@@ -143,7 +145,7 @@ class DiffusersModel:
         return words_cut_off(prompt, self._repository)
 
     def _try(self, requests: Sequence[Request]) -> list[Image.Image | Missing] | None:
-        """The pictures of a part of a batch; None if memory ran out."""
+        """The pictures of a part of a batch, or of the first ones of it; None if memory ran out."""
         try:
             return self._make(requests)
         except Exception as error:
@@ -163,7 +165,7 @@ class DiffusersModel:
             output = pipeline(**call_arguments(self._class, prompts, generators, self._call))
         if stray.used and len(requests) > 1:
             self._at_once = 1  # it draws noise that no seed of a picture reaches, except alone
-            return [picture for request in requests for picture in self._make([request])]
+            return self._make(requests[:1])
         return pictures(output, len(requests))
 
     def _halve(self, tried: int) -> None:
