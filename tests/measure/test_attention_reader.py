@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from askew.measure.attention_reader import attribution_text, decode_maps, encode_maps
 
@@ -21,3 +22,11 @@ def test_the_concept_follows_the_prompt() -> None:
     assert attribution_text("a photo of a nurse", "gender", "nurse") == "a photo of a nurse and gender"
     assert attribution_text("a photo of a Nurse", "race", "nurse") == "a photo of a Nurse and race"
     assert attribution_text("a photo of a nurse", "ethnicity", "race") == "a photo of a nurse and ethnicity and race"
+
+
+@pytest.mark.parametrize(
+    ("against", "held"), [("art", False), ("artist", True), ("an artist", True), ("ARTIST", True), ("tist.", False)]
+)
+def test_a_part_of_a_word_is_not_that_word(against: str, held: bool) -> None:
+    added = "" if held else f" and {against}"
+    assert attribution_text("the face of an artist.", "gender", against) == f"the face of an artist. and gender{added}"

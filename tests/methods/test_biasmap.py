@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from askew.errors import NotEnoughData
 from askew.methods.biasmap import (
     FLAT,
     Masking,
     PairMaps,
-    add_change_q,
-    add_q,
-    changes,
     gradient_scores,
     joint_scores,
-    overall,
+    no_scores,
     pair_scores,
 )
+from askew.methods.biasmap_summary import add_q, changes, overall
 from askew.methods.scoring import Scoring
 from askew.stats.planted_overlap import planted_maps
+from askew.stats.risk import risk_difference
 from askew.types import Estimate, Missing
 
 SCORING = Scoring("studio", draws=100)
@@ -34,6 +34,21 @@ def made_up(a: str = "gender", model: str = "studio", prompt: str = "a nurse", o
     rng = np.random.default_rng([len(a), len(model), len(prompt)])
     layers = {name: np.stack(planted_maps(6, overlap, rng, side)) for name, side in zip(LAYERS, SIDES, strict=True)}
     return PairMaps(model, prompt, a, "nurse", layers, tuple(range(6)))
+
+
+def section(pairs: Sequence[dict[str, Any]] = (), **parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    empty: dict[str, Any] = {
+        name: [] for name in ("risk_difference", "overall", "changes", "intersections", "gradient")
+    }
+    return {"pairs": pairs, **empty, **parts}
+
+
+def flattened(maps: PairMaps, picture: int, layers: Sequence[str] = LAYERS) -> PairMaps:
+    """The same with one picture that has the same attention everywhere in some layers."""
+    changed = {name: found.copy() for name, found in maps.layers.items()}
+    for name in layers:
+        changed[name][0, picture] = 3.0
+    return replace(maps, layers=changed)
 
 
 def test_layers_of_one_side_and_size_are_a_block() -> None:
@@ -60,7 +75,7 @@ def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
     assert entry["layers"][LAYERS[0]] == FLAT
     means = [entry["blocks"][block].value for block in ("down-8", "up-8")]
     assert entry["mbiou"].value == pytest.approx(np.mean(means))
-    add_q([entry])
+    add_q(section([entry]))
     found = overall([entry], [], {}, 0.95)[0]
     assert isinstance(found["blocks"]["down-16"], Missing)
     assert isinstance(found["blocks"]["up-8"], Estimate)
@@ -68,10 +83,62 @@ def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
     assert found["layers"][LAYERS[-1]].value == pytest.approx(entry["layers"][LAYERS[-1]].value)
 
 
-def test_attention_that_is_the_same_everywhere_is_no_data() -> None:
+def test_attention_that_is_the_same_everywhere_is_missing() -> None:
     flat = replace(made_up(), layers={name: np.ones((2, 6, 4, 4)) for name in LAYERS})
-    with pytest.raises(NotEnoughData, match="everywhere alike"):
-        pair_scores(flat, Masking(), SCORING)
+    entry = pair_scores(flat, Masking(), SCORING)
+    assert [entry[score] for score in ("miou", "corrected", "mbiou", "mbiou_corrected")] == [FLAT] * 4
+    assert entry["chance_area"] is None
+    assert entry["pictures"] == [None] * 6
+    joint = joint_scores([flat, replace(flat, a="race")], Masking(), SCORING)[0]
+    assert joint["overlap"] == FLAT
+
+
+def test_a_picture_with_a_flat_map_is_missing_there_alone() -> None:
+    maps = made_up()
+    entry = pair_scores(flattened(maps, 2, LAYERS[:1]), Masking(), SCORING)
+    whole = pair_scores(maps, Masking(), SCORING)
+    without = pair_scores(
+        replace(maps, layers={name: np.delete(found, 2, axis=1) for name, found in maps.layers.items()}, missing=1,
+                seeds=(0, 1, 3, 4, 5)), Masking(), SCORING)  # fmt: skip
+    assert (entry["miou"].n, entry["miou"].missing) == (6, 0)
+    assert entry["blocks"]["down-16"] == without["blocks"]["down-16"]
+    assert entry["blocks"]["down-8"] == whole["blocks"]["down-8"]
+    assert entry["mbiou"] == without["mbiou"]
+    assert [value is None for value in entry["block_pictures"]] == [k == 2 for k in range(6)]
+    lost = pair_scores(flattened(maps, 2), Masking(), SCORING)
+    assert lost["miou"] == without["miou"]
+    assert lost["miou"].missing == 1
+    assert joint_scores([flattened(maps, 2), made_up("race")], Masking(), SCORING)[0]["overlap"].n == 5
+
+
+def test_a_prompt_without_pictures_is_missing_among_others() -> None:
+    gap = Missing("blank_image", "studio made no usable picture of this prompt")
+    pairs = [pair_scores(made_up(), Masking(), SCORING), no_scores("studio", "a chef", "gender", "chef", gap)]
+    found = overall(pairs, [], {}, 0.95)[0]
+    assert (found["miou"].value, found["miou"].missing) == (pairs[0]["miou"].value, 1)
+    assert found["blocks"]["up-8"].missing == 1
+    assert found["chance_area"] == pairs[0]["chance_area"]
+    later = [entry | {"model": "other"} for entry in pairs]
+    change = changes([*pairs, *later], [], {}, ["studio", "other"], 0.95)[0]
+    assert change["prompts"][1]["miou"] == gap
+    assert (change["miou"].n, change["miou"].missing) == (1, 1)
+    add_q(section(pairs, overall=[found], changes=[change]))
+
+
+def test_mbiou_of_other_blocks_is_not_compared() -> None:
+    first = pair_scores(made_up(), Masking(), SCORING)
+    flat = replace(made_up(model="other"), layers=dict(made_up(model="other").layers))
+    second = pair_scores(
+        replace(flat, layers=dict(flat.layers) | {LAYERS[0]: np.ones((2, 6, 16, 16))}), Masking(), SCORING
+    )
+    change = changes([first, second], [], {}, ["studio", "other"], 0.95)[0]
+    for found in (change["mbiou"], change["prompts"][0]["mbiou"]):
+        assert isinstance(found, Missing)
+        assert "down-8, up-8 and not down-16, down-8, up-8" in found.detail
+    assert isinstance(change["miou"], Estimate)
+    assert change["blocks"]["down-16"] == FLAT
+    gap = second["blocks"]["up-8"].value - first["blocks"]["up-8"].value
+    assert change["blocks"]["up-8"].value == pytest.approx(gap)
 
 
 def test_the_order_in_which_prompts_come_does_not_matter() -> None:
@@ -105,12 +172,29 @@ def test_differences_have_q_values_over_concepts() -> None:
         for a in ("gender", "race")
     ]
     found = changes(pairs, [], {}, ["first", "second"], 0.95)
-    add_change_q(found)
+    add_q(section(pairs, changes=found))
     singles = [one["miou"] for entry in found for one in entry["prompts"]]
     assert len(singles) == 4
     assert [one.q for one in singles] == pytest.approx(list(stats.false_discovery_control([one.p for one in singles])))
+    blocks = [one for entry in found for one in entry["blocks"].values()]
+    assert [one.n for one in blocks] == [2] * 8
+    assert [one.q for one in blocks] == pytest.approx(list(stats.false_discovery_control([one.p for one in blocks])))
     means = [entry["mbiou"] for entry in found]
     assert [one.q for one in means] == pytest.approx(list(stats.false_discovery_control([one.p for one in means])))
+
+
+def test_every_p_has_a_q_beside_it() -> None:
+    parts = {
+        "risk_difference": [{"estimate": risk_difference(k, 6 - k, 6)} for k in (0, 3)],
+        "overall": [{"corrected": Estimate(0.1, p=p)} for p in (0.01, 0.04)],
+        "intersections": [{"overlap": Estimate(0.1, p=p)} for p in (0.01, 0.04)] + [{"overlap": FLAT}],
+        "gradient": [{"spearman": Estimate(0.1, p=p)} for p in (0.01, 0.04)],
+    }
+    add_q(section(**parts))
+    for name, score in (("overall", "corrected"), ("intersections", "overlap"), ("gradient", "spearman")):
+        assert [entry[score].q for entry in parts[name][:2]] == pytest.approx([0.02, 0.04])
+    first = parts["risk_difference"][0]["estimate"]
+    assert first.q == pytest.approx(2 * first.p)
 
 
 def test_nearness_in_meaning() -> None:
@@ -120,6 +204,9 @@ def test_nearness_in_meaning() -> None:
     assert found["b"] == "nurse"
     assert found["spearman"].value == pytest.approx(1)
     assert found["spearman"].low is not None
+    gapped = [*entries[:4], entries[4] | {"miou": FLAT}]
+    fewer = gradient_scores(gapped, {word: 0.1 * k for k, word in enumerate(words)}, SCORING)
+    assert fewer["spearman"].n == 4
     same = gradient_scores(entries, dict.fromkeys(words, 0.5), SCORING)
     assert isinstance(same["spearman"], Missing)
 

@@ -9,8 +9,9 @@ from typing import Any
 from askew import registry
 from askew.api.audit import default_run
 from askew.api.jobs import finished
+from askew.errors import UsageError
 from askew.jobs.map import ConceptMaps
-from askew.planning.map import plan_map
+from askew.planning.map import NO_MODEL, plan_map
 from askew.plans.maps import MapPlan
 from askew.plans.plan import DEFAULT_MODEL
 from askew.results.map import MapResult
@@ -60,7 +61,7 @@ def map(
         professions=professions,
         models=models,
         model_args=dict(model_args or {}),
-        images=images or suggested_images(models[0], model_args or {}),
+        images=suggested_images(models, model_args or {}) if images is None else images,
         baseline=str(baseline or ""),
         vqa=(vqa,) if isinstance(vqa, str) else tuple(vqa),
         vqa_args=dict(vqa_args or {}),
@@ -70,9 +71,11 @@ def map(
     return run_map_plan(plan, run, store, progress=progress)
 
 
-def suggested_images(model: str, settings: Mapping[str, Any]) -> int:
-    """Pictures per prompt that suit a model."""
-    suggestion = getattr(registry.model(model, **settings), "suggestion", None)
+def suggested_images(models: Sequence[str], settings: Mapping[str, Any]) -> int:
+    """Pictures per prompt that suit the first of some models. Raises UsageError if none is named."""
+    if not models or not models[0].strip():
+        raise UsageError(NO_MODEL)
+    suggestion = getattr(registry.model(models[0], **settings), "suggestion", None)
     return IMAGES if suggestion is None else int(suggestion.images)
 
 

@@ -60,7 +60,8 @@ def map_concepts(
     models, own = listed(model) or [], key_values(setting or (), "-M")
     texts = [*(prompts or ()), *(read_prompts(prompt_file) if prompt_file else ())]
     settings: dict[str, Any] = {
-        "model_args": own, "images": images or api.suggested_images(models[0], own), "vqa": listed(vqa),
+        "model_args": own, "images": api.suggested_images(models, own) if images is None else images,
+        "vqa": listed(vqa),
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "seed": seed, "level": level, "draws": draws,
         "baseline": str(baseline or ""), "threshold": threshold, "tau": tau, "definition": definition, "branch": branch,
     }  # fmt: skip

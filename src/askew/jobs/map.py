@@ -8,19 +8,10 @@ from datetime import UTC, datetime
 from typing import Any, Self, cast
 
 from askew import registry
-from askew.errors import UsageError
+from askew.errors import NotEnoughData, UsageError
 from askew.measure.attention_reader import AttentionReader, MappedModel, WhiteBox, decode_maps
-from askew.methods.biasmap import (
-    Masking,
-    PairMaps,
-    add_change_q,
-    add_q,
-    changes,
-    gradient_scores,
-    joint_scores,
-    overall,
-    pair_scores,
-)
+from askew.methods.biasmap import Masking, PairMaps, gradient_scores, joint_scores, no_scores, pair_scores
+from askew.methods.biasmap_summary import add_q, changes, overall
 from askew.methods.observed import ObservedSet, picture_set
 from askew.methods.scoring import Scoring
 from askew.planning.map import axes_of
@@ -32,7 +23,7 @@ from askew.runs.run import Run
 from askew.runs.session import Session
 from askew.runs.work import Work
 from askew.stats.risk import risk_difference
-from askew.types import Axis, Missing, Picture, Prompt
+from askew.types import Axis, Estimate, Missing, Picture, Prompt
 
 GROUPS: Mapping[str, tuple[str, str]] = {"gender": ("male", "female"), "ethnicity": ("white", "black")}
 """The groups of the paper's risk difference, by axis; of other axes the first two values."""
@@ -98,17 +89,16 @@ class ConceptMaps(Session):
         """The section of results.json; all models are held against the first."""
         pairs, risks, level = parts["pairs"], parts["risk_difference"], self.plan.level
         axis_of = axes_of(self._plan.concepts)
-        add_q(pairs)
-        differences = changes(pairs, risks, axis_of, models, level)
-        add_change_q(differences)
-        return {
+        section = {
             "pairs": pairs,
             "risk_difference": risks,
             "overall": overall(pairs, risks, axis_of, level),
-            "changes": differences,
+            "changes": changes(pairs, risks, axis_of, models, level),
             "intersections": parts["intersections"],
             "gradient": parts["gradient"],
         }
+        add_q(section)
+        return section
 
     @property
     def _plan(self) -> MapPlan:
@@ -158,32 +148,57 @@ class ConceptMaps(Session):
             pictures = made[prompt.text]
             for name, entries in self._prompt_scores(prompt, against, pictures, readers[prompt.text]).items():
                 parts[name] += entries
+        self._check_any(parts["pairs"])
         return parts
+
+    def _check_any(self, pairs: Sequence[Mapping[str, Any]]) -> None:
+        """Raise NotEnoughData if there is not one overlap: a prompt alone may be missing."""
+        if not any(isinstance(entry["miou"], Estimate) for entry in pairs):
+            reasons = dict.fromkeys(entry["miou"].detail for entry in pairs)
+            raise NotEnoughData(f"{self.source.name} has no map to measure in any prompt: {'; '.join(reasons)}")
 
     def _prompt_scores(
         self, prompt: PromptPlan, against: str, pictures: Sequence[Picture | Missing], reader: AttentionReader
     ) -> dict[str, list[dict[str, Any]]]:
+        """What one prompt adds to each part; of one without a picture, why its scores are missing."""
         observed = self.read(prompt, [(Prompt(prompt.text), pictures)])[0]
+        name = self.source.name
         present = [picture for picture in pictures if isinstance(picture, Picture)]
-        if not present:
-            raise UsageError(f"{self.source.name} made no usable picture of {prompt.text!r}: there is nothing to map")
+        return {
+            "sets": [{**picture_set(prompt.text, None, None, prompt.text, pictures), "model": name}],
+            "maps": [{"model": name, "prompt": prompt.text, "fingerprint": reader.fingerprint}],
+            "risk_difference": [self._risk(axis.axis(), prompt.text, observed) for axis in prompt.axes],
+            **(self._overlaps(against, present, len(pictures) - len(present), reader) if present
+               else self._nothing(reader, pictures)),
+        }  # fmt: skip
+
+    def _overlaps(
+        self, against: str, present: Sequence[Picture], missing: int, reader: AttentionReader
+    ) -> dict[str, list[dict[str, Any]]]:
+        """All scores of the maps of a prompt's pictures."""
         layers = decode_maps(self.run.vectors(reader, present))
         seeds = tuple(picture.seed for picture in present)
         maps = [
-            PairMaps(self.source.name, prompt.text, a, b, {name: m[:, 2 * k : 2 * k + 2].swapaxes(0, 1)
-                     for name, m in layers.items()}, seeds, len(pictures) - len(present))
+            PairMaps(self.source.name, reader.prompt, a, b, {name: m[:, 2 * k : 2 * k + 2].swapaxes(0, 1)
+                     for name, m in layers.items()}, seeds, missing)
             for k, (a, b) in enumerate(reader.words)
         ]  # fmt: skip
         masking, scoring = Masking(self._plan.threshold, self._plan.tau), self._scoring
         entries = [pair_scores(one, masking, scoring) for one in maps]
         return {
-            "sets": [{**picture_set(prompt.text, None, None, prompt.text, pictures), "model": self.source.name}],
-            "maps": [{"model": self.source.name, "prompt": prompt.text, "fingerprint": reader.fingerprint}],
             "pairs": entries,
-            "risk_difference": [self._risk(axis.axis(), prompt.text, observed) for axis in prompt.axes],
             "intersections": joint_scores(maps, masking, scoring),
             "gradient": self._gradient(against, entries),
         }
+
+    def _nothing(
+        self, reader: AttentionReader, pictures: Sequence[Picture | Missing]
+    ) -> dict[str, list[dict[str, Any]]]:
+        """The scores of a prompt without a usable picture."""
+        first = next(picture for picture in pictures if isinstance(picture, Missing))
+        gap = Missing(first.reason, f"{self.source.name} made no usable picture of this prompt")
+        pairs = [no_scores(self.source.name, reader.prompt, a, b, gap) for a, b in reader.words]
+        return {"pairs": pairs, "intersections": [], "gradient": []}
 
     @property
     def _scoring(self) -> Scoring:
@@ -209,7 +224,7 @@ class ConceptMaps(Session):
         from askew.measure.attribution import word_vector
 
         pipeline = cast("WhiteBox", self.source).pipeline
-        if len(entries) < GRADIENT or not hasattr(pipeline, "unet"):
+        if len(entries) < GRADIENT:
             return []
         anchor = word_vector(pipeline, against)
         cosines = {entry["a"]: float(anchor @ word_vector(pipeline, entry["a"])) for entry in entries}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,9 +43,10 @@ class WhiteBox(Model, Protocol):
 def attribution_text(prompt: str, concept: str, against: str) -> str:
     """The attribution prompt of a pair of words: "<prompt> and <concept>" (BiasMap, section 3).
 
-    A word that the prompt does not hold is added too.
+    A word that the prompt does not hold is added too; "artist" does not hold "art".
     """
-    added = [concept] if against.lower() in prompt.lower() else [concept, against]
+    held = re.search(rf"(?<!\w){re.escape(against.strip())}(?!\w)", prompt, re.IGNORECASE)
+    added = [concept] if held else [concept, against]
     return " and ".join([prompt, *added])
 
 
@@ -73,7 +76,7 @@ class AttentionReader:
         for start in range(0, len(pictures), self._model.batch_size):
             part = pictures[start : start + self._model.batch_size]
             requests = [Request(self.prompt, picture.seed or 0) for picture in part]
-            with watching(self._model, {self.prompt: self}) as found:
+            with watching(self._model, self) as found:
                 images = self._model.generate(requests)
             for picture, image in zip(part, images, strict=True):
                 _check_same(self._model, picture, image)
@@ -118,13 +121,23 @@ class MappedModel:
         self.device, self.dtype = (getattr(model, fact, None) for fact in ("device", "dtype"))
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """The pictures. Their maps are kept under the ids that their files will have."""
-        with watching(self._model, self._readers) as found:
+        """The pictures. Their maps are kept under the ids that their files will have.
+
+        Prompts of one batch are made one after the other, since listening to one costs the same for all its pictures.
+        """
+        images: list[Image.Image | Missing] = []
+        for prompt, own in groupby(requests, key=lambda request: request.prompt):
+            images += self._watched(self._readers[prompt], list(own))
+        return images
+
+    def _watched(self, reader: AttentionReader, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """Pictures of one prompt."""
+        with watching(self._model, reader) as found:
             images = self._model.generate(requests)
         for request, image in zip(requests, images, strict=True):
             encoded = None if isinstance(image, Missing) else encode(image)
             if isinstance(encoded, EncodedPicture):
-                self._keep(self._readers[request.prompt].fingerprint, {sha256(encoded.data): found[request]})
+                self._keep(reader.fingerprint, {sha256(encoded.data): found[request]})
         return images
 
     def unknown_words(self, prompt: str) -> list[str]:
@@ -133,20 +146,15 @@ class MappedModel:
 
 
 @contextmanager
-def watching(model: WhiteBox, readers: Mapping[str, AttentionReader]) -> Iterator[dict[Request, Row]]:
-    """Watch whatever a model makes of the prompts of `readers`; afterwards its maps are in the mapping, by request."""
+def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request, Row]]:
+    """Watch whatever a model makes of the reader's prompt; afterwards its maps are in the mapping, by request."""
     found: dict[Request, Row] = {}
 
     @contextmanager
     def watch(pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
-        with ExitStack() as stack:
-            watched = {
-                prompt: stack.enter_context(readers[prompt].listening(pipeline))
-                for prompt in dict.fromkeys(request.prompt for request in requests)
-            }
+        with reader.listening(pipeline) as watched:
             yield
-        rows = {prompt: readers[prompt].rows(maps) for prompt, maps in watched.items()}
-        found.update({request: rows[request.prompt][k] for k, request in enumerate(requests)})
+        found.update(zip(requests, reader.rows(watched), strict=True))
 
     model.watch = watch
     try:

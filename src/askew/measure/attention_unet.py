@@ -83,6 +83,7 @@ class UNetAttentionMaps:
         self._pipe, self._branch, self._guided = pipe, branch, guided
         self._own_keys = definition == "daam"
         self._layers = dict(_cross_attention(pipe, middle))
+        self._attribution, self._clip_skip = attribution, None
         self._text = encode_attribution(pipe, attribution)
         self._hooks: list[RemovableHandle] = []
         self._runs: list[_Run] = []
@@ -141,11 +142,20 @@ class UNetAttentionMaps:
         """Before the UNet: which rows of its batch are read, and whether a new call of the pipeline has begun."""
         sample = args[0] if args else kwargs["sample"]
         self._rows = self._rows_of(sample)
+        self._read_text_like_the_run()
         if self._own_keys:
             self._check_prompt(args[2] if len(args) > 2 else kwargs["encoder_hidden_states"])
         if self._pipe.scheduler.timesteps is not self._timesteps or not self._runs:
             self._runs = [*self._finished(empty=True), _Run()]
             self._timesteps = self._pipe.scheduler.timesteps
+
+    def _read_text_like_the_run(self) -> None:
+        """Encode the attribution anew if this call of the pipeline skips other layers of the text encoder."""
+        clip_skip = getattr(self._pipe, "_clip_skip", None)
+        if clip_skip != self._clip_skip:
+            self._text, self._clip_skip = encode_attribution(self._pipe, self._attribution, clip_skip), clip_skip
+            for layer in self._layers.values():
+                layer.keys = None
 
     def _rows_of(self, sample: Tensor) -> slice:
         """The rows of the branch: pipelines put unconditional pictures first, then conditional, then perturbed ones."""

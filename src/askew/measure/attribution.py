@@ -13,8 +13,8 @@ from torch import Tensor
 from askew.errors import UsageError
 from askew.models.diffusers.quiet import quiet
 
-SECOND_LAST = -2
-"""Hidden states that pipelines with two text encoders (SDXL) hand to their network."""
+LAST, SECOND_LAST = -1, -2
+"""Hidden states that pipelines with one text encoder, and with two (SDXL), hand to their network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,17 @@ class EncodedText:
 
 
 @torch.no_grad()
-def encode_attribution(pipe: Any, text: str) -> EncodedText:
-    """An attribution prompt for a Stable Diffusion 1, 2 or XL pipeline.
+def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> EncodedText:
+    """An attribution prompt for a Stable Diffusion 1, 2 or XL pipeline, as the pipeline itself would read it.
 
-    Raises UsageError for a text that is empty or longer than the tokenizer's window.
+    `clip_skip` last layers of the text encoders are left out, as by the pipeline's setting of that name. Raises
+    UsageError for a text that is empty or longer than the tokenizer's window, or if that many layers cannot be skipped.
     """
     if not text.strip():
         raise UsageError("the attribution prompt is empty; give a text such as 'a photo of a nurse and gender'")
     encoders = _encoders(pipe)
     several = hasattr(pipe, "text_encoder_2")
-    vectors = [_encode(tokenizer, encoder, text, several) for tokenizer, encoder in encoders]
+    vectors = [_encode(pipe, *pair, text, several, clip_skip) for pair in encoders]
     ids = _ids(encoders[0][0], text)
     return EncodedText(encoders[0][0].convert_ids_to_tokens(ids), torch.cat(vectors, dim=-1))
 
@@ -52,12 +53,24 @@ def _encoders(pipe: Any) -> list[tuple[Any, Any]]:
     return known
 
 
-def _encode(tokenizer: Any, encoder: Any, text: str, several: bool) -> Tensor:
-    ids = torch.tensor([_ids(tokenizer, text)], device=encoder.device)
+def _encode(pipe: Any, tokenizer: Any, encoder: Any, text: str, several: bool, clip_skip: int | None) -> Tensor:
+    """Vectors (tokens, channels) of the layer that the pipeline reads; of a single encoder they are normalised."""
+    ids = torch.tensor([_ids(tokenizer, text)], device=pipe._execution_device)
+    states = several or clip_skip is not None
     with quiet():
-        output = encoder(ids, output_hidden_states=several)
-    rows: Tensor = output.hidden_states[SECOND_LAST] if several else output.last_hidden_state
-    return rows[0]
+        output = encoder(ids, output_hidden_states=states)
+    if not states:
+        last: Tensor = output.last_hidden_state[0]
+        return last
+    layer = (SECOND_LAST if several else LAST) - (clip_skip or 0)
+    if -layer > len(output.hidden_states):
+        raise UsageError(f"clip_skip={clip_skip} skips more layers than a text encoder of this model has")
+    rows: Tensor = output.hidden_states[layer][0]
+    return rows if several else _final_norm(encoder)(rows)
+
+
+def _final_norm(encoder: Any) -> Any:
+    return getattr(encoder, "text_model", encoder).final_layer_norm
 
 
 def _ids(tokenizer: Any, text: str) -> list[int]:
@@ -70,8 +83,16 @@ def _ids(tokenizer: Any, text: str) -> list[int]:
     return ids
 
 
+@torch.no_grad()
 def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
-    """The meaning of a word to a pipeline's text encoders: a unit vector, the state at its end-of-text token."""
-    state = encode_attribution(pipe, word).vectors[-1].float().cpu().numpy()
-    unit: NDArray[np.float32] = state / np.linalg.norm(state)
+    """The meaning of a word to a pipeline's CLIP text encoders: a unit vector, the states at its end-of-text token.
+
+    Of the last layer if the pipeline has one text encoder, else of the second last. T5, which SD3 and Flux read too,
+    has no such token that sums a text up. Raises UsageError for a pipeline without a text encoder.
+    """
+    several = hasattr(pipe, "text_encoder_2")
+    encoders = _encoders(pipe)
+    clip = [pair for pair in encoders if pair[1].config.model_type.startswith("clip")] or encoders
+    states = torch.cat([_encode(pipe, *pair, word, several, None)[-1].float() for pair in clip]).cpu().numpy()
+    unit: NDArray[np.float32] = states / np.linalg.norm(states)
     return unit

@@ -7,7 +7,7 @@ from typing import Any
 
 from askew.errors import UnknownName, UsageError
 from askew.plans.maps import MapPlan
-from askew.plans.plan import AxisPlan, PromptPlan
+from askew.plans.plan import DEFAULT_MODEL, AxisPlan, PromptPlan
 from askew.plans.reading import make_plan
 from askew.prompts.axes import find_axis
 
@@ -21,6 +21,7 @@ TEMPLATE = "A photo of the face of {article} {profession}"
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
 """Axes that go by another name than the concept."""
 
+NO_MODEL = "no model is named; name one whose insides can be seen: studio or diffusers/ID-OR-PATH"
 READ_ANYWAY = "gender"
 """The axis that instruments read where no concept is one."""
 
@@ -31,7 +32,7 @@ def plan_map(
     concepts: Sequence[str],
     against: str | None = None,
     professions: Sequence[str] | bool = False,
-    models: Sequence[str] = (),
+    models: Sequence[str] = (DEFAULT_MODEL,),
     **settings: Any,
 ) -> MapPlan:
     """A plan for `prompts`, whose word `against` the concepts are held against, and for `professions`.
@@ -39,6 +40,8 @@ def plan_map(
     `professions` True stands for the paper's 20. The first of `models` is the one that the others are held against.
     `settings` are the other fields of `MapPlan`. Raises UsageError.
     """
+    if not all(model.strip() for model in models) or not models:
+        raise UsageError(NO_MODEL)
     if prompts and not (against or "").strip():
         raise UsageError("name the word of the prompt whose place the concepts are held against, as in --against nurse")
     named = PROFESSIONS if professions is True else tuple(professions or ())
@@ -51,9 +54,8 @@ def plan_map(
         AxisPlan.of(find_axis(READ_ANYWAY)),
     )
     planned = [PromptPlan(text=prompt, axes=tuple({a.name: a for a in axes}.values())) for prompt, _ in pairs]
-    several = {"model": models[0], "compared": list(models[1:])} if models else {}
-    data = {**settings, **several, "method": "map", "concepts": list(concepts), "against": [b for _, b in pairs],
-            "prompts": [p.model_dump() for p in planned]}  # fmt: skip
+    data = {**settings, "method": "map", "model": models[0], "compared": list(models[1:]), "concepts": list(concepts),
+            "against": [b for _, b in pairs], "prompts": [p.model_dump() for p in planned]}  # fmt: skip
     plan = make_plan(data, "this request")
     if not isinstance(plan, MapPlan):
         raise TypeError(f"a plan of maps became a {type(plan).__name__}")

@@ -40,6 +40,9 @@ class MapPlan(Plan):
             raise ValueError(f"{len(self.prompts)} prompts need as many words to hold concepts against")
         if len(set(self.concepts)) < len(self.concepts):
             raise ValueError(f"a concept is named twice: {', '.join(self.concepts)}")
+        held = {word.casefold() for word in self.against} & {concept.casefold() for concept in self.concepts}
+        if held:
+            raise ValueError(f"the concept {', '.join(sorted(held))} is the word that concepts are held against")
         if len({self.model, *self.compared}) <= len(self.compared):
             raise ValueError(f"a model is named twice: {', '.join((self.model, *self.compared))}")
         return self

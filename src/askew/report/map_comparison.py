@@ -44,15 +44,17 @@ def paper_table(reading: MapReading, concept: str) -> GroupedTable | None:
     return GroupedTable(caption, tuple((score, models) for score in scores), tuple(rows))
 
 
-def block_table(reading: MapReading, concept: str) -> GroupedTable | None:
-    """The overlap by block of every prompt, for the first model; None for a single prompt."""
-    model = reading.models[0]
-    own = reading.pairs(model=model, a=concept)
-    if len(own) == 1:
-        return None
-    blocks = tuple(own[0]["blocks"])
-    rows = [(shorten(e["b"], 60), tuple(measured(e["blocks"][block]) for block in blocks)) for e in own]
-    rows.append(("mean", tuple(measured(reading.profile(model, concept)[block]) for block in blocks)))
+def block_tables(reading: MapReading, concept: str) -> list[GroupedTable]:
+    """The overlap by block of every prompt, a table for every model; none for a single prompt."""
+    return [_block_table(reading, model, concept) for model in reading.models
+            if len(reading.pairs(model=model, a=concept)) > 1]  # fmt: skip
+
+
+def _block_table(reading: MapReading, model: str, concept: str) -> GroupedTable:
+    own, means = reading.pairs(model=model, a=concept), reading.profile(model, concept)
+    blocks = tuple(means)
+    rows = [(shorten(e["b"], 60), tuple(measured(e["blocks"].get(block, {})) for block in blocks)) for e in own]
+    rows.append(("mean", tuple(measured(means[block]) for block in blocks)))
     caption = f"Overlap of “{shorten(concept, 40)}” by block and prompt; in brackets intervals"
     return GroupedTable(caption, ((model_label(model, 60), blocks),), tuple(rows))
 
@@ -60,6 +62,14 @@ def block_table(reading: MapReading, concept: str) -> GroupedTable | None:
 def change_figures(reading: MapReading) -> list[PlotTable]:
     """For every model that is held against another, and every concept, what differs."""
     return [_change(reading, entry) for entry in reading.biasmap["changes"]]
+
+
+def block_change_figures(reading: MapReading) -> list[PlotTable]:
+    """The same by block, as means over prompts; of several prompts only, and of models with a block in common."""
+    return [
+        _differences(f"{_change_caption(entry)}, by block", "Block", entry["blocks"])
+        for entry in reading.biasmap["changes"] if len(entry["prompts"]) > 1 and entry.get("blocks")
+    ]  # fmt: skip
 
 
 def change_rows(reading: MapReading, entry: Record) -> dict[str, Record]:
@@ -78,17 +88,23 @@ def change_rows(reading: MapReading, entry: Record) -> dict[str, Record]:
 
 
 def _change(reading: MapReading, entry: Record) -> PlotTable:
-    found = change_rows(reading, entry)
+    return _differences(_change_caption(entry), "Score", change_rows(reading, entry))
+
+
+def _change_caption(entry: Record) -> str:
+    first, second = entry["models"]
+    return f"“{shorten(entry['a'], 40)}”: {model_label(second, 40)} less {model_label(first, 40)}"
+
+
+def _differences(caption: str, corner: str, found: Mapping[str, Record]) -> PlotTable:
     scale = signed_scale(found.values())
     rows = [
         Row(name, track(scale, e, name, measured(e)), (number(e.get("value")), interval(e), probability(e.get("q"))),
             strong=_is_sure(e), note="" if is_estimate(e) else reason(e))
         for name, e in found.items()
     ]  # fmt: skip
-    first, second = entry["models"]
-    caption = f"“{shorten(entry['a'], 40)}”: {model_label(second, 40)} less {model_label(first, 40)}"
     legend = (("dot", "difference"), ("line", "interval for the true difference"))
-    return PlotTable(caption, "Score", scale_axis(scale), ("difference", "interval", "q"), tuple(rows), legend)
+    return PlotTable(caption, corner, scale_axis(scale), ("difference", "interval", "q"), tuple(rows), legend)
 
 
 def _is_sure(e: Record) -> bool:

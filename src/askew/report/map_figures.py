@@ -18,7 +18,7 @@ from askew.report.formatting import (
     reason,
     shorten,
 )
-from askew.report.map_reading import MapReading, beyond_chance, by_prompt, model_label
+from askew.report.map_reading import MapReading, absence, beyond_chance, by_prompt, model_label
 from askew.report.plots import Scale, scale_axis, track, unit_scale
 from askew.report.reading import is_estimate
 
@@ -86,12 +86,16 @@ def profile(reading: MapReading, concept: str) -> Markup:
     ).format(WIDTH, HEIGHT, title, said, Markup("").join(parts))
 
 
-def profile_table(reading: MapReading, concept: str, part: str) -> PlotTable:
-    """The numbers of the profile, for the first model: of its `blocks` or its `layers`."""
-    own, scale = reading.profile(reading.models[0], concept, part), unit_scale()
+def profile_tables(reading: MapReading, concept: str) -> list[PlotTable]:
+    """The numbers of the profile of every model, by block and by layer."""
+    return [_profile_table(reading, model, concept, part) for model in reading.models for part in ("blocks", "layers")]
+
+
+def _profile_table(reading: MapReading, model: str, concept: str, part: str) -> PlotTable:
+    own, scale = reading.profile(model, concept, part), unit_scale()
     rows = [_part_row(name, e, scale) for name, e in own.items()]
     kind = part.removesuffix("s")
-    caption = f"Overlap by {kind}, from input to output, by {model_label(reading.models[0], 60)}"
+    caption = f"Overlap by {kind}, from input to output, by {model_label(model, 60)}"
     return PlotTable(caption, kind.capitalize(), scale_axis(scale), ("overlap", "interval", "chance", "corrected", "q"),
                      tuple(rows), ())  # fmt: skip
 
@@ -115,11 +119,12 @@ def _overlap_row(reading: MapReading, own: Sequence[Record], scale: Scale, sever
     if several:
         estimates = [e["miou"] for e in own]
         plot = lanes(scale, estimates, label, "; ".join(measured(e) for e in estimates))
-        return Row(label, plot, tuple(number(e["value"]) for e in estimates), strong)
+        absent = [f"{model_label(e['model'], 24)}: {absence(e['miou'])}" for e in own if absence(e["miou"])]
+        return Row(label, plot, tuple(number(e.get("value")) for e in estimates), strong, note="; ".join(absent))
     e = own[0]["miou"]
-    cells = (number(e["value"]), interval(e), number(e.get("null")), number(e.get("corrected")),
-             probability(e.get("q")), number(own[0]["mbiou"]["value"]))  # fmt: skip
-    return Row(label, track(scale, e, label, measured(e)), cells, strong)
+    cells = (number(e.get("value")), interval(e), number(e.get("null")), number(e.get("corrected")),
+             probability(e.get("q")), number(own[0]["mbiou"].get("value")))  # fmt: skip
+    return Row(label, track(scale, e, label, measured(e)), cells, strong, note=absence(e))
 
 
 def _short(models: Sequence[str]) -> list[str]:
@@ -176,7 +181,9 @@ def _absent(k: int, blocks: int) -> Markup:
     )
 
 
-def _area_line(chance: float, height: float) -> Markup:
+def _area_line(chance: float | None, height: float) -> Markup:
+    if chance is None:
+        return Markup("")
     return Markup('<line class="area" x1="{}" x2="{}" y1="{y:.1f}" y2="{y:.1f}"/>').format(
         LEFT, WIDTH - 8, y=_y(chance, height)
     )

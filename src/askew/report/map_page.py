@@ -11,9 +11,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from askew.methods.biasmap import Masking, PairMaps, is_flat
+from askew.methods.biasmap import Masking, PairMaps, flat_pictures
 from askew.plans.reading import make_plan
-from askew.report import formatting, map_comparison, map_figures, overlay
+from askew.report import formatting, map_comparison, map_figures, map_method, overlay
 from askew.report.figures import PlotTable
 from askew.report.formatting import Record
 from askew.report.html import missing_rows, page_environment
@@ -57,7 +57,7 @@ class ConceptSection:
     table: GroupedTable | None
     profile: Markup
     numbers: list[PlotTable]
-    block_table: GroupedTable | None
+    block_tables: list[GroupedTable]
     pictures: list[tuple[str, str, list[Overlay]]]
 
 
@@ -82,6 +82,8 @@ def render_maps(results: Record, open_picture: OpenPicture, open_maps: OpenMaps,
         sections=[_section(reading, concept, show) for concept in reading.concepts],
         risks=[map_figures.risks(reading, axis) for axis in reading.axes],
         changes=map_comparison.change_figures(reading),
+        block_changes=map_comparison.block_change_figures(reading),
+        method=map_method.described(reading),
         intersections=map_figures.intersections(reading),
         missing=missing_rows(reading),
         gradient=overlay.gradient(),
@@ -98,8 +100,8 @@ def _section(reading: MapReading, concept: str, show: _Overlays) -> ConceptSecti
         map_figures.overlaps(reading, concept),
         map_comparison.paper_table(reading, concept),
         map_figures.profile(reading, concept),
-        [map_figures.profile_table(reading, concept, part) for part in ("blocks", "layers")],
-        map_comparison.block_table(reading, concept),
+        map_figures.profile_tables(reading, concept),
+        map_comparison.block_tables(reading, concept),
         show(concept),
     )
 
@@ -137,7 +139,9 @@ class _Overlays:
             return overlay.masks(image, a, b), float(iou(a, b))
 
         total = maps.total()
-        shown = {name: found for name, found in maps.blocks().items() if blocks and not is_flat(found)}
+        if flat_pictures(total).any():
+            return None
+        shown = {name: found for name, found in maps.blocks().items() if blocks and not flat_pictures(found).any()}
         own = [(name, *masked(found)) for name, found in shown.items()]
         first, second = (overlay.heat(image, total[k, 0]) for k in (0, 1))
         return Overlay(number, data_uri(image), first, second, *masked(total), own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from askew.report.formatting import Record, quote, shorten
+from askew.report.formatting import Record, plural, quote, reason, shorten
 from askew.report.reading import Reading, grouped, is_estimate
 
 
@@ -39,10 +39,10 @@ class MapReading(Reading):
             return found
         return next(e[part] for e in self.biasmap["overall"] if (e["model"], e["a"]) == (model, concept))
 
-    def chance_area(self, concept: str) -> float:
-        """Chance by area of a concept's masks, over models and prompts."""
-        own = self.pairs(a=concept)
-        return sum(float(e["chance_area"]) for e in own) / len(own)
+    def chance_area(self, concept: str) -> float | None:
+        """Chance by area of a concept's masks, over models and prompts; None if there is no mask."""
+        known = [float(e["chance_area"]) for e in self.pairs(a=concept) if e["chance_area"] is not None]
+        return sum(known) / len(known) if known else None
 
     def risks(self, model: str, axis: str) -> list[Record]:
         """Risk differences of an axis, in the order of the prompts."""
@@ -79,8 +79,18 @@ def beyond_chance(entry: Record) -> bool:
     return is_estimate(entry["miou"]) and (entry["miou"].get("q") or 1.0) < 0.05
 
 
+def absence(estimate: Record) -> str:
+    """Why a score is missing, or how many pictures it lacks; nothing if it has all."""
+    if not is_estimate(estimate):
+        return reason(estimate)
+    return f"{plural(estimate['missing'], 'picture')} missing" if estimate.get("missing") else ""
+
+
 def _finding(reading: MapReading, a: str) -> str:
     own = reading.pairs(model=reading.models[0], a=a)
+    known = [e for e in own if is_estimate(e["miou"])]
+    if not known:
+        return f"“{a}” in places that cannot be told: {reason(own[0]['miou'])}"
     if len(own) == 1:
         e = own[0]["miou"]
         chance = e.get("null")
@@ -90,9 +100,10 @@ def _finding(reading: MapReading, a: str) -> str:
     summary = next(e for e in reading.biasmap["overall"] if (e["model"], e["a"]) == (reading.models[0], a))
     e, number = summary["miou"], sum(map(beyond_chance, own))
     chance = "" if e.get("null") is None else f", where chance would give {e['null']:.2f}"
+    missing = f", {len(own) - len(known)} missing" if len(known) < len(own) else ""
     return (
         f"“{a}” and the words beside it in places that share {e['value']:.2f} of their union on average{chance} "
-        f"(beyond chance in {number} of {len(own)})"
+        f"(beyond chance in {number} of {len(known)}{missing})"
     )
 
 

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from askew.report.formatting import ABSENT, Record, clean, interval, number, probability, shorten
+from askew.report.formatting import Record, clean, interval, number, probability, reason, shorten
 from askew.report.map_comparison import change_rows
 from askew.report.map_reading import MapReading, beyond_chance, headline, model_label
 from askew.report.plain_table import plain_table
@@ -60,15 +60,15 @@ def _change_table(reading: MapReading, entry: Record) -> Table:
 def _cells(reading: MapReading, entry: Record) -> tuple[str, ...]:
     e = entry["miou"]
     risk = _risk(reading, entry)
-    return (number(e["value"]), interval(e), number(e.get("null")), number(e.get("corrected")),
-            probability(e.get("q")), number(entry["mbiou"]["value"]), number(risk.get("value")))  # fmt: skip
+    return (number(e.get("value")), interval(e), number(e.get("null")), number(e.get("corrected")),
+            probability(e.get("q")), number(entry["mbiou"].get("value")), number(risk.get("value")))  # fmt: skip
 
 
 def _mean_cells(summary: Record) -> tuple[str, ...]:
     e, corrected, risk = summary["miou"], summary["corrected"], summary["risk_difference"] or {}
-    return (number(e["value"]), interval(e), number(e.get("null")), number(corrected.get("value")),
-            probability(corrected.get("p")) if is_estimate(corrected) else ABSENT,
-            number(summary["mbiou"]["value"]), number(risk.get("value")))  # fmt: skip
+    return (number(e.get("value")), interval(e), number(e.get("null")), number(corrected.get("value")),
+            probability(corrected.get("q")), number(summary["mbiou"].get("value")),
+            number(risk.get("value")))  # fmt: skip
 
 
 def _risk(reading: MapReading, entry: Record) -> Record:
@@ -88,5 +88,15 @@ def _notes(reading: MapReading) -> list[Text]:
         Text("RD: risk difference of perceived groups. Instruments err.", style="dim"),
     ]  # fmt: skip
     if len(reading.prompts) > 1:
-        notes.append(Text("Row of means: q is p of a t-test of the corrected overlap over prompts.", style="dim"))
+        notes.append(Text("Row of means: q of a t-test of the corrected overlap over prompts.", style="dim"))
+    notes += [Text(f"Missing: {absent}") for absent in _absent(reading)]
     return notes + [Text(f"Warning: {clean(str(w))}") for w in reading.part("warnings")]
+
+
+def _absent(reading: MapReading) -> list[str]:
+    """Every overlap that is missing, with its reason."""
+    return [
+        f"{shorten(entry['a'], 20)} with {shorten(entry['b'], 20)}, by {model_label(entry['model'], 30)}: "
+        f"{reason(entry['miou'])}"
+        for entry in reading.pairs() if not is_estimate(entry["miou"])
+    ]  # fmt: skip

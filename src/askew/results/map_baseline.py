@@ -16,7 +16,7 @@ from askew.types import Estimate, Missing
 
 Entry = dict[str, Any]
 
-SAME = ("threshold", "tau", "definition", "branch", "vqa", "seed", "level")
+SAME = ("threshold", "tau", "definition", "branch", "vqa", "vqa_args", "seed", "level")
 """Fields of the plan that decide what a score is, or which pictures are pairs."""
 
 RECORDS = tuple((record, {field.name for field in fields(record)}) for record in (Estimate, Missing))
@@ -76,9 +76,14 @@ def _check_same(plan: MapPlan, found: MapPlan, folder: Path) -> None:
     words = zip((prompt.text for prompt in plan.prompts), plan.against, strict=True)
     other += [f"nothing on {prompt!r} against {word!r}" for prompt, word in words if against.get(prompt) != word]
     other += [f"no concept {concept!r}" for concept in plan.concepts if concept not in found.concepts]
+    read = {axis.name for prompt in found.prompts for axis in prompt.axes}
+    axes = dict.fromkeys(axis.name for prompt in plan.prompts for axis in prompt.axes)
+    other += [f"no reading of {axis} but of {', '.join(sorted(read))}" for axis in axes if axis not in read]
     if other:
         raise UsageError(f"{folder} cannot be the baseline of this run, since it has {'; '.join(other)}")
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={part}" for key, part in value.items()) or "none"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
