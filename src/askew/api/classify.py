@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from askew.api.jobs import finished
 from askew.planning.classification import plan_classification
 from askew.plans.classification import ClassificationPlan
+from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.results.classification import ClassificationResult
 from askew.runs.opening import looked_at, run_folder
@@ -22,6 +23,7 @@ def classify(
     model: str | None = None,
     *,
     model_args: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     sources: str | None = None,
     sources_args: Mapping[str, Any] | None = None,
     targets: Mapping[str, Sequence[str]] | None = None,
@@ -65,12 +67,14 @@ def classify(
     The other arguments are those of `askew.audit`. Raises UsageError for a request that cannot be met, such as a model
     that is a black box, other AskewErrors where a run fails.
     """
+    parts = {"model": model, "vqa": vqa, "embedder": embedder}
+    chosen: dict[str, Any] = {name: value for name, value in parts.items() if value is not None}
+    chosen |= {"model_args": dict(model_args or {}), "vqa_args": dict(vqa_args or {})}
+    chosen["embedder_args"] = dict(embedder_args or {})
     described = column_settings(Path(manifest) if manifest else None)
     plan = plan_classification(
         groups,
         targets=targets,
-        model=model,
-        model_args=dict(model_args or {}),
         sources=sources,
         sources_args={**described, **(sources_args or {})},
         classes=None if classes is None else tuple(classes),
@@ -80,11 +84,8 @@ def classify(
         loss=loss,
         stages=tuple(stages),
         template=template,
-        embedder=embedder,
-        embedder_args=dict(embedder_args or {}),
-        vqa=vqa,
-        vqa_args=dict(vqa_args or {}),
         seed=seed,
+        **with_preset(preset, chosen, chosen),
         **settings,
     )
     return run_classification(plan, run, store, progress=progress)

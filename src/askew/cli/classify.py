@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from askew.cli.base import app, out
 from askew.cli.options import (
     AsJson,
     Budget,
+    DryRun,
     FailIf,
     Label,
     Level,
@@ -18,30 +20,42 @@ from askew.cli.options import (
     RunFolder,
     Seed,
     StoreFolder,
+    given,
     listed,
+    only_plan,
 )
 from askew.cli.runs import show
 from askew.errors import UsageError
 from askew.planning.classification import parse_stages, plan_classification
-from askew.plans.plan import DEFAULT_MODEL
+from askew.plans.classification import ClassificationPlan
+from askew.plans.plan import DEFAULT_MODEL, read_toml
+from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings, key_values, pairs
 from askew.results.condition import CLASSIFICATION, check_conditions, parse_condition
+
+BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "fail_if", "as_json"}
 
 
 @app.command()
 def classify(
+    context: typer.Context,
     groups: Annotated[str | None, typer.Option(help="Social groups, separated by commas; all of a folder.")] = None,
     model: Annotated[
         str, typer.Option(help="The diffusion model that classifies: studio, diffusers/ID-OR-PATH, …")
     ] = DEFAULT_MODEL,
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as dtype=float16.")] = None,
+    preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
     sources: Annotated[
         str | None, typer.Option(help="Where the groups' pictures come from: a model or folder/PATH.")
     ] = None,
     source_arg: Annotated[list[str] | None, typer.Option(help="Setting of that model or folder.")] = None,
     manifest: Manifest = None,
-    prompt_column: Annotated[str | None, typer.Option(help="Column or columns that name the group.")] = None,
+    file_column: Annotated[str | None, typer.Option(help="Manifest column with the file names.")] = None,
+    group_column: Annotated[
+        str | None, typer.Option("--group-column", "--prompt-column", help="Column or columns that name the group.")
+    ] = None,
     label: Label = None,
+    where: Annotated[list[str] | None, typer.Option(help="Only rows with COLUMN=VALUE.")] = None,
     targets: Annotated[
         list[str] | None, typer.Option(help="NAME=CLASS,CLASS,… twice: sets to hold against each other.")
     ] = None,
@@ -65,9 +79,10 @@ def classify(
     seed: Seed = 0,
     level: Level = 0.95,
     draws: Annotated[int, typer.Option(help="Random draws per test.")] = 1000,
+    plan: Annotated[Path | None, typer.Option(help="Run this TOML plan, such as a run's plan.toml.")] = None,
     run: RunFolder = None,
     store: StoreFolder = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be made, and stop.")] = False,
+    dry_run: DryRun = False,
     budget: Budget = None,
     fail_if: FailIf = None,
     as_json: AsJson = False,
@@ -83,13 +98,18 @@ def classify(
 
     - `askew classify --sources folder/faces --targets "a=carpenter,plumber" --targets "b=nurse,secretary"`
     """
-    columns = column_settings(manifest=manifest, prompt_column=prompt_column, label=label)
+    if plan is not None:
+        only_plan(context, BESIDE_A_PLAN)
+    columns = column_settings(manifest=manifest, file=file_column, prompt_column=group_column, label=label, where=where)
     conditions = [parse_condition(text, CLASSIFICATION) for text in fail_if or ()]
-    made = plan_classification(
+    settings: dict[str, Any] = {
+        "model": model, "model_args": key_values(setting or (), "-M"), "vqa": vqa,
+        "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "embedder": embedder,
+        "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),
+    }  # fmt: skip
+    made = _read(plan) if plan else plan_classification(
         groups,
         targets={name: listed(words) or [] for name, words in pairs(targets or (), "--targets").items()} or None,
-        model=model,
-        model_args=key_values(setting or (), "-M"),
         sources=sources,
         sources_args={**columns, **key_values(source_arg or (), "--source-arg")},
         classes=() if classes == "none" else listed(classes),
@@ -99,14 +119,11 @@ def classify(
         loss=loss,
         stages=parse_stages(stage or ()),
         template=template,
-        embedder=embedder,
-        embedder_args=key_values(embedder_arg or (), "--embedder-arg"),
-        vqa=vqa,
-        vqa_args=key_values(vqa_arg or (), "--vqa-arg"),
         seed=seed,
         level=level,
         draws=draws,
-    )
+        **with_preset(preset, settings, given(context)),
+    )  # fmt: skip
     if dry_run:
         for line in api.classification_work(made, run, store).lines():
             out.print(line)
@@ -121,6 +138,15 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
     names: Any = listed(text)
     if names is None:
         return None
-    if not all(name.isdigit() for name in names):
+    if not all(name.isdecimal() for name in names):
         raise UsageError(f"--samples {text!r} must be whole numbers with commas, such as 1,10,100")
     return tuple(int(name) for name in names)
+
+
+def _read(path: Path) -> ClassificationPlan:
+    data = read_toml(path)
+    if (method := data.get("method", "audit")) != "classify":
+        raise UsageError(
+            f"{path} is a plan of the method {method!r}; a plan of a classification says method = 'classify'"
+        )
+    return ClassificationPlan.checked(data, f"the plan {path}")

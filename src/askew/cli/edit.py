@@ -59,7 +59,9 @@ def edit(
     source_arg: Annotated[list[str] | None, typer.Option(help="Setting of the sources: bias=0.")] = None,
     manifest: Annotated[Path | None, typer.Option(help="CSV that describes the folder's pictures.")] = None,
     file_column: Annotated[str | None, typer.Option(help="Manifest column with the file names.")] = None,
-    group_column: Annotated[str | None, typer.Option(help="Column or columns that name the group.")] = None,
+    group_column: Annotated[
+        str | None, typer.Option("--group-column", "--prompt-column", help="Column or columns that name the group.")
+    ] = None,
     label: Label = None,
     where: Annotated[list[str] | None, typer.Option(help="Only rows with COLUMN=VALUE.")] = None,
     side: Annotated[int, typer.Option(help="Crop to a square and resize to so many pixels; 0: as they are.")] = 0,
@@ -95,7 +97,8 @@ def edit(
     - `askew edit --groups "white woman, black woman" --targets "high=doctor,CEO" --targets "low=cleaner,maid"`
 
     - `askew edit --model diffusers/stable-diffusion-v1-5/stable-diffusion-v1-5 --sources folder/faces
-      --group-column race,gender --side 512 --vqa clip/openai/clip-vit-large-patch14 --landmarks faces`
+      --group-column race,gender --side 512 --vqa clip/openai/clip-vit-large-patch14
+      --embedder clip/openai/clip-vit-large-patch14 --landmarks faces`
     """
     if plan is not None:
         only_plan(context, BESIDE_A_PLAN)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from askew import registry
 from askew.instruments import load_instruments
@@ -29,6 +28,7 @@ from askew.methods.sources import (
     neutrality_warnings,
     social_groups,
     source_pictures,
+    wanted_sources,
 )
 from askew.models.base import Collection, Model
 from askew.plans.classification import ClassificationPlan
@@ -36,12 +36,19 @@ from askew.prompts.groups import prompt_of
 from askew.results.classification import ClassificationResult
 from askew.runs.header import fingerprint, identity, provenance
 from askew.runs.run import Run
-from askew.runs.work import SLICE, Work
+from askew.runs.work import SLICE, Work, count
+from askew.storage.imagefile import opened
 from askew.storage.keys import derived_seed
+from askew.storage.store import Wanted
 from askew.types import Missing, Picture
 
 DENOISING = "denoising"
 NONE = "none"
+UNREAD = (
+    "nobody has read whether the pictures show one of the classes already: name who does by --vqa, or of a folder a "
+    "person's labels by --label occupation=COLUMN"
+)
+"""A warning where nothing is known of neutrality."""
 
 Outcomes = Mapping[str, Sequence[Picture | Missing]]
 
@@ -86,11 +93,12 @@ class Classification:
     def work(self) -> ClassificationWork:
         """What a run would do, if every picture can be made and no class is given up."""
         plan = self.plan
-        prompts = [group.prompt for group in self.groups]
-        pictures = self.run.work(self.source, prompts, plan.images, plan.seed)
+        by_group = wanted_sources(self.source, self.groups, plan.images, plan.seed)
+        wanted = [one for some in by_group.values() for one in some]
+        pictures = count(self.run.store, self.source, wanted, [], None)
         each = len(plan.target_classes) + len(plan.classes)
-        total = min(plan.images * len(self.groups), pictures.pictures) * each * sum(plan.samples)
-        return ClassificationWork(pictures, total, total - self._stored(prompts))
+        total = len(wanted) * each * sum(plan.samples)
+        return ClassificationWork(pictures, total, total - self._stored(wanted))
 
     def __call__(self) -> ClassificationResult:
         """Make what is left of pictures and errors, compute the scores, and write results.json."""
@@ -147,17 +155,15 @@ class Classification:
         by_labels = neutrality_by_labels(self.source, sources, classes, level)
         return by_labels if self.vqa is None else [*neutrality(self.run, self.vqa, sources, classes, level), *by_labels]
 
-    def _stored(self, prompts: Sequence[str]) -> int:
+    def _stored(self, wanted: Sequence[Wanted]) -> int:
         """Evaluations whose errors the store holds already, of the pictures that it holds."""
-        if not isinstance(self.source, Model):
-            return 0
-        made = self.run.stored_pictures(self.source, prompts, self.plan.images, self.plan.seed)
-        found = 0
+        stored, found = self.run.store.pictures(one.key for one in wanted), 0
+        made = [one for key in (w.key for w in wanted) if isinstance(one := stored.get(key), Picture)]
         for classes, stages in ((self.plan.target_classes, self.plan.stages), (self.plan.classes, ())):
             for samples in self.plan.samples if classes else ():
                 reader = self._reader(classes, samples, stages)
                 known = self.run.store.vectors(reader.fingerprint, (picture.id for picture in made))
-                found += len(known) * samples * len(classes)
+                found += sum(picture.id in known for picture in made) * samples * len(classes)
         return found
 
     @property
@@ -168,7 +174,8 @@ class Classification:
         self, started: datetime, sources: Outcomes, neutral: Sequence[Mapping[str, Any]], truth: Mapping[str, str]
     ) -> dict[str, Any]:
         """The part of results.json that says what was run, by which version, on which machine."""
-        warnings = [*self._unknown_words(), *neutrality_warnings(neutral), *self._resized(sources),
+        unread = [] if any(entry["neutral"] is not None for entry in neutral) else [UNREAD]
+        warnings = [*self._unknown_words(), *neutrality_warnings(neutral), *unread, *self._resized(sources),
                     *self._without_truth(truth)]  # fmt: skip
         return {
             **provenance(self.plan, self.model, started, warnings),
@@ -186,7 +193,7 @@ class Classification:
     def _resized(self, sources: Outcomes) -> list[str]:
         """Pictures that the model's autoencoder cannot take as they are."""
         width, height = self._reader(self.plan.target_classes, 1).denoiser.pixels
-        others = sum(_size(picture) != (width, height) for picture in _present(sources))
+        others = sum(opened(picture.path).size != (width, height) for picture in _present(sources))
         if not others:
             return []
         return [f"{others} pictures were cut square and scaled to {width}x{height} pixels, the model's own"]
@@ -233,8 +240,3 @@ def _mean_errors(readings: Readings) -> list[dict[str, Any]]:
          "values": np.nanmean(errors, axis=2, dtype=float).round(9)}
         for group, errors in readings.errors.items()
     ]  # fmt: skip
-
-
-def _size(picture: Picture) -> tuple[int, int]:
-    with Image.open(picture.path) as image:
-        return image.size

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Self, cast
 
-from PIL import Image
-
 from askew import registry
 from askew.errors import UsageError
 from askew.instruments import load_instruments
@@ -22,6 +20,7 @@ from askew.methods.scoring import Scoring
 from askew.methods.sources import (
     Group,
     Outcomes,
+    check_filled,
     neutrality,
     neutrality_by_labels,
     neutrality_warnings,
@@ -47,7 +46,7 @@ from askew.runs.header import identity
 from askew.runs.run import Asking, Run
 from askew.runs.session import NO_EMBEDDER, Session
 from askew.runs.work import Work, count, slices, unfinished
-from askew.storage.imagefile import DEEP
+from askew.storage.imagefile import opened
 from askew.storage.store import Wanted
 from askew.types import Missing, Picture
 
@@ -97,14 +96,14 @@ class Editing(Session):
         begun = stand_ins if not fitted else _again(stand_ins, [self._stand_in(one, known) for one in fitted])
         restored = [wanted_restored(self.editor, one) for one in _pictures(begun)]
         edits = [edit.wanted for edit in self._wanted_edits(begun)]
-        asking = [Asking(vqa, self._reader.questions()) for vqa in self.instruments.values()]
+        asking = [Asking(vqa, self._reader.questions(vqa)) for vqa in self.instruments.values()]
         total = count(self.run.store, self.source, [*(fitted or first), *restored, *edits], asking, self.embedder)
         calls = self._calls(restored, self.editor.batch_size) + self._calls(edits, self.editor.batch_size)
         if isinstance(self.source, Model):
             calls += self._calls(first, self.source.batch_size)
         return replace(
             total,
-            prompts=len(sources) + len(self._words()),
+            prompts=len(sources) + len(self.editing_plan.words),
             pictures=total.pictures + (len(first) if fitted else 0),
             pictures_stored=total.pictures_stored + (len(stored) if fitted else 0),
             model_calls=calls,
@@ -115,15 +114,16 @@ class Editing(Session):
         started, plan = datetime.now(UTC), self.editing_plan
         given = source_pictures(self.run, self.source, self._groups(), plan.images, plan.seed)
         sources = self._fitted(given)
+        check_filled(sources, f"{self.source.name}, cropped and resized")
         self._check(sources)
         groups = self._edited(sources)
         readings = self._reader(groups)
         neutral = [
             entry
             for vqa in self.instruments.values()
-            for entry in neutrality(self.run, vqa, sources, self._words(), plan.level)
+            for entry in neutrality(self.run, vqa, sources, plan.words, plan.level)
         ]
-        neutral += neutrality_by_labels(self.source, given, self._words(), plan.level)
+        neutral += neutrality_by_labels(self.source, given, plan.words, plan.level)
         scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
         what = (groups, plan.targets, plan.strengths, readings, scoring)
         header = self.header(started)
@@ -149,9 +149,6 @@ class Editing(Session):
     def _groups(self) -> list[Group]:
         plan = self.editing_plan
         return [Group(name, prompt.text) for name, prompt in zip(plan.groups, plan.prompts, strict=True)]
-
-    def _words(self) -> list[str]:
-        return list(dict.fromkeys(word for words in self.editing_plan.targets.values() for word in words))
 
     def _stand_in(self, one: Wanted, stored: Mapping[str, Picture | Missing]) -> Picture | Missing:
         """What is stored, or a picture that stands in for one that is still to be made, of which nothing is known."""
@@ -181,13 +178,7 @@ class Editing(Session):
         """Raises UsageError unless the editor can edit every source at every strength."""
         sizes: dict[tuple[int, int], Picture] = {}
         for one in _pictures(sources):
-            with Image.open(one.path) as file:
-                if file.mode.startswith(DEEP):
-                    raise UsageError(
-                        f"{one.source or one.path} is a picture of mode {file.mode}, with more than 8 bits a channel: "
-                        f"convert it to 8-bit RGB first"
-                    )
-                sizes.setdefault(file.size, one)
+            sizes.setdefault(opened(one.path).size, one)
         if len(sizes) > 1:
             listed = ", ".join(f"{w} x {h} ({one.source or one.path})" for (w, h), one in list(sizes.items())[:3])
             raise UsageError(
@@ -202,7 +193,7 @@ class Editing(Session):
         return [
             wanted_edit(self.editor, one, k, word, strength, plan.seed)
             for strength in plan.strengths
-            for word in self._words()
+            for word in self.editing_plan.words
             for some in sources.values()
             for k, one in enumerate(some)
             if isinstance(one, Picture)
@@ -237,12 +228,12 @@ class Editing(Session):
             )
 
         back = tuple(one if isinstance(one, Missing) else restored[wanted_restored(editor, one).key] for one in sources)
-        cells = {(word, strength): edits(word, strength) for word in self._words() for strength in plan.strengths}
+        cells = {(word, strength): edits(word, strength) for word in plan.words for strength in plan.strengths}
         return EditedGroup(name, tuple(sources), back, cells)
 
     def _oddities(self) -> list[str]:
         """What a reader should know of the targets."""
-        words = [word for word in self._words() if self.model.unknown_words(prompt_of(word))]
+        words = [word for word in self.editing_plan.words if self.model.unknown_words(prompt_of(word))]
         return [f"{self.editor.name} does not know all words of these targets: {', '.join(words)}"] if words else []
 
 

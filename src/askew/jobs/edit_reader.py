@@ -16,7 +16,7 @@ from askew.methods.editing import EditedGroup, Readings
 from askew.methods.editing_faces import AlignedFaces
 from askew.methods.observed import Answer
 from askew.methods.scoring import Vectors
-from askew.methods.sources import OCCUPATION
+from askew.methods.sources import occupation_question
 from askew.plans.editing import EditPlan
 from askew.runs.edit_work import AverageFaces
 from askew.runs.run import Run
@@ -35,10 +35,10 @@ class EditReader:
     embedder: Embedder | None
     finder: LandmarkFinder | None
 
-    def questions(self) -> list[Question]:
-        """What is asked about every picture."""
+    def questions(self, vqa: VQA) -> list[Question]:
+        """What an instrument is asked about every picture."""
         axes = [axis.axis() for axis in self.plan.prompts[0].axes]
-        return [*(question for axis in axes for question in axis.questions), OCCUPATION]
+        return [*(question for axis in axes for question in axis.questions), self._occupation(vqa)]
 
     def __call__(self, groups: Sequence[EditedGroup]) -> Readings:
         """Everything that is read from sources, from what encoding and decoding makes of them, and from edits."""
@@ -54,12 +54,15 @@ class EditReader:
         skin, faces = self._looks(groups)
         return Readings(self._values(distinct), self._occupations(distinct), vectors, skin, faces, self.plan.skin)
 
+    def _occupation(self, vqa: VQA) -> Question:
+        return occupation_question(vqa, self.plan.words)
+
     def _values(self, pictures: Sequence[Picture]) -> dict[str, dict[str, Answer]]:
         """By axis what was seen, by the first instrument that sees anything."""
         axes = [axis.axis() for axis in self.plan.prompts[0].axes]
         found: dict[str, dict[str, Answer]] = {}
         for vqa in self.instruments.values():
-            answers, start = self.run.answers(vqa, pictures, self.questions()), 0
+            answers, start = self.run.answers(vqa, pictures, self.questions(vqa)), 0
             for axis in axes:
                 stop = start + len(axis.questions)
                 seen = {one: axis.read(row[start:stop]) for one, row in answers.items()}
@@ -73,7 +76,7 @@ class EditReader:
         found: dict[str, Answer] = {}
         for vqa in self.instruments.values():
             if all(isinstance(answer, Missing) for answer in found.values()):
-                answers = self.run.answers(vqa, pictures, [OCCUPATION])
+                answers = self.run.answers(vqa, pictures, [self._occupation(vqa)])
                 found = {one: row[0] for one, row in answers.items()}
         return found
 

@@ -53,6 +53,16 @@ class Embedder(PictureReader, Protocol):
 
 
 @runtime_checkable
+class Chooser(Protocol):
+    """An instrument that cannot write: asked an open question, it names the nearest of what happens to be listed.
+
+    Where that would pass for an answer, it is asked with options that hold one for none of them.
+    """
+
+    only_chooses: bool
+
+
+@runtime_checkable
 class Calibrated(Protocol):
     """An instrument whose errors are known."""
 

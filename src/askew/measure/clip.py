@@ -115,8 +115,12 @@ class ClipVQA:
     Missing("no_person"), unless `person_filter` is off. Captions, and questions that no caption answers, are
     Missing("not_asked").
 
+    `only_chooses`: an open question about a catalogue's axis is answered by one of its values, whatever is shown.
+
     It errs more than a trained classifier: on words that CLIP has seen seldom, on several people, on absence.
     """
+
+    only_chooses = True
 
     def __init__(self, embedder: ClipEmbedder, person_filter: bool = True) -> None:
         self.embedder = embedder

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from askew.measure.base import PERSON
 from askew.prompts.axes import Entry, catalogue
 from askew.prompts.counterfactuals import counterfactual
+from askew.prompts.grammar import article
+from askew.studio.caption import NO_OCCUPATION
 from askew.types import Question
 
+OCCUPATION = "occupation"
 FRAMES = ("a photo of", "a picture of", "an image of")
 
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
@@ -42,14 +46,16 @@ def sight_wordings() -> Wordings:
 def option_wordings(question: Question) -> Wordings:
     """Texts for every option of a multiple-choice question, or for every value of its axis if it is open.
 
-    Values of the catalogue's axes are said as in counterfactual prompts; other options stand in general templates.
+    Values of the catalogue's axes are said as in counterfactual prompts, other occupations as who is seen; further
+    options stand in general templates.
     Empty for an open question about an axis without known values.
     """
     entry = _entry(question.axis)
     options = question.options or (entry.axis.values if entry else ())
     if entry is not None and set(options) <= set(entry.forms):
         return {option: _said(entry, option) for option in options}
-    return {option: _general(option, question.axis) for option in options}
+    said = _job if question.axis == OCCUPATION else partial(_general, axis=question.axis)
+    return {option: said(option) for option in options}
 
 
 def asked_value(question: Question) -> tuple[str, Wordings] | None:
@@ -90,6 +96,11 @@ def _said(entry: Entry, value: str) -> tuple[str, ...]:
 def _general(option: str, axis: str | None) -> tuple[str, ...]:
     named = (f"{axis.replace('_', ' ')}: {option}",) if axis else ()
     return (*_framed((option,)), option, *named)
+
+
+def _job(option: str) -> tuple[str, ...]:
+    """Whoever has an occupation is called by it, whoever has none a person."""
+    return _framed(SUBJECTS["person"] if option == NO_OCCUPATION else (f"{article(option)} {option}",))
 
 
 def _framed(subjects: Sequence[str]) -> tuple[str, ...]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from askew.errors import UnknownName, UsageError
-from askew.measure.base import VQA
+from askew.measure.base import VQA, Chooser
 from askew.models.base import Collection, Model
 from askew.models.folder import FolderCollection
 from askew.prompts.axes import table_question
@@ -21,8 +22,10 @@ from askew.prompts.groups import group_names, prompt_of
 from askew.runs.run import Run
 from askew.runs.work import wanted_files, wanted_pictures
 from askew.stats.shares import share_intervals
+from askew.storage.imagefile import DEEP
 from askew.storage.keys import derived_seed
 from askew.storage.store import Wanted
+from askew.studio.caption import NO_OCCUPATION, parse
 from askew.types import Estimate, Missing, Picture, Question
 
 LABELS = "labels"
@@ -82,7 +85,7 @@ def source_pictures(
 ) -> dict[str, list[Picture | Missing]]:
     """The pictures of each group, by its name, in the order of `wanted_sources`: made, or imported into the store.
 
-    Raises UsageError for a group without a single usable picture.
+    Raises UsageError for a group without a single usable picture, and for pictures of more than 8 bits a channel.
     """
     if isinstance(source, Model):
         made = run.pictures(source, [group.prompt for group in groups], images, seed)
@@ -91,11 +94,29 @@ def source_pictures(
         files = {filed.path: outcome for filed, outcome in run.collection(source)}
         wanted = wanted_sources(source, groups, images, seed)
         found = {name: [files[one.source] for one in some if one.source] for name, some in wanted.items()}
-    for name, outcomes in found.items():
+        _check_depth(found)
+    check_filled(found, source.name)
+    return found
+
+
+def check_filled(sources: Outcomes, origin: str) -> None:
+    """Raises UsageError for a group without a single picture; `origin` says where they come from."""
+    for name, outcomes in sources.items():
         if not any(isinstance(one, Picture) for one in outcomes):
             reasons = sorted({one.reason for one in outcomes if isinstance(one, Missing)})
-            raise UsageError(f"the group {name!r} has no pictures from {source.name}: {', '.join(reasons) or 'none'}")
-    return found
+            raise UsageError(f"the group {name!r} has no pictures from {origin}: {', '.join(reasons) or 'none'}")
+
+
+def _check_depth(sources: Outcomes) -> None:
+    """Raises UsageError for a picture whose conversion to 8 bits a channel would clip it."""
+    for one in (one for outcomes in sources.values() for one in outcomes if isinstance(one, Picture)):
+        with Image.open(one.path) as file:
+            mode = file.mode
+        if mode.startswith(DEEP):
+            raise UsageError(
+                f"{one.source or one.path} is a picture of mode {mode}, with more than 8 bits a channel: convert it to "
+                f"8-bit RGB first"
+            )
 
 
 def neutrality(
@@ -107,8 +128,9 @@ def neutrality(
     None where the instrument does not tell occupations.
     """
     entries = []
+    question = occupation_question(vqa, targets)
     for name, outcomes in sources.items():
-        answers = run.answers(vqa, outcomes, [OCCUPATION])
+        answers = run.answers(vqa, outcomes, [question])
         seen = [answers[one.id][0] for one in outcomes if isinstance(one, Picture)]
         entries.append({"group": name, "instrument": vqa.name, **_neutrality(seen, targets, level)})
     return entries
@@ -151,9 +173,25 @@ def neutrality_warnings(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
+    """The question that tells whether a picture shows a target.
+
+    It is open, unless the instrument only chooses: then the options are the targets, and no occupation.
+    """
+    if not isinstance(vqa, Chooser):
+        return OCCUPATION
+    return replace(OCCUPATION, options=(*dict.fromkeys(targets), NO_OCCUPATION))
+
+
 def names_target(answer: str, target: str) -> bool:
-    """Whether an open answer names a target, whatever its spelling: "A doctor." names "doctor"."""
-    return f" {_plain(target.removesuffix('-worker'))} " in f" {_plain(answer)} "
+    """Whether an answer names a target, whatever its spelling: "A doctor." names "doctor".
+
+    So do the studio's other words for the same occupation: "doctor" names "surgeon".
+    """
+    if f" {_plain(target.removesuffix('-worker'))} " in f" {_plain(answer)} ":
+        return True
+    own = parse(target).occupation
+    return own is not None and own in {parse(part).occupation for part in answer.split(";")}
 
 
 def _names_any(answer: str, targets: Sequence[str]) -> bool:

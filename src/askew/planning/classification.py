@@ -8,6 +8,7 @@ from typing import Any
 from askew import registry
 from askew.errors import UsageError
 from askew.methods.sources import social_groups
+from askew.planning.sources import with_source_settings
 from askew.plans.classification import ClassificationPlan
 from askew.plans.plan import DEFAULT_MODEL
 
@@ -28,8 +29,10 @@ def plan_classification(
     Raises UsageError.
     """
     chosen = {name: value for name, value in settings.items() if value is not None}
+    if isinstance(chosen.get("vqa"), tuple):  # of a preset
+        chosen["vqa"] = chosen["vqa"][0]
     model = chosen.get("model", DEFAULT_MODEL)
-    of = chosen.get("sources") or model
+    chosen, of = with_source_settings(chosen, model), chosen.get("sources") or model
     if _is_studio(model):
         chosen = {**LIGHTER, **(INSTRUMENTS if _is_studio(of) else {}), **chosen}
     settings_of = chosen.get("sources_args" if chosen.get("sources") else "model_args", {})
@@ -49,7 +52,7 @@ def parse_stages(texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
     stages = []
     for text in texts:
         samples, colon, keep = text.partition(":")
-        if not (colon and samples.strip().isdigit() and keep.strip().isdigit()):
+        if not (colon and samples.strip().isdecimal() and keep.strip().isdecimal()):
             raise UsageError(f"the stage {text!r} should read SAMPLES:CLASSES, such as 10:5")
         stages.append((int(samples), int(keep)))
     return tuple(stages)

@@ -11,17 +11,16 @@ from askew.instruments import LABELS
 from askew.methods.editing import GENDER
 from askew.methods.sources import social_groups
 from askew.models.base import Setting
-from askew.models.diffusers.recommended import recommended
+from askew.planning.sources import paper_settings, with_source_settings
 from askew.plans.editing import EditPlan
 from askew.plans.plan import AxisPlan, PromptPlan
 from askew.plans.reading import make_plan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.groups import HIGH_PAID, LOW_PAID
 
-DIFFUSERS, STUDIO = "diffusers", "studio"
-PAPER_SOURCES: Mapping[str, Setting] = {"num_inference_steps": 100, "guidance_scale": 8.5}
+STUDIO = "studio"
 PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale": 7.5}
-"""The paper's settings (section 3), where a model's makers recommend no others."""
+"""The paper's settings while a model edits (section 3)."""
 
 TARGETS: Mapping[str, tuple[str, ...]] = {"high-paid": HIGH_PAID, "low-paid": LOW_PAID}
 
@@ -42,9 +41,8 @@ def plan_editing(
     fields of `EditPlan`. Raises UsageError.
     """
     model = str(settings.get("model", STUDIO))
-    fields = {"model": model, **settings}
-    for name, paper in _paper_settings(model).items():
-        fields[name] = {**paper, **settings.get(name, {})}
+    fields = {"model": model, **with_source_settings(settings, model)}
+    fields["edit_args"] = {**paper_settings(model, PAPER_EDITS), **settings.get("edit_args", {})}
     own = fields.get("sources") or model
     source = registry.model(own, **fields.get("sources_args" if fields.get("sources") else "model_args", {}))
     is_studio = own.partition("/")[0] == STUDIO
@@ -73,11 +71,3 @@ def _axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
     if GENDER not in {axis.name for axis in wanted}:
         wanted.insert(0, find_axis(GENDER))
     return tuple(AxisPlan.of(axis) for axis in wanted)
-
-
-def _paper_settings(model: str) -> dict[str, Any]:
-    """The paper's settings for a model of diffusers for which nothing else is recommended."""
-    provider, _, name = model.partition("/")
-    if provider != DIFFUSERS or recommended(name):
-        return {}
-    return {"model_args": dict(PAPER_SOURCES), "edit_args": dict(PAPER_EDITS)}

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from askew.plans.distinct import check_distinct
 from askew.plans.plan import DEFAULT_MODEL, RunPlan, Settings, Text
 from askew.prompts.groups import PORTRAIT
 
@@ -61,9 +62,9 @@ class ClassificationPlan(RunPlan):
                 f"there are {len(self.targets)} target sets; two are held against each other, such as: "
                 "male-dominated=carpenter,plumber and female-dominated=nurse,secretary"
             )
-        _check_distinct("class", self.target_classes)
-        _check_distinct("class", self.classes)
-        _check_distinct("group", self.groups)
+        check_distinct("class", self.target_classes)
+        check_distinct("class", self.classes)
+        check_distinct("group", self.groups)
         for name, words in self.targets.items():
             if len(words) < 2:
                 raise ValueError(f"the target set {name!r} holds {len(words)} class; it needs two or more")
@@ -82,10 +83,3 @@ class ClassificationPlan(RunPlan):
     def target_classes(self) -> tuple[str, ...]:
         """The classes of both target sets, the first set's first."""
         return tuple(word for words in self.targets.values() for word in words)
-
-
-def _check_distinct(what: str, names: tuple[str, ...]) -> None:
-    folded = [name.lower() for name in names]
-    twice = [name for name in names if folded.count(name.lower()) > 1]
-    if twice:
-        raise ValueError(f"the {what} {twice[0]!r} is named twice")

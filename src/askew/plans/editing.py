@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from askew.plans.distinct import check_distinct
 from askew.plans.plan import Plan, Settings, Text
 
 
@@ -44,13 +45,19 @@ class EditPlan(Plan):
         if len(self.groups) != len(self.prompts):
             raise ValueError(f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}")
         for name, words in self.targets.items():
-            if len(set(words)) < 2:
+            if len(words) < 2:
                 raise ValueError(
-                    f"the target set {name!r} holds {len(set(words))} target; a set needs two or more, so that what is "
+                    f"the target set {name!r} holds {len(words)} target; a set needs two or more, so that what is "
                     f"found holds for more than one word: {name}=doctor,ceo"
                 )
+        check_distinct("target", self.words)
         if len(set(self.strengths)) < len(self.strengths):
             raise ValueError("a strength is named twice")
         if self.skin == "geometry" and self.landmarks == "none":
             raise ValueError("skin by geometry needs landmarks: faces or studio")
         return self
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The targets of all sets, in order."""
+        return tuple(word for words in self.targets.values() for word in words)

@@ -6,13 +6,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from askew.errors import UsageError
+from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
 from askew.plans.maps import MapPlan
-from askew.plans.plan import Plan, read_toml
+from askew.plans.mining import MinePlan
+from askew.plans.mining_comparison import MiningComparisonPlan
+from askew.plans.plan import Plan, RunPlan, read_toml
 
 PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan, "edit": EditPlan, "map": MapPlan}
 """The kind of plan by its method."""
+
+OTHERS: Mapping[str, type[RunPlan]] = {
+    "classify": ClassificationPlan,
+    "mine": MinePlan,
+    "mine-compare": MiningComparisonPlan,
+}
+"""The kinds without prompts and axes, by their method; only their own commands run them."""
 
 
 def read_plan(path: Path) -> Plan:
@@ -21,5 +32,18 @@ def read_plan(path: Path) -> Plan:
 
 
 def make_plan(data: Mapping[str, Any], source: str = "the plan") -> Plan:
-    """A validated plan of the method that it names. Raises UsageError listing every fault by its place."""
-    return PLANS.get(str(data.get("method", "audit")), Plan).checked(data, source)
+    """A validated plan of the method that it names.
+
+    Raises UsageError listing every fault by its place, and for one of `OTHERS`.
+    """
+    method = str(data.get("method", "audit"))
+    if method in OTHERS:
+        raise UsageError(f"{source} is one of the method {method!r}, which `askew {method}` runs")
+    return PLANS.get(method, Plan).checked(data, source)
+
+
+def recorded_hash(path: Path) -> str:
+    """The hash of the plan in a TOML file, of whatever method. Raises UsageError."""
+    data = read_toml(path)
+    kind = OTHERS.get(str(data.get("method", "audit")))
+    return read_plan(path).hash if kind is None else kind.checked(data, f"the plan {path}").hash

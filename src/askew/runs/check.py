@@ -9,7 +9,7 @@ from typing import Any
 
 from askew.errors import UsageError
 from askew.plans.plan import PLAN_FILE
-from askew.plans.reading import read_plan
+from askew.plans.reading import recorded_hash
 from askew.results.file import RESULTS_FILE, read_results
 from askew.runs.run import HASH_FILE
 from askew.storage.store import Store, is_intact
@@ -63,7 +63,7 @@ def _plan_hash(folder: Path) -> str:
     if noted.exists():
         return noted.read_text(encoding="ascii", errors="replace").strip()
     if (folder / PLAN_FILE).exists():
-        return read_plan(folder / PLAN_FILE).hash
+        return recorded_hash(folder / PLAN_FILE)
     raise UsageError(f"{folder} holds no run: there is neither {HASH_FILE} nor {PLAN_FILE} in it")
 
 
