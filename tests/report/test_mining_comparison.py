@@ -131,12 +131,15 @@ def size(population: int, difference: Results | None) -> Results:
 
 
 def test_a_study_is_judged_by_what_was_planted(tmp_path: Path) -> None:
-    paper = size(15, None)
+    paper, halves = (
+        size(15, None),
+        {"missed_concepts": e(0.5), "least_aligned": {"missing": "error", "detail": "equal"}},
+    )
     study = {
         "plan": {"model": "studio/planted", "runs": 2, "iterations": 3, "images": 4},
         "ranking": {"images": 8, "prompts": [{}, {}, {}], "quantiles": [
-            {"quantile": 0.0, "score": e(0.7), "corrected": e(0.2)},
-            {"quantile": 0.25, "score": e(0.3), "corrected": e(0.6)},
+            {"quantile": 0.0, "score": e(0.7), "corrected": e(0.2), **halves},
+            {"quantile": 0.25, "score": e(0.3), "corrected": e(0.6), **halves},
         ]},
         "sizes": [paper, size(9, e(0.01, p=0.01, q=0.01))],
         "random": {"difference": e(-0.02, low=-0.03, high=-0.01), "curve": paper["curve"]},

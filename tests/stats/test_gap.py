@@ -18,6 +18,7 @@ from askew.stats.gap import (
     least_aligned,
     missed_concepts,
     null_scores,
+    score_halves,
     unit_similarity,
 )
 from askew.stats.rank import spearman
@@ -44,6 +45,14 @@ def test_by_hand() -> None:
     assert missed_concepts(BY_HAND).tolist() == [2]
     assert missed_concepts(BY_HAND, 0.5).tolist() == [2, 1]
     assert least_aligned(BY_HAND, 0.5).tolist() == [2, 1]
+
+
+def test_the_score_is_the_mean_of_its_halves() -> None:
+    missed, unaligned = score_halves(BY_HAND, 0.25)
+    best_of_rows, best_of_columns = sorted(BY_HAND.max(axis=1)), sorted(BY_HAND.max(axis=0))
+    assert missed == pytest.approx(best_of_rows[0] / BY_HAND.mean())
+    assert unaligned == pytest.approx(best_of_columns[0] / BY_HAND.mean())
+    assert bias_score(BY_HAND, 0.25) == pytest.approx((missed + unaligned) / 2)
 
 
 def test_of_fifteen_the_fourth_smallest_counts() -> None:

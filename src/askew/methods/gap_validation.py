@@ -9,12 +9,14 @@ import numpy as np
 
 from askew.errors import NotEnoughData
 from askew.methods.minethegap import BiasObjective
-from askew.stats.gap import bias_score, null_scores
+from askew.stats.gap import bias_score, null_scores, score_halves
 from askew.stats.rank import spearman
 from askew.storage.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75)
+RANKED = ("score", "corrected", "missed_concepts", "least_aligned")
+"""What is ranked: the score, what it falls below chance, and its halves."""
 
 
 def known_ranking(
@@ -23,14 +25,16 @@ def known_ranking(
     """How well the score ranks prompts by a bias that is known (section 4.2), for several alphas (figure S5).
 
     The alphas are judged by the rank correlation with the truth, never by the score itself, which falls with alpha by
-    construction. Both the score and its excess over chance are ranked: chance differs from prompt to prompt.
+    construction. Both the score and its excess over chance are ranked: chance differs from prompt to prompt; and the
+    two halves of the score alone.
 
     Args:
         skews: by prompt how one-sided its pictures are known to be; larger is more.
 
     Returns:
         `prompts`: [{prompt, skew, score, corrected}] at the objective's own alpha, and `quantiles`: [{quantile,
-        score, corrected}], E of Spearman's correlation of each with the skew, above 0 where they agree.
+        score, corrected, missed_concepts, least_aligned}], E of Spearman's correlation of each with the skew, above 0
+        where they agree.
 
     Raises:
         NotEnoughData: fewer than three prompts can be scored.
@@ -38,14 +42,16 @@ def known_ranking(
     known, rows = _scored(objective, skews, (objective.quantile, *quantiles))
     truth = [skews[prompt] for prompt in known]
     own = [
-        {"prompt": prompt, "skew": skew, "score": row[0][0], "corrected": row[0][1]}
+        {"prompt": prompt, "skew": skew, "score": -row[0][0], "corrected": row[0][1]}
         for prompt, skew, row in zip(known, truth, rows, strict=True)
     ]
     studied = [
         {
             "quantile": quantile,
-            "score": _correlation(objective, [-row[k][0] for row in rows], truth, "score", quantile),
-            "corrected": _correlation(objective, [row[k][1] for row in rows], truth, "corrected", quantile),
+            **{
+                name: _correlation(objective, [row[k][place] for row in rows], truth, name, quantile)
+                for place, name in enumerate(RANKED)
+            },
         }
         for k, quantile in enumerate(quantiles, start=1)
     ]
@@ -54,8 +60,8 @@ def known_ranking(
 
 def _scored(
     objective: BiasObjective, prompts: Mapping[str, float], quantiles: Sequence[float]
-) -> tuple[list[str], list[list[tuple[float, float]]]]:
-    """Prompts that can be scored, and by quantile their score and what it falls below chance."""
+) -> tuple[list[str], list[list[tuple[float, ...]]]]:
+    """Prompts that can be scored, and by quantile the numbers RANKED, higher where pictures are more one-sided."""
     known, rows = [], []
     for prompt in prompts:
         found = objective.alignment(prompt, objective.seed)
@@ -70,7 +76,8 @@ def _scored(
         for quantile in quantiles:
             value = bias_score(found.similarity, quantile)
             null = null_scores(of_variations, len(found.pictures), quantile, objective.draws, rng)
-            row.append((value, float(null.mean()) - value))
+            missed, unaligned = score_halves(found.similarity, quantile)
+            row.append((-value, float(null.mean()) - value, -missed, -unaligned))
         known.append(prompt)
         rows.append(row)
     if len(known) < 3:
@@ -80,6 +87,9 @@ def _scored(
 
 def _correlation(
     objective: BiasObjective, scores: Sequence[float], truth: Sequence[float], name: str, quantile: float
-) -> Estimate:
+) -> Estimate | Missing:
     rng = np.random.default_rng(derived_seed(objective.seed, "known ranking", name, str(quantile)))
-    return spearman(scores, truth, rng=rng, draws=objective.draws, level=objective.level)
+    try:
+        return spearman(scores, truth, rng=rng, draws=objective.draws, level=objective.level)
+    except NotEnoughData as error:
+        return Missing("error", str(error))

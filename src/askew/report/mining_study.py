@@ -22,6 +22,7 @@ from askew.report.plots import scale_axis, signed_scale, track
 from askew.report.reading import exceeds_chance, is_estimate
 from askew.report.score_strips import Strip, strip_table
 
+ALPHA_COLUMNS = ("less chance", "score", "missed concepts alone", "least-aligned pictures alone")
 COLORS = 5
 """Curves that can be told apart."""
 
@@ -54,13 +55,19 @@ def mining_study_table(results: Record) -> RenderableType:
 
 def headline(results: Record) -> str:
     """The best alpha by what was planted, which sizes differ from the paper's, and whether mining beats random."""
-    best = max(results["ranking"]["quantiles"], key=lambda row: row["corrected"]["value"])
+    ranked = [row for row in results["ranking"]["quantiles"] if is_estimate(row["corrected"])]
+    best = max(ranked, key=lambda row: row["corrected"]["value"], default=None)
     apart = [e for e in results["sizes"] if e["difference"] and exceeds_chance(e["difference"])]
     said = "none differs" if not apart else "one differs" if len(apart) == 1 else f"{len(apart)} differ"
     named = f": {formatting.listing([size_name(e) for e in apart])}" if apart else " by more than chance explains"
-    return (
+    ranking = (
         f"The score less chance ranks the occupations best by what was planted at alpha {best['quantile']:g}: "
-        f"{measured(best['corrected'])} (Spearman). Of the other sizes of a search {said} from the paper's on fresh "
+        f"{measured(best['corrected'])} (Spearman)."
+        if best
+        else "The score less chance ranks no occupation before another."
+    )
+    return (
+        f"{ranking} Of the other sizes of a search {said} from the paper's on fresh "
         f"seeds{named}. {random_sentence(results)}"
     )
 
@@ -89,13 +96,13 @@ def alphas(ranking: Record) -> PlotTable:
         Row(
             f"alpha {e['quantile']:g}",
             track(scale, e["corrected"], f"alpha {e['quantile']:g}", measured(e["corrected"])),
-            (measured(e["corrected"]), measured(e["score"])),
+            tuple(measured(e[name]) for name in ("corrected", "score", "missed_concepts", "least_aligned")),
         )
         for e in entries
     ]
     caption = f"Spearman's correlation with the planted skew of {plural(len(ranking['prompts']), 'occupation')}"
     legend = (("dot", "score less chance"), ("line", "interval"))
-    return PlotTable(caption, "Alpha", scale_axis(scale), ("less chance", "score alone"), tuple(rows), legend)
+    return PlotTable(caption, "Alpha", scale_axis(scale), ALPHA_COLUMNS, tuple(rows), legend)
 
 
 def sizes(entries: Sequence[Record]) -> PlotTable | None:
@@ -156,10 +163,11 @@ def _against_random(results: Record) -> Markup | None:
 
 def _alpha_table(ranking: Record) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("alpha", "score less chance", "score alone"):
-        table.add_column(header, justify="right", no_wrap=True)
+    for header in ("alpha", *ALPHA_COLUMNS):
+        table.add_column(header, justify="right", overflow="fold")
     for e in ranking["quantiles"]:
-        table.add_row(f"{e['quantile']:g}", measured(e["corrected"]), measured(e["score"]))
+        halves = (number(e[name].get("value")) for name in ("missed_concepts", "least_aligned"))
+        table.add_row(f"{e['quantile']:g}", measured(e["corrected"]), measured(e["score"]), *halves)
     return table
 
 
