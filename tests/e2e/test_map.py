@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import askew
 from askew.api.runs import load
 from askew.cli.base import run
-from askew.errors import UsageError
+from askew.errors import NotEnoughData, UsageError
+from askew.planning.map import profession_prompt
 from askew.report.map_reading import model_label
 from askew.results.map import MapResult
-from askew.types import Estimate
+from askew.types import Estimate, Missing
 
 Saved = Callable[[str], Path]
 PROMPT = "a photo of a nurse"
@@ -50,12 +52,15 @@ def test_results(finished: Path) -> None:
     assert {r["axis"] for r in biasmap["risk_difference"]} == {"gender", "ethnicity"}
     assert biasmap["intersections"][0]["concepts"] == ["sex", "race", "nurse"]
     assert biasmap["changes"] == []
+    assert biasmap["intersections"][0]["overlap"]["q"] >= biasmap["intersections"][0]["overlap"]["p"]
+    assert all(r["estimate"]["q"] >= r["estimate"]["p"] for r in biasmap["risk_difference"] if "value" in r["estimate"])
 
 
 def test_report(finished: Path) -> None:
     page = (finished / "report.html").read_text()
     assert page.count('<figure class="overlay">') == 8
     assert "viridis" not in page
+    assert page.count("(chance 0.") == 6  # of every two, inside and outside the third
     assert "nan" not in page
 
 
@@ -109,6 +114,68 @@ def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
     assert [p["miou"]["n"] for p in change["prompts"]] == [3, 3]
     assert change["miou"]["n"] == 2
     assert len(result.results["biasmap"]["overall"]) == 2
+    corrected = [entry["corrected"] for entry in result.results["biasmap"]["overall"]]
+    assert all(e["q"] >= e["p"] for e in corrected)
+    page = result.report.read_text()
+    for part in ("block", "layer"):
+        assert page.count(f"Overlap by {part}, from input to output, by") == 2
+    assert page.count("by block and prompt") == 2
+
+
+def test_a_prompt_without_a_picture_does_not_end_the_run(
+    tiny: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from askew.models.diffusers.model import DiffusersModel
+
+    made, blank = DiffusersModel.generate, {"chef"}
+
+    def generate(self: Any, requests: Any) -> Any:
+        """Blank pictures, which no tiny model makes when asked to."""
+        if any(word in requests[0].prompt for word in blank):
+            return [Missing("blank_image")] * len(requests)
+        return made(self, requests)
+
+    monkeypatch.setattr(DiffusersModel, "generate", generate)
+    settings: dict[str, Any] = {
+        "model": f"diffusers/{tiny('stable-diffusion')}", "concept": ["sex", "race"], "images": 3, "draws": 100,
+        "model_args": {"num_inference_steps": 1},
+    }  # fmt: skip
+    result = askew.map(professions=["chef", "nurse"], run=tmp_path / "run", **settings)
+    chef, nurse = (result.miou("sex", profession_prompt(word)) for word in ("chef", "nurse"))
+    assert isinstance(chef, Missing)
+    assert chef.reason == "blank_image"
+    assert isinstance(nurse, Estimate)
+    assert result.results["biasmap"]["overall"][0]["miou"]["missing"] == 1
+    assert "made no usable picture of this prompt" in result.report.read_text()
+    console = Console(width=80, record=True)
+    console.print(result.table())
+    assert "Missing: sex with chef" in console.export_text()
+    blank.add("nurse")
+    with pytest.raises(NotEnoughData, match="no map to measure in any prompt"):
+        askew.map(professions=["chef", "nurse"], run=tmp_path / "other", store=tmp_path / "new", **settings)
+
+
+@pytest.mark.parametrize(
+    ("option", "chosen", "said"),
+    [
+        ("--definition", "daam", "Only words of the prompt have a map"),
+        ("--branch", "uncond", "the unconditional image, without the prompt"),
+    ],
+)
+def test_definition_and_branch(option: str, chosen: str, said: str, tiny: Saved, tmp_path: Path) -> None:
+    model = f"diffusers/{tiny('stable-diffusion')}"
+    own = ["map", PROMPT, "--concept", "photo", "--against", "nurse", "--images", "3", "--draws", "100", "--model",
+           model, "-M", "num_inference_steps=1"]  # fmt: skip
+    assert run([*own, option, chosen, "--run", str(tmp_path / "run")]) == 0
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert results["plan"][option.strip("-")] == chosen
+    entry = results["biasmap"]["pairs"][0]
+    assert list(entry["blocks"]) == (["down-8", "up-8"] if chosen == "daam" else ["down-8", "mid", "up-8"])
+    assert said in (tmp_path / "run" / "report.html").read_text()
+    assert run([*own, "--run", str(tmp_path / "plain")]) == 0
+    plain = json.loads((tmp_path / "plain" / "results.json").read_text())
+    assert entry["pictures"] != plain["biasmap"]["pairs"][0]["pictures"]
+    assert said not in (tmp_path / "plain" / "report.html").read_text()
 
 
 def test_a_finished_run_is_the_baseline_of_another(tiny: Saved, finished: Path, tmp_path: Path) -> None:
@@ -162,12 +229,15 @@ def test_a_baseline_that_was_planned_otherwise(
 
 @pytest.mark.parametrize("family", ["stable-diffusion-3", "flux"])
 def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
-    assert mapped(f"diffusers/{tiny(family)}", tmp_path / "run", "-M", "height=32", "-M", "width=32") == 0
-    entry = json.loads((tmp_path / "run" / "results.json").read_text())["biasmap"]["pairs"][0]
+    more = ["-M", "height=32", "-M", "width=32", "--concept", "cat", "--concept", "dog"]
+    assert mapped(f"diffusers/{tiny(family)}", tmp_path / "run", *more) == 0
+    biasmap = json.loads((tmp_path / "run" / "results.json").read_text())["biasmap"]
+    entry = biasmap["pairs"][0]
+    assert list(biasmap["gradient"][0]["cosines"]) == ["sex", "race", "cat", "dog"]
     assert len(entry["blocks"]) == 2
     assert list(entry["blocks"]) == list(entry["layers"])
     assert entry["miou"]["n"] == 4
-    assert (tmp_path / "run" / "report.html").exists()
+    assert "without being heard" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_professions_on_the_studio_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,6 +319,10 @@ def test_long_names_of_models_keep_what_tells_them_apart(name: str, shown: str) 
         (["a nurse", "--against", "nurse"], "concept is empty"),
         (["a nurse", "--concept", "gender"], "--against nurse"),
         (["--concept", "gender"], "there is no prompt"),
+        (["a nurse", "--concept", "gender", "--concept", "Nurse", "--against", "nurse"], "are held against"),
+        (["a nurse", "--concept", "gender", "--against", "nurse", "--model", ","], "no model is named"),
+        (["a nurse", "--concept", "gender", "--against", "nurse", "--model", "", "--images", "2"], "no model is named"),
+        (["a nurse", "--concept", "gender", "--against", "nurse", "--images", "0"], "images"),
     ],
 )
 def test_refusals(options: list[str], message: str, tiny: Saved, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,6 +331,13 @@ def test_refusals(options: list[str], message: str, tiny: Saved, capsys: pytest.
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("model", [[], [""], ""])
+def test_no_model(model: Any) -> None:
+    for images in (None, 2):
+        with pytest.raises(UsageError, match="no model is named"):
+            askew.map("a nurse", model, concept="gender", against="nurse", images=images)
 
 
 def test_a_concept_that_is_too_long(tiny: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

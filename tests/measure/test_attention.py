@@ -16,6 +16,7 @@ import torch.nn.functional as F  # noqa: N812
 
 from askew.errors import ModelError, NotEnoughData, UnknownName, UsageError
 from askew.measure.attention import AttentionMaps, block_names
+from askew.measure.attribution import encode_attribution, word_vector
 
 PROMPT = "a nurse"
 ATTRIBUTION = "a nurse and sex"
@@ -186,6 +187,33 @@ def test_daam_is_the_mean_of_enlarged_heads(sd: Any) -> None:
 def test_daam_knows_no_other_prompt(sd: Any) -> None:
     with pytest.raises(UsageError, match="own prompt"), AttentionMaps(sd, "a cat and sex", definition="daam"):
         make(sd)
+
+
+@pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl"])
+def test_layers_of_the_text_encoder_that_the_run_skips_are_skipped(load: Load, family: str) -> None:
+    pipe = load(family)
+    own = pipe.encode_prompt(
+        PROMPT, device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=False, clip_skip=1
+    )
+    found = encode_attribution(pipe, PROMPT, 1).vectors
+    torch.testing.assert_close(found, own[0][0, : len(found)])
+    assert not torch.allclose(found, encode_attribution(pipe, PROMPT).vectors)
+    with AttentionMaps(pipe, PROMPT, definition="daam") as maps:  # which checks that it reads the run's own words
+        make(pipe, clip_skip=1)
+        make(pipe)
+    assert len(maps.aggregate()) == 2
+
+
+def test_more_layers_than_there_are_cannot_be_skipped(sd: Any) -> None:
+    with pytest.raises(UsageError, match="clip_skip=9"):
+        encode_attribution(sd, PROMPT, 9)
+
+
+@pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3", "flux"])
+def test_words_have_a_vector_in_every_family(load: Load, family: str) -> None:
+    nurse, cat = (word_vector(load(family), word) for word in ("nurse", "cat"))
+    assert float(nurse @ nurse) == pytest.approx(1)
+    assert float(nurse @ cat) < 0.9999
 
 
 def test_a_word_is_the_mean_of_its_tokens(sd: Any) -> None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from askew.errors import UsageError
+from askew.planning.map import plan_map
 from askew.results.file import write_json
-from askew.results.map_baseline import restored
+from askew.results.map_baseline import read_baseline, restored
 from askew.types import Estimate, Missing
 
 
@@ -20,3 +25,18 @@ def test_what_was_written_comes_back(tmp_path: Path) -> None:
     }
     path = write_json(tmp_path / "one.json", entry)
     assert restored(json.loads(path.read_text())) == entry
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "no reading of gender but of ethnicity"),
+        ({"vqa_args": {"choice": "constrained"}}, "vqa_args none, not choice=constrained"),
+    ],
+)
+def test_a_run_that_read_something_else_is_no_baseline(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+    before = plan_map(["a nurse"], concepts=["race", "skin"], against="nurse")
+    (tmp_path / "plan.toml").write_text(before.to_toml())
+    plan = plan_map(["a nurse"], concepts=["skin"], against="nurse", baseline=str(tmp_path), **settings)
+    with pytest.raises(UsageError, match=message):
+        read_baseline(plan, ["studio"])
