@@ -101,6 +101,22 @@ class MeanEmbedder:
         raise NotImplementedError
 
 
+class VectorBrightVQA:
+    """The same from the mean colour alone."""
+
+    name = "test/bright-by-vector"
+    fingerprint = "test/bright-by-vector@1"
+
+    def __init__(self, embedder: MeanEmbedder) -> None:
+        self.embedder = embedder
+
+    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)
+
+    def answer_vectors(self, vectors: NDArray[np.float32], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        return [[q.options[bool(v[0] > v[2])] if q.options else f"{v}" for q in questions] for v in vectors]
+
+
 BRIGHT = Question("Is it bright?", ("no", "yes"), "light")
 OPEN = Question("What is it?")
 

@@ -13,15 +13,20 @@ from PIL import Image
 import tiny_networks
 from askew import registry
 from askew.errors import UsageError
+from askew.measure import clip
 from askew.measure.base import CAPTION, PERSON
 from askew.measure.clip import ClipEmbedder, ClipVQA, create_embedder, create_vqa
 from askew.measure.studio import StudioEmbedder
+from askew.models.planted import PlantedModel
 from askew.prompts.axes import AXES
+from askew.runs.run import Run
+from askew.storage.store import Store
 from askew.studio.caption import parse
 from askew.studio.drawing import draw
 from askew.studio.planted import sample
 from askew.studio.scene import Scene
 from askew.types import Missing, Picture, Question
+from faults.doubles import small_plan
 
 COUNT = 24
 READ = ("gender", "age", "ethnicity", "environment", "hair")
@@ -136,6 +141,24 @@ def test_vqa_and_embedder_share_what_was_embedded(trained: str, tmp_path: Path, 
         Path(picture.path).unlink()
     assert embedder is vqa.embedder
     assert embedder.embed_pictures(pictures).shape == (4, 128)
+
+
+def test_a_later_process_asks_and_embeds_without_reading_a_picture(
+    trained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(tmp_path / "store") as store:
+        run = Run(tmp_path / "run", store, small_plan())
+        made = run.pictures(PlantedModel(), ["a photo of a nurse"], 4, 0)["a photo of a nurse"]
+        pictures = [one for one in made if isinstance(one, Picture)]
+        run.answers(create_vqa(trained), pictures, AXES["gender"].questions)
+        clip._shared.cache_clear()
+        later = create_vqa(trained)
+        expected = later.answer(pictures, AXES["age"].questions)
+        vectors = later.embedder.embed_pictures(pictures)
+        monkeypatch.setattr(ClipEmbedder, "embed_pictures", None)  # whoever calls it fails
+        answers = run.answers(later, pictures, AXES["age"].questions)
+        assert [answers[picture.id] for picture in pictures] == expected
+        assert np.abs(run.vectors(create_embedder(trained), pictures) - vectors).max() < 1e-5
 
 
 def test_a_text_longer_than_the_network_reads_is_cut(network: str) -> None:

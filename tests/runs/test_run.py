@@ -14,7 +14,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
-from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
+from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorBrightVQA, small_plan
 
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request
@@ -218,6 +218,25 @@ def test_vectors_are_made_once_and_in_order(run: Run) -> None:
     assert np.array_equal(run.vectors(embedder, pictures[::-1]), vectors[::-1])
     assert len(embedder.embedded) == 90
     assert run.vectors(embedder, []).shape == (0, 0)
+
+
+def test_an_instrument_that_answers_from_vectors_reads_no_picture_twice(tmp_path: Path) -> None:
+    """Nor does one that asks something new, or an embedder, in a later process."""
+    with Store(tmp_path / "store") as store:
+        run = Run(tmp_path / "run", store, small_plan())
+        pictures = present(run.pictures(PatternModel(), TEXTS, 30, 0))
+        vqa = VectorBrightVQA(MeanEmbedder())
+        first = run.answers(vqa, pictures, [BRIGHT])
+        assert vqa.embedder.embedded == [picture.id for picture in pictures]
+    with Store(tmp_path / "store") as store:
+        later, run = VectorBrightVQA(MeanEmbedder()), Run(tmp_path / "run", store, small_plan())
+        second = run.answers(later, pictures[::-1], [OPEN, BRIGHT])
+        vectors = run.vectors(later.embedder, pictures)
+        assert later.embedder.embedded == []
+        assert run.work(PatternModel(), TEXTS, 30, 0, [], later.embedder).embeddings_left == 0
+    assert {one: row[1:] for one, row in second.items()} == first
+    assert [row[0] for row in second.values()][::-1] == [str(vector) for vector in vectors]
+    assert first == {p.id: row for p, row in zip(pictures, vqa.answer(pictures, [BRIGHT]), strict=True)}
 
 
 # Work

@@ -63,6 +63,19 @@ class Chooser(Protocol):
 
 
 @runtime_checkable
+class VectorVQA(VQA, Protocol):
+    """A VQA that knows a picture by its vector alone: where the vector is stored, the picture is not read again."""
+
+    @property
+    def embedder(self) -> PictureReader:
+        """Whose vectors they are."""
+
+    def answer_vectors(self, vectors: NDArray[np.float32], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """What `answer` gives, for pictures given as their vectors (pictures, dimensions)."""
+        ...
+
+
+@runtime_checkable
 class Calibrated(Protocol):
     """An instrument whose errors are known."""
 

@@ -133,7 +133,10 @@ class ClipVQA:
         """Answers by picture, then by question."""
         if not pictures or not questions:
             return [[] for _ in pictures]
-        vectors = self.embedder.embed_pictures(pictures)
+        return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)
+
+    def answer_vectors(self, vectors: Vectors, questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """Answers for one picture or more, given as the embedder's vectors (pictures, dimensions)."""
         somebody = np.array([sight == "person" for sight in self._best(vectors, sight_wordings())])
         columns = [self._column(vectors, question, somebody) for question in questions]
         return [list(row) for row in zip(*columns, strict=True)]

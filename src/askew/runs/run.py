@@ -14,7 +14,7 @@ from PIL import Image
 
 from askew.engine import Engine, LocalEngine
 from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageError
-from askew.measure.base import VQA, PictureReader
+from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, Model, Request
 from askew.models.telling import heard_by
 from askew.plans.plan import PLAN_FILE, RunPlan
@@ -135,13 +135,17 @@ class Run:
     def answers(
         self, vqa: VQA, pictures: Iterable[Picture | Missing], questions: Sequence[Question]
     ) -> dict[str, list[str | Missing]]:
-        """Answers by picture id, in the order of the questions. Only what the store lacks is asked."""
+        """Answers by picture id, in the order of the questions. Only what the store lacks is asked.
+
+        An instrument that answers from vectors gets those of the store, and its new ones are kept there.
+        """
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
         groups = list(lacking(present, questions, known))
         left = sum(len(group.pictures) for group in groups)
+        ask = partial(_ask, vqa, self._vectors_for(vqa, present if groups else []))
         with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
-            for group, rows in zip(groups, self._engine.map(partial(_ask, vqa), groups), strict=True):
+            for group, rows in zip(groups, self._engine.map(ask, groups), strict=True):
                 known |= self._keep_answers(vqa, group, rows)
                 current.advance(len(group.pictures))
         hashes = [question_hash(question) for question in questions]
@@ -223,6 +227,12 @@ class Run:
                     self._spent += len(part)
                     kept = self.store.put_pictures(part, images, provenance)
                     stored.update(zip((one.key for one in part), kept, strict=True))
+
+    def _vectors_for(self, vqa: VQA, pictures: Sequence[Picture]) -> dict[str, NDArray[np.float32]]:
+        """By picture id what an instrument that answers from vectors needs; nothing for others."""
+        if not isinstance(vqa, VectorVQA):
+            return {}
+        return dict(zip((picture.id for picture in pictures), self.vectors(vqa.embedder, pictures), strict=True))
 
     def _keep_answers(
         self, vqa: VQA, group: Group, rows: Sequence[Sequence[str | Missing]]
@@ -334,10 +344,13 @@ def encoded(image: object) -> EncodedPicture | Missing:
     return encode(image)
 
 
-def _ask(vqa: VQA, group: Group) -> list[list[str | Missing]]:
-    """The answers of one group."""
+def _ask(vqa: VQA, vectors: Mapping[str, NDArray[np.float32]], group: Group) -> list[list[str | Missing]]:
+    """The answers of one group, from vectors by picture id if the instrument takes them."""
     with provider(vqa.name, f"answering {group.questions[0].text!r}"):
-        rows = vqa.answer(group.pictures, group.questions)
+        if isinstance(vqa, VectorVQA):
+            rows = vqa.answer_vectors(np.stack([vectors[picture.id] for picture in group.pictures]), group.questions)
+        else:
+            rows = vqa.answer(group.pictures, group.questions)
         shape = {len(row) for row in rows} <= {len(group.questions)} and len(rows) == len(group.pictures)
         _expect(shape, "the answers do not match the pictures and questions asked")
         return [[_checked(q, answer) for q, answer in zip(group.questions, row, strict=True)] for row in rows]

@@ -32,7 +32,8 @@ class Work:
     """The size of a run, before it is made, if every picture can be made.
 
     `questions` and `embeddings` count pairs of a picture and a question or embedder. `model_calls` include
-    pictures that are made again because their batch was interrupted.
+    pictures that are made again because their batch was interrupted. Vectors that a VQA answers from belong to its
+    calls; an embedder that shares them is not called for these again.
     """
 
     prompts: int
