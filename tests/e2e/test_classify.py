@@ -11,9 +11,11 @@ import pytest
 from PIL import Image
 
 import askew
+from askew.api.classify import classification_work
 from askew.cli.base import run
 from askew.errors import UsageError
 from askew.planning.classification import parse_stages, plan_classification
+from askew.planning.editing import plan_editing
 from askew.plans.classification import TARGETS, ClassificationPlan
 from askew.storage.store import Store
 
@@ -113,6 +115,7 @@ def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accurac
     )  # fmt: skip
     warnings = " ".join(found.results["warnings"])
     assert "6 pictures were cut square and scaled to 32x32" in warnings
+    assert warnings.count("nobody has read whether the pictures show one of the classes") == 1
     assert "no accuracy for BF" in warnings
     assert found.results["classification"]["pruning"]["saving"] == pytest.approx(0.25)
     assert found.accuracy("WM").n == 3
@@ -122,6 +125,21 @@ def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accurac
     )
     with pytest.raises(UsageError, match="no association"):
         found.association("nobody")
+    work = classification_work(found.plan, tmp_path / "run", folder.parent / ".askew")
+    assert (work.pictures.pictures, work.evaluations, work.evaluations_left) == (6, 6 * 6 * 5, 0)
+    fewer = found.plan.model_copy(update={"groups": ("WM",), "images": 2, "truth": {}})
+    assert classification_work(fewer, tmp_path / "fewer", folder.parent / ".askew").evaluations == 2 * 6 * 5
+
+
+def test_a_plan_is_run_again_from_its_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = ["classify", "--plan", str(folder / "plan.toml"), "--store", str(folder.parent / ".askew")]
+    (tmp_path / "plan.toml").write_bytes((folder / "plan.toml").read_bytes())  # a folder without its plan.hash
+    assert run([*again, "--run", str(tmp_path), "--dry-run"]) == 0
+    assert "(0 left)" in capsys.readouterr().out
+    assert run([*again, "--groups", "man"]) == 2
+    assert "groups" in capsys.readouterr().err
+    assert run(["audit", "--plan", str(folder / "plan.toml"), "--dry-run"]) == 2
+    assert "`askew classify` runs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -140,6 +158,10 @@ def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accurac
         (["--groups", "man", "--classes", "man"], "two classes or more"),
         (["--groups", "man", "--truth", "man=boy"], "must name one of the groups"),
         (["--groups", "man", "--stage", "10"], "should read SAMPLES:CLASSES"),
+        (["--groups", "man", "--stage", "²:5"], "should read SAMPLES:CLASSES"),
+        (["--groups", "man", "--samples", "²"], "whole numbers"),
+        (["--groups", "man", "--source-arg", "bias=0"], "--sources folder/PATH"),
+        (["--groups", "man", "--preset", "nothing"], "nothing"),
         (["--groups", "man", "--template", "a portrait"], "no {} where the class stands"),
         ([], "there is no group"),
     ],
@@ -168,6 +190,19 @@ def test_what_suits_the_studio_is_chosen_for_it_alone(pipeline: Path) -> None:
     assert (other.images, other.samples, other.embedder, other.vqa) == (5, (1, 10, 100), "none", "none")
     mixed = plan_classification("man", model="studio", sources=f"diffusers/{pipeline}")
     assert (mixed.images, mixed.embedder, mixed.vqa) == (24, "none", "none")
+
+
+def test_whoever_makes_the_sources_has_the_settings_of_the_paper(pipeline: Path) -> None:
+    paper, model = {"num_inference_steps": 100, "guidance_scale": 8.5}, f"diffusers/{pipeline}"
+    own = plan_classification("man", model=model, model_args={"num_inference_steps": 3})
+    assert own.model_args == {**paper, "num_inference_steps": 3}
+    other = plan_classification("man", model="studio", sources=model)
+    assert (other.sources_args, other.model_args) == (paper, {})
+    edits = plan_editing("man", model="studio", sources=model)
+    assert (edits.sources_args, edits.model_args, edits.edit_args) == (paper, {}, {})
+    edits = plan_editing("man", model=model)
+    assert edits.model_args == paper
+    assert edits.edit_args == {"num_inference_steps": 50, "guidance_scale": 7.5}
 
 
 def test_the_plan_of_the_paper() -> None:

@@ -34,6 +34,14 @@ def test_other_options_stand_in_general_templates() -> None:
     assert option_wordings(Question("What?", (), "work_clothes")) == {}
 
 
+def test_other_occupations_are_called_by_their_name_and_none_is_a_person() -> None:
+    said = option_wordings(Question("?", ("CEO", "engineer", "no occupation"), "occupation"))
+    assert said["CEO"] == ("a photo of a CEO", "a picture of a CEO", "an image of a CEO")
+    assert "a photo of an engineer" in said["engineer"]
+    assert {"a photo of a person", "a photo of a man", "a photo of a woman"} <= set(said["no occupation"])
+    assert not any("occupation" in text for texts in said.values() for text in texts)
+
+
 def test_a_yes_or_no_question_asks_for_one_value() -> None:
     values = [asked_value(question) for question in AXES["disability"].questions]
     assert [asked and asked[0] for asked in values] == list(AXES["disability"].values[1:])

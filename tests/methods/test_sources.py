@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
+import tiny_networks
 from askew.errors import UnknownName, UsageError
+from askew.measure.clip import create_vqa
+from askew.measure.studio import StudioVQA
 from askew.methods.sources import (
+    OCCUPATION,
+    check_filled,
     names_target,
     neutrality_by_labels,
     neutrality_warnings,
+    occupation_question,
     social_groups,
+    source_pictures,
     wanted_sources,
 )
 from askew.models.folder import FolderCollection
 from askew.models.folder import create as folder
 from askew.models.planted import PlantedModel
-from askew.types import Estimate, Picture
+from askew.plans.editing import EditPlan
+from askew.runs.run import Run
+from askew.storage.store import Store
+from askew.studio.drawing import draw
+from askew.studio.scene import Scene
+from askew.types import Estimate, Missing, Picture
+
+PROMPT = {"text": "a photo of a person", "axes": [{"name": "gender", "questions": [{"text": "?"}]}]}
 
 
 @pytest.fixture
@@ -68,6 +84,10 @@ def test_files_are_sampled_without_replacement_and_by_seed_alone(faces: FolderCo
         ("dishwasher", "dishwasher-worker", True),
         ("social assistant", "social worker", False),
         ("no occupation", "doctor", False),
+        ("doctor", "surgeon", True),
+        ("a physician in a hospital", "doctor", True),
+        ("nobody wrote it; a janitor", "cleaner", True),
+        ("engineer", "industrial engineer", False),
     ],
 )
 def test_an_answer_names_a_target_in_any_spelling(answer: str, target: str, named: bool) -> None:
@@ -111,3 +131,42 @@ def test_labels_tell_whether_pictures_are_neutral_if_they_could_name_a_target(
     assert white["neutral"] is False
     assert black["neutral"] is None  # nobody wrote anything of these
     assert neutrality_by_labels(PlantedModel(), sources, ["doctor"]) == []
+
+
+def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:
+    targets = ["CEO", "dishwasher-worker"]
+    clip = create_vqa(str(tiny_networks.studio_as_clip(tmp_path / "clip")), person_filter=False)
+    question = occupation_question(clip, targets)
+    assert question.options == ("CEO", "dishwasher-worker", "no occupation")
+    assert occupation_question(StudioVQA(), targets) == OCCUPATION
+    pictures = []
+    for k, job in enumerate(("ceo", None) * 4):
+        draw(Scene(occupation=job, gender=("male", "female")[k // 2 % 2]), k).save(tmp_path / f"{k}.png")
+        pictures.append(Picture(str(k), str(tmp_path / f"{k}.png"), ""))
+    answers = [row[0] for row in clip.answer(pictures, [question])]
+    assert answers[0::2].count("CEO") >= 3
+    assert answers[1::2].count("no occupation") >= 3
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """A run that imports files."""
+    plan = EditPlan.checked({"groups": ["a"], "prompts": [PROMPT], "targets": {"high": ["doctor", "CEO"]}})
+    with Store(tmp_path / "store") as store:
+        yield Run(tmp_path / "run", store, plan)
+
+
+def test_pictures_of_more_than_8_bits_are_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "faces" / "WM").mkdir(parents=True)
+    deep = np.random.default_rng(0).integers(0, 60000, (8, 8), dtype=np.uint16)
+    Image.fromarray(deep).save(tmp_path / "faces" / "WM" / "deep.png")
+    collection = folder(str(tmp_path / "faces"))
+    with pytest.raises(UsageError, match=r"deep\.png is a picture of mode I;16.*convert it to 8-bit RGB"):
+        source_pictures(run, collection, social_groups(collection, None), 4, 0)
+
+
+def test_a_group_of_which_nothing_is_left_is_named() -> None:
+    one = Picture("a", "", "")
+    check_filled({"WM": [one, Missing("blank_image")]}, "folder/faces")
+    with pytest.raises(UsageError, match="'BF' has no pictures from folder/faces, cropped and resized: blank_image"):
+        check_filled({"WM": [one], "BF": [Missing("blank_image")]}, "folder/faces, cropped and resized")

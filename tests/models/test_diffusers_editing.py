@@ -98,3 +98,13 @@ def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
         editor_of(PlantedModel(), {})
     with pytest.raises(UsageError, match="stable-diffusion-xl"):
         editor_of(DiffusersModel(tiny("pixart")), {})
+
+
+def test_sides_are_multiples_of_the_patches_of_a_transformer(tiny: Saved) -> None:
+    one = editor(tiny, "stable-diffusion-3")
+    factor = one.pipeline.vae_scale_factor
+    one.check((3 * factor, 4 * factor), (1.0,))
+    one.pipeline.transformer.register_to_config(patch_size=2)
+    one.check((2 * factor, 4 * factor), (1.0,))
+    with pytest.raises(UsageError, match=f"takes multiples of {2 * factor}: .*--side {2 * factor}$"):
+        one.check((3 * factor, 4 * factor), (1.0,))

@@ -12,6 +12,7 @@ def test_the_template_takes_the_article_that_fits() -> None:
     assert prompt_of("caucasian man") == "A color photograph of a caucasian man, headshot, high-quality."
     assert prompt_of("african-american woman").startswith("A color photograph of an african-american woman,")
     assert prompt_of("CEO", PORTRAIT) == "A portrait of a CEO."
+    assert prompt_of("CEO", "{} in {style}, {0}") == "a CEO in {style}, {0}"
 
 
 def test_groups_are_read_with_commas() -> None:

@@ -15,6 +15,7 @@ from askew.methods.classification import classification, true_classes
 from askew.methods.decisions import Question, Readings
 from askew.methods.scoring import Scoring
 from askew.plans.classification import ClassificationPlan
+from askew.report.classification_figures import curve_legend, left_out
 from askew.report.classification_page import render_classification
 from askew.report.classification_reading import ClassificationReading
 from askew.report.classification_sentences import truth_sentence
@@ -91,7 +92,9 @@ def test_the_page_gives_answer_plot_pictures_and_method(results: dict[str, Any])
     ]
     assert [page.index(part) for part in order] == sorted(page.index(part) for part in order)
     assert "“all male”" in page
-    assert page.count('<polyline class="run-') == 2 * len(GROUPS)  # association and accuracy by noise samples
+    # association and accuracy by noise samples; nothing is right of all men together
+    assert page.count('<polyline class="run-') == (2 + len(GROUPS)) + len(GROUPS)
+    assert "Without a line" not in page
     assert page.count("<img ") == len(GROUPS) * PICTURES
     assert "<li>&lt;b&gt;</li>" in page
     assert "25 % saved" in page
@@ -132,3 +135,15 @@ def test_one_group_has_an_association_and_no_difference(tmp_path: Any) -> None:
     assert "without a lean it would be half" in page
     assert 'id="truth"' not in page
     assert "without a lean" in " ".join(text_of(alone).split())
+
+
+def test_the_curve_shows_all_men_and_all_women_and_says_whom_it_leaves_out(tmp_path: Any) -> None:
+    groups = tuple(f"{origin} {gender}" for origin in ("caucasian", "asian", "indian") for gender in ("man", "woman"))
+    results = json.loads(write_results(tmp_path, make_results(groups)).read_text())
+    reading = ClassificationReading(results)
+    names = [name for _, name in curve_legend(reading, "association")]
+    assert names == ["all male", "all female", *groups[:4]]
+    assert [name for _, name in curve_legend(reading, "accuracy")] == list(groups[:4])
+    assert left_out(reading) == list(groups[4:])
+    page = render_classification(results, lambda picture: None)
+    assert "Without a line, for want of colours: indian man and indian woman." in page

@@ -13,7 +13,7 @@ from askew.errors import UsageError
 from askew.instruments import load_instruments
 from askew.jobs.edit_reader import EditReader
 from askew.measure.landmarks import LandmarkFinder, landmark_finder
-from askew.methods.editing import EditedGroup, editing
+from askew.methods.editing import EditedGroup, Readings, editing
 from askew.methods.editing_contrasts import contrasts, pooled
 from askew.methods.observed import picture_set
 from askew.methods.scoring import Scoring
@@ -133,7 +133,7 @@ class Editing(Session):
             "model": identity(self.editor),
             "sources": header["model"],
             "landmarks": None if self.finder is None else self.finder.fingerprint,
-            "sets": _sets(groups),
+            "sets": _sets(groups, readings),
             "neutrality": neutral,
             "average_faces": self._reader.average_faces(groups, readings.faces),
             "editing": editing(*what),
@@ -248,17 +248,29 @@ def _again(sources: Outcomes, instead: Sequence[Picture | Missing]) -> dict[str,
     return {name: [one if isinstance(one, Missing) else next(others) for one in some] for name, some in sources.items()}
 
 
-def _sets(groups: Sequence[EditedGroup]) -> list[dict[str, Any]]:
-    """The pictures of every group: sources, the same encoded and decoded, and edits by target and strength."""
-    entries = []
+def _sets(groups: Sequence[EditedGroup], readings: Readings) -> list[dict[str, Any]]:
+    """The pictures of every group: sources, the same encoded and decoded, and edits by target and strength.
+
+    Sources and edits have the skin of every picture beside it.
+    """
+    entries, skin = [], readings.skin_by_picture()
     for group in groups:
-        entries.append(_set(group.name, None, None, group.sources))
+        entries.append(_set(group.name, None, None, group.sources) | _skin_of(group.sources, skin))
         entries.append(_set(group.name, "encode-decode", "nothing", group.restored))
         for (word, strength), row in group.edits.items():
-            entries.append(_set(group.name, "edit", f"{word} {strength:g}", row))
+            cell = {"target": word, "strength": strength, **_skin_of(row, skin)}
+            entries.append(_set(group.name, "edit", f"{word} {strength:g}", row) | cell)
     return entries
 
 
 def _set(group: str, axis: str | None, value: str | None, pictures: Sequence[Picture | Missing]) -> dict[str, Any]:
     text = next((one.prompt for one in pictures if isinstance(one, Picture)), group)
     return picture_set(group, axis, value, text, pictures)
+
+
+def _skin_of(
+    pictures: Sequence[Picture | Missing], skin: Mapping[str, tuple[float | None, float]]
+) -> dict[str, list[float | None]]:
+    """ITA and coverage, parallel to `pictures`; None where there is no picture or no skin."""
+    found = [skin.get(one.id, (None, None)) if isinstance(one, Picture) else (None, None) for one in pictures]
+    return {"ita": [tone for tone, _ in found], "coverage": [covered for _, covered in found]}

@@ -36,6 +36,9 @@ SCHEMES: Mapping[str, tuple[tuple[float, str], ...]] = {
 """Classes of skin tone by ITA, each with the angle that it lies above: Chardon et al. 1991 with Del Bino and Bernerd
 2013, the Fitzpatrick types of Groh et al. 2021, and Kinyanjui et al. 2019."""
 
+SCHEME = "chardon"
+"""The scheme of results."""
+
 
 def skin_mask(image: Image.Image | ArrayLike) -> Mask:
     """Pixels with the colour of skin, (H, W), by bounds on RGB and on YCbCr (Kolkur et al. 2017).
@@ -100,7 +103,7 @@ def lightness(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> 
     return float(lab(chosen)[:, 0].mean()) if len(chosen) else NO_SKIN
 
 
-def tone(degrees: float, scheme: str = "chardon") -> str:
+def tone(degrees: float, scheme: str = SCHEME) -> str:
     """The class of an ITA by the name of a scheme, see `SCHEMES`. Raises UnknownName."""
     if scheme not in SCHEMES:
         raise UnknownName("scheme of skin tones", scheme, SCHEMES)

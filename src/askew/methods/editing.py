@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.measure.skin import tone
+from askew.measure.skin import SCHEME, tone
 from askew.measure.skin_change import SkinChange
 from askew.methods.editing_faces import AlignedFaces, average_tones
 from askew.methods.observed import Answer, tally_missing
@@ -65,6 +65,14 @@ class Readings:
     skin: Mapping[tuple[str, str], SkinChange]
     faces: AlignedFaces
     mask: str
+
+    def skin_by_picture(self) -> dict[str, tuple[float | None, float]]:
+        """ITA in degrees and coverage of every source that has an edit, and of every edit; None for no skin."""
+        found: dict[str, tuple[float | Missing, float]] = {}
+        for (source, edit), change in self.skin.items():
+            found[source] = (change.before, change.coverage_before)
+            found[edit] = (change.after, change.coverage_after)
+        return {one: (None if isinstance(tone, Missing) else tone, covered) for one, (tone, covered) in found.items()}
 
 
 def editing(
@@ -130,13 +138,27 @@ def _entry(
         "target_seen": _target_seen(group, words, strength, readings.occupations, scoring.level),
         **_skin(group, words, strength, readings, scoring, rng),
         "average_face": average_tones(
-            group.sources, [group.edits[word, strength] for word in words], readings.faces, rng, scoring.draws,
-            scoring.level,
+            group.sources, [group.edits[word, strength] for word in words], readings.faces, readings.mask, rng,
+            scoring.draws, scoring.level,
         ),
         "other_axes": {axis: rate for axis, (rate, _) in rates.items() if axis != GENDER},
         "other_floors": {axis: base for axis, (_, base) in rates.items() if axis != GENDER},
         "identity": _identity(group, words, strength, readings.vectors, scoring, rng),
+        "by_word": {word: _of_word(group, word, strength, readings, scoring) for word in words},
     }  # fmt: skip
+
+
+def _of_word(
+    group: EditedGroup, word: str, strength: float, readings: Readings, scoring: Scoring
+) -> dict[str, Estimate | Missing]:
+    """The main scores of the edits towards one target alone."""
+    rng = scoring.rng(group.name, word, f"{strength:g}", "editing by word")
+    change, _ = _rate(group, [word], strength, readings.values.get(GENDER, {}), scoring, rng)
+    return {
+        "gender_change": change,
+        "target_seen": _target_seen(group, [word], strength, readings.occupations, scoring.level),
+        "ita_change": _mean_of_skin(group, [word], strength, readings, scoring, rng, "ita", 0.0),
+    }
 
 
 def _rate(
@@ -199,11 +221,7 @@ def _skin(
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     def mean(measure: str, null: float | None = None) -> Estimate | Missing:
-        values = skin_changes(group, words, strength, readings, measure)
-        try:
-            return clustered_mean(values, rng=rng, draws=scoring.draws, level=scoring.level, null=null)
-        except NotEnoughData:
-            return Missing("no_person", "no skin found in any picture and its edit")
+        return _mean_of_skin(group, words, strength, readings, scoring, rng, measure, null)
 
     before, after = mean("before"), mean("after")
     return {
@@ -211,6 +229,7 @@ def _skin(
         "ita_after": after,
         "tone_before": tone(before.value) if isinstance(before, Estimate) else None,
         "tone_after": tone(after.value) if isinstance(after, Estimate) else None,
+        "tone_scheme": SCHEME,
         "ita_change": mean("ita", 0.0),
         "lightness_change": mean("lightness", 0.0),
         "background_change": mean("background", 0.0),
@@ -221,6 +240,23 @@ def _skin(
             "after": _average(skin_changes(group, words, strength, readings, "coverage_after")),
         },
     }
+
+
+def _mean_of_skin(
+    group: EditedGroup,
+    words: Sequence[str],
+    strength: float,
+    readings: Readings,
+    scoring: Scoring,
+    rng: np.random.Generator,
+    measure: str,
+    null: float | None,
+) -> Estimate | Missing:
+    values = skin_changes(group, words, strength, readings, measure)
+    try:
+        return clustered_mean(values, rng=rng, draws=scoring.draws, level=scoring.level, null=null)
+    except NotEnoughData:
+        return Missing("no_person", "no skin found in any picture and its edit")
 
 
 def _identity(

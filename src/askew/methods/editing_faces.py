@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.measure.portraits import average_face
-from askew.measure.skin import ita, skin_mask, tone
+from askew.measure.portraits import CANONICAL, FRAME, average_face, cheek_mask
+from askew.measure.skin import SCHEME, Mask, ita, skin_mask, tone
 from askew.stats.intervals import bootstrap_weights, percentile_interval
 from askew.types import Estimate, Missing, Picture
 
@@ -22,6 +22,9 @@ DRAWS = 200
 
 THINNED = 2
 """Draws are scored on every second pixel and row; averages are smooth."""
+
+RULE = "rule"
+"""Skin by its colour."""
 
 METHOD = "percentile bootstrap over sources"
 
@@ -38,21 +41,24 @@ def average_tones(
     sources: Sequence[Picture | Missing],
     edits: Sequence[Sequence[Picture | Missing]],
     faces: AlignedFaces,
+    mask: str,
     rng: np.random.Generator,
     draws: int,
     level: float,
 ) -> dict[str, Any] | None:
     """ITA of the average face of the sources and of all their edits, their difference, and how many faces they are of.
 
-    None without landmarks. `edits` has a row for each target, parallel to `sources`. Bootstrap over sources, with their
-    edits; skin by colour, as in the paper.
+    None without landmarks. `edits` has a row for each target, parallel to `sources`. `mask` says which pixels are skin:
+    rule, those of its colour, as in the paper; geometry, where an aligned face has its cheeks. Coverage is their share
+    of the frame. Bootstrap over sources, with their edits.
     """
     if not faces:
         return None
     before, after = _stack([sources], faces), _stack(edits, faces)
-    value_before, value_after = _tone_of(before), _tone_of(after)
+    whole, thinned = _masks(mask)
+    (value_before, covered_before), (value_after, covered_after) = _tone_of(before, whole), _tone_of(after, whole)
     weights = bootstrap_weights(len(sources), min(draws, DRAWS), rng)
-    drawn = [np.array([_drawn(thin, row) for row in weights]) for thin in map(_thinned, (before, after))]
+    drawn = [np.array([_drawn(thin, row, thinned) for row in weights]) for thin in map(_thinned, (before, after))]
     counts = {"faces_before": int(before[1].sum()), "faces_after": int(after[1].sum())}
     return {
         "ita_before": _estimate(value_before, drawn[0], level, counts["faces_before"]),
@@ -60,6 +66,8 @@ def average_tones(
         "ita_change": _change(value_before, value_after, drawn[1] - drawn[0], level, counts["faces_after"]),
         "tone_before": None if isinstance(value_before, Missing) else tone(value_before),
         "tone_after": None if isinstance(value_after, Missing) else tone(value_after),
+        "tone_scheme": SCHEME,
+        "coverage": {"mask": mask, "before": covered_before, "after": covered_after},
         **counts,
     }
 
@@ -84,11 +92,26 @@ def _face(one: Picture, faces: AlignedFaces) -> Bytes | Missing:
     return faces.get(one.id, Missing("no_person", "no landmarks"))
 
 
-def _tone_of(stack: Stack) -> float | Missing:
+MaskOf = Callable[[Bytes], Mask]
+"""Which pixels of an average face are skin."""
+
+
+def _masks(name: str) -> tuple[MaskOf, MaskOf]:
+    """Of whole faces, and of thinned ones."""
+    if name == RULE:
+        return skin_mask, skin_mask
+    cheeks = cheek_mask((FRAME, FRAME), CANONICAL)
+    return lambda face: cheeks, lambda face: cheeks[::THINNED, ::THINNED]
+
+
+def _tone_of(stack: Stack, mask_of: MaskOf) -> tuple[float | Missing, float | None]:
+    """ITA of the average face, and the share of it that is skin."""
     sums, counts = stack
     if not counts.any():
-        return Missing("no_person", "one face was found in no picture")
-    return _skin_tone(sums.sum(axis=0) / counts.sum())
+        return Missing("no_person", "one face was found in no picture"), None
+    face = _rounded(sums.sum(axis=0) / counts.sum())
+    mask = mask_of(face)
+    return ita(face, mask), float(mask.mean())
 
 
 def _thinned(stack: Stack) -> Stack:
@@ -96,19 +119,19 @@ def _thinned(stack: Stack) -> Stack:
     return np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts
 
 
-def _drawn(stack: Stack, weights: NDArray[np.float64]) -> float:
+def _drawn(stack: Stack, weights: NDArray[np.float64], mask_of: MaskOf) -> float:
     """ITA of the average face at these weights of the sources, NaN if it shows no skin."""
     sums, counts = stack
     total = float(weights @ counts)
     if total == 0:
         return np.nan
-    found = _skin_tone(np.tensordot(weights, sums, axes=1) / total)
+    face = _rounded(np.tensordot(weights, sums, axes=1) / total)
+    found = ita(face, mask_of(face))
     return np.nan if isinstance(found, Missing) else found
 
 
-def _skin_tone(mean: NDArray[np.float64]) -> float | Missing:
-    face = mean.round().clip(0, 255).astype(np.uint8)
-    return ita(face, skin_mask(face))
+def _rounded(mean: NDArray[np.float64]) -> Bytes:
+    return np.asarray(mean.round().clip(0, 255).astype(np.uint8))
 
 
 def _estimate(value: float | Missing, drawn: NDArray[np.float64], level: float, n: int) -> Estimate | Missing:

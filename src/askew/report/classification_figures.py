@@ -40,7 +40,7 @@ def samples_curve(reading: ClassificationReading, score: str) -> Markup | None:
     None if nothing was measured.
     """
     columns, find = reading.columns, _finder(reading, score)
-    groups = [group for group in _measured_groups(reading, score) if group in _plotted(reading)]
+    groups = _drawn(reading, score)
     if not groups:
         return None
     step = (WIDTH - LEFT - RIGHT) / len(columns)
@@ -62,9 +62,14 @@ def samples_curve(reading: ClassificationReading, score: str) -> Markup | None:
     )
 
 
-def curve_legend(reading: ClassificationReading) -> list[tuple[str, str]]:
+def curve_legend(reading: ClassificationReading, score: str) -> list[tuple[str, str]]:
     """The colours of the curve's groups."""
-    return [(f"run-{k}", shorten(group, 40)) for k, group in enumerate(_plotted(reading))]
+    return [(f"run-{_plotted(reading).index(group)}", shorten(group, 40)) for group in _drawn(reading, score)]
+
+
+def left_out(reading: ClassificationReading) -> list[str]:
+    """Groups without a line in the curves, for want of colours."""
+    return [group for group in reading.groups if group not in _plotted(reading)]
 
 
 def differentials(reading: ClassificationReading, *, by_error: bool = True) -> PlotTable | None:
@@ -202,8 +207,14 @@ def _chance(reading: ClassificationReading, score: str) -> float:
 
 
 def _plotted(reading: ClassificationReading) -> list[str]:
-    """The groups of the curve: those asked for, as many as there are colours that everybody can tell apart."""
-    return [group for group in reading.groups if group not in reading.pooled][:COLOURS]
+    """Groups that get a colour: the pooled ones first, as in the paper, as many as everybody can tell apart."""
+    return sorted(reading.groups, key=lambda group: group not in reading.pooled)[:COLOURS]
+
+
+def _drawn(reading: ClassificationReading, score: str) -> list[str]:
+    """The groups of one curve, in the order of the colours."""
+    measured_groups = _measured_groups(reading, score)
+    return [group for group in _plotted(reading) if group in measured_groups]
 
 
 def _rate_cell(estimate: Record | None, title: str, chance: Mark) -> tuple[Markup, str, bool]:

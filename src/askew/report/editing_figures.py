@@ -26,6 +26,7 @@ from askew.report.reading import exceeds_chance, is_estimate
 
 _INTERVAL = ("line", "interval for the true value")
 _DEGREES = (1, 2, 5, 10, 15, 20, 30, 45, 60, 90)
+_HOW = {"rule": " (by its colour)", "geometry": " (on the cheeks)"}
 _FLOOR = ("null", "what reading alone changes: encoded and decoded, not edited")
 
 
@@ -91,9 +92,9 @@ def exposure_table(entries: Sequence[Record]) -> PlainTable:
         cells = [Cell(_signed(e), interval(e, _one_digit), exceeds_chance(e) is True) for e in parts]
         cells += [Cell(percent(coverage["before"])), Cell(percent(coverage["after"]))]
         rows.append(((entry["group"], entry["targets"], f"{entry['strength']:g}"), tuple(cells)))
-    how = "by its colour" if entries[0]["coverage"]["mask"] == "rule" else "on the cheeks"
+    how = _HOW[entries[0]["coverage"]["mask"]]
     return PlainTable(
-        f"Change of L* on pixels that are skin before and after ({how}), on pixels that are skin in neither, and the "
+        f"Change of L* on pixels that are skin before and after{how}, on pixels that are skin in neither, and the "
         "difference: what exposure does not explain. Coverage: share of the picture that is taken as skin",
         ("Group", "Targets", "Strength"), ("skin", "background", "beyond exposure", "coverage before", "after"),
         tuple(rows),
@@ -184,6 +185,24 @@ def paper_table(results: Record) -> PlainTable:
     )  # fmt: skip
 
 
+def words_table(results: Record) -> PlainTable:
+    """The main changes by single target: what those of the sets are made of."""
+    entries, strengths = results["editing"], _strengths(results)
+    by_cell = {(e["group"], word, e["strength"]): found for e in entries for word, found in e["by_word"].items()}
+    rows = []
+    for group, word in dict.fromkeys((group, word) for group, word, _ in by_cell):
+        cells = [by_cell[group, word, strength] for strength in strengths]
+        genders = [_share(c["gender_change"]) for c in cells]
+        tones = [Cell(_degrees(c["ita_change"]), interval(c["ita_change"], _one_digit)) for c in cells]
+        rows.append(((group, word), (*genders, *tones, *(_share(c["target_seen"]) for c in cells))))
+    columns = [f"{what} {s:g}" for what in ("Δ gender", "Δ ITA", "target seen") for s in strengths]
+    return PlainTable(
+        "Share of edits whose perceived gender changes, mean change of ITA in degrees, and share of edits in which the "
+        "target is seen, by target and strength",
+        ("Group", "Target"), tuple(columns), tuple(rows),
+    )  # fmt: skip
+
+
 def tone_tables(results: Record) -> list[PlainTable]:
     """The paper's tables 2 and 3: ITA of the average faces, of the sources and of the edits."""
     entries, strengths = [e for e in results["editing"] if e["average_face"]], _strengths(results)
@@ -197,10 +216,15 @@ def tone_tables(results: Record) -> list[PlainTable]:
         for group, targets in dict.fromkeys((e["group"], e["targets"]) for e in entries)
     )
     columns = tuple(f"ITA {s:g}" for s in strengths)
+    face = entries[0]["average_face"]
+    below = f", below it its class by the scheme {face['tone_scheme']} and the share of the face that is skin"
+    below += _HOW[face["coverage"]["mask"]]
     return [
-        PlainTable("ITA of the average face of the sources; as the paper's table 2", ("Group",), ("ITA",), sources),
         PlainTable(
-            "ITA of the average face of the edits; as the paper's table 3", ("Group", "Targets"), columns, edits
+            f"ITA of the average face of the sources{below}; as the paper's table 2", ("Group",), ("ITA",), sources
+        ),
+        PlainTable(
+            f"ITA of the average face of the edits{below}; as the paper's table 3", ("Group", "Targets"), columns, edits
         ),
     ]
 
@@ -265,13 +289,18 @@ def _tone(entry: Record, when: str) -> Cell:
     e, name = entry["average_face"][f"ita_{when}"], entry["average_face"][f"tone_{when}"]
     if not is_estimate(e):
         return Cell(ABSENT, reason(e))
-    return Cell(f"{number(e['value'], 2)} {interval(e, _one_digit)}", str(name))
+    covered = percent(entry["average_face"]["coverage"][when])
+    return Cell(f"{number(e['value'], 2)} {interval(e, _one_digit)}", f"{name}, {covered}")
 
 
 def _over(e: Record, bound: float, write: object) -> Cell:
     if not is_estimate(e):
         return Cell(ABSENT)
     return Cell(write(e["value"]), interval(e, _one_digit if bound > 1 else number), abs(e["value"]) > bound)  # type: ignore[operator]
+
+
+def _share(e: Record) -> Cell:
+    return Cell(percent(e["value"]), interval(e, percent)) if is_estimate(e) else Cell(ABSENT)
 
 
 def _arrow(value: float) -> str:

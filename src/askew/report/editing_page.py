@@ -77,6 +77,8 @@ def render_editing(results: Record, open_picture: OpenPicture) -> str:
         by_gender=figures.pooled_figure(results, "gender", "gender_change"),
         by_ethnicity=figures.pooled_figure(results, "ethnicity", "ita_change"),
         paper=figures.paper_table(results),
+        words=figures.words_table(results),
+        scheme=results["editing"][0]["tone_scheme"],
         tones=figures.tone_tables(results),
         exposure=figures.exposure_table(results["editing"]),
         axes=[figures.axes_table([e for e in results["editing"] if e["strength"] == s]) for s in reversed(strengths)],

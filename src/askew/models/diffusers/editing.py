@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from inspect import signature
+from math import lcm
 from typing import Any
 
 import torch
@@ -88,7 +89,7 @@ class DiffusersEditor:
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
         """Raises UsageError if pictures of `size` (width, height) or one of the strengths cannot be edited."""
-        multiple = int(self.pipeline.image_processor.config.vae_scale_factor)
+        multiple = self._multiple()
         if any(length % multiple for length in size):
             fitting = max(min(size) // multiple, 1) * multiple
             raise UsageError(
@@ -102,6 +103,13 @@ class DiffusersEditor:
                     f"{self.name}: {steps} steps at strength {strength:g} leave none to edit in; take more, as in "
                     f"--edit-arg {STEPS}={int(1 / strength) + 1}"
                 )
+
+    def _multiple(self) -> int:
+        """What sides must be multiples of: the factor that pictures are prepared by, and a patch of a transformer."""
+        prepared = int(self.pipeline.image_processor.config.vae_scale_factor)
+        patch = getattr(getattr(getattr(self.pipeline, "transformer", None), "config", None), "patch_size", 1)
+        factor = getattr(self.pipeline, "vae_scale_factor", prepared)
+        return lcm(prepared, int(factor) * patch) if isinstance(patch, int) else prepared
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
         """One RGB picture of the same size, or `Missing("blank_image")`, per request. It depends on the request alone.
