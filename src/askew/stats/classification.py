@@ -2,7 +2,7 @@
 
 Decisions are (pictures, pairs): 1 for the pair's first class, 0 for its second, NaN where both fit equally well.
 Several decisions about one picture are no independent draws, so what varies is taken over pictures. The plain bootstrap
-over pictures fails near 0 and 1 (of 12 to 24 pictures at a share of .02 it covers 33 to 90 %); Wilson's interval at the
+over pictures fails near 0 and 1 (of 12 to 24 pictures at a share of .02 it covers 34 to 90 %); Wilson's interval at the
 number of independent decisions that would vary as much does not.
 """
 
