@@ -3,12 +3,15 @@
     python benchmarks/mining.py repeat [--model studio/planted] [--prompts 24] [--images 60]
     python benchmarks/mining.py ceiling [--repeats 20]
     python benchmarks/mining.py inherit RUN
+    python benchmarks/mining.py selections RUN RUN
     python benchmarks/mining.py time [--model studio/planted] [--selection learned]
 
 `repeat` scores random prompts on two disjoint sets of pictures; their correlation over prompts says how much of a score
-is the prompt, and how much the draw of its pictures. `ceiling` ranks the studio's occupations with similarities that
+is the prompt, and how much the draw of its pictures; and what a fifth fewer pictures, or variations, do to a score.
+`ceiling` ranks the studio's occupations with similarities that
 know the perceived gender and ethnicity of every picture, by the planted skew of gender; no picture is drawn. `inherit`
-holds the scores of parents and children in a finished run of `askew mine` against random prompts.
+holds the scores of parents and children in a finished run of `askew mine` against random prompts, and `selections` two
+such runs of several searches, as of both selections, against each other, pair by pair.
 `time` runs a search of ten iterations with its random search, and says where the seconds go.
 """
 
@@ -17,18 +20,18 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from askew.jobs.mine import Mining
-from askew.methods.minethegap import Alignment, BiasObjective
+from askew.methods.minethegap import Alignment, BiasObjective, enough
 from askew.plans.mining import MinePlan
 from askew.prompts.content import read
 from askew.prompts.details import main_phrase
@@ -37,6 +40,7 @@ from askew.results.file import read_results
 from askew.runs.run import Run
 from askew.runs.search_progress import SearchMeter, silent
 from askew.stats.gap import bias_score
+from askew.stats.means import student_mean
 from askew.storage.keys import derived_seed
 from askew.storage.store import Store
 from askew.studio.occupations import OCCUPATIONS
@@ -73,6 +77,11 @@ def repeat(options: argparse.Namespace) -> None:
         noise = float(np.std(a - b, ddof=1) / np.sqrt(2))
         between = float(np.sqrt(max(np.var((a + b) / 2, ddof=1) - noise**2 / 2, 0)))
         print(f"| {images} | {np.corrcoef(a, b)[0, 1]:.2f} | {between:.4f} | {noise:.4f} |", flush=True)
+    whole = [one.similarity[:, :15] for side in sides for one in side]
+    for what, axis in (("variations", 0), ("pictures", 1)):
+        fewer = [np.delete(s, np.s_[enough(s.shape[axis]) :], axis) for s in whole]
+        changes = [bias_score(x) - bias_score(y) for x, y in zip(fewer, whole, strict=True)]
+        print(f"{fewer[0].shape[axis]} of {whole[0].shape[axis]} {what}: {_interval(changes)}")
 
 
 def _aligned(objective: BiasObjective, text: str, seed: int) -> Alignment:
@@ -133,6 +142,36 @@ def inherit(options: argparse.Namespace) -> None:
         print(f"| {name} | {len(some)} | {above:.4f} | {below:.4f} | {passed:.0%} |")
 
 
+def selections(options: argparse.Namespace) -> None:
+    """The second run's searches less the first's, by number: mean mutation, and mean of the best on fresh seeds."""
+    found = [read_results(folder)["minethegap"] for folder in (options.run, options.other)]
+    mutations, best = ([_by_run(section, kind) for section in found] for kind in (_mutations, _fresh))
+    for what, (first, second) in (("mutations", mutations), ("best, fresh seeds", best)):
+        print(f"{what}: {_interval([second[k] - first[k] for k in sorted(first.keys() & second.keys())])}")
+
+
+def _by_run(section: Mapping[str, Any], scores: Callable[[Mapping[str, Any]], Iterable[tuple[int, float]]]
+            ) -> dict[int, float]:  # fmt: skip
+    found = defaultdict(list)
+    for number, score in scores(section):
+        found[number].append(score)
+    return {number: float(np.mean(some)) for number, some in found.items()}
+
+
+def _mutations(section: Mapping[str, Any]) -> Iterable[tuple[int, float]]:
+    return [(entry["run"], one["score"]) for entry in section["history"] for one in entry["prompts"]
+            if one["parent"] and one["score"] is not None]  # fmt: skip
+
+
+def _fresh(section: Mapping[str, Any]) -> Iterable[tuple[int, float]]:
+    return [(e["run"], e["fresh_score"]["value"]) for e in section["best"] if "value" in e["fresh_score"]]
+
+
+def _interval(values: Sequence[float]) -> str:
+    e = student_mean(values, 0.95, "Student's t")
+    return f"{e.value:.4f} [{e.low:.4f}, {e.high:.4f}]"
+
+
 def _subject(prompt: str) -> str | None:
     phrase = main_phrase(read(prompt))
     return phrase.noun.singular if phrase and phrase.noun else None
@@ -177,13 +216,14 @@ class Clock:
         return wrapped
 
 
-STUDIES = {"repeat": repeat, "ceiling": ceiling, "inherit": inherit, "time": spent}
+STUDIES = {"repeat": repeat, "ceiling": ceiling, "inherit": inherit, "selections": selections, "time": spent}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=STUDIES, nargs="?", default="time")
-    parser.add_argument("run", type=Path, nargs="?", help="the run of `inherit`")
+    parser.add_argument("run", type=Path, nargs="?", help="the run of `inherit` and `selections`")
+    parser.add_argument("other", type=Path, nargs="?", help="the second run of `selections`")
     parser.add_argument("--selection", choices=("score", "learned"), default="score")
     parser.add_argument("--model", default="studio/planted")
     parser.add_argument("--prompts", type=int, default=24)
@@ -192,8 +232,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", type=Path, default=Path("runs/mining-study"))
     options = parser.parse_args()
-    if (options.study == "inherit") != (options.run is not None):
-        parser.error("inherit takes the folder of a run, the others take none")
+    runs = {"inherit": 1, "selections": 2}.get(options.study, 0)
+    if runs != sum(one is not None for one in (options.run, options.other)):
+        parser.error("inherit takes the folder of a run, selections those of two, the others take none")
     STUDIES[options.study](options)
 
 

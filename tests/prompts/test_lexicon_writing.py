@@ -227,3 +227,16 @@ def test_every_axis_and_noun_of_the_groups_is_known() -> None:
     for group in groups().values():
         assert set(group.varies) | set(group.who) <= set(AXES)
         assert group.phrases
+
+
+@pytest.mark.parametrize("writer", [WRITER, STUDIO], ids=["lexicon", "studio"])
+@pytest.mark.parametrize("target", ["people", "clothing", "style"])
+def test_a_target_leaves_no_prompt_of_its_own_without_variations(writer: LexiconWriter, target: str) -> None:
+    for prompt in writer.random_prompts(6, seed=1, target=target):
+        assert len(writer.variations(prompt, 15, seed=3, target=target)) == 15
+
+
+def test_what_a_target_is_about_comes_first() -> None:
+    found = STUDIO.variations("a photo of a nurse", 15, seed=3, target="style")
+    assert not any(text.startswith("a photo of") for text in found[:3])
+    assert any(text.startswith("a photo of") for text in found[3:])

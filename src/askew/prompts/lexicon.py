@@ -23,7 +23,7 @@ from askew.prompts.targets import find_target
 from askew.prompts.variations import vary
 from askew.prompts.writer import PROMPT_WORDS, VARIATION_WORDS, Words, bare, check_request
 
-_VERSION = 2
+_VERSION = 3
 """To be raised whenever a change of code changes what is written."""
 
 _OTHER_AXES = 6
@@ -81,10 +81,20 @@ class LexiconWriter:
     def variations(
         self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = VARIATION_WORDS
     ) -> list[str]:
-        """The prompt with details of who, where, when, how and in which style, each about equally often."""
+        """The prompt with details of who, where, when, how and in which style, each about equally often.
+
+        With a target those come first that it is about. Others fill up where a prompt leaves too few of them open, as
+        one that says what somebody wears does of clothing.
+        """
         check_request(count, words, prompt)
-        rng = Random(f"variations {seed} {target} {prompt}")
-        return _distinct(vary(prompt, find_target(target), words, self._knows, rng), count, prompt)
+        found: list[str] = []
+        for aim in dict.fromkeys((target, None)):
+            rng = Random(f"variations {seed} {aim} {prompt}")
+            more = _distinct(vary(prompt, find_target(aim), words, self._knows, rng), count, prompt)
+            found = _distinct(iter([*found, *more]), count, prompt)
+            if len(found) == count:
+                break
+        return found
 
     def _choice(self, prompt: str) -> list[str]:
         kind = _main_kind(prompt)
