@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from askew.jobs.map import ConceptMaps
 from askew.planning.map import NO_MODEL, plan_map
 from askew.plans.maps import MapPlan
 from askew.plans.plan import DEFAULT_MODEL
+from askew.plans.presets import with_preset
 from askew.results.map import MapResult
 from askew.runs.opening import looked_at
 from askew.runs.work import Work
@@ -24,15 +25,16 @@ IMAGES = 24
 
 def map(
     prompts: str | Sequence[str] = (),
-    model: str | Sequence[str] = DEFAULT_MODEL,
+    model: str | Sequence[str] | None = None,
     *,
     concept: str | Sequence[str],
     against: str | None = None,
     professions: Sequence[str] | bool = False,
     model_args: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     images: int | None = None,
     baseline: str | Path | None = None,
-    vqa: str | Sequence[str] = "studio",
+    vqa: str | Sequence[str] | None = None,
     vqa_args: Mapping[str, Any] | None = None,
     seed: int = 0,
     run: str | Path | None = None,
@@ -53,22 +55,29 @@ def map(
     The other arguments are those of `askew.audit`. Raises UsageError for a request that cannot be met, other
     AskewErrors where a run fails.
     """
-    models = [model] if isinstance(model, str) else list(model)
+    parts: dict[str, Any] = {"model": model, "vqa": (vqa,) if isinstance(vqa, str) else vqa}
+    parts = {name: value for name, value in parts.items() if value is not None}
+    chosen = set_up(preset, {**parts, "model_args": dict(model_args or {})}, parts)
     plan = plan_map(
         [prompts] if isinstance(prompts, str) else list(prompts),
         concepts=[concept] if isinstance(concept, str) else list(concept),
         against=against,
         professions=professions,
-        models=models,
-        model_args=dict(model_args or {}),
-        images=suggested_images(models, model_args or {}) if images is None else images,
+        images=suggested_images(chosen["models"], chosen["model_args"]) if images is None else images,
         baseline=str(baseline or ""),
-        vqa=(vqa,) if isinstance(vqa, str) else tuple(vqa),
         vqa_args=dict(vqa_args or {}),
         seed=seed,
+        **chosen,
         **settings,
     )
     return run_map_plan(plan, run, store, progress=progress)
+
+
+def set_up(preset: str | None, settings: Mapping[str, Any], chosen: Collection[str]) -> dict[str, Any]:
+    """`models`, `model_args` and `vqa` of a plan: as chosen, else of a preset, whose embedder maps do not need."""
+    parts = with_preset(preset, settings, {"embedder", *chosen})
+    model = parts.pop("model", DEFAULT_MODEL)
+    return {**parts, "models": [model] if isinstance(model, str) else list(model)}
 
 
 def suggested_images(models: Sequence[str], settings: Mapping[str, Any]) -> int:

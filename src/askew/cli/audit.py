@@ -21,6 +21,8 @@ from askew.cli.options import (
     LlmArg,
     LlmUrl,
     Manifest,
+    Offload,
+    Preset,
     PromptFile,
     Prompts,
     RunFolder,
@@ -28,6 +30,7 @@ from askew.cli.options import (
     StoreFolder,
     given,
     listed,
+    model_settings,
     only_plan,
 )
 from askew.cli.runs import show
@@ -54,8 +57,8 @@ def audit(
         str, typer.Option(help="The model under audit: studio, studio/planted, diffusers/ID-OR-PATH, folder/PATH, …")
     ] = DEFAULT_MODEL,
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
-    offload: Annotated[bool, typer.Option("--offload", help="Keep in GPU memory only what works; as -M.")] = False,
-    preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
+    offload: Offload = False,
+    preset: Preset = None,
     images: Annotated[int | None, typer.Option(help="Pictures per prompt: 48, with studio 24, if not given.")] = None,
     axes: Axes = None,
     vqa: Annotated[str | None, typer.Option(help="Instruments, with commas; labels for a folder, else studio.")] = None,
@@ -104,9 +107,9 @@ def audit(
                               initial=initial, label=label, where=where)  # fmt: skip
     conditions = [parse_condition(text) for text in fail_if or ()]
     texts = api.collect_prompts(prompts or (), prompt_file, clean)
-    own = ({"offload": True} if offload else {}) | key_values(setting or (), "-M")
     settings: dict[str, Any] = {
-        "model": model, "model_args": {**columns, **own}, **({"images": images} if images is not None else {}),
+        "model": model, "model_args": {**columns, **model_settings(setting, offload)},
+        **({"images": images} if images is not None else {}),
         "vqa": listed(vqa), "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed,
         "embedder": embedder, "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),
         "level": level, "draws": draws, "variant": variant,

@@ -17,11 +17,14 @@ from askew.cli.options import (
     Label,
     Level,
     Manifest,
+    Offload,
+    Preset,
     RunFolder,
     Seed,
     StoreFolder,
     given,
     listed,
+    model_settings,
     only_plan,
 )
 from askew.cli.runs import show
@@ -44,7 +47,8 @@ def classify(
         str, typer.Option(help="The diffusion model that classifies: studio, diffusers/ID-OR-PATH, …")
     ] = DEFAULT_MODEL,
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as dtype=float16.")] = None,
-    preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
+    offload: Offload = False,
+    preset: Preset = None,
     sources: Annotated[
         str | None, typer.Option(help="Where the groups' pictures come from: a model or folder/PATH.")
     ] = None,
@@ -103,7 +107,7 @@ def classify(
     columns = column_settings(manifest=manifest, file=file_column, prompt_column=group_column, label=label, where=where)
     conditions = [parse_condition(text, CLASSIFICATION) for text in fail_if or ()]
     settings: dict[str, Any] = {
-        "model": model, "model_args": key_values(setting or (), "-M"), "vqa": vqa,
+        "model": model, "model_args": model_settings(setting, offload), "vqa": vqa,
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "embedder": embedder,
         "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),
     }  # fmt: skip

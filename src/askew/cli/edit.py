@@ -17,11 +17,14 @@ from askew.cli.options import (
     FailIf,
     Label,
     Level,
+    Offload,
+    Preset,
     RunFolder,
     Seed,
     StoreFolder,
     given,
     listed,
+    model_settings,
     only_plan,
 )
 from askew.cli.runs import show
@@ -47,7 +50,8 @@ def edit(
         list[str] | None, typer.Option("-M", help="Setting of the model: num_inference_steps=30.")
     ] = None,
     edit_arg: Annotated[list[str] | None, typer.Option(help="The same while it edits: guidance_scale=7.5.")] = None,
-    preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
+    offload: Offload = False,
+    preset: Preset = None,
     targets: Annotated[
         list[str] | None, typer.Option(help="What to edit towards: high-paid=doctor,CEO; may be repeated.")
     ] = None,
@@ -105,7 +109,7 @@ def edit(
     columns = column_settings(manifest=manifest, file=file_column, prompt_column=group_column, label=label, where=where)
     conditions = [parse_condition(text, EDITING) for text in fail_if or ()]
     settings: dict[str, Any] = {
-        "model": model, "model_args": key_values(setting or (), "-M"), "vqa": listed(vqa),
+        "model": model, "model_args": model_settings(setting, offload), "vqa": listed(vqa),
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "embedder": embedder,
         "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),
     }  # fmt: skip

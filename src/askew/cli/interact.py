@@ -27,6 +27,8 @@ from askew.cli.options import (
     LlmArg,
     LlmUrl,
     Manifest,
+    Offload,
+    Preset,
     PromptFile,
     Prompts,
     RunFolder,
@@ -34,6 +36,7 @@ from askew.cli.options import (
     StoreFolder,
     given,
     listed,
+    model_settings,
     only_plan,
 )
 from askew.cli.runs import show
@@ -63,7 +66,8 @@ def interact(
     plan: Annotated[Path | None, typer.Option(help="Run this TOML plan, such as a run's plan.toml.")] = None,
     model: Annotated[str, typer.Option(help="The model, as for audit.")] = DEFAULT_MODEL,
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
-    preset: Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")] = None,
+    offload: Offload = False,
+    preset: Preset = None,
     images: Annotated[int | None, typer.Option(help="Pictures per prompt: 48, with studio 24, if not given.")] = None,
     axes: Axes = None,
     ideal: Annotated[
@@ -135,7 +139,7 @@ def interact(
     texts = collect_prompts(prompts or (), prompt_file, clean)
     texts += api.prompts_of_occupations(occupations) + api.prompts_of_occupations(listed(occupation) or ())
     settings: dict[str, Any] = {
-        "model": model, "model_args": {**columns, **key_values(setting or (), "-M")}, "vqa": listed(vqa),
+        "model": model, "model_args": {**columns, **model_settings(setting, offload)}, "vqa": listed(vqa),
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed, "level": level, "draws": draws,
         "aliases": pairs(alias or (), "--alias"), "distance": distance, "as_read": as_read,
         "mitigated_args": key_values(mitigated_arg or (), "--mitigated-arg"),

@@ -9,7 +9,22 @@ import typer
 
 from askew.api import map as api
 from askew.cli.base import app, out
-from askew.cli.options import AsJson, Budget, DryRun, Level, PromptFile, Prompts, RunFolder, Seed, StoreFolder, listed
+from askew.cli.options import (
+    AsJson,
+    Budget,
+    DryRun,
+    Level,
+    Offload,
+    Preset,
+    PromptFile,
+    Prompts,
+    RunFolder,
+    Seed,
+    StoreFolder,
+    given,
+    listed,
+    model_settings,
+)
 from askew.cli.runs import show
 from askew.planning.map import plan_map
 from askew.plans.plan import DEFAULT_MODEL
@@ -19,6 +34,7 @@ from askew.prompts.files import read_prompts
 
 @app.command("map")
 def map_concepts(
+    context: typer.Context,
     prompts: Prompts = None,
     prompt_file: PromptFile = None,
     concept: Annotated[list[str] | None, typer.Option(help="A word to look for; may be repeated.")] = None,
@@ -30,6 +46,8 @@ def map_concepts(
         typer.Option(help="studio or diffusers/ID-OR-PATH; further ones, after commas, are held against it."),
     ] = DEFAULT_MODEL,
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as guidance_scale=5.")] = None,
+    offload: Offload = False,
+    preset: Preset = None,
     images: Annotated[int | None, typer.Option(help="Pictures per prompt: 24, if the model suggests no other.")] = None,
     baseline: Annotated[Path | None, typer.Option(help="A finished run, whose model is held against.")] = None,
     threshold: Annotated[str, typer.Option(help="Where a map is high: percentile, max or minmax.")] = "percentile",
@@ -57,16 +75,16 @@ def map_concepts(
 
     - `askew map --professions --concept gender --model diffusers/mitigated --baseline runs/original`
     """
-    models, own = listed(model) or [], key_values(setting or (), "-M")
+    parts = {"model": listed(model) or [], "model_args": model_settings(setting, offload), "vqa": listed(vqa)}
+    chosen = api.set_up(preset, parts, given(context))
     texts = [*(prompts or ()), *(read_prompts(prompt_file) if prompt_file else ())]
     settings: dict[str, Any] = {
-        "model_args": own, "images": api.suggested_images(models, own) if images is None else images,
-        "vqa": listed(vqa),
+        **chosen, "images": api.suggested_images(chosen["models"], chosen["model_args"]) if images is None else images,
         "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "seed": seed, "level": level, "draws": draws,
         "baseline": str(baseline or ""), "threshold": threshold, "tau": tau, "definition": definition, "branch": branch,
     }  # fmt: skip
     named: Any = listed(profession) or professions
-    plan = plan_map(texts, concepts=concept or (), against=against, professions=named, models=models, **settings)
+    plan = plan_map(texts, concepts=concept or (), against=against, professions=named, **settings)
     if dry_run:
         for line in api.map_work(plan, run, store).lines():
             out.print(line)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from askew.errors import UsageError
+from askew.models.base import Setting
+from askew.plans.settings import key_values
 
 Prompts = Annotated[list[str] | None, typer.Argument(help="Prompts to audit.", show_default=False)]
 PromptFile = Annotated[Path | None, typer.Option("--prompts", help="A file with one prompt a line.")]
@@ -23,6 +25,8 @@ StoreFolder = Annotated[Path | None, typer.Option("--store", help="Shared store;
 AsJson = Annotated[bool, typer.Option("--json", help="Print results.json instead of the table.")]
 Level = Annotated[float, typer.Option(help="Level of the intervals.")]
 Draws = Annotated[int, typer.Option(help="Random draws per interval.")]
+Preset = Annotated[str | None, typer.Option(help="Model and instruments by one name, see `askew models`.")]
+Offload = Annotated[bool, typer.Option("--offload", help="Keep in GPU memory only what works; as -M offload=model.")]
 Manifest = Annotated[Path | None, typer.Option(help="CSV that describes a folder's pictures.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be made and asked, and stop.")]
 Budget = Annotated[int | None, typer.Option(help="Make at most this many pictures, then stop.")]
@@ -35,6 +39,11 @@ Existing = Annotated[Path, typer.Argument(help="A run folder.")]
 def listed(names: str | None) -> list[str] | None:
     """The names of a list with commas; None where the option is not given."""
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+
+
+def model_settings(settings: Sequence[str] | None, offload: bool) -> dict[str, Setting]:
+    """The settings of a model given by -M, and by --offload. Raises UsageError."""
+    return ({"offload": True} if offload else {}) | key_values(settings or (), "-M")
 
 
 def given(context: typer.Context) -> set[str]:
