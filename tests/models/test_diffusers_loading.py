@@ -11,6 +11,7 @@ from typing import Any
 import diffusers
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from askew import registry
@@ -128,10 +129,15 @@ def test_a_setting_that_cannot_be_met_is_explained(tiny: Saved, given: dict[str,
         DiffusersModel(tiny("stable-diffusion"), **given)
 
 
-def test_offloading_needs_its_package(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offloading_needs_its_package_except_on_a_cpu_where_it_does_nothing(
+    tiny: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(settings, "find_spec", lambda name: None)
-    with pytest.raises(MissingPackage, match=r"askew\[offload\]"):
-        DiffusersModel(tiny("stable-diffusion"), offload=True)
+    for device in ("cuda", "mps"):
+        with pytest.raises(MissingPackage, match=r"askew\[offload\]"):
+            settings.offload_mode(True, torch.device(device))
+    on_cpu = DiffusersModel(tiny("stable-diffusion"), offload=True, device="cpu", num_inference_steps=1)
+    assert isinstance(on_cpu.generate([Request("a nurse", 1)])[0], Image.Image)
 
 
 class Placed:

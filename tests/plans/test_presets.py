@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 
 import askew
 from askew import registry
-from askew.cli import main
+from askew.api.map import set_up
+from askew.cli import app, main
 from askew.errors import UsageError
 from askew.models.diffusers.recommended import RECOMMENDED
 from askew.planning.audit import plan_audit
@@ -86,6 +88,34 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
         ["a photo of a nurse"], axes=["gender"], model="studio/planted", vqa=["studio"], embedder="none", images=2
     )
     assert result.plan == expected
+
+
+def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:
+    preset, given = presets()["sd15-clip"], {"model": ["studio"], "vqa": ["studio"], "model_args": {"offload": True}}
+    made = set_up("sd15-clip", given, {"setting", "offload"})
+    assert made == {"models": [preset.model], "vqa": preset.vqa, "model_args": {"offload": True}}
+    kept = {"models": ["studio"], "vqa": ["studio"], "model_args": {"offload": True}}
+    assert set_up("sd15-clip", given, {"model", "vqa"}) == kept
+    assert set_up(None, given, set()) == kept
+    assert set_up(None, {"model_args": {}}, set()) == {"models": ["studio"], "model_args": {}}, "the default of Python"
+
+
+def test_a_preset_and_offload_on_the_command_line_of_maps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["map", "a photo of a nurse", "--against", "nurse", "--concept", "gender", "--images", "2", "--dry-run"]
+    chosen = ["--model", "studio", "--vqa", "studio"]
+    assert main_code(*arguments, *chosen, "--preset", "sd15-clip", "--offload") == 0
+    assert "pictures    2" in capsys.readouterr().out
+    assert main_code(*arguments, "--preset", "nothing") == 2
+    assert "unknown preset 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["audit", "interact", "edit", "classify", "map"])
+def test_every_command_that_makes_pictures_by_a_model_takes_both(command: str) -> None:
+    options = {name for one in typer.main.get_command(app).commands[command].params for name in one.opts}
+    assert {"--preset", "--offload"} <= options
 
 
 def test_they_are_listed_with_their_sizes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

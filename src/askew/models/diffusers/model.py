@@ -79,7 +79,7 @@ class DiffusersModel:
         check_variant(self._repository, self._variant)
         self._device = choose_device(str(device))
         self._dtype = choose_dtype(str(dtype), self._device)
-        self._offload = offload_mode(offload)
+        self._offload = offload_mode(offload, self._device)
         self.revision = identity(self._repository, self._class)
         self.batch_size = batch(batch_size, self._device, self.name)
         self.watch: Watch | None = None

@@ -57,12 +57,15 @@ def scheduler_class(repository: Repository, wanted: str) -> type | None:
     raise UnknownName(f"scheduler for {repository.name!r}", wanted, known)
 
 
-def offload_mode(wanted: Setting) -> str:
-    """none, model or sequential; true means model. Raises UsageError, also where the package for it is missing."""
+def offload_mode(wanted: Setting, device: torch.device) -> str:
+    """none, model or sequential; true means model.
+
+    Raises UsageError, also where the package for it is missing; on a CPU, where it does nothing, none is needed.
+    """
     mode = {True: "model", False: "none"}.get(wanted, wanted) if isinstance(wanted, bool) else wanted
     if mode not in OFFLOADS:
         raise UnknownName("offload", str(mode), OFFLOADS)
-    if mode != "none" and find_spec("accelerate") is None:
+    if mode != "none" and device.type != "cpu" and find_spec("accelerate") is None:
         raise MissingPackage("accelerate", "offload", "moving parts of a model to the GPU only while they work")
     return str(mode)
 
