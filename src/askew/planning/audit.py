@@ -46,7 +46,8 @@ def plan_audit(
     if suggested := getattr(source, "suggestion", None):
         axes = suggested.axes if axes is None else axes
         settings = {"images": suggested.images} | settings
-    chosen["vqa"] = tuple(vqa or ((LABELS,) if isinstance(source, Collection) else defaults["vqa"]))
+    usual = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
+    chosen["vqa"] = tuple(usual if vqa is None else vqa)
     if isinstance(source, Collection):
         planned = _plan_collection(source, prompts, axes, chosen)
     else:

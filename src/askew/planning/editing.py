@@ -55,7 +55,7 @@ def plan_editing(
         "groups": [group.name for group in found],
         "prompts": planned,
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
-        "vqa": tuple(vqa or (STUDIO,)),
+        "vqa": (STUDIO,) if vqa is None else tuple(vqa),
         "landmarks": landmarks or (STUDIO if is_studio else "none"),
     }
     if LABELS in data["vqa"]:
@@ -67,7 +67,7 @@ def plan_editing(
 
 
 def _axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
-    wanted = [find_axis(name) for name in names or BIASCONNECT]
+    wanted = [find_axis(name) for name in (BIASCONNECT if names is None else names)]
     if GENDER not in {axis.name for axis in wanted}:
         wanted.insert(0, find_axis(GENDER))
     return tuple(AxisPlan.of(axis) for axis in wanted)

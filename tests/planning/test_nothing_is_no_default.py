@@ -1,0 +1,46 @@
+"""What is given as nothing, 0 or an empty list, is refused or done, and never taken for the default."""
+
+from __future__ import annotations
+
+import pytest
+
+from askew.cli.base import run
+from askew.errors import UsageError
+from askew.planning.audit import plan_audit
+from askew.planning.editing import plan_editing
+from askew.planning.interactions import plan_interactions
+
+NURSE = "a photo of a nurse"
+PLANTED = "--model", "studio/planted"
+COMMANDS = {
+    "audit": ["audit", NURSE, *PLANTED],
+    "interact": ["interact", NURSE, *PLANTED],
+    "edit": ["edit", "--groups", "caucasian man, caucasian woman"],
+    "classify": ["classify", "--groups", "caucasian man"],
+    "map": ["map", NURSE, "--concept", "gender", "--against", "nurse"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_pictures_are_not_the_usual_number(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*COMMANDS[command], "--images", "0", "--dry-run"]) == 2
+    assert "images" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("plan", [plan_audit, plan_interactions])
+@pytest.mark.parametrize("field", ["draws", "images"])
+def test_zero_in_python_is_refused_by_name(plan: type, field: str) -> None:
+    with pytest.raises(UsageError, match=f"{field}: Input should be greater"):
+        plan([NURSE], axes=["gender"], model="studio/planted", **{field: 0})
+
+
+def test_no_instrument_is_not_the_usual_one() -> None:
+    with pytest.raises(UsageError, match="vqa"):
+        plan_audit([NURSE], axes=["gender"], model="studio/planted", vqa=[])
+    with pytest.raises(UsageError, match="vqa"):
+        plan_editing("caucasian man, caucasian woman", vqa=[])
+
+
+def test_no_further_axis_of_edits_leaves_gender_alone() -> None:
+    plan = plan_editing("caucasian man, caucasian woman", axes=[], vqa=["clip/some"])
+    assert [axis.name for axis in plan.prompts[0].axes] == ["gender"]
