@@ -14,7 +14,7 @@ import pytest
 
 from askew import registry
 from askew.errors import MissingPackage, UsageError
-from askew.measure.base import CAPTION, PERSON, VQA, Embedder
+from askew.measure.base import CAPTION, PERSON, VQA, Embedder, VectorVQA
 from askew.prompts.axes import find_axis
 from askew.types import Missing, Picture, Question
 
@@ -83,6 +83,15 @@ def test_answers_do_not_depend_on_batch_or_order(name: str, drawn_folder: Path, 
     assert vqa.answer(pictures[::-1], QUESTIONS)[::-1] == together
     assert [vqa.answer([picture], QUESTIONS)[0] for picture in pictures] == together
     assert [row[::-1] for row in vqa.answer(pictures, QUESTIONS[::-1])] == together
+
+
+@pytest.mark.parametrize("name", ["studio", "clip"])
+def test_answers_from_vectors_are_those_from_pictures(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+    vqa = load(name, drawn_folder)
+    assert isinstance(vqa, VectorVQA)
+    vectors = vqa.embedder.embed_pictures(pictures)
+    assert vqa.answer_vectors(vectors, QUESTIONS) == vqa.answer(pictures, QUESTIONS)
+    assert vqa.embedder.fingerprint in vqa.fingerprint
 
 
 @pytest.mark.parametrize("name", VQAS)
