@@ -119,7 +119,7 @@ def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
     page = result.report.read_text()
     for part in ("block", "layer"):
         assert page.count(f"Overlap by {part}, from input to output, by") == 2
-    assert page.count("by block and prompt") == 2
+    assert page.count("by block and prompt; in brackets intervals</caption>") == 2
 
 
 def test_a_prompt_without_a_picture_does_not_end_the_run(

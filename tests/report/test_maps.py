@@ -124,7 +124,7 @@ def test_every_model_has_every_table() -> None:
     for part in ("block", "layer"):
         for model in ("one", "other"):
             assert said.count(f"Overlap by {part}, from input to output, by {model}") == len(CONCEPTS)
-    assert said.count("by block and prompt; in brackets") == 2 * len(CONCEPTS)
+    assert said.count("by block and prompt; in brackets intervals</caption>") == 2 * len(CONCEPTS)
     assert "“gender”: other less one, by block" in said
     assert "(chance 0." in said
 
