@@ -22,3 +22,12 @@ def test_eyes_and_nose_of_the_astronaut_are_found() -> None:
     assert left[0] < nose[0] < right[0]
     assert nose[1] > max(left[1], right[1])
     assert finder.find(Image.new("RGB", (200, 200))) == Missing("no_person", "no face found")
+
+
+@pytest.mark.slow
+def test_of_several_faces_none_is_chosen() -> None:
+    face = Image.fromarray(astronaut()).crop((130, 0, 330, 220))
+    both = Image.new("RGB", (2 * face.width, face.height))
+    for k in range(2):
+        both.paste(face, (k * face.width, 0))
+    assert landmark_finder("faces").find(both) == Missing("several_people", "2 faces found")

@@ -79,7 +79,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """As a run would have written them."""
     (groups, readings), scoring = made_up(), Scoring("studio", draws=20)
     plan = plan_editing(
-        GROUPS, model="studio", targets=TARGETS, strengths=STRENGTHS, images=SOURCES, axes=["gender", "age"]
+        GROUPS, model="studio/planted", targets=TARGETS, strengths=STRENGTHS, images=SOURCES, axes=["gender", "age"]
     )
     what = (groups, TARGETS, STRENGTHS, readings, scoring)
     content = {
@@ -179,7 +179,7 @@ def test_average_faces_by_geometry_are_read_where_the_cheeks_are() -> None:
     for name, one in readings.faces.items():
         assert isinstance(one, np.ndarray)
         spoilt[name] = one.copy()
-        spoilt[name][:40] = (255, 200, 170)  # a forehead of another tone, which the rule takes as skin
+        spoilt[name][:60] = spoilt[name][80:] = (235, 185, 155)  # of another tone, which the rule takes as skin as well
     found = {}
     for mask in ("rule", "geometry"):
         changed = Readings(readings.values, readings.occupations, {}, readings.skin, spoilt, mask)
