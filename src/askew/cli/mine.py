@@ -18,10 +18,12 @@ from askew.cli.options import (
     Level,
     LlmArg,
     LlmUrl,
+    Offload,
     RunFolder,
     Seed,
     Selected,
     StoreFolder,
+    model_settings,
     only_plan,
 )
 from askew.cli.runs import show
@@ -40,6 +42,7 @@ def mine(
     context: typer.Context,
     model: Annotated[str, typer.Option(help="The model under audit: studio/planted, …")] = "studio/planted",
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
+    offload: Offload = False,
     plan: Annotated[Path | None, typer.Option(help="Run this TOML plan, such as plan.toml of a run.")] = None,
     objective: Annotated[str, typer.Option(help="What to search for: bias, color:red, module:function.")] = "bias",
     target: Annotated[str, typer.Option(help="people, clothing, style or any words; empty is anything.")] = "",
@@ -83,7 +86,7 @@ def mine(
     - `askew mine --objective color:blue --iterations 4 --population 9 --selected 3`
     """
     settings: dict[str, Any] = {
-        "model": model, "model_args": key_values(setting or (), "-M"), "objective": objective, "target": target,
+        "model": model, "model_args": model_settings(setting, offload), "objective": objective, "target": target,
         "llm": llm, "llm_args": llm_settings(llm_url, key_values(llm_arg or (), "--llm-arg")), "embedder": embedder,
         "embedder_args": key_values(embedder_arg or (), "--embedder-arg"), "vqa": vqa, "iterations": iterations,
         "population": population, "selected": selected, "mutations": mutations, "selection": selection,

@@ -62,7 +62,8 @@ def _scored(
     objective: BiasObjective, prompts: Mapping[str, float], quantiles: Sequence[float]
 ) -> tuple[list[str], list[list[tuple[float, ...]]]]:
     """Prompts that can be scored, and by quantile the numbers RANKED, higher where pictures are more one-sided."""
-    known, rows = [], []
+    known: list[str] = []
+    rows: list[list[tuple[float, ...]]] = []
     for prompt in prompts:
         found = objective.alignment(prompt, objective.seed)
         if isinstance(found, Missing):
@@ -72,7 +73,7 @@ def _scored(
             continue
         of_variations = objective.similarities(found.variations, own)
         rng = np.random.default_rng(derived_seed(objective.seed, "known ranking", prompt))
-        row = []
+        row: list[tuple[float, ...]] = []
         for quantile in quantiles:
             value = bias_score(found.similarity, quantile)
             null = null_scores(of_variations, len(found.pictures), quantile, objective.draws, rng)
