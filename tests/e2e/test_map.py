@@ -174,7 +174,7 @@ def test_definition_and_branch(option: str, chosen: str, said: str, tiny: Saved,
     assert said in (tmp_path / "run" / "report.html").read_text()
     assert run([*own, "--run", str(tmp_path / "plain")]) == 0
     plain = json.loads((tmp_path / "plain" / "results.json").read_text())
-    assert entry["pictures"] != plain["biasmap"]["pairs"][0]["pictures"]
+    assert entry["layers"] != plain["biasmap"]["pairs"][0]["layers"]
     assert said not in (tmp_path / "plain" / "report.html").read_text()
 
 

@@ -15,6 +15,7 @@ WITH_A_PLAN = sorted(name for name, command in COMMANDS.items() if any(p.name ==
 
 OTHER = {
     "audit": [["a photo of a nurse"], ["--images", "8"], ["--seed", "1"]],
+    "classify": [["--groups", "old man"], ["--images", "8"], ["--preset", "sd15-clip"], ["--seed", "0"]],
     "edit": [["--groups", "old man"], ["--images", "8"], ["-M", "num_inference_steps=3"], ["--seed", "0"]],
     "interact": [["a photo of a nurse"], ["--occupations"], ["--mixture"], ["--seed", "1"]],
     "mine": [["--target", "people"], ["--seed", "1"]],
