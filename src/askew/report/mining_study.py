@@ -163,8 +163,8 @@ def _against_random(results: Record) -> Markup | None:
 
 def _alpha_table(ranking: Record) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("alpha", *ALPHA_COLUMNS):
-        table.add_column(header, justify="right", overflow="fold")
+    for header in ("alpha", *ALPHA_COLUMNS[:2], "missed", "unaligned"):
+        table.add_column(header, justify="right", no_wrap=True)
     for e in ranking["quantiles"]:
         halves = (number(e[name].get("value")) for name in ("missed_concepts", "least_aligned"))
         table.add_row(f"{e['quantile']:g}", measured(e["corrected"]), measured(e["score"]), *halves)
