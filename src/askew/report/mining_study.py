@@ -22,7 +22,7 @@ from askew.report.plots import scale_axis, signed_scale, track
 from askew.report.reading import exceeds_chance, is_estimate
 from askew.report.score_strips import Strip, strip_table
 
-ALPHA_COLUMNS = ("less chance", "score", "missed concepts alone", "least-aligned pictures alone")
+ALPHA_COLUMNS = ("less chance", "score", "missed", "unaligned")
 COLORS = 5
 """Curves that can be told apart."""
 
@@ -96,7 +96,7 @@ def alphas(ranking: Record) -> PlotTable:
         Row(
             f"alpha {e['quantile']:g}",
             track(scale, e["corrected"], f"alpha {e['quantile']:g}", measured(e["corrected"])),
-            tuple(measured(e[name]) for name in ("corrected", "score", "missed_concepts", "least_aligned")),
+            (measured(e["corrected"]), measured(e["score"]), *_halves(e)),
         )
         for e in entries
     ]
@@ -163,12 +163,17 @@ def _against_random(results: Record) -> Markup | None:
 
 def _alpha_table(ranking: Record) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("alpha", *ALPHA_COLUMNS[:2], "missed", "unaligned"):
+    for header in ("alpha", *ALPHA_COLUMNS):
         table.add_column(header, justify="right", no_wrap=True)
     for e in ranking["quantiles"]:
-        halves = (number(e[name].get("value")) for name in ("missed_concepts", "least_aligned"))
-        table.add_row(f"{e['quantile']:g}", measured(e["corrected"]), measured(e["score"]), *halves)
+        table.add_row(f"{e['quantile']:g}", measured(e["corrected"]), measured(e["score"]), *_halves(e))
     return table
+
+
+def _halves(e: Record) -> tuple[str, str]:
+    """The correlations of the halves of the score alone."""
+    missed, unaligned = (number(e[name].get("value")) for name in ("missed_concepts", "least_aligned"))
+    return missed, unaligned
 
 
 def _size_table(entries: Sequence[Record]) -> Table:
