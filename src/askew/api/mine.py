@@ -10,6 +10,7 @@ from askew.api.audit import llm_settings
 from askew.jobs.mine import Mining, MiningWork
 from askew.plans.mining import MinePlan
 from askew.prompts.files import read_prompts
+from askew.prompts.llm import tell_usage
 from askew.results.mining import MiningResult
 from askew.runs.opening import run_folder
 from askew.runs.run import Run
@@ -88,8 +89,7 @@ def run_mine_plan(
         try:
             result = mining()
         finally:
-            if tell and (usage := getattr(mining.writer, "usage", None)):
-                tell(f"{plan.llm}: {usage.line()}")
+            tell_usage(mining.writer, tell)
         result.write_report()
     return result
 

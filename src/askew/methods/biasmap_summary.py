@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askew.methods.biasmap import MIDDLE, Entry
-from askew.stats.multiple import benjamini_hochberg
+from askew.methods.significance import add_q_at
 from askew.stats.overlap import mean_estimate, t_test
 from askew.types import Estimate, Missing
 
@@ -73,24 +73,15 @@ def add_q(section: Mapping[str, Sequence[Entry]]) -> None:
     """
     pairs, differences = section["pairs"], section["changes"]
     for score in ("miou", "mbiou"):
-        _adjust([(entry, score) for entry in pairs])
-        _adjust([(one, score) for entry in differences for one in entry["prompts"]])
+        add_q_at([(entry, score) for entry in pairs])
+        add_q_at([(one, score) for entry in differences for one in entry["prompts"]])
     for score in ("miou", "mbiou", "corrected", "risk_difference"):
-        _adjust([(entry, score) for entry in differences])
+        add_q_at([(entry, score) for entry in differences])
     for entries, part in ((pairs, "blocks"), (pairs, "layers"), (differences, "blocks")):
-        _adjust([(entry[part], name) for entry in entries for name in entry[part]])
+        add_q_at([(entry[part], name) for entry in entries for name in entry[part]])
     for kind, score in (("risk_difference", "estimate"), ("overall", "corrected"), ("intersections", "overlap"),
                         ("gradient", "spearman")):  # fmt: skip
-        _adjust([(entry, score) for entry in section[kind]])
-
-
-def _adjust(places: Sequence[tuple[Entry, str]]) -> None:
-    known = [(entry, name) for entry, name in places if isinstance(entry[name], Estimate)]
-    tested = [(entry, name) for entry, name in known if entry[name].p is not None]
-    if tested:
-        q = benjamini_hochberg(np.array([entry[name].p for entry, name in tested]))
-        for (entry, name), value in zip(tested, q, strict=True):
-            entry[name] = replace(entry[name], q=float(value))
+        add_q_at([(entry, score) for entry in section[kind]])
 
 
 def _prompt_change(before: Entry, after: Entry, level: float) -> Entry:

@@ -9,7 +9,7 @@ import numpy as np
 
 from askew.errors import NotEnoughData
 from askew.methods.minethegap import BiasObjective
-from askew.stats.gap import bias_score, null_scores, score_halves
+from askew.stats.gap import null_scores, score_halves
 from askew.stats.rank import spearman
 from askew.storage.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
@@ -75,9 +75,9 @@ def _scored(
         rng = np.random.default_rng(derived_seed(objective.seed, "known ranking", prompt))
         row: list[tuple[float, ...]] = []
         for quantile in quantiles:
-            value = bias_score(found.similarity, quantile)
-            null = null_scores(of_variations, len(found.pictures), quantile, objective.draws, rng)
             missed, unaligned = score_halves(found.similarity, quantile)
+            value = (missed + unaligned) / 2
+            null = null_scores(of_variations, len(found.pictures), quantile, objective.draws, rng)
             row.append((-value, float(null.mean()) - value, -missed, -unaligned))
         known.append(prompt)
         rows.append(row)

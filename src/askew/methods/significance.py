@@ -14,10 +14,15 @@ from askew.types import Estimate
 
 def add_q(entries: Sequence[dict[str, Any]], key: str) -> None:
     """Give every estimate with a p-value at `key` of `entries`, one family, its Benjamini-Hochberg q."""
-    tested = [e for e in entries if isinstance(e[key], Estimate) and e[key].p is not None]
+    add_q_at([(entry, key) for entry in entries])
+
+
+def add_q_at(places: Sequence[tuple[dict[str, Any], str]]) -> None:
+    """The same for a family whose estimates stand at other keys: pairs of a dictionary and its key."""
+    tested = [(e, key) for e, key in places if isinstance(e[key], Estimate) and e[key].p is not None]
     if not tested:
         return
-    for entry, q in zip(tested, benjamini_hochberg(np.array([e[key].p for e in tested])), strict=True):
+    for (entry, key), q in zip(tested, benjamini_hochberg(np.array([e[key].p for e, key in tested])), strict=True):
         entry[key] = replace(entry[key], q=float(q))
 
 

@@ -15,7 +15,7 @@ from askew.plans.plan import AxisPlan, Plan, PromptPlan
 from askew.plans.reading import make_plan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer
-from askew.prompts.llm import CompletionCache
+from askew.prompts.llm import CompletionCache, tell_usage
 from askew.types import Axis
 
 AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
@@ -55,8 +55,7 @@ def plan_audit(
             raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
         writer = registry.writer(chosen["llm"], cache=cache, **(llm_args or {}))
         proposals = _proposals(writer, prompts, axes, chosen["seed"])
-        if tell and (usage := getattr(writer, "usage", None)):
-            tell(f"{writer.name}: {usage.line()}")
+        tell_usage(writer, tell)
         planned = [
             PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
             for text, proposed in zip(prompts, proposals, strict=True)

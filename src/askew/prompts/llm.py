@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -88,6 +88,13 @@ class Usage:
         parts = [f"{self.calls} calls", f"{self.cached} answers from the store", f"{self.tokens} tokens"]
         parts += [f"{self.unreported} calls without a token count"] if self.unreported else []
         return ", ".join(parts if self.cost is None else [*parts, f"cost {self.cost:.4f}"])
+
+
+def tell_usage(writer: object, tell: Callable[[str], object] | None) -> None:
+    """Tell how much a writer has asked its language model; nothing of a writer without one."""
+    usage = getattr(writer, "usage", None)
+    if tell and isinstance(usage, Usage):
+        tell(f"{getattr(writer, 'name', 'llm')}: {usage.line()}")
 
 
 class RememberedLLM:
