@@ -16,6 +16,7 @@ from scipy.stats import chisquare, multivariate_normal
 from torch import nn
 
 from askew.studio.caption import Said, caption, parse
+from askew.studio.paths import weights
 from askew.studio.planted import conditional, share_given_rest, truth
 from askew.studio.scene import ATTRIBUTES
 from askew.studio.training import autoencoder, captioned, checkpoints, diffusion, velocity_error
@@ -30,8 +31,8 @@ from askew.studio.training.captioned import (
     other_gender,
     unlike,
 )
-from askew.studio.training.muon import Optimizers, orthogonalised
-from askew.studio.training.networks import bound_attention, create
+from askew.studio.training.muon import Muon, Optimizers, orthogonalised
+from askew.studio.training.networks import bound_attention, create, load, quicken
 from askew.studio.training.velocity_error import misleading
 
 
@@ -126,6 +127,24 @@ def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
             if name.endswith(("conv2.weight", "to_out.0.weight"))}  # fmt: skip
     assert len(last) > 30
     assert [name for name, grad in last.items() if grad is None or not grad.any()] == []
+
+
+def test_a_quickened_unet_computes_the_same() -> None:
+    rng = torch.Generator().manual_seed(4)
+    noisy, said = torch.randn(2, 12, 16, 16, generator=rng), torch.randn(2, 48, 128, generator=rng)
+    plain, quick = (load(weights("studio")).unet for _ in range(2))
+    quicken(quick)
+
+    @torch.no_grad()
+    def guess(unet: nn.Module, reduced: bool) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=reduced):
+            found: torch.Tensor = unet(noisy, torch.tensor([500, 900]), said).sample
+        return found.float()
+
+    exact = guess(plain, reduced=False)
+    torch.testing.assert_close(guess(quick, reduced=False), exact, rtol=0, atol=1e-4)
+    off, off_plain = (float((guess(unet, reduced=True) - exact).square().mean()) for unet in (quick, plain))
+    assert off < 1.5 * off_plain
 
 
 def test_queries_and_keys_do_not_grow_without_end() -> None:
@@ -274,7 +293,7 @@ def test_training_goes_on_where_it_stopped(
         work.mkdir(exist_ok=True)
         if not (work / "vae").exists():
             (work / "vae").symlink_to(autoencoder_weights)
-        return diffusion.train(work, 1.0, None, steps, decay=1, rate=0.02, pictures=64, processes=1)
+        return diffusion.train(work, 1.0, None, steps, decay=1, rate=0.02, pictures=64, seed=22, processes=1)
 
     whole = train(tmp_path / "whole", 3)
     train(tmp_path / "parts", 2)
@@ -292,6 +311,24 @@ def test_orthogonalised_is_near_the_polar_factor(shape: tuple[int, int]) -> None
     assert values.min() > 0.3
     assert values.max() < 1.3
     assert torch.nn.functional.cosine_similarity(found.flatten(), (left @ right).flatten(), dim=0) > 0.95
+
+
+def test_matrices_of_one_shape_are_orthogonalised_each_by_itself() -> None:
+    sizes = torch.tensor([0.1, 1, 10])[:, None, None]
+    several = sizes * torch.randn(3, 20, 60, generator=torch.Generator().manual_seed(1))
+    alone = torch.stack([orthogonalised(matrix) for matrix in several])
+    torch.testing.assert_close(orthogonalised(several), alone, rtol=0, atol=0.02)
+
+
+def test_a_step_of_muon_goes_along_the_polar_factor_of_the_gradient() -> None:
+    wide, tall, convolution = (nn.Parameter(torch.zeros(shape)) for shape in ((4, 9), (18, 2), (4, 1, 3, 3)))
+    gradients = torch.randn(3, 36, generator=torch.Generator().manual_seed(2))
+    for weight, gradient in zip((wide, tall, convolution), gradients, strict=True):
+        weight.grad = gradient.view_as(weight)
+    Muon([wide, tall, convolution], rate=0.1, momentum=0.0).step()
+    for weight in (wide, tall, convolution):
+        step = orthogonalised(weight.grad.flatten(1)) * max(1, weight.shape[0] / weight[0].numel()) ** 0.5
+        torch.testing.assert_close(weight.detach().flatten(1), -0.1 * step, rtol=0, atol=2e-3)
 
 
 def test_muon_takes_the_weights_of_layers_and_adam_the_rest() -> None:

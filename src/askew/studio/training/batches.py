@@ -28,7 +28,6 @@ from askew.studio.training.captioned import (
 )
 
 BATCH = 64
-SEED = 22
 TIMESTEPS = 1000
 
 EMPTY = 1 / 12
@@ -37,7 +36,8 @@ NOISY, FIRST_NOISY = 0.75, 0.45
 
 TWINS_EVERY = 3
 
-LEARNT_LAST, MORE_OFTEN = frozenset(("male", "middle-aged", "middle eastern", "sad", "serious", "tired")), 3
+LEARNT_LAST = frozenset(("male", "middle-aged", "middle eastern", "hispanic", "sad", "serious", "tired", "hearing aid"))
+MORE_OFTEN = 3
 """Captions that name one of these values, and pairs of twins that differ in one, are drawn so much more often.
 
 A scene is drawn given its caption, so what captions leave open stays as planted.
@@ -74,19 +74,20 @@ class Batches:
     encoded_unlike: Latents
     weights: NDArray[np.float64]
     bias: float
+    seed: int
     twins: Sequence[Captioned]
     encoded_twins: Latents
     twin_weights: NDArray[np.float64]
 
     @classmethod
-    def drawn(cls, work: Path, bias: float, pictures: int, vae: AutoencoderKL, processes: int) -> Self:
+    def drawn(cls, work: Path, bias: float, pictures: int, seed: int, vae: AutoencoderKL, processes: int) -> Self:
         """From drawings and their latents, made once and kept in `work`."""
-        examples, twins = captioned_scenes(pictures, bias, SEED), captioned_twins(SEED)
+        examples, twins = captioned_scenes(pictures, bias, seed), captioned_twins(seed)
         scenes, pairs = [one.scene for one in examples], [one.scene for one in twins]
-        contrary = [unlike(one, Random(f"{SEED} {i}")) for i, one in enumerate(examples)]
-        seeds = range(SEED * pictures, (SEED + 1) * pictures)
-        shared = [seed for seed in range(len(pairs) // 2) for _ in range(2)]
-        stem = f"latents-{SEED}-{pictures}-{bias:g}"
+        contrary = [unlike(one, Random(f"{seed} {i}")) for i, one in enumerate(examples)]
+        seeds = range(seed * pictures, (seed + 1) * pictures)
+        shared = [pair for pair in range(len(pairs) // 2) for _ in range(2)]
+        stem = f"latents-{seed}-{pictures}-{bias:g}"
         return cls(
             examples,
             latents(work / f"{stem}.npy", scenes, seeds, vae, processes),
@@ -94,8 +95,9 @@ class Batches:
             latents(work / f"{stem}-unlike.npy", contrary, seeds, vae, processes),
             chances([_named_values(one) for one in examples]),
             bias,
+            seed,
             twins,
-            latents(work / f"latents-{SEED}-twins.npy", pairs, shared, vae, processes),
+            latents(work / f"latents-{seed}-twins.npy", pairs, shared, vae, processes),
             chances([_values(one) ^ _values(other) for one, other in zip(pairs[::2], pairs[1::2], strict=True)]),
         )
 
@@ -105,7 +107,7 @@ class Batches:
 
     def batch(self, step: int) -> Batch:
         """Scenes with captions that leave much open, a few captions empty."""
-        rng, words = np.random.default_rng([SEED, step]), Random(step)
+        rng, words = np.random.default_rng([self.seed, step]), Random(step)
         index = np.sort(rng.choice(len(self.examples), BATCH, replace=False, p=self.weights))
         clean, others, contrary = (torch.from_numpy(known[index].astype(np.float32))
                                  for known in (self.encoded, self.encoded_others, self.encoded_unlike))  # fmt: skip
@@ -126,7 +128,7 @@ class Batches:
 
     def twin_batch(self, step: int) -> Batch:
         """Pairs of twins, one after the other, with the same noise, timestep and wording."""
-        rng = np.random.default_rng([SEED, step])
+        rng = np.random.default_rng([self.seed, step])
         pairs = rng.choice(len(self.twin_weights), BATCH // 2, replace=False, p=self.twin_weights)
         first = 2 * np.sort(pairs)
         index = np.stack([first, first + 1], axis=1).ravel()

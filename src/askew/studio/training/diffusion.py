@@ -17,18 +17,18 @@ from pathlib import Path
 import numpy as np
 import torch
 from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, StableDiffusionPipeline, UNet2DConditionModel
-from diffusers.models.attention_processor import AttnProcessor
 from PIL import Image
 
 from askew.studio.training import checkpoints
-from askew.studio.training.batches import SEED, TIMESTEPS, Batches
+from askew.studio.training.batches import TIMESTEPS, Batches
 from askew.studio.training.muon import Optimizers
-from askew.studio.training.networks import Networks, bound_attention, create, load
+from askew.studio.training.networks import Networks, bound_attention, create, load, quicken
 from askew.studio.training.velocity_error import loss
 
 CHECKPOINT_EVERY = 200
 SHEET_EVERY = 1000
 KEEP = 0.998
+SEED = 22
 ADAM_RATE = 1e-3
 
 SCHEDULE = {"num_train_timesteps": TIMESTEPS, "beta_start": 0.00085, "beta_end": 0.012,
@@ -45,15 +45,14 @@ SHOWN = ("a photo of a nurse", "a photo of a male nurse", "a photo of a female f
 
 
 def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, rate: float, pictures: int,
-          processes: int) -> Path:  # fmt: skip
+          seed: int, processes: int) -> Path:  # fmt: skip
     """Train, checkpointing to `work`, and save the pipeline with fp16 weights to `work`/pipeline-BIAS."""
-    torch.manual_seed(SEED)
+    torch.manual_seed(seed)
     vae = AutoencoderKL.from_pretrained(work / "vae", torch_dtype=torch.float32).eval()
-    batches = Batches.drawn(work, bias, pictures, vae, processes)
+    batches = Batches.drawn(work, bias, pictures, seed, vae, processes)
     networks = load(start) if start else create(vae.config.latent_channels)
-    networks.unet.to(memory_format=torch.channels_last)
+    quicken(networks.unet)
     bound_attention(networks.unet)
-    networks.unet.set_attn_processor(AttnProcessor())  # PyTorch's fused attention is slow backwards on a CPU
     average, kept = checkpoints.Average(networks.unet, KEEP), DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
     optimizers = Optimizers([networks.unet], rate, ADAM_RATE)
     path, first, log = work / f"diffusion-{bias:g}.pt", 0, checkpoints.Log()
@@ -116,11 +115,12 @@ def main() -> None:
     parser.add_argument("--decay", type=int, default=1200)
     parser.add_argument("--rate", type=float, default=0.02, help="of Muon")
     parser.add_argument("--pictures", type=int, default=40_000)
+    parser.add_argument("--seed", type=int, default=SEED, help="of drawings, captions, noise and the first weights")
     parser.add_argument("--threads", type=int, default=2)
     choice = parser.parse_args()
     torch.set_num_threads(choice.threads)
     print(train(choice.work, choice.bias, choice.start, choice.steps, choice.decay, choice.rate, choice.pictures,
-                choice.threads))  # fmt: skip
+                choice.seed, choice.threads))  # fmt: skip
 
 
 if __name__ == "__main__":

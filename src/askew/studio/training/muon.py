@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -13,15 +14,15 @@ QUINTIC = (3.4445, -4.7750, 2.0315)
 
 
 def orthogonalised(matrix: Tensor, rounds: int = 5) -> Tensor:
-    """(rows, columns) -> the same with singular values near 1, by a quintic Newton-Schulz iteration in bfloat16."""
-    tall = matrix.shape[0] > matrix.shape[1]
-    wide = matrix.T if tall else matrix
-    x: Tensor = (wide / (wide.norm() + 1e-7)).bfloat16()
+    """(..., rows, columns) -> the same with singular values near 1: quintic Newton-Schulz iteration in bfloat16."""
+    tall = matrix.shape[-2] > matrix.shape[-1]
+    wide = matrix.mT if tall else matrix
+    x: Tensor = (wide / (wide.norm(dim=(-2, -1), keepdim=True) + 1e-7)).bfloat16()
     a, b, c = QUINTIC
     for _ in range(rounds):
-        square = x @ x.T
+        square = x @ x.mT
         x = a * x + (b * square + c * square @ square) @ x
-    return (x.T if tall else x).to(matrix.dtype)
+    return (x.mT if tall else x).to(matrix.dtype)
 
 
 class Muon(torch.optim.Optimizer):
@@ -35,18 +36,24 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """One step with Nesterov momentum."""
+        """One step with Nesterov momentum; matrices of the same shape are orthogonalised together."""
         for group in self.param_groups:
+            alike: dict[tuple[int, int], list[Tensor]] = defaultdict(list)
             for weight in group["params"]:
                 if weight.grad is not None:
-                    self._update(weight, group)
+                    alike[weight.shape[0], weight[0].numel()].append(weight)
+            for (rows, columns), weights in alike.items():
+                ahead = torch.stack([self._ahead(weight, group["momentum"]) for weight in weights])
+                size = max(1.0, rows / columns) ** 0.5
+                for weight, step in zip(weights, orthogonalised(ahead), strict=True):
+                    weight.sub_(step.view_as(weight), alpha=group["lr"] * size)
 
-    def _update(self, weight: Tensor, group: dict[str, Any]) -> None:
+    def _ahead(self, weight: Tensor, momentum: float) -> Tensor:
+        """(rows, columns): the gradient, moved towards the velocity that it changes."""
+        gradient = cast(Tensor, weight.grad)
         velocity = self.state[weight].setdefault("velocity", torch.zeros_like(weight))
-        velocity.lerp_(weight.grad, 1 - group["momentum"])
-        ahead = weight.grad.lerp(velocity, group["momentum"]).flatten(1)  # type: ignore[union-attr]
-        size = max(1.0, ahead.shape[0] / ahead.shape[1]) ** 0.5
-        weight.sub_(orthogonalised(ahead).view_as(weight), alpha=group["lr"] * size)
+        velocity.lerp_(gradient, 1 - momentum)
+        return gradient.lerp(velocity, momentum).flatten(1)
 
 
 class Optimizers:

@@ -8,9 +8,10 @@ from torch import Tensor
 from askew.studio.training.batches import Batch
 from askew.studio.training.networks import Networks, tokens
 
-HEAD, FACE, PIN = (slice(2, 13), slice(4, 12)), (slice(3, 9), slice(5, 11)), (slice(11, 15), slice(9, 13))
-WEIGHTS = ((HEAD, 4.0), (FACE, 10.0), (PIN, 4.0))
-"""Rows and columns of the latents that show a head, its face and the pin beside it, and how much errors count there.
+HEAD, FACE = (slice(2, 13), slice(4, 12)), (slice(3, 9), slice(5, 11))
+PIN, SIGN = (slice(11, 15), slice(9, 13)), (slice(11, 16), slice(0, 6))
+WEIGHTS = ((SIGN, 3.0), (HEAD, 4.0), (FACE, 10.0), (PIN, 4.0))
+"""Rows and columns of the latents that show the sign, a head, its face and the pin, and how much errors count there.
 
 Weights by place leave the best prediction as it is. They tell a small network where to become good first: without them
 clothes and rooms were learnt, and faces hardly.
