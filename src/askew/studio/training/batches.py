@@ -36,9 +36,9 @@ NOISY, FIRST_NOISY = 0.75, 0.45
 
 TWINS_EVERY = 3
 
-LEARNT_LAST = frozenset(("male", "middle-aged", "middle eastern", "hispanic", "sad", "serious", "tired", "hearing aid"))
-MORE_OFTEN = 3
-"""Captions that name one of these values, and pairs of twins that differ in one, are drawn so much more often.
+LEARNT_LAST = frozenset(("middle-aged", "middle eastern", "sad", "hearing aid", "aide"))
+MORE_OFTEN = 5
+"""Captions that name one of these values, or this occupation, and twins that differ in one are drawn so much oftener.
 
 A scene is drawn given its caption, so what captions leave open stays as planted.
 """
@@ -150,7 +150,8 @@ def chances(values: Sequence[Collection[str]]) -> NDArray[np.float64]:
 
 
 def _named_values(one: Captioned) -> set[str]:
-    return {value for name, value in one.scene.attributes().items() if name in one.mentioned}
+    values = {value for name, value in one.scene.attributes().items() if name in one.mentioned}
+    return values | ({one.scene.occupation} if one.scene.occupation else set())
 
 
 def _values(scene: Scene) -> set[str]:
