@@ -11,50 +11,38 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from diffusers import UNet2DConditionModel
 from diffusers.models.attention_processor import AttnProcessor
+from torch.optim import Optimizer
 
 from askew.studio.paths import weights
 from askew.studio.training.batches import BATCH
-from askew.studio.training.muon import Muon, Optimizers, orthogonalised
+from askew.studio.training.muon import Muon, Optimizers
 from askew.studio.training.networks import load, quicken
 
 RATE = 1e-4
 
 
-class OneByOne(Muon):
-    """Muon that takes one matrix at a time."""
-
-    @torch.no_grad()
-    def step(self, closure: object = None) -> None:
-        for group in self.param_groups:
-            for weight in group["params"]:
-                ahead = self._ahead(weight, group["momentum"])
-                size = max(1.0, ahead.shape[0] / ahead.shape[1]) ** 0.5
-                weight.sub_(orthogonalised(ahead).view_as(weight), alpha=group["lr"] * size)
-
-
-def plain() -> tuple[UNet2DConditionModel, Optimizers]:
-    """The network as it comes, but for fused attention, with one matrix after another."""
+def plain() -> tuple[UNet2DConditionModel, Sequence[Optimizer]]:
+    """The network as it comes, but for fused attention, and an optimizer for each matrix."""
     unet = load(weights("studio")).unet.to(memory_format=torch.channels_last)
     unet.set_attn_processor(AttnProcessor())
-    optimizers = Optimizers([unet], RATE, RATE)
-    inner, others = optimizers.optimizers
-    optimizers.optimizers = (OneByOne(inner.param_groups[0]["params"], RATE), others)
-    return unet, optimizers
+    inner, others = Optimizers([unet], RATE, RATE).optimizers
+    return unet, [*(Muon([weight], RATE) for weight in inner.param_groups[0]["params"]), others]
 
 
-def quickened() -> tuple[UNet2DConditionModel, Optimizers]:
+def quickened() -> tuple[UNet2DConditionModel, Sequence[Optimizer]]:
     """As the training has it."""
     unet = load(weights("studio")).unet
     quicken(unet)
-    return unet, Optimizers([unet], RATE, RATE)
+    return unet, Optimizers([unet], RATE, RATE).optimizers
 
 
-def seconds(unet: UNet2DConditionModel, optimizers: Optimizers) -> float:
+def seconds(unet: UNet2DConditionModel, optimizers: Sequence[Optimizer]) -> float:
     """Wall seconds of one step."""
     noisy = torch.randn(BATCH, 12, 16, 16).contiguous(memory_format=torch.channels_last)
     said, times = torch.randn(BATCH, 48, unet.config.cross_attention_dim), torch.randint(0, 1000, (BATCH,))
@@ -62,7 +50,9 @@ def seconds(unet: UNet2DConditionModel, optimizers: Optimizers) -> float:
     with torch.autocast("cpu", torch.bfloat16):
         guess = unet(noisy, times, said).sample
     guess.float().square().mean().backward()
-    optimizers.step(1.0)
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
     return time.perf_counter() - begun
 
 
