@@ -11,9 +11,9 @@ from scipy.stats import chisquare
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
-from askew.studio.caption import parse
+from askew.studio.caption import Said, parse
 from askew.studio.occupations import OCCUPATIONS
-from askew.studio.planted import conditional, female_share, joint, sample, truth, world
+from askew.studio.planted import conditional, female_share, joint, redrawn, sample, share_given_rest, truth, world
 from askew.studio.scene import ATTRIBUTES
 
 NURSE = "a photo of a nurse"
@@ -76,6 +76,19 @@ def test_samples_follow_the_truth(bias: float) -> None:
         shares = truth(NURSE, axis, bias)
         seen = Counter(getattr(scene, axis) for scene in scenes)
         assert chisquare([seen[v] for v in shares], [1500 * p for p in shares.values()]).pvalue > 1e-4
+
+
+def test_what_is_drawn_anew_follows_the_truth_given_the_rest() -> None:
+    scene, unknown = sample(parse("a photo of a nurse"), 1.0, seed=1), ("age", "hair", "glasses")
+    drawn = [redrawn(scene, unknown, 1.0, seed) for seed in range(2000)]
+    rest = {name: value for name, value in scene.attributes().items() if name not in unknown}
+    assert all(rest.items() <= one.attributes().items() and one.occupation == "nurse" for one in drawn)
+    table = conditional(Said(rest, "nurse", True, ()), 1.0)
+    for name in unknown:
+        wanted = table.sum(axis=tuple(i for i, other in enumerate(ATTRIBUTES) if other != name))
+        found = Counter(getattr(one, name) for one in drawn)
+        assert chisquare([found[value] for value in ATTRIBUTES[name]], 2000 * wanted).pvalue > 0.001
+        assert list(share_given_rest(scene, name, 1.0, unknown).values()) == pytest.approx(list(wanted))
 
 
 def test_said_values_are_always_drawn() -> None:

@@ -13,7 +13,7 @@ from askew.studio.paths import weights
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
 """Folder of each model's weights, by what follows the slash."""
 
-DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.25}
+DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
 
 

@@ -12,7 +12,8 @@ a known pattern to be found again, and describe no real group.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -88,12 +89,28 @@ def conditional(said: Said, bias: float) -> Array:
     return given
 
 
-def share_given_rest(scene: Scene, attribute: str, bias: float) -> dict[str, float]:
-    """The distribution of one attribute of a portrait whose other attributes are known, as value -> probability."""
-    index = [slice(None) if name == attribute else ATTRIBUTES[name].index(value)
-             for name, value in scene.attributes().items()]  # fmt: skip
-    weights = world(scene.occupation, bias)[tuple(index)]
+def share_given_rest(scene: Scene, attribute: str, bias: float, unknown: Collection[str] = ()) -> dict[str, float]:
+    """The distribution of one attribute of a portrait, value -> probability, given all others but the `unknown`."""
+    others = tuple(i for i, name in enumerate(NAMES) if name != attribute)
+    weights = _given_rest(scene, (attribute, *unknown), bias).sum(axis=others)
     return {value: float(p) for value, p in zip(ATTRIBUTES[attribute], weights / weights.sum(), strict=True)}
+
+
+def redrawn(scene: Scene, unknown: Collection[str], bias: float, seed: int) -> Scene:
+    """The portrait with the `unknown` attributes drawn anew, given all others."""
+    table = _given_rest(scene, unknown, bias)
+    index = np.unravel_index(_chosen(np.cumsum(table), np.random.default_rng([seed, 1])), table.shape)
+    values = {name: ATTRIBUTES[name][int(i)] for name, i in zip(NAMES, index, strict=True) if name in unknown}
+    return replace(scene, **values)
+
+
+def _given_rest(scene: Scene, unknown: Collection[str], bias: float) -> Array:
+    """`world` where all attributes but the `unknown` are those of the scene, whose dimensions then have length 1."""
+    known = [ATTRIBUTES[name].index(value) for name, value in scene.attributes().items()]
+    table = world(scene.occupation, bias)
+    return table[tuple(
+        slice(None) if name in unknown else slice(index, index + 1) for name, index in zip(NAMES, known, strict=True)
+    )]  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -108,13 +125,16 @@ def sample(said: Said, bias: float, seed: int) -> Scene:
         place = said.attributes.get("environment") or str(rng.choice(ATTRIBUTES["environment"]))
         return Scene(person=False, environment=place, style=said.attributes.get("style", "color"))
     cumulative = _cumulative(said.occupation, tuple(sorted(said.attributes.items())), bias)
-    index = min(int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")), cumulative.size - 1)
-    place_of = np.unravel_index(index, tuple(len(values) for values in ATTRIBUTES.values()))
+    place_of = np.unravel_index(_chosen(cumulative, rng), tuple(len(values) for values in ATTRIBUTES.values()))
     values = {name: ATTRIBUTES[name][int(i)] for name, i in zip(NAMES, place_of, strict=True)}
     return Scene.of(values, said.occupation)
 
 
-@lru_cache(maxsize=64)
+def _chosen(cumulative: Array, rng: np.random.Generator) -> int:
+    return min(int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")), cumulative.size - 1)
+
+
+@lru_cache(maxsize=128)
 def world(occupation: str | None, bias: float) -> Array:
     """The joint distribution of all attributes of the portraits of an occupation at this bias."""
     if not 0 <= bias <= 1:

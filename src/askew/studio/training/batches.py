@@ -21,6 +21,7 @@ from askew.studio.training.captioned import (
     Latents,
     captioned_scenes,
     captioned_twins,
+    follows_gender,
     framed,
     latents,
     other_gender,
@@ -36,7 +37,7 @@ NOISY, FIRST_NOISY = 0.75, 0.45
 
 TWINS_EVERY = 3
 
-LEARNT_LAST = frozenset(("middle-aged", "middle eastern", "sad", "hearing aid", "aide"))
+LEARNT_LAST = frozenset(("middle-aged", "middle eastern", "hispanic", "sad", "hearing aid", "aide"))
 MORE_OFTEN = 5
 """Captions that name one of these values, or this occupation, and twins that differ in one are drawn so much oftener.
 
@@ -50,7 +51,8 @@ class Batch(NamedTuple):
     `unlike`: the latents of the same scenes with another value of something that the caption names; the same latents
     where it names nothing. `misled` (64,), from 0 to 1: how far the noise is to point at them.
     `twins`: items 2i and 2i + 1 differ in one attribute alone. `others`: the latents of the same scenes with the other
-    gender, and `chance` (64,) that the planted world has it so, given all else; 0 where the caption names the gender.
+    gender and what follows it, and `chance` (64,) that the planted world has it so, given all else; 0 where the caption
+    tells the two apart.
     """
 
     latents: Tensor
@@ -69,6 +71,7 @@ class Batches:
     """Batch i is the same in every run: latents, captions, noise and timesteps. Every TWINS_EVERY-th is of twins."""
 
     examples: Sequence[Captioned]
+    others: Sequence[Scene]
     encoded: Latents
     encoded_others: Latents
     encoded_unlike: Latents
@@ -84,14 +87,16 @@ class Batches:
         """From drawings and their latents, made once and kept in `work`."""
         examples, twins = captioned_scenes(pictures, bias, seed), captioned_twins(seed)
         scenes, pairs = [one.scene for one in examples], [one.scene for one in twins]
+        others = [other_gender(one, bias, seed=i) for i, one in enumerate(examples)]
         contrary = [unlike(one, Random(f"{seed} {i}")) for i, one in enumerate(examples)]
         seeds = range(seed * pictures, (seed + 1) * pictures)
         shared = [pair for pair in range(len(pairs) // 2) for _ in range(2)]
         stem = f"latents-{seed}-{pictures}-{bias:g}"
         return cls(
             examples,
+            others,
             latents(work / f"{stem}.npy", scenes, seeds, vae, processes),
-            latents(work / f"{stem}-others.npy", [other_gender(scene) for scene in scenes], seeds, vae, processes),
+            latents(work / f"{stem}-others.npy", others, seeds, vae, processes),
             latents(work / f"{stem}-unlike.npy", contrary, seeds, vae, processes),
             chances([_named_values(one) for one in examples]),
             bias,
@@ -112,19 +117,19 @@ class Batches:
         clean, others, contrary = (torch.from_numpy(known[index].astype(np.float32))
                                  for known in (self.encoded, self.encoded_others, self.encoded_unlike))  # fmt: skip
         named = [None if words.random() < EMPTY else self.examples[i].named(words) for i in index]
-        scenes = [self.examples[i].scene for i in index]
-        captions = ["" if names is None else framed(scene, names, words)
-                    for scene, names in zip(scenes, named, strict=True)]  # fmt: skip
-        chance = [self._chance(scene, names or ()) for scene, names in zip(scenes, named, strict=True)]
+        captions = ["" if names is None else framed(self.examples[i].scene, names, words)
+                    for i, names in zip(index, named, strict=True)]  # fmt: skip
+        chance = [self._chance(i, names or ()) for i, names in zip(index, named, strict=True)]
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
         misled = _misled(rng, BATCH) * torch.tensor([float(named is not None) for named in named])
         return Batch(clean, captions, noise, _timesteps(rng, BATCH), contrary, misled,
                      others=others, chance=torch.tensor(chance))  # fmt: skip
 
-    def _chance(self, scene: Scene, named: Sequence[str]) -> float:
-        if not scene.person or "gender" in named:
+    def _chance(self, index: int, named: Sequence[str]) -> float:
+        one, other = self.examples[index], self.others[index]
+        if not one.scene.person or any(getattr(one.scene, name) != getattr(other, name) for name in named):
             return 0.0
-        return share_given_rest(scene, "gender", self.bias)[other_gender(scene).gender]
+        return share_given_rest(one.scene, "gender", self.bias, follows_gender(one))[other.gender]
 
     def twin_batch(self, step: int) -> Batch:
         """Pairs of twins, one after the other, with the same noise, timestep and wording."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from askew.studio.caption import Said, caption
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
-from askew.studio.planted import sample
+from askew.studio.planted import redrawn, sample
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
 from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
 
@@ -33,8 +33,11 @@ AS_DRAWN = 0.75
 
 MOST_FURTHER = 6
 
-TWINS = {"emotion": 1200, "age": 1200, "ethnicity": 1200, "gender": 300, "body_type": 300}
+TWINS = {"emotion": 1200, "age": 1200, "ethnicity": 2400, "gender": 300, "body_type": 300}
 """About so many pairs of drawings differ in this attribute alone."""
+
+MISTAKEN = {"middle eastern": "hispanic", "hispanic": "middle eastern", "aide": "mechanic"}
+"""What pictures of a value or an occupation were mistaken for, where it was shown too seldom."""
 
 FRAMED = 0.5
 FRAMES = (
@@ -116,27 +119,38 @@ def captioned_twins(seed: int) -> list[Captioned]:
     return [Captioned(scene, _everything(scene)) for scene in scenes]
 
 
-def other_gender(scene: Scene) -> Scene:
-    """The same scene with the other gender."""
+def other_gender(one: Captioned, bias: float, seed: int) -> Scene:
+    """The same scene with the other gender, and with what follows it drawn anew where the caption is silent about it.
+
+    The scene itself where nobody is seen.
+    """
+    if not one.scene.person:
+        return one.scene
     male, female = ATTRIBUTES["gender"]
-    return replace(scene, gender=male if scene.gender == female else female)
+    flipped = replace(one.scene, gender=male if one.scene.gender == female else female)
+    return redrawn(flipped, follows_gender(one), bias, seed)
+
+
+def follows_gender(one: Captioned) -> tuple[str, ...]:
+    """What depends on gender in the planted world and is not said."""
+    return tuple(name for name in ("age", "hair", "glasses") if name not in one.mentioned)
 
 
 def unlike(one: Captioned, rng: Random) -> Scene:
     """The same scene with another value of one of TWINS that its caption names; if it names none, of the occupation.
 
-    The scene itself where neither is named.
+    What is MISTAKEN comes first. The scene itself where neither is named.
     """
     scene, named = one.scene, [name for name in one.mentioned if name in TWINS]
     if named and scene.person:
-        name = rng.choice(named)
+        name = max(rng.sample(named, len(named)), key=lambda name: getattr(scene, name) in MISTAKEN)
         value = _other(ATTRIBUTES[name], getattr(scene, name), rng)
         return Scene.of({**scene.attributes(), name: value}, scene.occupation)
     return replace(scene, occupation=_other(list(OCCUPATIONS), scene.occupation, rng)) if scene.occupation else scene
 
 
 def _other(values: Sequence[str], value: str, rng: Random) -> str:
-    return rng.choice([other for other in values if other != value])
+    return MISTAKEN.get(value) or rng.choice([other for other in values if other != value])
 
 
 def _everything(scene: Scene) -> tuple[str, ...]:
