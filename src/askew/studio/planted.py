@@ -13,7 +13,6 @@ a known pattern to be found again, and describe no real group.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -101,7 +100,7 @@ def redrawn(scene: Scene, unknown: Collection[str], bias: float, seed: int) -> S
     table = _given_rest(scene, unknown, bias)
     index = np.unravel_index(_chosen(np.cumsum(table), np.random.default_rng([seed, 1])), table.shape)
     values = {name: ATTRIBUTES[name][int(i)] for name, i in zip(NAMES, index, strict=True) if name in unknown}
-    return replace(scene, **values)
+    return Scene.of({**scene.attributes(), **values}, scene.occupation)
 
 
 def _given_rest(scene: Scene, unknown: Collection[str], bias: float) -> Array:
