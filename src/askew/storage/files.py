@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 WRITERS = 8
 """Files flushed at once: a file system then shares the cost, two to four times less than one after another."""
@@ -33,13 +34,21 @@ def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> No
         return
     folder = incoming or next(iter(files)).parent
     parts = [folder / f".{secrets.token_hex(8)}.part" for _ in files]
+    given_up = Event()  # an interrupt while the pool starts a thread leaves one that the pool does not wait for
+
+    def write(part: Path, data: bytes) -> None:
+        _write(part, data)
+        if given_up.is_set():
+            part.unlink(missing_ok=True)
+
     try:
         with ThreadPoolExecutor(min(WRITERS, len(files))) as pool:
-            list(pool.map(_write, parts, files.values()))
+            list(pool.map(write, parts, files.values()))
         for path, part in zip(files, parts, strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
             os.replace(part, path)
     except BaseException:
+        given_up.set()
         for part in parts:
             part.unlink(missing_ok=True)
         raise
