@@ -143,7 +143,7 @@ def unlike(one: Captioned, rng: Random) -> Scene:
     """
     scene, named = one.scene, [name for name in one.mentioned if name in TWINS]
     if named and scene.person:
-        name = max(rng.sample(named, len(named)), key=lambda name: getattr(scene, name) in MISTAKEN)
+        name = rng.choice([name for name in named if getattr(scene, name) in MISTAKEN] or named)
         value = _other(ATTRIBUTES[name], getattr(scene, name), rng)
         return Scene.of({**scene.attributes(), name: value}, scene.occupation)
     return replace(scene, occupation=_other(list(OCCUPATIONS), scene.occupation, rng)) if scene.occupation else scene
