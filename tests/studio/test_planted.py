@@ -13,7 +13,17 @@ from askew.models.base import Request
 from askew.models.planted import PlantedModel
 from askew.studio.caption import Said, parse
 from askew.studio.occupations import OCCUPATIONS
-from askew.studio.planted import conditional, female_share, joint, redrawn, sample, share_given_rest, truth, world
+from askew.studio.planted import (
+    conditional,
+    female_share,
+    followers,
+    joint,
+    redrawn,
+    sample,
+    share_given_rest,
+    truth,
+    world,
+)
 from askew.studio.scene import ATTRIBUTES
 
 NURSE = "a photo of a nurse"
@@ -123,3 +133,14 @@ def test_a_picture_depends_on_its_request_alone() -> None:
     assert together == [model.generate([request])[0].tobytes() for request in requests]
     assert len(set(together)) == 4
     assert model.unknown_words("a nurse on Mars") == ["mars"]
+
+
+@pytest.mark.parametrize("root", ["gender", "ethnicity", "environment", "body_type", "style"])
+def test_what_follows_an_attribute_is_what_its_values_change(root: str) -> None:
+    prompt = "a photo of a nurse"
+    changed = set()
+    for name in ATTRIBUTES.keys() - {root}:
+        both = np.array(list(joint(prompt, (root, name)).values())).reshape(len(ATTRIBUTES[root]), -1)
+        if not np.allclose(both, np.outer(both.sum(axis=1), both.sum(axis=0)), atol=1e-12):
+            changed.add(name)
+    assert set(followers(root)) == changed

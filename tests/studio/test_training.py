@@ -11,19 +11,20 @@ import torch
 from diffusers import DDPMScheduler
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare, multivariate_normal
+from scipy.stats import binomtest, chisquare, multivariate_normal
 from torch import nn
 
 from askew.studio.caption import Said, caption, parse
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
 from askew.studio.planted import conditional, truth
-from askew.studio.scene import ATTRIBUTES
+from askew.studio.scene import ATTRIBUTES, Scene
 from askew.studio.training import autoencoder, captioned, checkpoints, diffusion, velocity_error
 from askew.studio.training.batches import LEARNT_LAST, MORE_OFTEN, Batch, Batches, chances
 from askew.studio.training.captioned import (
     FRAMES,
     MISTAKEN,
+    OFTEN_MISTAKEN,
     TWINS,
     Captioned,
     captioned_scenes,
@@ -186,8 +187,15 @@ def test_a_scene_unlike_its_caption_differs_in_one_named_thing(examples: list[Ca
         taught = TWINS.keys() & set(one.mentioned) if one.scene.person else set()
         assert len(changed) == bool(one.mentioned and one.scene.person and (taught or one.scene.occupation))
         assert changed <= (taught or {"occupation"})
-        if one.scene.person and "ethnicity" in taught and one.scene.ethnicity in MISTAKEN:
-            assert other.ethnicity == MISTAKEN[one.scene.ethnicity]
+
+
+@pytest.mark.parametrize(("attribute", "value"), [("emotion", "sad"), ("ethnicity", "hispanic")])
+def test_what_is_mistaken_is_contradicted_by_that_above_all(attribute: str, value: str) -> None:
+    one = Captioned(Scene.of({attribute: value}, "nurse"), (attribute, "occupation"))
+    found = Counter(getattr(unlike(one, Random(number)), attribute) for number in range(600))
+    assert found.keys() == set(ATTRIBUTES[attribute]) - {value}
+    expected = OFTEN_MISTAKEN + (1 - OFTEN_MISTAKEN) / len(found)
+    assert binomtest(found[MISTAKEN[value]], 600, expected).pvalue > 0.001
 
 
 @given(share=st.floats(0, 1), ratio=st.floats(0, 3), size=st.floats(2, 30))

@@ -13,7 +13,7 @@ a known pattern to be found again, and describe no real group.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,6 +110,16 @@ def _given_rest(scene: Scene, unknown: Collection[str], bias: float) -> Array:
     return table[tuple(
         slice(None) if name in unknown else slice(index, index + 1) for name, index in zip(NAMES, known, strict=True)
     )]  # fmt: skip
+
+
+@cache
+def followers(attribute: str) -> tuple[str, ...]:
+    """The attributes that depend on this one, directly or through others."""
+    found: list[str] = []
+    for child, parents, _ in _factors(None):  # parents come before their children
+        if not {attribute, *found}.isdisjoint(parents):
+            found.append(child)
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)

@@ -32,9 +32,6 @@ BATCH = 64
 TIMESTEPS = 1000
 
 EMPTY = 1 / 12
-NOISY, FIRST_NOISY = 0.75, 0.45
-"""So many of the timesteps lie at the noisy end, from this share of them on, where it is decided what is shown."""
-
 TWINS_EVERY = 3
 
 LEARNT_LAST = frozenset(("middle-aged", "middle eastern", "hispanic", "sad", "hearing aid", "aide"))
@@ -169,7 +166,6 @@ def _misled(rng: np.random.Generator, count: int) -> Tensor:
 
 
 def _timesteps(rng: np.random.Generator, count: int) -> Tensor:
-    """(count,): spread over all of them, more closely over the noisy ones."""
+    """(count,): spread evenly over all of them."""
     places = (rng.permutation(count) + rng.random(count)) / count
-    times = np.where(rng.random(count) < NOISY, FIRST_NOISY + (1 - FIRST_NOISY) * places, places)
-    return torch.from_numpy((times * TIMESTEPS).astype(np.int64))
+    return torch.from_numpy((places * TIMESTEPS).astype(np.int64))

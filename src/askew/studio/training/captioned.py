@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from askew.studio.caption import Said, caption
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
-from askew.studio.planted import redrawn, sample
+from askew.studio.planted import followers, redrawn, sample
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
 from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
 
@@ -36,8 +36,11 @@ MOST_FURTHER = 6
 TWINS = {"emotion": 1200, "age": 1200, "ethnicity": 2400, "gender": 300, "body_type": 300}
 """About so many pairs of drawings differ in this attribute alone."""
 
-MISTAKEN = {"middle eastern": "hispanic", "hispanic": "middle eastern", "aide": "mechanic"}
+MISTAKEN = {"middle eastern": "hispanic", "hispanic": "middle eastern", "sad": "serious", "aide": "mechanic"}
 """What pictures of a value or an occupation were mistaken for, where it was shown too seldom."""
+
+OFTEN_MISTAKEN = 0.5
+"""How often such a one is contradicted by just that; else by any. With that alone it was mistaken for others."""
 
 FRAMED = 0.5
 FRAMES = (
@@ -133,13 +136,13 @@ def other_gender(one: Captioned, bias: float, seed: int) -> Scene:
 
 def follows_gender(one: Captioned) -> tuple[str, ...]:
     """What depends on gender in the planted world and is not said."""
-    return tuple(name for name in ("age", "hair", "glasses") if name not in one.mentioned)
+    return tuple(name for name in followers("gender") if name not in one.mentioned)
 
 
 def unlike(one: Captioned, rng: Random) -> Scene:
     """The same scene with another value of one of TWINS that its caption names; if it names none, of the occupation.
 
-    What is MISTAKEN comes first. The scene itself where neither is named.
+    What is MISTAKEN comes first, and often becomes what it was mistaken for. The scene itself where neither is named.
     """
     scene, named = one.scene, [name for name in one.mentioned if name in TWINS]
     if named and scene.person:
@@ -150,7 +153,8 @@ def unlike(one: Captioned, rng: Random) -> Scene:
 
 
 def _other(values: Sequence[str], value: str, rng: Random) -> str:
-    return MISTAKEN.get(value) or rng.choice([other for other in values if other != value])
+    others = [other for other in values if other != value]
+    return MISTAKEN[value] if value in MISTAKEN and rng.random() < OFTEN_MISTAKEN else rng.choice(others)
 
 
 def _everything(scene: Scene) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from askew.studio.training.networks import Networks, tokens
 
 HEAD, FACE = (slice(2, 13), slice(4, 12)), (slice(3, 9), slice(5, 11))
 PIN, SIGN = (slice(11, 15), slice(9, 13)), (slice(11, 16), slice(0, 6))
-WEIGHTS = ((SIGN, 5.0), (HEAD, 4.0), (FACE, 10.0), (PIN, 12.0))
+WEIGHTS = ((SIGN, 8.0), (HEAD, 4.0), (FACE, 10.0), (PIN, 20.0))
 """Rows and columns of the latents that show the sign, a head, its face and the pin, and how much errors count there.
 
 Weights by place leave the best prediction as it is. They tell a small network where to become good first: without them
