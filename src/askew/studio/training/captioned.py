@@ -36,7 +36,7 @@ MOST_FURTHER = 6
 TWINS = {"emotion": 1200, "age": 1200, "ethnicity": 2400, "gender": 300, "body_type": 300}
 """About so many pairs of drawings differ in this attribute alone."""
 
-MISTAKEN = {"middle eastern": "hispanic", "hispanic": "middle eastern", "sad": "serious", "aide": "mechanic"}
+MISTAKEN = {"middle eastern": "hispanic", "hispanic": "black", "sad": "serious", "aide": "mechanic"}
 """What pictures of a value or an occupation were mistaken for, where it was shown too seldom."""
 
 OFTEN_MISTAKEN = 0.5
