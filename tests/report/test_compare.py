@@ -13,6 +13,7 @@ from askew.report.compare import ComparedModel, CompareReading
 from askew.report.compare_page import render_comparison, write_comparison
 from askew.report.compare_sentences import change_sentence, pair_sentence
 from askew.report.compare_table import comparison_table
+from askew.report.formatting import measured, points
 
 Comparison = tuple[list[ComparedModel], list[dict[str, Any]], list[str]]
 Named = Callable[[str], Comparison]
@@ -50,6 +51,18 @@ def test_what_differs_beyond_chance_comes_first_then_the_largest(comparison_name
     assert keys == sorted(keys)
     assert len(changes) == 9
     assert all(change.lean["score"] == "mad" for change in changes if change.lean)
+
+
+@pytest.mark.parametrize("name", ["comparison", "comparison of folders", "comparison of six"])
+def test_the_share_that_is_called_the_largest_is(comparison_named: Named, name: str) -> None:
+    reading = CompareReading(*comparison_named(name))
+    for pair in reading.pairs:
+        differing = [change.share["difference"] for change in reading.changes(pair) if change.differs and change.share]
+        if len(differing) > 1:
+            largest = max(differing, key=lambda difference: abs(difference["value"]))
+            assert differing[0] == largest
+            text = pair_sentence(reading, pair)
+            assert f"{measured(largest, points)} points" in text.split("The largest of these differences")[1]
 
 
 def test_folders_lean_by_distance(comparison_named: Named) -> None:

@@ -50,9 +50,9 @@ class Change:
 
     @property
     def size(self) -> float:
-        """The larger of both differences, as a share of the largest one possible."""
-        found = [e["difference"] for e in (self.lean, self.share) if e is not None and is_estimate(e["difference"])]
-        return max((abs(d["value"]) / (d["max"] or 1.0) for d in found), default=-1.0)
+        """The difference of the share, else that of the lean as a share of the largest one possible; -1 if neither is known."""
+        found = [e["difference"] for e in (self.share, self.lean) if e is not None and is_estimate(e["difference"])]
+        return abs(found[0]["value"]) / (found[0]["max"] or 1.0) if found else -1.0
 
 
 @dataclass(frozen=True)

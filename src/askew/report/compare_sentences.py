@@ -43,7 +43,7 @@ def pair_sentence(reading: CompareReading, pair: Pair) -> str:
     if not count:
         return f"{b} and {a} differ by nothing that chance would not produce at this number of pictures."
     where = f"{_where(reading, changes, count)}{_leans(changes)}"
-    return f"{b} differs from {a} beyond chance {where}. {_most(reading, changes[0])}"
+    return f"{b} differs from {a} beyond chance {where}. {_most(reading, changes[0], count)}"
 
 
 def change_sentence(reading: CompareReading, pair: Pair, change: Change) -> str:
@@ -82,9 +82,10 @@ def _leans(changes: list[Change]) -> str:
     return f": {' and '.join(parts)}" if len(changes) > 1 else f": {'less' if less else 'more'} one-sided"
 
 
-def _most(reading: CompareReading, change: Change) -> str:
+def _most(reading: CompareReading, change: Change, count: int) -> str:
+    what = "The largest of these differences" if count > 1 else "The difference"
     ground = _share_ground(reading, change.share) or _lean_ground(change.lean)
-    return f"The largest difference is on {perceived(change.axis)} of {_pictures(change)}: {ground}."
+    return f"{what} is on {perceived(change.axis)} of {_pictures(change)}: {ground}."
 
 
 def _pictures(change: Change) -> str:
