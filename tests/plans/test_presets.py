@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import typer
 
 import askew
 from askew import registry
+from askew.api import mine
 from askew.api.map import set_up
 from askew.cli import app, main
 from askew.errors import UsageError
@@ -100,6 +102,27 @@ def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:
     assert set_up(None, {"model_args": {}}, set()) == {"models": ["studio"], "model_args": {}}, "the default of Python"
 
 
+def test_searches_take_the_model_and_the_embedder_of_a_preset() -> None:
+    preset, given = presets()["sd15-clip"], {"model": "studio", "embedder": "studio", "vqa": "none"}
+    made = mine.set_up("sd15-clip", given, ())
+    assert made == {"model": preset.model, "embedder": preset.embedder, "vqa": "none", "model_args": {}}
+    assert mine.set_up("sd15-clip", given, {"model", "embedder"}) == given
+    assert mine.set_up(None, given, ()) == given
+
+
+def test_a_preset_on_the_command_line_of_searches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    size = ["--iterations", "1", "--population", "2", "--selected", "1", "--mutations", "1", "--images", "2"]
+    chosen = ["--model", "studio/planted", "--embedder", "studio", "--no-baseline", "--run", "run"]
+    assert main_code("mine", "--preset", "sd15-clip", "-M", "bias=0.5", *chosen, *size) == 0
+    made = tomllib.loads(Path("run/plan.toml").read_text())
+    assert (made["model"], made["model_args"], made["embedder"]) == ("studio/planted", {"bias": 0.5}, "studio")
+    assert main_code("mine", "--preset", "nothing") == 2
+    assert "unknown preset 'nothing'" in capsys.readouterr().err
+
+
 def test_a_preset_and_offload_on_the_command_line_of_maps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +135,7 @@ def test_a_preset_and_offload_on_the_command_line_of_maps(
     assert "unknown preset 'nothing'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["audit", "interact", "edit", "classify", "map"])
+@pytest.mark.parametrize("command", ["audit", "interact", "edit", "classify", "map", "mine"])
 def test_every_command_that_makes_pictures_by_a_model_takes_both(command: str) -> None:
     options = {name for one in typer.main.get_command(app).commands[command].params for name in one.opts}
     assert {"--preset", "--offload"} <= options

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from askew.api.audit import llm_settings
 from askew.jobs.mine import Mining, MiningWork
 from askew.plans.mining import MinePlan
+from askew.plans.presets import with_preset
 from askew.prompts.files import read_prompts
 from askew.prompts.llm import tell_usage
 from askew.results.mining import MiningResult
@@ -20,15 +21,16 @@ from askew.storage.store import Store, default_store
 
 
 def mine(
-    model: str = "studio/planted",
+    model: str | None = None,
     *,
     model_args: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     objective: str = "bias",
     target: str = "",
     llm: str = "lexicon",
     llm_url: str | None = None,
     llm_args: Mapping[str, Any] | None = None,
-    embedder: str = "studio",
+    embedder: str | None = None,
     iterations: int = 25,
     population: int = 15,
     images: int = 15,
@@ -43,6 +45,8 @@ def mine(
 ) -> MiningResult:
     """Search for the prompts that a model is most one-sided on (MineTheGap), and write results and report.
 
+    `model`             studio/planted if neither it nor a `preset` is given: a search makes thousands of pictures
+    `preset`            model and embedder by one name, such as sdxl-turbo-clip; those given beside it take precedence
     `objective`         bias, color:NAME, or module:function of (prompt, pictures), whose low values are searched for
     `target`            what prompts and variations are about: people, clothing, style, or any words
     `llm`               who writes prompts, mutations and variations: lexicon, or openai/MODEL of the server at
@@ -57,13 +61,19 @@ def mine(
     Raises UsageError for a request that cannot be met, other AskewErrors where a run fails.
     """
     captions = tuple(read_prompts(Path(baseline_prompts))) if baseline_prompts else ()
+    parts = {name: value for name, value in (("model", model), ("embedder", embedder)) if value is not None}
     plan = MinePlan.checked({
-        "model": model, "model_args": dict(model_args or {}), "objective": objective, "target": target, "llm": llm,
+        **set_up(preset, {**parts, "model_args": dict(model_args or {})}, parts), "objective": objective, "target": target, "llm": llm,
         "llm_args": llm_settings(llm_url, llm_args),
-        "embedder": embedder, "iterations": iterations, "population": population, "images": images, "runs": runs,
+        "iterations": iterations, "population": population, "images": images, "runs": runs,
         "baseline": baseline, "captions": captions, "seed": seed, **settings,
     }, "this request")  # fmt: skip
     return run_mine_plan(plan, run, store, progress=progress)
+
+
+def set_up(preset: str | None, settings: Mapping[str, Any], chosen: Collection[str]) -> dict[str, Any]:
+    """Fields of a plan as chosen, else of a preset, whose VQA answers nothing unless a search asks for one."""
+    return with_preset(preset, settings, {"vqa", *chosen})
 
 
 def run_mine_plan(

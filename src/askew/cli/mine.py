@@ -19,10 +19,12 @@ from askew.cli.options import (
     LlmArg,
     LlmUrl,
     Offload,
+    Preset,
     RunFolder,
     Seed,
     Selected,
     StoreFolder,
+    given,
     model_settings,
     only_plan,
 )
@@ -43,6 +45,7 @@ def mine(
     model: Annotated[str, typer.Option(help="The model under audit: studio/planted, …")] = "studio/planted",
     setting: Annotated[list[str] | None, typer.Option("-M", help="Model setting, such as bias=0.5.")] = None,
     offload: Offload = False,
+    preset: Preset = None,
     plan: Annotated[Path | None, typer.Option(help="Run this TOML plan, such as plan.toml of a run.")] = None,
     objective: Annotated[str, typer.Option(help="What to search for: bias, color:red, module:function.")] = "bias",
     target: Annotated[str, typer.Option(help="people, clothing, style or any words; empty is anything.")] = "",
@@ -97,6 +100,7 @@ def mine(
     }  # fmt: skip
     if plan is not None:
         only_plan(context, BESIDE_A_PLAN)
+    settings = api.set_up(preset, settings, given(context))
     made = read_mine_plan(plan) if plan else MinePlan.checked(settings, "this request")
     if dry_run:
         for line in MiningWork(made).lines():
