@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from askew.report.html import render
+from askew.report.sentences import missing_lines
 from askew.report.table import terminal_table
 
 Results = dict[str, Any]
@@ -29,6 +30,13 @@ def written(results: Results) -> tuple[str, str]:
     console = Console(width=400, record=True, file=StringIO())
     console.print(terminal_table(results))
     return render(results, lambda picture: None), console.export_text()
+
+
+def test_the_terminal_says_it_of_interactions_and_of_edits(results: Results) -> None:
+    assert any(SAID in line for line in missing_lines(results))
+    results["missing_pictures"] = [results["missing_pictures"][0] | {"prompt": None, "targets": "high"}]
+    assert "edits towards high" in missing_lines(results)[1]
+    assert missing_lines({"sets": []}) == []
 
 
 def test_both_say_it(results: Results) -> None:

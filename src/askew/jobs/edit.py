@@ -15,6 +15,7 @@ from askew.jobs.edit_reader import EditReader
 from askew.measure.landmarks import LandmarkFinder, landmark_finder
 from askew.methods.editing import EditedGroup, Readings, editing
 from askew.methods.editing_contrasts import contrasts, pooled
+from askew.methods.missing_pictures import missing_edits
 from askew.methods.observed import picture_set
 from askew.methods.scoring import Scoring
 from askew.methods.sources import (
@@ -134,6 +135,7 @@ class Editing(Session):
             "sources": header["model"],
             "landmarks": None if self.finder is None else self.finder.fingerprint,
             "sets": _sets(groups, readings),
+            "missing_pictures": missing_edits(groups, plan.targets, scoring),
             "neutrality": neutral,
             "average_faces": self._reader.average_faces(groups, readings.faces),
             "editing": editing(*what),

@@ -50,7 +50,7 @@ class Change:
 
     @property
     def size(self) -> float:
-        """The difference of the share, else that of the lean as a share of the largest one possible; -1 if neither is known."""
+        """The share's difference, else the lean's as a share of the largest one possible; -1 if neither is known."""
         found = [e["difference"] for e in (self.share, self.lean) if e is not None and is_estimate(e["difference"])]
         return abs(found[0]["value"]) / (found[0]["max"] or 1.0) if found else -1.0
 

@@ -7,9 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from askew.report.editing_sentences import answer, degrees
-from askew.report.formatting import Record, clean, interval, percent, plural, probability, short_reason, shorten
+from askew.report.formatting import Record, clean, interval, percent, probability, short_reason, shorten
 from askew.report.plain_table import plain_table
 from askew.report.reading import exceeds_chance, is_estimate
+from askew.report.sentences import missing_lines
 
 _COLUMNS = (
     ("Group", 23),
@@ -67,7 +68,5 @@ def _notes(results: Record) -> list[Text]:
             style="dim",
         )
     ]
-    missing = sum(sum((s.get("missing") or {}).values()) for s in results["sets"])
-    if missing:
-        notes.append(Text(f"Missing: {plural(missing, 'picture')}; the report says which and why.", style="dim"))
+    notes += [Text(line) for line in missing_lines(results)]
     return notes + [Text(f"Warning: {clean(str(w))}") for w in results["warnings"]]

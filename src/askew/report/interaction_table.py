@@ -24,6 +24,7 @@ from askew.report.graph import Edge, drawn_edges, signed
 from askew.report.interaction_plans import steps_taken
 from askew.report.interaction_sentences import answer
 from askew.report.plain_table import plain_table
+from askew.report.sentences import missing_lines
 
 ROWS = 12
 """Edges of a graph before the rest is only counted."""
@@ -102,7 +103,5 @@ def _notes(results: Record) -> list[Text]:
             style="dim",
         )
     ]
-    missing = sum(sum((s.get("missing") or {}).values()) for s in results["sets"])
-    if missing:
-        notes.append(Text(f"Missing: {plural(missing, 'picture')}; the report says which and why.", style="dim"))
+    notes += [Text(line) for line in missing_lines(results)]
     return notes + [Text(f"Warning: {clean(str(w))}") for w in results["warnings"]]

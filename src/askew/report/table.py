@@ -25,7 +25,7 @@ from askew.report.formatting import (
 )
 from askew.report.plain_table import plain_table
 from askew.report.reading import Reading, exceeds_chance, extremes, grouped, is_estimate, ranked_axes
-from askew.report.sentences import headline, missing_pictures_sentence, set_label
+from askew.report.sentences import headline, missing_lines, set_label
 
 _LONGEST = 12
 """Warnings shown before the rest is only counted."""
@@ -126,11 +126,7 @@ def _add_score(table: Table, label: str, score: Record, last: str) -> None:
 
 def _notes(reading: Reading) -> list[Text]:
     notes = [Text("Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.", style="dim")]
-    missing = sum(sum((s.get("missing") or {}).values()) for s in reading.part("sets"))
-    if missing:
-        notes.append(Text(f"Missing: {plural(missing, 'picture')}; the report says which and why.", style="dim"))
-    uneven = (missing_pictures_sentence(entry) for entry in reading.part("missing_pictures"))
-    notes += [Text(f"Warning: {sentence}") for sentence in uneven if sentence]
+    notes += [Text(line) for line in missing_lines(reading.results)]
     warnings = [str(w) for w in reading.results.get("warnings") or []]
     notes += [Text(f"Warning: {clean(w)}") for w in warnings[:_LONGEST]]
     if len(warnings) > _LONGEST:
