@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -11,6 +12,7 @@ import torch
 from diffusers import DDPMScheduler
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from scipy.stats import binomtest, chisquare, multivariate_normal
 from torch import nn
 
@@ -350,6 +352,20 @@ def test_training_goes_on_where_it_stopped(
     parts = train(tmp_path / "parts", 3)
     name = "unet/diffusion_pytorch_model.safetensors"
     assert (whole / name).read_bytes() == (parts / name).read_bytes()
+    logs = [(tmp_path / place / "diffusion-1.jsonl").read_text().splitlines() for place in ("whole", "parts")]
+    (first,), (again,) = ([json.loads(line) for line in log] for log in logs)
+    assert first["step"] == again["step"] == 0
+    assert first["loss"] == again["loss"] > 0
+
+
+def test_the_autoencoder_logs_its_losses_and_shows_what_becomes_of_drawings(autoencoder_weights: Path) -> None:
+    (line,) = (autoencoder_weights.parent / "vae.jsonl").read_text().splitlines()
+    assert {"step", "error", "divergence", "seconds"} == set(json.loads(line))
+    sheet = np.asarray(Image.open(autoencoder_weights.parent / "vae.png"))
+    assert sheet.shape == (2 * 128, 8 * 128, 3)
+    drawings = np.load(next(autoencoder_weights.parent.glob("drawings-*.npy")))
+    first = sheet[:128, :128].astype(int)
+    assert min(np.abs(drawing - first).max() for drawing in drawings.astype(int)) <= 1
 
 
 @pytest.mark.parametrize("shape", [(20, 60), (60, 20), (32, 32)])

@@ -6,7 +6,8 @@ It learns from drawings of uniformly random scenes by the error of pixels, squar
 absolute (which brings sharpness), and by the error of their differences to the neighbours. The face and the places of
 the signs count several times, since emotion, age and occupation lie in a few pixels there. A small Kullback-Leibler
 term keeps the latents near a normal distribution. From step --frozen-from on the encoder is kept as it is, so that
-latents stay what they are while the decoder still learns. Checkpoints go to DIR; the same command goes on.
+latents stay what they are while the decoder still learns. Checkpoints, losses and, at the end, a sheet of drawings
+above what becomes of them go to DIR; the same command goes on.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import torch
 from diffusers import AutoencoderKL
 from diffusers.models.resnet import ResnetBlock2D
+from PIL import Image
 from torch import Tensor, nn
 
 from askew.studio.pixels import network_input
@@ -95,7 +97,7 @@ def train(work: Path, steps: int, frozen_from: int, decay: int, rate: float, pic
         first = state["step"]
         model.load_state_dict(state["model"])
         optimizers.restore(state["optimizers"])
-    weights, log = pixel_weights(), checkpoints.Log()
+    weights, log = pixel_weights(), checkpoints.Log(path.with_suffix(".jsonl"))
     for step in range(first, steps):
         error, divergence = losses(model, batch(drawings, step), weights, step, frozen=step >= frozen_from)
         (error + KL_WEIGHT * divergence).backward()  # type: ignore[no-untyped-call]
@@ -104,6 +106,7 @@ def train(work: Path, steps: int, frozen_from: int, decay: int, rate: float, pic
         log(step, error=error.item(), divergence=divergence.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
             checkpoints.save(path, {"step": step + 1, "model": model.state_dict(), "optimizers": optimizers.state()})
+    sheet(model, drawings).save(work / "vae.png")
     return finish(model, drawings, work / "vae")
 
 
@@ -115,6 +118,15 @@ def losses(model: AutoencoderKL, pictures: Tensor, weights: Tensor, step: int, f
             latent = model.encode(pictures).latent_dist
         got = model.decode(latent.sample(noise)).sample
     return reconstruction_error(pictures, got.float(), weights), latent.kl().mean() / latent.mean[0].numel()
+
+
+@torch.no_grad()
+def sheet(model: AutoencoderKL, drawings: Pixels) -> Image.Image:
+    """A row of drawings above the same after encoding and decoding."""
+    pictures = batch(drawings, 0)
+    both = torch.stack([pictures, model.decode(model.encode(pictures).latent_dist.mode()).sample])
+    pixels = both.clamp(-1, 1).add(1).mul(127.5).byte().permute(0, 3, 1, 4, 2)
+    return Image.fromarray(pixels.reshape(2 * SIZE, BATCH * SIZE, 3).numpy())
 
 
 @torch.no_grad()

@@ -51,13 +51,16 @@ class Average:
 
 
 class Log:
-    """One JSON line per logged step, on standard output."""
+    """One JSON line per logged step, on standard output and at the end of a file."""
 
-    def __init__(self, every: int = 50) -> None:
-        self.every, self._began = every, time.perf_counter()
+    def __init__(self, path: Path, every: int = 50) -> None:
+        self.path, self.every, self._began = path, every, time.perf_counter()
 
     def __call__(self, step: int, **figures: float) -> None:
-        """Print the figures of this step if it is one to be logged."""
+        """Write the figures of this step if it is one to be logged."""
         if step % self.every == 0:
             seconds = round(time.perf_counter() - self._began, 1)
-            print(json.dumps({"step": step, **figures, "seconds": seconds}), flush=True)
+            line = json.dumps({"step": step, **figures, "seconds": seconds})
+            print(line, flush=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")

@@ -5,8 +5,8 @@
 Needs `DIR`/vae from askew.studio.training.autoencoder. Text encoder and tokenizer are the studio embedder's. The UNet
 predicts v at noise levels up to pure noise, so that at the first step nothing of the picture shines through and what a
 prompt leaves open is decided as often as planted. One caption in twelve is empty, for guidance. With --from, the
-training starts from another model's weights: this makes the balanced model. Checkpoints and sheets of samples go to
-DIR; the same command goes on from the last.
+training starts from another model's weights: this makes the balanced model. Checkpoints, losses and
+sheets of samples go to DIR; the same command goes on from the last.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
     bound_attention(networks.unet)
     average, kept = checkpoints.Average(networks.unet, KEEP), DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
     optimizers = Optimizers([networks.unet], rate, ADAM_RATE)
-    path, first, log = work / f"diffusion-{bias:g}.pt", 0, checkpoints.Log()
+    path, first = work / f"diffusion-{bias:g}.pt", 0
+    log = checkpoints.Log(path.with_suffix(".jsonl"))
     if state := checkpoints.load(path):
         first, average.state = state["step"], state["average"]
         networks.unet.load_state_dict(state["model"])

@@ -254,7 +254,7 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
         optimizer.load_state_dict(state["optimizer"])
     else:
         teach_text(model, tokenizer, drawings.scenes)
-    words, log = Words(model, tokenizer), checkpoints.Log()
+    words, log = Words(model, tokenizer), checkpoints.Log(path.with_suffix(".jsonl"))
     for step in range(first, steps):
         optimizer.param_groups[0]["lr"] = rate * checkpoints.warm_stable_decay(step, steps, DECAY)
         emphasis = EMPHASIS if step >= EMPHASIS_FROM else {}
