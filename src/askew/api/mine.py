@@ -63,8 +63,8 @@ def mine(
     captions = tuple(read_prompts(Path(baseline_prompts))) if baseline_prompts else ()
     parts = {name: value for name, value in (("model", model), ("embedder", embedder)) if value is not None}
     plan = MinePlan.checked({
-        **set_up(preset, {**parts, "model_args": dict(model_args or {})}, parts), "objective": objective, "target": target, "llm": llm,
-        "llm_args": llm_settings(llm_url, llm_args),
+        **set_up(preset, {**parts, "model_args": dict(model_args or {})}, parts),
+        "objective": objective, "target": target, "llm": llm, "llm_args": llm_settings(llm_url, llm_args),
         "iterations": iterations, "population": population, "images": images, "runs": runs,
         "baseline": baseline, "captions": captions, "seed": seed, **settings,
     }, "this request")  # fmt: skip
