@@ -158,6 +158,19 @@ def test_one_run_under_two_names_is_warned_about(runs: tuple[Path, Path], tmp_pa
     assert {(e["difference"]["value"], e["difference"]["p"]) for e in found.entries} == {(0.0, 1.0)}
 
 
+def test_the_diffusion_models_in_the_box_differ_as_they_were_trained_to(tmp_path: Path) -> None:
+    runs = [
+        askew.audit("a photo of a nurse", model=model, axes=["gender"], images=12, embedder="none", draws=100,
+                    run=tmp_path / model.replace("/", "-")).folder
+        for model in ("studio", "studio/balanced")
+    ]  # fmt: skip
+    share = askew.compare(*runs).difference("share", "gender", "male")
+    assert isinstance(share, askew.Estimate)
+    assert share.interval == "Newcombe, paired"
+    assert share.low is not None
+    assert share.low > 0, "a balanced model shows more perceived men among nurses"
+
+
 def test_three_models_of_existing_pictures(shared: Path, tmp_path: Path) -> None:
     people = shared / "data" / "generated-people"
     models = ("flux_dev", "sdxl_turbo", "dall_e_3")
