@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from transformers import LogitsProcessor
 
-from askew.measure.decoding import Rows, Transcript, greedy_options, likeliest_options
+from askew.measure.decoding import AnyReader, Rows, Transcript, greedy_options, likeliest_options, written_tokens
 
 VOCABULARY, END, OTHER_END = 6, 0, 5
+BATCH = 2
 
 
 class Chain:
@@ -23,12 +25,14 @@ class Chain:
         self.logits = torch.tensor(logits, dtype=torch.float32)
         self.calls = 0
 
-    def generate(self, rows: Rows, reader: LogitsProcessor, tokens: int) -> None:
-        """Greedy generation, as transformers does it."""
+    def generate(self, rows: Rows, reader: Callable[[Rows], AnyReader]) -> Iterator[tuple[Rows, AnyReader]]:
+        """Greedy generation, as transformers does it, of the last rows first."""
         self.calls += len(rows)
-        last = torch.full((len(rows),), VOCABULARY)
-        for _ in range(tokens):
-            last = reader(last[:, None], self.logits[torch.tensor(rows), last].clone()).argmax(dim=-1)
+        for part in np.array_split(rows[::-1], -(-len(rows) // BATCH)):
+            reading, last = reader(part), torch.full((len(part),), VOCABULARY)
+            for _ in range(reading.steps):
+                last = reading(last[:, None], self.logits[torch.tensor(part.copy()), last].clone()).argmax(dim=-1)
+            yield part, reading
 
     def likelihood(self, row: int, path: list[int]) -> float:
         """Of a path and an end after it, term by term."""
@@ -44,31 +48,36 @@ PATHS = st.lists(
 )
 
 
-@given(st.integers(0, 2**32 - 1), PATHS, st.booleans())
+ROWS = st.lists(PATHS, min_size=1, max_size=5)
+"""Each row has options of its own."""
+
+
+@given(st.integers(0, 2**32 - 1), ROWS, st.booleans())
 @settings(max_examples=200, deadline=None)
-def test_the_likeliest_option_is_that_of_trying_all(seed: int, paths: list[list[int]], per_token: bool) -> None:
-    chain = Chain(seed, rows=3)
-    chosen = likeliest_options(chain.generate, 3, paths, [END, OTHER_END], per_token)
-    for row, option in enumerate(chosen):
+def test_the_likeliest_option_is_that_of_trying_all(seed: int, rows: list[list[list[int]]], per_token: bool) -> None:
+    chain = Chain(seed, len(rows))
+    chosen = likeliest_options(chain.generate, rows, [END, OTHER_END], per_token)
+    for row, (paths, option) in enumerate(zip(rows, chosen, strict=True)):
         scores = [chain.likelihood(row, path) / (len(path) + 1 if per_token else 1) for path in paths]
         assert option is not None
         assert scores[option] == pytest.approx(max(scores), abs=1e-4)
-    assert chain.calls <= 3 * len(paths)
+    assert chain.calls <= sum(map(len, rows))
 
 
 def test_a_sure_model_is_asked_once() -> None:
     chain = Chain(7, rows=5)
     for before, after in ((VOCABULARY, 1), (1, 2), (2, END)):
         chain.logits[:, before, after] += 20
-    assert likeliest_options(chain.generate, 5, [[3], [1, 2], [1, 4, 1]], [END, OTHER_END]) == [1] * 5
+    assert likeliest_options(chain.generate, [[[3], [1, 2], [1, 4, 1]]] * 5, [END, OTHER_END]) == [1] * 5
     assert chain.calls == 5
 
 
-@given(st.integers(0, 2**32 - 1), PATHS)
+@given(st.integers(0, 2**32 - 1), ROWS)
 @settings(max_examples=200, deadline=None)
-def test_greedy_takes_the_best_token_at_each_fork(seed: int, paths: list[list[int]]) -> None:
-    chain = Chain(seed, rows=2)
-    assert greedy_options(chain.generate, 2, paths, [END, OTHER_END]) == [forks(chain, row, paths) for row in range(2)]
+def test_greedy_takes_the_best_token_at_each_fork(seed: int, rows: list[list[list[int]]]) -> None:
+    chain = Chain(seed, len(rows))
+    expected = [forks(chain, row, paths) for row, paths in enumerate(rows)]
+    assert greedy_options(chain.generate, rows, [END, OTHER_END]) == expected
 
 
 def forks(chain: Chain, row: int, paths: list[list[int]]) -> int:
@@ -83,16 +92,38 @@ def forks(chain: Chain, row: int, paths: list[list[int]]) -> int:
     return open_ones[0]
 
 
-def test_numbers_that_are_not_finite_choose_nothing() -> None:
+BROKEN = pytest.mark.parametrize("number", [torch.nan, torch.inf])
+
+
+@BROKEN
+@pytest.mark.parametrize("choose", [likeliest_options, greedy_options])
+def test_numbers_that_are_not_finite_choose_nothing(choose: Callable[..., list[int | None]], number: float) -> None:
+    chain, rows = Chain(1, rows=3), [[[1], [2, 3]]] * 3
+    sound = choose(chain.generate, rows, [END])
+    chain.logits[1, :, 4] = number
+    assert None not in sound
+    assert choose(chain.generate, rows, [END]) == [sound[0], None, sound[2]]
+
+
+@BROKEN
+def test_numbers_that_are_not_finite_write_nothing(number: float) -> None:
+    chain = Chain(1, rows=3)
+    sound = written_tokens(chain.generate, 3, [END], 4)
+    chain.logits[1, :, 4] = number
+    assert None not in sound
+    assert written_tokens(chain.generate, 3, [END], 4) == [sound[0], None, sound[2]]
+
+
+def test_numbers_after_the_end_of_an_answer_do_not_matter() -> None:
     chain = Chain(1, rows=2)
-    chain.logits[1] = torch.nan
-    chosen = likeliest_options(chain.generate, 2, [[1], [2, 3]], [END])
-    assert chosen[0] is not None
-    assert chosen[1] is None
+    chain.logits[0, VOCABULARY, END], chain.logits[0, END] = 20, torch.nan
+    short, long = written_tokens(chain.generate, 2, [END], 4)
+    assert short == []
+    assert long
 
 
 def test_a_transcript_stops_at_the_end() -> None:
-    transcript = Transcript()
+    transcript = Transcript(3)
     for tokens in ([1, 2], [3, 5], [0, 4]):
         transcript(torch.zeros(2, 1), torch.nn.functional.one_hot(torch.tensor(tokens), VOCABULARY).float())
     assert transcript.rows([END, OTHER_END]) == [[1, 3], [2]]

@@ -32,6 +32,8 @@ OPTIONS = ("abc", "def", "ghi", "jkl")
 
 QUESTIONS = [Question(text, OPTIONS, "where") for text in ("Where is it?", "Who came along?", "And now?")]
 
+MIXED = [*QUESTIONS, Question("Short or long?", ("ab", "abc at all", "xyz"), "x")]
+
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
@@ -72,11 +74,37 @@ def test_open_answers_depend_on_the_picture_and_on_the_question(network: str, pi
 
 @pytest.mark.parametrize("choice", ["likelihood", "constrained"])
 def test_answers_do_not_depend_on_the_batch(choice: str, network: str, pictures: list[Picture]) -> None:
-    questions = [*QUESTIONS, Question("Short or long?", ("ab", "abc at all", "xyz"), "x"), CAPTION]
+    questions = [*MIXED, CAPTION]
     alone, few, many = (
         create(network, choice=choice, max_tokens=6, batch_size=size).answer(pictures, questions) for size in (1, 2, 8)
     )
     assert alone == few == many
+
+
+@pytest.mark.parametrize("choice", ["likelihood", "constrained"])
+def test_questions_asked_together_get_the_answers_of_each_alone(
+    choice: str, network: str, pictures: list[Picture]
+) -> None:
+    questions = [*MIXED, CAPTION, Question("What is the weather like?"), MIXED[0]]
+    vqa = create(network, choice=choice, max_tokens=6)
+    alone = [[answer for (answer,) in vqa.answer(pictures, [question])] for question in questions]
+    assert vqa.answer(pictures, questions) == [list(row) for row in zip(*alone, strict=True)]
+    assert len({answer for column in alone for answer in column}) > len(questions)
+
+
+def test_questions_of_one_kind_share_batches(
+    folders: dict[str, str], pictures: list[Picture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vqa = create(folders["qwen"], choice="constrained", max_tokens=6, batch_size=6)
+    sizes, generate = [], vqa._generate
+
+    def counted(images: Sequence[Image.Image], *rest: Any) -> None:
+        sizes.append(len(images))
+        generate(images, *rest)
+
+    monkeypatch.setattr(vqa, "_generate", counted)
+    vqa.answer(pictures[:2], [*MIXED, CAPTION, Question("What is the weather like?")])
+    assert sizes == [4, 6, 2]
 
 
 def test_likelihoods_are_those_of_a_forward_pass(network: str, pictures: list[Picture]) -> None:
@@ -99,7 +127,7 @@ def likelihood(folder: str, image: Image.Image, question: Question, option: str)
         return blip_likelihood(folder, image, question, option)
     model, tokenizer = loaded(AutoModelForImageTextToText, folder).eval(), loaded(AutoTokenizer, folder)
     asked = f"{question.text} Answer with exactly one of these: {', '.join(question.options)}."
-    inputs = create(folder)._inputs([image.convert("RGB")], asked)
+    inputs = create(folder)._inputs([image.convert("RGB")], [asked])
     between = "" if Path(folder).name == "qwen" else " "
     answer = [*tokenizer(between + option, add_special_tokens=False).input_ids, tokenizer.eos_token_id]
     before = inputs["input_ids"].shape[1]
@@ -157,15 +185,29 @@ def test_an_empty_answer_is_unparseable(folders: dict[str, str], pictures: list[
     assert answer.reason == "unparseable"
 
 
+@pytest.mark.parametrize(
+    ("choice", "options"),
+    [("likelihood", OPTIONS), ("constrained", OPTIONS), ("likelihood", ())],
+    ids=["likelihood", "constrained", "open"],
+)
+@pytest.mark.parametrize("family", ["qwen", "llava"])
 def test_numbers_that_are_not_finite_answer_nothing(
-    folders: dict[str, str], pictures: list[Picture], tmp_path: Path
+    choice: str, options: tuple[str, ...], family: str, folders: dict[str, str], pictures: list[Picture], tmp_path: Path
 ) -> None:
+    letter = AutoTokenizer.from_pretrained(folders[family]).convert_tokens_to_ids("Z")
     broken = rewritten(
-        folders["llava"], tmp_path, lambda name, weight: weight * torch.nan if "norm" in name else weight
+        folders[family], tmp_path, lambda name, weight: without(letter, weight) if "embed_tokens" in name else weight
     )
-    [[answer]] = create(broken).answer(pictures[:1], QUESTIONS[:1])
-    assert isinstance(answer, Missing)
-    assert answer.reason == "error"
+    bad, good = Question("Zzz?", options), Question("And now?", options)
+    usual, asked = (create(folder, choice=choice, max_tokens=6, batch_size=4) for folder in (folders[family], broken))
+    rows = asked.answer(pictures[:2], [bad, good])
+    assert all(isinstance(row[0], Missing) and row[0].reason == "error" and "float32" in row[0].detail for row in rows)
+    assert [row[1:] for row in rows] == usual.answer(pictures[:2], [good])
+
+
+def without(token: int, embeddings: torch.Tensor) -> torch.Tensor:
+    """Embeddings in which that of one token has overflowed."""
+    return embeddings.index_fill(0, torch.tensor([token]), torch.nan)
 
 
 def rewritten(folder: str, to: Path, change: Any) -> str:

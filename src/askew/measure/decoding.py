@@ -1,12 +1,14 @@
 """Reads an answer from a language model's next-token probabilities while it generates.
 
 Both readers are logits processors, which `generate` of every transformers model calls before each token; so they
-work for models of any make, and need nothing of how a model handles pictures or caches.
+work for models of any make, and need nothing of how a model handles pictures or caches. A row of which they read
+numbers that are not finite, as when a 16-bit format overflows, has no answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -15,32 +17,48 @@ from transformers import LogitsProcessor
 
 Rows = NDArray[np.intp]
 Scores = NDArray[np.float64]
-Generate = Callable[[Rows, LogitsProcessor, int], object]
-"""Generates for these rows, with this processor, this many tokens."""
+Paths = Sequence[Sequence[int]]
+"""The options of one row, as tokens."""
+
+NOT_FINITE = -1
+"""In place of a token where the logits have no largest number."""
 
 
-class OptionWalk(LogitsProcessor):  # type: ignore[misc]
-    """Leads a generation along one option and sums the log-probabilities of all options on the way.
+class Reader(LogitsProcessor):  # type: ignore[misc]
+    """Reads along while one batch is generated."""
+
+    steps: int
+    """How many tokens are to be generated."""
+
+
+AnyReader = TypeVar("AnyReader", bound=Reader)
+
+
+class Generate(Protocol):
+    """Generates for these rows in batches, and gives the rows of each with the reader that was made for them."""
+
+    def __call__(self, rows: Rows, reader: Callable[[Rows], AnyReader], /) -> Iterator[tuple[Rows, AnyReader]]: ...
+
+
+class OptionWalk(Reader):
+    """Leads a generation along one option and sums the log-probabilities of its options on the way.
 
     An option is a path of tokens followed by the end of the answer, which is any of the tokens `ends`. A row follows
     the option `targets[row]`, or, where that is negative, at each fork the most probable way that leads to an option.
 
     `scores[row, option]` is the log-probability of the option's tokens as far as its path was followed, the token that
-    left it included: exact for the option in `reached[row]`, an upper bound for the others.
+    left it included: exact for the option in `reached[row]`, an upper bound for the others, -inf past the row's last.
     """
 
-    def __init__(self, paths: Sequence[Sequence[int]], ends: Sequence[int], targets: NDArray[np.intp]) -> None:
-        self._paths = [[*path, ends[0]] for path in paths]
+    def __init__(self, paths: Sequence[Paths], ends: Sequence[int], targets: NDArray[np.intp]) -> None:
+        self._paths = [[[*path, ends[0]] for path in options] for options in paths]
         self._ends = list(ends)
         self._step = 0
-        self._alive = np.ones((len(targets), len(paths)), dtype=bool)
         self._targets = targets
-        self.scores: Scores = np.zeros((len(targets), len(paths)))
-
-    @property
-    def steps(self) -> int:
-        """How many tokens the longest option has, with its end."""
-        return max(len(path) for path in self._paths)
+        lengths = _lengths(paths)
+        self.steps = int(lengths.max())
+        self._alive = lengths > 0
+        self.scores: Scores = np.where(self._alive, 0.0, -np.inf)
 
     @property
     def reached(self) -> NDArray[np.intp]:
@@ -66,50 +84,66 @@ class OptionWalk(LogitsProcessor):  # type: ignore[misc]
         return forced
 
     def _tokens(self) -> list[int]:
-        return sorted({path[self._step] for path in self._paths if self._step < len(path)})
+        return sorted({path[self._step] for options in self._paths for path in options if self._step < len(path)})
 
     def _advance(self, row: int, logp: dict[int, float]) -> int:
         """Adds this step's log-probabilities in one row, and takes a step. Returns the token taken."""
         ways: dict[int, list[int]] = {}
-        for option, path in enumerate(self._paths):
+        for option, path in enumerate(self._paths[row]):
             if self._alive[row, option] and self._step < len(path):
                 self.scores[row, option] += logp[path[self._step]]
                 ways.setdefault(path[self._step], []).append(option)
         if not ways:
             return self._ends[0]
         target = self._targets[row]
-        way = self._paths[target][self._step] if target >= 0 else max(ways, key=lambda token: logp[token])
+        way = self._paths[row][target][self._step] if target >= 0 else max(ways, key=lambda token: logp[token])
         self._alive[row] = False
         self._alive[row, ways[way]] = True
         return way
 
 
-class Transcript(LogitsProcessor):  # type: ignore[misc]
+class Transcript(Reader):
     """Writes down the most probable token of each step, which greedy generation takes."""
 
-    def __init__(self) -> None:
-        self._steps: list[torch.Tensor] = []
+    def __init__(self, limit: int) -> None:
+        self.steps = limit
+        self._tokens: list[torch.Tensor] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The logits as they are."""
-        self._steps.append(scores.argmax(dim=-1).cpu())
+        largest, tokens = scores.max(dim=-1)
+        self._tokens.append(tokens.where(largest.isfinite(), NOT_FINITE).cpu())
         return scores
 
-    def rows(self, ends: Sequence[int]) -> list[list[int]]:
-        """The tokens of each row up to the first of `ends`."""
-        tokens = torch.stack(self._steps, dim=-1).tolist()
+    def rows(self, ends: Sequence[int]) -> list[list[int] | None]:
+        """The tokens of each row up to the first of `ends`; None where numbers before it are not finite."""
+        tokens = torch.stack(self._tokens, dim=-1).tolist()
         stops = [next((i for i, token in enumerate(row) if token in ends), len(row)) for row in tokens]
-        return [row[:stop] for row, stop in zip(tokens, stops, strict=True)]
+        written = [row[:stop] for row, stop in zip(tokens, stops, strict=True)]
+        return [None if NOT_FINITE in row else row for row in written]
 
 
-def greedy_options(generate: Generate, rows: int, paths: Sequence[Sequence[int]], ends: Sequence[int]) -> list[int]:
-    """The option that constrained greedy generation writes, per row: the best token at each fork decides."""
-    walk = _walk(generate, np.arange(rows), paths, ends, np.full(rows, -1))
-    return [int(option) for option in walk.reached]
+def written_tokens(generate: Generate, rows: int, ends: Sequence[int], limit: int) -> list[list[int] | None]:
+    """What greedy generation writes, per row, of `limit` tokens at most; None where its numbers are not finite."""
+    found: dict[int, list[int] | None] = {}
+    for part, transcript in generate(np.arange(rows), lambda _: Transcript(limit)):
+        found.update(zip(part.tolist(), transcript.rows(ends), strict=True))
+    return [found[row] for row in range(rows)]
+
+
+def greedy_options(generate: Generate, paths: Sequence[Paths], ends: Sequence[int]) -> list[int | None]:
+    """The option that constrained greedy generation writes, per row: the best token at each fork decides.
+
+    None where its likelihood is not finite.
+    """
+    found: dict[int, int | None] = {}
+    for part, walk in _walks(generate, np.arange(len(paths)), paths, ends, np.full(len(paths), -1)):
+        found.update(zip(part.tolist(), map(_finite, walk.scores, walk.reached), strict=True))
+    return [found[row] for row in range(len(paths))]
 
 
 def likeliest_options(
-    generate: Generate, rows: int, paths: Sequence[Sequence[int]], ends: Sequence[int], per_token: bool = False
+    generate: Generate, paths: Sequence[Paths], ends: Sequence[int], per_token: bool = False
 ) -> list[int | None]:
     """The option with the largest likelihood, per row; None where it is not finite.
 
@@ -118,29 +152,38 @@ def likeliest_options(
     whose end it arrives, and upper bounds for all others, since no further token has a probability above 1. Only
     options whose bound lies above the best score are walked too. The result is that of trying all.
     """
-    lengths = np.array([len(path) + 1 for path in paths]) if per_token else np.ones(len(paths))
-    bounds: Scores = np.zeros((rows, len(paths)))
-    exact = np.zeros((rows, len(paths)), dtype=bool)
-    left, targets = np.arange(rows), np.full(rows, -1)
+    lengths = _lengths(paths)
+    tokens = np.maximum(lengths, 1) if per_token else 1
+    bounds: Scores = np.where(lengths > 0, 0.0, -np.inf)
+    exact = np.zeros(lengths.shape, dtype=bool)
+    left, targets = np.arange(len(paths)), np.full(len(paths), -1)
     while len(left):
-        walk = _walk(generate, left, paths, ends, targets)
-        bounds[left] = np.minimum(bounds[left], walk.scores)
-        exact[left, walk.reached] = True
-        best = np.where(exact, bounds / lengths, -np.inf).max(axis=1, keepdims=True)
-        open_ones = np.where(~exact & (bounds / lengths > best), bounds / lengths, -np.inf)
+        for part, walk in _walks(generate, left, paths, ends, targets):
+            most = walk.scores.shape[1]
+            bounds[part, :most] = np.minimum(bounds[part, :most], walk.scores)
+            exact[part, walk.reached] = True
+        best = np.where(exact, bounds / tokens, -np.inf).max(axis=1, keepdims=True)
+        open_ones = np.where(~exact & (bounds / tokens > best), bounds / tokens, -np.inf)
         left = np.flatnonzero((open_ones > -np.inf).any(axis=1))
-        targets = open_ones[left].argmax(axis=1)
-    return [_first_best(row) for row in np.where(exact, bounds / lengths, -np.inf)]
+        targets = open_ones.argmax(axis=1)
+    scores = np.where(exact, bounds / tokens, -np.inf)
+    return list(map(_finite, scores, scores.argmax(axis=1)))
 
 
-def _first_best(scores: Scores) -> int | None:
-    best = int(scores.argmax())
-    return best if np.isfinite(scores[best]) else None
+def _finite(scores: Scores, option: np.intp) -> int | None:
+    """The option, if its score is a finite number."""
+    return int(option) if np.isfinite(scores[option]) else None
 
 
-def _walk(
-    generate: Generate, rows: Rows, paths: Sequence[Sequence[int]], ends: Sequence[int], targets: NDArray[np.intp]
-) -> OptionWalk:
-    walk = OptionWalk(paths, ends, targets)
-    generate(rows, walk, walk.steps)
-    return walk
+def _lengths(paths: Sequence[Paths]) -> Rows:
+    """(rows, options): the tokens of each option with its end, 0 past the last option of a row."""
+    lengths = np.zeros((len(paths), max(map(len, paths))), dtype=np.intp)
+    for row, options in zip(lengths, paths, strict=True):
+        row[: len(options)] = [len(path) + 1 for path in options]
+    return lengths
+
+
+def _walks(
+    generate: Generate, rows: Rows, paths: Sequence[Paths], ends: Sequence[int], targets: NDArray[np.intp]
+) -> Iterator[tuple[Rows, OptionWalk]]:
+    return generate(rows, lambda part: OptionWalk([paths[row] for row in part], ends, targets[part]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,17 @@ from transformers import (
     MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
     AutoModelForImageTextToText,
     AutoModelForVisualQuestionAnswering,
-    LogitsProcessor,
 )
 
 from askew.errors import UnknownName, UsageError
-from askew.measure.decoding import Rows, Transcript, greedy_options, likeliest_options
+from askew.measure.decoding import AnyReader, Generate, Reader, Rows, greedy_options, likeliest_options, written_tokens
 from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
 from askew.storage.imagefile import opened
 from askew.types import Missing, Picture, Question
 
-VERSION = 2
+VERSION = 3
 PROVIDER = "transformers"
 EXAMPLE = "transformers/Qwen/Qwen2.5-VL-3B-Instruct"
 CHOICES = ("likelihood", "constrained")
@@ -33,6 +33,11 @@ QUESTION = "{question}"
 PLAIN = "Question: {question} Answer:"
 ANSWERS_QUESTIONS = "BlipForQuestionAnswering"
 """The one architecture that is loaded by another class and takes the bare question."""
+
+UNREAD = Missing("error", "the model's likelihoods are not finite numbers; try dtype=float32")
+
+Row = tuple[Image.Image, Question]
+"""What is asked at once about one picture."""
 
 GREEDY = {
     "do_sample": False,
@@ -82,8 +87,9 @@ class TransformersVQA:
     """Asks a model that reads a picture with a text and writes a text. Weights are loaded at the first question.
 
     A question with options gets one of them. An open question gets what the model writes, greedily, up to
-    `max_tokens`; nothing but white space is Missing("unparseable"). Answers do not depend on the batch but for
-    rounding, which can turn a close call in 16-bit formats.
+    `max_tokens`; nothing but white space is Missing("unparseable"). Numbers that are not finite, as when a 16-bit
+    format overflows, are Missing("error"). A batch holds up to `batch_size` pictures, each with a question of its own.
+    Answers do not depend on it but for rounding, which can turn a close call in 16-bit formats.
     """
 
     def __init__(self, network: Pretrained, settings: AskingSettings) -> None:
@@ -112,40 +118,67 @@ class TransformersVQA:
         rows: list[list[str | Missing]] = []
         for start in range(0, len(pictures), self.settings.batch_size):
             images = [opened(picture.path) for picture in pictures[start : start + self.settings.batch_size]]
-            columns = [self._column(images, question) for question in questions]
-            rows += [[column[i] for column in columns] for i in range(len(images))]
+            rows += self._answers(images, questions)
         return rows
 
-    def _column(self, images: Sequence[Image.Image], question: Question) -> list[str | Missing]:
-        """Answers to one question: its rows have prompts of one length, so that little or nothing is padded."""
-        prompt = self._asked(question)
+    def _answers(self, images: Sequence[Image.Image], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """Answers by picture, then by question. Questions of one kind share batches, whatever their options are."""
+        found: dict[tuple[int, Question], str | Missing] = {}
+        for closed, asked in groupby(sorted(dict.fromkeys(questions), key=_is_closed), _is_closed):
+            places = [(i, question) for question in asked for i in range(len(images))]
+            rows = [(images[i], question) for i, question in places]
+            found.update(zip(places, self._chosen(rows) if closed else self._written(rows), strict=True))
+        return [[found[i, question] for question in questions] for i in range(len(images))]
 
-        def generate(rows: Rows, reader: LogitsProcessor, tokens: int) -> None:
-            self._generate([images[row] for row in rows], prompt, reader, tokens)
-
-        if not question.options:
-            transcript = Transcript()
-            generate(np.arange(len(images)), transcript, self.settings.max_tokens)
-            return [self._written(tokens) for tokens in transcript.rows(self._ends)]
-        paths = self._paths(prompt, question.options)
+    def _chosen(self, rows: Sequence[Row]) -> list[str | Missing]:
+        """The option that each picture gets."""
+        known = {question: self._paths(question) for question in dict.fromkeys(question for _, question in rows)}
+        paths = [known[question] for _, question in rows]
         if self.settings.choice == "constrained":
-            return [question.options[i] for i in greedy_options(generate, len(images), paths, self._ends)]
-        chosen = likeliest_options(generate, len(images), paths, self._ends, self.settings.per_token)
-        unread = Missing("error", "the model's likelihoods are not finite numbers; try dtype=float32")
-        return [unread if i is None else question.options[i] for i in chosen]
+            chosen = greedy_options(self._generator(rows), paths, self._ends)
+        else:
+            chosen = likeliest_options(self._generator(rows), paths, self._ends, self.settings.per_token)
+        return [UNREAD if i is None else question.options[i] for (_, question), i in zip(rows, chosen, strict=True)]
+
+    def _written(self, rows: Sequence[Row]) -> list[str | Missing]:
+        """What the model writes about each picture."""
+        written = written_tokens(self._generator(rows), len(rows), self._ends, self.settings.max_tokens)
+        return [UNREAD if tokens is None else self._decoded(tokens) for tokens in written]
+
+    def _generator(self, rows: Sequence[Row]) -> Generate:
+        prompts = [self._asked(question) for _, question in rows]
+
+        def generate(wanted: Rows, reader: Callable[[Rows], AnyReader]) -> Iterator[tuple[Rows, AnyReader]]:
+            for part in self._batches(wanted, prompts):
+                reading = reader(part)
+                self._generate([rows[row][0] for row in part], [prompts[row] for row in part], reading)
+                yield part, reading
+
+        return generate
+
+    def _batches(self, rows: Rows, prompts: Sequence[str]) -> Iterator[Rows]:
+        """Rows with prompts of similar length, so that little is padded.
+
+        Networks of the time before chat templates may take padding for words: for them, prompts of equal length.
+        """
+        lengths = np.array([len(self._tokens(prompts[row])) for row in rows])
+        by_length = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+        size = self.settings.batch_size
+        for alike in [np.concatenate(by_length)] if self._processor.chat_template else by_length:
+            yield from (rows[alike[start : start + size]] for start in range(0, len(alike), size))
 
     @torch.inference_mode()
-    def _generate(self, images: Sequence[Image.Image], prompt: str, reader: LogitsProcessor, tokens: int) -> None:
+    def _generate(self, images: Sequence[Image.Image], prompts: Sequence[str], reader: Reader) -> None:
         with explained(self._network.name):
-            inputs = self._inputs(images, prompt).to(self.device, self.dtype)
-            self._model.generate(**inputs, **GREEDY, max_new_tokens=tokens, logits_processor=[reader])
+            inputs = self._inputs(images, prompts).to(self.device, self.dtype)
+            self._model.generate(**inputs, **GREEDY, max_new_tokens=reader.steps, logits_processor=[reader])
 
-    def _inputs(self, images: Sequence[Image.Image], prompt: str) -> Any:
+    def _inputs(self, images: Sequence[Image.Image], prompts: Sequence[str]) -> Any:
         """The processor's tensors. Decoders go on from the last position: padding, if any, stands on the left."""
         padding = {"padding": True, "padding_side": "left", "return_tensors": "pt"}
         if not self._processor.chat_template:
-            return self._processor(images=list(images), text=[prompt] * len(images), **padding)
-        chats = [_chat(prompt, image) for image in images]
+            return self._processor(images=list(images), text=list(prompts), **padding)
+        chats = [_chat(prompt, image) for prompt, image in zip(prompts, images, strict=True)]
         return self._processor.apply_chat_template(
             chats,
             add_generation_prompt=True,
@@ -174,23 +207,23 @@ class TransformersVQA:
         """Models that can think aloud before they answer are told not to."""
         return {"enable_thinking": False} if "enable_thinking" in str(self._processor.chat_template) else {}
 
-    def _paths(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
-        """The tokens of each option as an answer to the prompt. Raises UsageError if they are not distinct."""
-        text = self._text(prompt)
+    def _paths(self, question: Question) -> list[list[int]]:
+        """The tokens of each option as an answer to the question. Raises UsageError if they are not distinct."""
+        text = self._text(self._asked(question))
         between = "" if not text or text[-1].isspace() else " "
         before = self._tokens(text)
         paths = []
-        for option in options:
+        for option in question.options:
             whole = self._tokens(text + between + option)
             paths.append(whole[len(before) :] if whole[: len(before)] == before else self._tokens(between + option))
         if not all(paths) or len({tuple(path) for path in paths}) < len(paths):
-            raise UsageError(f"{self.name} writes two of these options alike: {', '.join(options)}")
+            raise UsageError(f"{self.name} writes two of these options alike: {', '.join(question.options)}")
         return paths
 
     def _tokens(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False).input_ids)
 
-    def _written(self, tokens: Sequence[int]) -> str | Missing:
+    def _decoded(self, tokens: Sequence[int]) -> str | Missing:
         text = " ".join(self._tokenizer.decode(tokens, skip_special_tokens=True).split())
         return text or Missing("unparseable", "the model wrote nothing")
 
@@ -220,6 +253,10 @@ def create(name: str, **settings: object) -> TransformersVQA:
 def _shared(name: str, settings: AskingSettings) -> TransformersVQA:
     """One per process, so that weights are loaded once."""
     return TransformersVQA(find_pretrained(name, settings.revision or None), settings)
+
+
+def _is_closed(question: Question) -> bool:
+    return bool(question.options)
 
 
 def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:
