@@ -36,7 +36,7 @@ def test_of_several_instruments_the_one_that_is_named_gets_it() -> None:
     [
         (("studio", FACES), {"side": 640}, r"--vqa-arg side=640 does not say.*studio:side, faces:side"),
         ((FACES,), {"clip__side": 640}, r"--vqa-arg clip:side=640 .*write one of: faces:side"),
-        (("studio",), {"side": 640}, "unexpected keyword argument 'side'"),
+        (("studio",), {"side": 640}, "vqa 'studio': unknown setting 'side'"),
     ],
 )
 def test_a_setting_of_no_instrument_is_refused(names: tuple[str, ...], settings: dict[str, int], message: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from inspect import Parameter, signature
 from pathlib import Path
 from types import NoneType
 from typing import Any, cast, get_args, get_type_hints
@@ -81,7 +82,12 @@ def find(what: str, string: str) -> tuple[EntryPoint, str]:
 
 
 def _check_settings(who: str, create: Callable[..., object], settings: Mapping[str, object]) -> None:
-    """Raises UsageError for words where a number or a switch belongs, and for broken numbers where whole ones do."""
+    """Raises UsageError for settings that do not exist, words for numbers or switches, and broken for whole numbers."""
+    _, *takes = signature(create).parameters.values()
+    known = [parameter.name for parameter in takes if parameter.kind is not Parameter.VAR_KEYWORD]
+    for name in settings:
+        if name not in known and len(known) == len(takes):
+            raise UsageError(f"{who}: {UnknownName('setting', name, known)}")
     try:
         hints = get_type_hints(create.__init__ if isinstance(create, type) else create)  # type: ignore[misc]
     except (NameError, TypeError):  # somebody else's provider, whose hints cannot be read
@@ -103,6 +109,6 @@ def _load(what: str, string: str, settings: dict[str, object]) -> Any:
     try:
         return create(name, **settings)
     except TypeError as error:
-        if "unexpected keyword argument" in str(error):
+        if any(fault in str(error) for fault in ("unexpected keyword argument", "multiple values for")):
             raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error
         raise

@@ -10,17 +10,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 import local_hub
 from askew.errors import ModelError, UsageError
 from askew.models.base import Request
-from askew.models.diffusers import create
+from askew.models.diffusers import create, memory
+from askew.models.diffusers.memory import weights_bytes
 from askew.models.diffusers.model import DiffusersModel
+from askew.models.hub import files_at
 from askew.types import Missing
 from local_hub import LocalHub, use
 
 Saved = Callable[[str], Path]
 UNREACHABLE = "http://127.0.0.1:9"
+PRIOR = "kandinsky-community/kandinsky-2-2-prior"
+ABSENT = "^'some/model' is not on this machine and the Hugging Face Hub cannot be reached"
 
 
 @pytest.fixture
@@ -70,7 +75,7 @@ def test_a_decoder_is_joined_by_the_prior_that_its_card_names(tiny: Saved, hub: 
     decoder, prior = tmp_path / "decoder", tmp_path / "prior"
     split_kandinsky(whole, decoder, prior)
     name = "kandinsky-community/kandinsky-2-2-decoder"
-    hub.repositories |= {name: decoder, "kandinsky-community/kandinsky-2-2-prior": prior}
+    hub.repositories |= {name: decoder, PRIOR: prior}
     small = {"height": 32, "width": 32, "num_inference_steps": 2, "prior_num_inference_steps": 2}
     one = create(name, **small)
     assert one.revision == "+".join(hub.commit(part) for part in hub.repositories)
@@ -81,6 +86,34 @@ def test_a_decoder_is_joined_by_the_prior_that_its_card_names(tiny: Saved, hub: 
     assert not isinstance(made, Missing)
     assert not isinstance(expected, Missing)
     assert made.tobytes() == expected.tobytes()
+
+
+@pytest.fixture
+def decoder(tiny: Saved, hub: LocalHub, tmp_path: Path) -> str:
+    """The ID of a decoder whose prior is another repository; they lie in the folders "decoder" and "prior"."""
+    split_kandinsky(tiny("kandinsky"), tmp_path / "decoder", tmp_path / "prior")
+    hub.repositories |= {"some/decoder": tmp_path / "decoder", PRIOR: tmp_path / "prior"}
+    return "some/decoder"
+
+
+def test_the_memory_of_a_prior_counts(decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [file for part in ("decoder", "prior") for file in (tmp_path / part).rglob("*.safetensors")]
+    needed = sum(weights_bytes(file, torch.float32) for file in files)
+    monkeypatch.setattr(memory, "free_bytes", lambda device: needed - 1)
+    with pytest.raises(ModelError, match="not enough memory"):
+        create(decoder).pipeline  # noqa: B018
+
+
+def test_a_prior_that_cannot_be_loaded_safely_is_named(decoder: str, tmp_path: Path) -> None:
+    weights = tmp_path / "prior" / "text_encoder" / "model.safetensors"
+    weights.rename(weights.with_suffix(".bin"))
+    with pytest.raises(UsageError, match=f"^{PRIOR!r} has the weights of text_encoder only as pickles"):
+        create(decoder)
+    index = tmp_path / "prior" / "model_index.json"
+    index.write_text(json.dumps(json.loads(index.read_text()) | {"prior": ["mine", "MyPrior"]}))
+    files_at.cache_clear()
+    with pytest.raises(UsageError, match=f"^{PRIOR!r} (has the weights|needs code of its own repository for prior)"):
+        create(decoder)
 
 
 def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
@@ -95,7 +128,7 @@ def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
             shutil.copytree(whole / name, folder / target)
         listed = {target: parts[name] for name, target in own.items()}
         (folder / "model_index.json").write_text(json.dumps({"_class_name": kind, **listed}))
-    (decoder / "README.md").write_text("---\nprior:\n- kandinsky-community/kandinsky-2-2-prior\n---\n")
+    (decoder / "README.md").write_text(f"---\nprior:\n- {PRIOR}\n---\n")
 
 
 def test_what_cannot_be_had_says_why_and_what_to_do(tiny: Saved, hub: LocalHub, tmp_path: Path) -> None:
@@ -122,9 +155,38 @@ def test_no_network_is_said_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     use(monkeypatch, UNREACHABLE, tmp_path)
-    with pytest.raises(ModelError, match=r"'some/model' is not on this machine and the .* Hub cannot be reached"):
+    with pytest.raises(ModelError, match=ABSENT):
         create("some/model")
     assert "Retrying" not in capfd.readouterr().err
+
+
+@pytest.fixture
+def dropped(tiny: Saved, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> DiffusersModel:
+    """A model of which a dry run left the small files, before the network went."""
+    hub.repositories["some/model"] = tiny("stable-diffusion")
+    found = create("some/model")
+    use(monkeypatch, UNREACHABLE, tmp_path / "cache")
+    return found
+
+
+def test_a_model_that_a_dry_run_has_seen_is_not_on_this_machine(dropped: DiffusersModel) -> None:
+    with pytest.raises(ModelError, match=ABSENT):
+        create("some/model")
+
+
+def test_a_network_that_goes_before_the_weights_are_here_is_told(dropped: DiffusersModel) -> None:
+    with pytest.raises(ModelError, match=ABSENT):
+        dropped.pipeline  # noqa: B018
+
+
+def test_a_download_that_was_interrupted_is_told_without_a_network(
+    dropped: DiffusersModel, tiny: Saved, tmp_path: Path
+) -> None:
+    (snapshot,) = (tmp_path / "cache").glob("models--some--model/snapshots/*")
+    for part in ("vae", "scheduler"):
+        shutil.copytree(tiny("stable-diffusion") / part, snapshot / part)
+    with pytest.raises(ModelError, match=ABSENT):
+        create("some/model")
 
 
 def test_the_command_line_ends_with_one_sentence(tmp_path: Path) -> None:

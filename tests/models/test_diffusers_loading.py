@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,26 +20,10 @@ from askew.models.diffusers import loading, memory, settings
 from askew.models.diffusers.memory import free_bytes, weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 from askew.models.diffusers.recommended import RECOMMENDED, recommended
-from askew.types import Missing
 
 Saved = Callable[[str], Path]
 
-
-@pytest.fixture
-def copy(tiny: Saved, tmp_path: Path) -> Path:
-    """A tiny Stable Diffusion that may be changed."""
-    return Path(shutil.copytree(tiny("stable-diffusion"), tmp_path / "copy"))
-
-
-def edit(folder: Path, **entries: Any) -> None:
-    index = folder / "model_index.json"
-    index.write_text(json.dumps(json.loads(index.read_text()) | entries))
-
-
-def refusal(folder: Path | str, **given: Any) -> str:
-    with pytest.raises(UsageError) as caught:
-        DiffusersModel(folder, **given)
-    return str(caught.value)
+SIZE = {"height": 64, "width": 48}
 
 
 def test_a_folder_is_named_after_the_slash(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,13 +59,14 @@ def test_settings_hold_what_changes_the_picture_and_nothing_else(tiny: Saved) ->
     plain = DiffusersModel(folder, device="cpu", dtype="float32", batch_size=2, offload="none")
     assert plain.settings == {"guidance_scale": 7.5, "num_inference_steps": 50}
     assert (plain.device, plain.dtype, plain.batch_size) == ("cpu", "float32", 2)
-    given = DiffusersModel(folder, guidance_scale=3, negative_prompt="blurry", scheduler="DDIM", height=64)
+    given = DiffusersModel(folder, guidance_scale=3, negative_prompt="blurry", scheduler="DDIM", **SIZE)
     assert given.settings == {
         "guidance_scale": 3.0,
         "height": 64,
         "negative_prompt": "blurry",
         "num_inference_steps": 50,
         "scheduler": "DDIMScheduler",
+        "width": 48,
     }
     assert type(given.settings["guidance_scale"]) is float
     assert type(given.pipeline.scheduler) is diffusers.DDIMScheduler
@@ -116,6 +100,10 @@ def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
         ({"num_inference_steps": 0}, "must be at least 1"),
         ({"guidance_scale": float("nan")}, "must be a number"),
         ({"scheduler": "FlowMatchEulerDiscrete"}, "unknown scheduler .*DDIMScheduler.*EulerAncestralDiscreteScheduler"),
+        ({"height": 64}, "height is given without width; give both, as in -M height=512 -M width=512"),
+        ({"width": 64}, "width is given without height"),
+        ({"height": 32, "width": 33}, "width is 33; it must be a multiple of 8, such as 32"),
+        ({"height": 4, "width": 32}, "height is 4; it must be a multiple of 8, such as 8"),
         ({"offload": "always"}, "unknown offload 'always'.*model"),
         ({"device": "tpu"}, "no device 'tpu'; it has: .*cpu"),
         ({"dtype": "int8"}, "unknown dtype 'int8'.*float32"),
@@ -183,64 +171,6 @@ def test_cleaning_of_prompts_is_recorded_where_its_packages_are_missing(
     assert DiffusersModel(tiny("pixart")).settings["clean_caption"] is True
 
 
-def test_pickles_are_refused(copy: Path) -> None:
-    weights = copy / "vae" / "diffusion_pytorch_model.safetensors"
-    torch.save(load_file(weights), weights.with_suffix(".bin"))
-    weights.unlink()
-    text = refusal(copy)
-    assert "weights of vae only as pickles" in text
-    assert "save_pretrained" in text
-
-
-def test_code_of_a_repository_is_refused_and_not_run(copy: Path) -> None:
-    (copy / "unet" / "mine.py").write_text("raise SystemExit('was run')")
-    edit(copy, unet=["mine", "MyUNet"])
-    assert "code of its own repository for unet" in refusal(copy)
-    edit(copy, unet=["diffusers", "UNet2DConditionModel"], _class_name=["pipeline", "MyPipeline"])
-    assert "code of its own repository for the pipeline" in refusal(copy)
-
-
-def test_weights_that_are_only_a_variant_need_its_name(copy: Path) -> None:
-    weights = copy / "unet" / "diffusion_pytorch_model.safetensors"
-    weights.rename(weights.with_name("diffusion_pytorch_model.fp16.safetensors"))
-    assert "-M variant=fp16" in refusal(copy)
-    one = DiffusersModel(copy, variant="fp16", num_inference_steps=2)
-    assert one.settings["variant"] == "fp16"
-    assert not isinstance(one.generate([Request("a nurse", 1)])[0], Missing)
-
-
-def test_what_is_no_pipeline_says_what_would_be_one(copy: Path, tmp_path: Path) -> None:
-    assert "there is no folder" in refusal(tmp_path / "nowhere")
-    assert "holds no model_index.json" in refusal(copy / "unet")
-    assert "single file" in refusal(copy / "vae" / "config.json")
-    edit(copy, _class_name="PipelineOfTheFuture")
-    assert "try a newer version of diffusers" in refusal(copy)
-    edit(copy, _class_name="StableDiffusionUpscalePipeline")
-    assert "no pictures from a prompt alone: it takes an image" in refusal(copy)
-
-
-def test_a_damaged_index_is_named(copy: Path) -> None:
-    (copy / "model_index.json").write_text("{")
-    with pytest.raises(ModelError, match=r"model_index.json .* is damaged"):
-        DiffusersModel(copy)
-
-
-def test_damaged_weights_are_named(copy: Path) -> None:
-    weights = copy / "unet" / "diffusion_pytorch_model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-100])
-    with pytest.raises(ModelError, match=r"weights .* are damaged"):
-        DiffusersModel(copy).pipeline  # noqa: B018
-
-
-def test_a_decoder_without_its_prior_is_incomplete(tiny: Saved, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(tiny("kandinsky"), tmp_path / "decoder"))
-    index = json.loads((folder / "model_index.json").read_text())
-    kept = {part: value for part, value in index.items() if not part.startswith("prior_")}
-    (folder / "model_index.json").write_text(json.dumps(kept | {"_class_name": "KandinskyV22Pipeline"}))
-    with pytest.raises(UsageError, match="lacks parts of a KandinskyV22CombinedPipeline"):
-        DiffusersModel(folder).pipeline  # noqa: B018
-
-
 def test_a_family_that_only_the_general_loader_knows(tiny: Saved) -> None:
     one = DiffusersModel(tiny("sana-sprint"), batch_size=4)
     assert type(one.pipeline) is diffusers.SanaSprintPipeline
@@ -266,7 +196,8 @@ def test_the_container_s_limit_counts(tmp_path: Path, monkeypatch: pytest.Monkey
     assert free_bytes(torch.device("cpu")) > 1e6
     (tmp_path / "memory.max").write_text("3000\n")
     (tmp_path / "memory.current").write_text("1000\n")
-    assert free_bytes(torch.device("cpu")) == 2000
+    (tmp_path / "memory.stat").write_text("anon 300\nfile 650\ninactive_file 500\nactive_file 100\n")
+    assert free_bytes(torch.device("cpu")) == 2600, "what the kernel keeps of files gives way"
     (tmp_path / "memory.max").write_text("max\n")
     assert free_bytes(torch.device("cpu")) > 1e6
 

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 import tiny_pipelines
-from askew.errors import ModelError
+from askew.errors import ModelError, UsageError
 from askew.models.base import Request, Setting
 from askew.models.diffusers import noise
 from askew.models.diffusers.model import DiffusersModel
@@ -171,9 +171,26 @@ def test_a_picture_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None
         one.generate(REQUESTS[:2])
 
 
+@pytest.mark.parametrize(
+    ("family", "given", "says"),
+    [
+        ("stable-diffusion-3", {"max_sequence_length": 513}, "cannot be greater than 512"),
+        ("stable-diffusion-3", {"height": 33, "width": 33}, "divisible by"),
+        ("stable-diffusion", {"clip_skip": 50}, "clip_skip=50, .*; change it or leave it out"),
+        ("stable-diffusion", {"num_inference_steps": 2000, "scheduler": "DDIM"}, "cannot be larger than"),
+    ],
+)
+def test_a_setting_that_the_pipeline_refuses_is_named(
+    tiny: Saved, family: str, given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(UsageError, match=rf"does not work with one of its settings \(.*{says}"):
+        model(tiny, family, **given).generate(REQUESTS[:2])
+
+
 def test_other_failures_are_not_taken_for_a_lack_of_memory(tiny: Saved) -> None:
-    one = model(tiny, "stable-diffusion-3", max_sequence_length=513)
-    with pytest.raises(ValueError, match="cannot be greater than 512"):
+    one = model(tiny, "stable-diffusion")
+    one.__dict__["pipeline"] = Greedy(one.pipeline, 0, ValueError("something else"))
+    with pytest.raises(ValueError, match="something else"):
         one.generate(REQUESTS[:2])
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from askew.errors import UnknownName
+from askew import registry
+from askew.errors import UnknownName, UsageError
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
 
@@ -33,3 +34,9 @@ def test_the_setting_is_part_of_the_pictures_identity_only_where_it_is_given() -
     assert PlantedModel(equal="age").settings == {"bias": 1.0, "equal": "age"}
     with pytest.raises(UnknownName, match="height"):
         PlantedModel(equal="height")
+
+
+@pytest.mark.parametrize("name", ["offload", "name"])
+def test_a_setting_that_it_does_not_have_is_answered_with_those_it_has(name: str) -> None:
+    with pytest.raises(UsageError, match=f"unknown setting {name!r}.* Known: bias, equal"):
+        registry.model("studio/planted", **{name: "model"})

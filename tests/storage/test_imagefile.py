@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew.storage.imagefile import opened
+from askew.storage.imagefile import is_blank, opened
 
 SIDEWAYS = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}
 """By EXIF orientation how a camera that was held so stores a picture."""
@@ -34,3 +34,9 @@ def test_any_mode_is_opened_as_rgb(tmp_path: Path) -> None:
     found = opened(tmp_path / "grey.png")
     assert found.mode == "RGB"
     assert found.getpixel((0, 0)) == (90, 90, 90)
+
+
+@pytest.mark.parametrize(("span", "blank"), [(0, True), (2, True), (3, False)])
+def test_noise_on_one_colour_shows_nothing(span: int, blank: bool) -> None:
+    noise = np.random.default_rng(1).integers(0, span + 1, (20, 30, 3), dtype=np.uint8)
+    assert is_blank(Image.fromarray(noise + np.array([253 - span, 0, 90], dtype=np.uint8))) is blank

@@ -206,17 +206,28 @@ def bars_on_a_terminal_alone() -> Iterator[None]:
 
 @lru_cache
 def files_at(name: str, commit: str) -> tuple[str, ...]:
-    """The files of a repository at a commit; without a network, those that were downloaded before."""
-    from huggingface_hub import HfApi, snapshot_download
+    """The files of a repository at a commit; without a network, those that were downloaded before, weights among them.
 
-    with explained(name):
-        try:
-            # unlike list_repo_files, this does not try for half a minute where there is no network
-            return tuple(found.rfilename for found in HfApi().model_info(name, revision=commit).siblings or ())
-        except Exception as error:
-            if not isinstance(explain(name, error), ModelError):
-                raise
-            return files_below(Path(snapshot_download(name, revision=commit, local_files_only=True)))
+    Raises ModelError if neither can be had: a dry run leaves small files alone in the cache.
+    """
+    from huggingface_hub import snapshot_download
+
+    try:
+        return files_listed(name, commit)
+    except ModelError:
+        with explained(name):
+            found = files_below(Path(snapshot_download(name, revision=commit, local_files_only=True)))
+        if not any(file.endswith(WEIGHTS) for file in found):
+            raise
+        return found
+
+
+def files_listed(name: str, commit: str) -> tuple[str, ...]:
+    """The files of a repository at a commit, as the Hub lists them now. Raises ModelError if it does not."""
+    from huggingface_hub import HfApi
+
+    with explained(name):  # unlike list_repo_files, this does not try for half a minute where there is no network
+        return tuple(found.rfilename for found in HfApi().model_info(name, revision=commit).siblings or ())
 
 
 def files_below(folder: Path) -> tuple[str, ...]:

@@ -33,6 +33,10 @@ DEEP = ("F", "I")
 """Modes whose numbers exceed a byte, "I;16" among them; conversion to RGB would clip them."""
 
 
+NOISE = 2
+"""Differences between pixels, of 255, that a decoder leaves in a picture of one colour."""
+
+
 @dataclass(frozen=True, slots=True)
 class EncodedPicture:
     """The bytes of a picture file and its suffix, such as ".png"."""
@@ -59,14 +63,15 @@ def opened(path: str | Path) -> Image.Image:
 
 
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
-    """Whether an image shows nothing: no pixels, a single colour, or numbers that are not finite."""
+    """Whether an image shows nothing: no pixels, a single colour but for noise, or numbers that are not finite."""
     if isinstance(image, Image.Image) and not image.mode.startswith(DEEP):
         image = image.convert("RGB")
     pixels = np.asarray(image)
     if pixels.size == 0 or not np.isfinite(pixels).all():
         return True
     rows = pixels.reshape(pixels.shape[0] * pixels.shape[1], -1)
-    return bool((rows == rows[0]).all())
+    noise = NOISE if pixels.dtype == np.uint8 else 0
+    return bool((np.ptp(rows, axis=0) <= noise).all())
 
 
 def examine(data: bytes, path: Path) -> EncodedPicture | Missing:

@@ -21,7 +21,7 @@ from askew.models.diffusers.model import DiffusersModel
 from askew.models.diffusers.noise import global_noise, noise_per_picture
 from askew.models.diffusers.pictures import pictures
 from askew.models.diffusers.quiet import quiet
-from askew.models.diffusers.settings import call_settings
+from askew.models.diffusers.settings import call_settings, fitting
 from askew.models.editing import EditRequest
 from askew.models.hub import is_out_of_memory
 from askew.models.telling import pictures_made
@@ -158,6 +158,7 @@ class DiffusersEditor:
         settings = {**self._call, "strength": requests[0].strength, "height": height, "width": width}
         with (
             quiet(),
+            fitting(settings, f"{self.name}, editing"),
             global_noise(seeds[0], torch.device(self.device)) as stray,
             noise_per_picture(self.pipeline, seeds) as generators,
         ):

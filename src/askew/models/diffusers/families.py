@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 import diffusers
@@ -35,6 +35,20 @@ BATCHED = frozenset(
 )
 """Families whose pictures are known not to depend on the rest of their batch; others are made one at a time."""
 
+MULTIPLES: Mapping[str, int] = MappingProxyType(
+    {
+        "FluxPipeline": 16,
+        "PixArtAlphaPipeline": 8,
+        "PixArtSigmaPipeline": 8,
+        "QwenImagePipeline": 16,
+        "SanaPipeline": 32,
+        "SanaSprintPipeline": 32,
+        "StableDiffusionPipeline": 8,
+        "StableDiffusionXLPipeline": 8,
+    }
+)
+"""What height and width must be multiples of, as far as it is known. Flux and Qwen-Image would round them silently."""
+
 RECORDED = (
     "clean_caption",
     "guidance_scale",
@@ -63,9 +77,9 @@ def pipeline_class(repository: Repository) -> Any:
     name = repository.class_name
     found = _get_task_class(AUTO_TEXT2IMAGE_PIPELINES_MAPPING, name, throw_error_if_not_exist=False)
     found = found or getattr(diffusers, name, None)
-    if found is None:
+    if not isinstance(found, type):
         raise UsageError(
-            f"{repository.name!r} is a {name}, which diffusers {diffusers.__version__} does not know: "
+            f"{repository.name!r} is a {name}, which is no pipeline that diffusers {diffusers.__version__} knows: "
             f"try a newer version of diffusers"
         )
     takes = _signature(found)

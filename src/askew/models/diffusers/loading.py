@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +11,35 @@ import torch
 from diffusers import DiffusionPipeline
 
 from askew.errors import UsageError
+from askew.models.diffusers.components import check_components, confirm_listing, load_networks, loadable
 from askew.models.diffusers.families import loader
-from askew.models.diffusers.memory import check_memory
+from askew.models.diffusers.memory import check_memory, part_sizes
 from askew.models.diffusers.quiet import quiet
-from askew.models.diffusers.repository import Repository
-from askew.models.hub import bars_on_a_terminal_alone, explained, find_pretrained
+from askew.models.diffusers.repository import Repository, check_variant, find_repository
+from askew.models.hub import bars_on_a_terminal_alone, explained
 
 SAFE = {"use_safetensors": True, "trust_remote_code": False}
 CARD = "README.md"
+PRIOR = "prior"
 PARTS_ABSENT = re.compile(r"expected .* but only .* (?:were|was) passed", re.S)
 
 
+def all_sources(repository: Repository, found: type[DiffusionPipeline], variant: str) -> list[Repository]:
+    """A pipeline's own repository, then those with further parts of it, such as a prior; all of them complete.
+
+    Raises UsageError for one that lacks something or cannot be loaded safely, ModelError where the Hub cannot be
+    reached.
+    """
+    others = [find_repository(name) for name in _connected(repository)] if found._load_connected_pipes else []
+    sources = [repository, *others]
+    for source in sources:
+        check_components(source, variant)
+        check_variant(source, variant)
+    return sources
+
+
 def load(
-    repository: Repository,
+    sources: Sequence[Repository],
     found: type[DiffusionPipeline],
     *,
     device: torch.device,
@@ -31,18 +48,23 @@ def load(
     scheduler: type | None = None,
     variant: str = "",
 ) -> Any:
-    """The pipeline, an instance of `found`, ready to be called.
+    """The pipeline, an instance of `found`, ready to be called. `sources` is what `all_sources` gave.
 
     Raises UsageError for weights that are not safetensors or incomplete, ModelError where the network, the disk or
     the memory do not suffice.
     """
-    with explained(repository.name):
-        folder = download(repository, variant)
-        check_memory(repository, folder, dtype, device, offload, variant)
-        with quiet():
-            pipeline = _read(repository, found, folder, dtype, variant, _scheduler(repository, folder, scheduler))
-            pipeline.set_progress_bar_config(disable=True)
-            _place(pipeline, device, offload)
+    name, folders = sources[0].name, [download(source, variant) for source in sources]
+    places = list(zip(sources, folders, strict=True))
+    sizes = [size for source, folder in places for size in part_sizes(source, folder, dtype, variant)]
+    check_memory(name, sizes, dtype, device, offload)
+    with quiet(), explained(name):
+        parts = _scheduler(*places[0], scheduler)
+        for (source, folder), prefix in zip(places, ("", f"{PRIOR}_"), strict=False):
+            networks = load_networks(source, folder, dtype, variant)
+            parts |= {f"{prefix}{component}": network for component, network in networks.items()}
+        pipeline = _read(name, found, folders[0], dtype, variant, parts)
+        pipeline.set_progress_bar_config(disable=True)
+        _place(pipeline, device, offload)
     return pipeline
 
 
@@ -50,52 +72,56 @@ def download(repository: Repository, variant: str = "") -> Path:
     """The folder of the pipeline's files on this machine."""
     if repository.is_folder:
         return Path(repository.pretrained.location)
-    with bars_on_a_terminal_alone():
-        folder = DiffusionPipeline.download(
-            repository.pretrained.location,
-            revision=repository.pretrained.revision,
-            variant=variant or None,
-            load_connected_pipeline=True,
-            **SAFE,
+    with explained(repository.name), bars_on_a_terminal_alone():
+        folder = Path(
+            DiffusionPipeline.download(
+                repository.pretrained.location,
+                revision=repository.pretrained.revision,
+                variant=variant or None,
+                load_connected_pipeline=True,
+                **SAFE,
+            )
         )
-    return Path(folder)
+    files = [file for component in repository.components for file in repository.weights(component, variant)]
+    if not all((folder / file).exists() for file in files):
+        confirm_listing(repository)  # without a network, the client is content with what it has
+    return folder
 
 
-def identity(repository: Repository, found: type[DiffusionPipeline]) -> str:
-    """What changes whenever the pipeline could: its commit or digest, and those of repositories that it draws on."""
-    others = connected(repository) if found._load_connected_pipes else []
-    return "+".join([repository.pretrained.identity, *(find_pretrained(other).identity for other in others)])
+def identity(sources: Sequence[Repository]) -> str:
+    """What changes whenever the pipeline could: the commits or digests of all that it is made of."""
+    return "+".join(source.pretrained.identity for source in sources)
 
 
-def connected(repository: Repository) -> list[str]:
+def _connected(repository: Repository) -> list[str]:
     """Repositories with further parts of the pipeline, such as Kandinsky's prior: its card names them."""
     if CARD not in repository.files:
         return []
     from huggingface_hub import ModelCard
 
-    named = getattr(ModelCard.load(repository.file(CARD)).data, "prior", None) or []
+    named = getattr(ModelCard.load(repository.file(CARD)).data, PRIOR, None) or []
     return [named] if isinstance(named, str) else [str(name) for name in named]
 
 
 def _read(
-    repository: Repository,
+    name: str,
     found: type[DiffusionPipeline],
     folder: Path,
     dtype: torch.dtype,
     variant: str,
-    scheduler: dict[str, Any],
+    parts: dict[str, Any],
 ) -> Any:
+    """The pipeline of a folder, with `parts` that are loaded already."""
     try:
-        return loader(found).from_pretrained(folder, dtype=dtype, variant=variant or None, **scheduler, **SAFE)
-    except ValueError as error:
+        with loadable(name):
+            return loader(found).from_pretrained(folder, dtype=dtype, variant=variant or None, **parts, **SAFE)
+    except UsageError as error:
         if not PARTS_ABSENT.search(str(error)):
             raise
         raise UsageError(
-            f"{repository.name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
+            f"{name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
             f"or the model's ID on the Hugging Face Hub"
         ) from error
-    except ImportError as error:
-        raise UsageError(f"{repository.name!r} needs another package: {' '.join(str(error).split())}") from error
 
 
 def _scheduler(repository: Repository, folder: Path, wanted: type | None) -> dict[str, Any]:
@@ -105,10 +131,8 @@ def _scheduler(repository: Repository, folder: Path, wanted: type | None) -> dic
     import diffusers
 
     own = getattr(diffusers, repository.components["scheduler"][1])
-    try:
+    with loadable(repository.name, "scheduler"):
         return {"scheduler": wanted.from_config(own.load_config(folder, subfolder="scheduler"))}  # type: ignore[attr-defined]
-    except ImportError as error:
-        raise UsageError(f"{wanted.__name__} needs another package: {' '.join(str(error).split())}") from error
 
 
 def _place(pipeline: Any, device: torch.device, offload: str) -> None:

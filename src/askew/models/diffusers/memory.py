@@ -7,6 +7,7 @@ import math
 import os
 import re
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -21,25 +22,26 @@ WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 
 PROC = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
+CGROUP_FILES = ("max", "current", "stat")
 
 
-def check_memory(
-    repository: Repository, folder: Path, dtype: torch.dtype, device: torch.device, offload: str, variant: str
-) -> None:
-    """Raises ModelError if the weights alone are larger than the memory that is free."""
-    parts = {
-        component: sum(weights_bytes(folder / file, dtype) for file in repository.weights(component, variant))
-        for component in repository.components
-    }
+def part_sizes(repository: Repository, folder: Path, dtype: torch.dtype, variant: str) -> list[int]:
+    """Memory of the weights of each component of a repository that was downloaded to `folder`."""
+    files = [[folder / file for file in repository.weights(part, variant)] for part in repository.components]
+    return [sum(weights_bytes(file, dtype) for file in part if file.exists()) for part in files]
+
+
+def check_memory(name: str, parts: Sequence[int], dtype: torch.dtype, device: torch.device, offload: str) -> None:
+    """Raises ModelError if the weights alone, given by component, are larger than the memory that is free."""
     moved = offload != "none" and device.type != "cpu"
-    needs = {device: max(parts.values(), default=0) if moved else sum(parts.values())}
+    needs = {device: max(parts, default=0) if moved else sum(parts)}
     if moved:
-        needs[torch.device("cpu")] = sum(parts.values())
+        needs[torch.device("cpu")] = sum(parts)
     for place, need in needs.items():
         free = free_bytes(place)
         if need > free and not (place == device and offload == "sequential"):
             raise ModelError(
-                f"there is not enough memory for {repository.name!r}: its weights take {need / GB:.1f} GB in "
+                f"there is not enough memory for {name!r}: its weights take {need / GB:.1f} GB in "
                 f"{dtype_name(dtype)}, and {free / GB:.1f} GB are free ({place}); {_advice(place, dtype, offload)}"
             )
 
@@ -83,12 +85,13 @@ def _free_in_system() -> float:
 
 
 def _free_in_container() -> float:
+    """Files that the kernel keeps in memory count as used, but give way."""
     try:
-        limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
-        used = (CGROUP / "memory.current").read_text(encoding="ascii").strip()
+        limit, used, kinds = ((CGROUP / f"memory.{name}").read_text(encoding="ascii") for name in CGROUP_FILES)
     except OSError:
         return math.inf
-    return math.inf if limit == "max" else float(limit) - float(used)
+    cached = sum(int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M))
+    return math.inf if limit.strip() == "max" else float(limit) - float(used) + cached
 
 
 def _advice(place: torch.device, dtype: torch.dtype, offload: str) -> str:

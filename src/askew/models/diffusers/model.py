@@ -15,14 +15,14 @@ from PIL import Image
 from askew.errors import ModelError
 from askew.models.base import Request, Setting
 from askew.models.device import AUTO, choose_device, choose_dtype, dtype_name
-from askew.models.diffusers.families import BATCHED, call_arguments, parameters, pipeline_class
-from askew.models.diffusers.loading import identity, load
+from askew.models.diffusers.families import BATCHED, MULTIPLES, call_arguments, parameters, pipeline_class
+from askew.models.diffusers.loading import all_sources, identity, load
 from askew.models.diffusers.noise import global_noise, noise_per_picture
 from askew.models.diffusers.pictures import pictures
 from askew.models.diffusers.prompt_length import words_cut_off
 from askew.models.diffusers.quiet import quiet
-from askew.models.diffusers.repository import check_variant, find_repository
-from askew.models.diffusers.settings import batch, call_settings, offload_mode, scheduler_class
+from askew.models.diffusers.repository import find_repository
+from askew.models.diffusers.settings import batch, call_settings, check_size, fitting, offload_mode, scheduler_class
 from askew.models.hub import is_out_of_memory
 from askew.models.telling import pictures_made
 from askew.types import Missing
@@ -73,14 +73,15 @@ class DiffusersModel:
         self.name = name or f"diffusers/{location}"
         self._repository = find_repository(str(location), str(revision) or None)
         self._class = pipeline_class(self._repository)
-        self._call = call_settings(parameters(self._class), defaults or {}, settings, self.name)
-        self._scheduler = scheduler_class(self._repository, str(scheduler))
         self._variant = str(variant)
-        check_variant(self._repository, self._variant)
+        self._sources = all_sources(self._repository, self._class, self._variant)
+        self._call = call_settings(parameters(self._class), defaults or {}, settings, self.name)
+        check_size(self._call, MULTIPLES.get(self._class.__name__, 1), self.name)
+        self._scheduler = scheduler_class(self._repository, str(scheduler))
         self._device = choose_device(str(device))
         self._dtype = choose_dtype(str(dtype), self._device)
         self._offload = offload_mode(offload, self._device)
-        self.revision = identity(self._repository, self._class)
+        self.revision = identity(self._sources)
         self.batch_size = batch(batch_size, self._device, self.name)
         self.watch: Watch | None = None
         self._at_once = self.batch_size if self._class.__name__ in BATCHED else 1
@@ -115,7 +116,7 @@ class DiffusersModel:
     def pipeline(self) -> Any:
         """The diffusers pipeline itself, loaded."""
         return load(
-            self._repository,
+            self._sources,
             self._class,
             device=self._device,
             dtype=self._dtype,
@@ -158,6 +159,7 @@ class DiffusersModel:
         prompts = [request.prompt for request in requests]
         with (
             quiet(),
+            fitting(self._call, self.name),
             global_noise(seeds[0], self._device) as stray,
             noise_per_picture(pipeline, seeds) as generators,
             self.watch(pipeline, requests) if self.watch else nullcontext(),

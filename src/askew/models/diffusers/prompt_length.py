@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from askew.models.diffusers.components import loadable
 from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import Repository
 
@@ -20,12 +21,13 @@ def words_cut_off(prompt: str, repository: Repository) -> list[str]:
     kinds = {repository.components[name][1].removesuffix("Fast") for name in names}
     if len(prompt) <= HARMLESS or kinds != {CLIP}:
         return []
-    return min((_unseen(prompt, _tokenizer(_folder(repository, name))) for name in names), key=len)
+    return min((_unseen(prompt, _loaded(repository, name)) for name in names), key=len)
 
 
-def _folder(repository: Repository, tokenizer: str) -> Path:
+def _loaded(repository: Repository, tokenizer: str) -> Any:
     files = [repository.file(file) for file in repository.files if file.startswith(f"{tokenizer}/")]
-    return files[0].parent
+    with loadable(repository.name, tokenizer):
+        return _tokenizer(files[0].parent)
 
 
 def _unseen(prompt: str, tokenizer: Any) -> list[str]:

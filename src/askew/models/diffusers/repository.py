@@ -59,6 +59,10 @@ class Repository:
         chosen = [file for file in found if variant and f".{variant}" in file.stem]
         return sorted(str(file) for file in chosen or [file for file in found if PLAIN.fullmatch(file.name)])
 
+    def has_variant(self, component: str, variant: str) -> bool:
+        """Whether a component has weights of the variant."""
+        return bool(variant) and self.weights(component, variant) != self.weights(component)
+
 
 def find_repository(name: str, revision: str | None = None) -> Repository:
     """The pipeline that `name` means: a folder, or the ID of a repository on the Hugging Face Hub.

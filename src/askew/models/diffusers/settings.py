@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
+from traceback import extract_tb
 
 import diffusers
 import torch
@@ -16,7 +19,11 @@ from askew.models.diffusers.repository import Repository
 
 OTHERS = ("batch_size", "device", "dtype", "offload", "revision", "scheduler", "variant")
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", "height", "width")
+SIDES = ("height", "width")
+AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", *SIDES)
+ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
+"""Where in diffusers settings are checked and used; errors from networks further down are not about them."""
+
 CLEANING = ("bs4", "ftfy")
 OFFLOADS = ("none", "model", "sequential")
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
@@ -36,6 +43,36 @@ def call_settings(
     own |= _cleaning(known, given)
     chosen = {**own, **{k: v for k, v in defaults.items() if k in known}, **given}
     return {k: _checked(k, v, known[k].kind, name) for k, v in sorted(chosen.items()) if v is not None}
+
+
+def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> None:
+    """Raises UsageError for a height without a width, which some families ignore, and for sides that do not fit."""
+    sides = {side: settings[side] for side in SIDES if side in settings}
+    if len(sides) == 1:
+        (given,) = sides
+        lacking = next(side for side in SIDES if side != given)
+        raise UsageError(f"{name}: {given} is given without {lacking}; give both, as in -M height=512 -M width=512")
+    for side, length in sides.items():
+        if isinstance(length, int) and length % multiple:
+            raise UsageError(
+                f"{name}: {side} is {length}; it must be a multiple of {multiple}, such as "
+                f"{max(length // multiple, 1) * multiple}"
+            )
+
+
+@contextmanager
+def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
+    """What a pipeline or its scheduler says against the settings that it is called with becomes a UsageError."""
+    try:
+        yield
+    except (IndexError, ValueError) as error:
+        if not ABOUT_SETTINGS.search(extract_tb(error.__traceback__)[-1].filename):
+            raise
+        given = ", ".join(f"{setting}={value!r}" for setting, value in settings.items())
+        says = str(error).rstrip(".")
+        raise UsageError(
+            f"{name} does not work with one of its settings ({given}): {says}; change it or leave it out"
+        ) from error
 
 
 def scheduler_class(repository: Repository, wanted: str) -> type | None:

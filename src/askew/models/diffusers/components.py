@@ -1,0 +1,121 @@
+"""The parts that a pipeline lists: whether they are there, and its networks, loaded whole."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from diffusers import __version__
+from diffusers.pipelines.pipeline_loading_utils import simple_get_class_obj
+
+from askew.errors import AskewError, UsageError
+from askew.models.diffusers.quiet import quiet
+from askew.models.diffusers.repository import INDEX, Repository
+from askew.models.hub import WEIGHTS, explained, files_listed
+
+SENTENCEPIECE = ".model"
+SHARD = re.compile(r"-\d+-of-(\d+)\.")
+ANOTHER = "name a complete copy of the model, or another one"
+
+
+def check_components(repository: Repository, variant: str) -> None:
+    """Raises UsageError for a component that lacks its files, or is of a class that the libraries do not know.
+
+    Files may be absent because they were never downloaded and there is no network: that is a ModelError.
+    """
+    with explained(repository.name), quiet():
+        for component in repository.components:
+            if lacking := _lacking(repository, component, _class(repository, component), variant):
+                confirm_listing(repository)
+                raise UsageError(
+                    f"{repository.name!r} lacks {lacking} of its {component}, which its {INDEX} lists: {ANOTHER}"
+                )
+
+
+def confirm_listing(repository: Repository) -> None:
+    """Raises ModelError unless the files that are known of a repository are all that it has."""
+    if repository.pretrained.revision is not None:
+        files_listed(repository.pretrained.location, repository.pretrained.revision)
+
+
+def load_networks(repository: Repository, folder: Path, dtype: torch.dtype, variant: str) -> dict[str, Any]:
+    """The networks among the components, by name. Raises UsageError if one cannot be loaded, or lacks weights."""
+    kinds = {component: _class(repository, component) for component in repository.components}
+    return {
+        component: _network(repository, component, kind, folder, dtype, variant)
+        for component, kind in kinds.items()
+        if issubclass(kind, torch.nn.Module)
+    }
+
+
+@contextmanager
+def loadable(name: str, component: str = "") -> Iterator[None]:
+    """Whatever diffusers says against the files of a pipeline, or of one of its components, becomes a UsageError."""
+    try:
+        with explained(name):
+            yield
+    except AskewError:
+        raise
+    except Exception as error:  # tokenizers raises bare exceptions
+        what = f"the {component} of {name!r}" if component else repr(name)
+        first = str(error).strip().partition("\n")[0]
+        raise UsageError(f"{what} cannot be loaded by diffusers {__version__} ({first}): {ANOTHER}") from error
+
+
+def _class(repository: Repository, component: str) -> Any:
+    library, name = repository.components[component]
+    try:
+        found = simple_get_class_obj(library, name)
+    except AttributeError:
+        found = None
+    if not isinstance(found, type) or not hasattr(found, "from_pretrained"):
+        raise UsageError(
+            f"the {component} of {repository.name!r} is a {name}, which the installed {library} does not know: try a "
+            f"newer version of diffusers and transformers, or {ANOTHER}"
+        )
+    return found
+
+
+def _lacking(repository: Repository, component: str, kind: type, variant: str) -> str:
+    """What of the files of a component is absent; empty if all are there, as far as their names tell."""
+    files = [file for file in repository.files if file.startswith(f"{component}/")]
+    names: dict[str, str] = getattr(kind, "vocab_files_names", {})
+    vocabularies = tuple(names[key] for key in ("vocab_file", "tokenizer_file") if key in names)
+    if not files:
+        return "the folder"
+    if issubclass(kind, torch.nn.Module) and not any(file.endswith(WEIGHTS) for file in files):
+        return "the weights"
+    shards = Counter(int(found[1]) for file in repository.weights(component, variant) if (found := SHARD.search(file)))
+    if any(present < total for total, present in shards.items()):
+        return "some weights"
+    if vocabularies and not any(file.endswith((*vocabularies, SENTENCEPIECE)) for file in files):
+        return "the vocabulary"
+    return ""
+
+
+def _network(
+    repository: Repository, component: str, kind: Any, folder: Path, dtype: torch.dtype, variant: str
+) -> torch.nn.Module:
+    """diffusers and transformers would fill weights that the files lack with random numbers."""
+    own = variant if repository.has_variant(component, variant) else None
+    with loadable(repository.name, component):
+        network, found = kind.from_pretrained(
+            folder / component,
+            dtype=dtype,
+            variant=own,
+            use_safetensors=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+        )
+    if lacking := sorted({*found["missing_keys"], *(key for key, *_ in found["mismatched_keys"])}):
+        raise UsageError(
+            f"the {component} of {repository.name!r} has weights that are absent or of another shape, such as "
+            f"{lacking[0]}: {ANOTHER}"
+        )
+    loaded: torch.nn.Module = network
+    return loaded

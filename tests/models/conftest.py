@@ -1,0 +1,15 @@
+"""Fixtures for the models."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def copy(tiny: Callable[[str], Path], tmp_path: Path) -> Path:
+    """A tiny Stable Diffusion that may be changed."""
+    return Path(shutil.copytree(tiny("stable-diffusion"), tmp_path / "copy"))
