@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from askew import registry
 from askew.errors import ModelError, UsageError
 from askew.models.base import Request
 from askew.models.diffusers.model import DiffusersModel
@@ -218,3 +219,9 @@ def test_memory_that_runs_out_while_loading_is_no_fault_of_the_files(
     monkeypatch.setattr(diffusers.UNet2DConditionModel, "from_pretrained", too_large)
     with pytest.raises(ModelError, match="not enough memory"):
         DiffusersModel(copy).pipeline  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["name", "location", "defaults"])
+def test_what_is_no_setting_is_refused_as_one(name: str) -> None:
+    with pytest.raises(UsageError, match=f"multiple values for .*{name}"):
+        registry.model("diffusers/somebody/something", **{name: "x"})
