@@ -108,6 +108,15 @@ def test_an_incomplete_network_is_refused(lacking: str, message: str, tmp_path: 
             registry.vqa(f"{name}/{folder}")
 
 
+@pytest.mark.parametrize("damaged", ["config.json", "tokenizer.json", "preprocessor_config.json"])
+def test_a_damaged_file_is_told(damaged: str, tmp_path: Path) -> None:
+    for name, write in {"clip": tiny_networks.clip, "transformers": tiny_networks.qwen}.items():
+        folder = write(tmp_path / name)
+        (folder / damaged).write_text('{"version": "1.0", "model": 3}' if damaged == "tokenizer.json" else "{")
+        with pytest.raises(UsageError, match="cannot be loaded by transformers"):
+            registry.vqa(f"{name}/{folder}")
+
+
 @pytest.mark.skipif(find_spec("sentencepiece") is not None, reason="the package is installed")
 def test_a_package_that_a_network_needs_is_named(tmp_path: Path) -> None:
     folder = tiny_networks.siglip(tmp_path)

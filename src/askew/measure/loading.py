@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -15,8 +14,9 @@ from transformers.utils import is_torchvision_available, logging
 
 from askew.errors import UnknownName, UsageError
 from askew.models.device import AUTO
-from askew.models.hub import READ_BY_LOADERS, Pretrained, explained, fetch
+from askew.models.hub import READ_BY_LOADERS, Pretrained, fetch, loadable
 
+LIBRARY = f"transformers {__version__}"
 VIDEO = "video_processor"
 WEIGHTS = re.compile(r"model(?:-\d+-of-\d+)?\.safetensors")
 TEMPLATES = "additional_chat_templates/"
@@ -71,7 +71,7 @@ def load_config(network: Pretrained) -> Any:
 def load_part(auto_class: Any, network: Pretrained) -> Any:
     """What `auto_class` (AutoConfig, AutoTokenizer, AutoImageProcessor, …) makes of a network's small files."""
     folder = fetch(network, _is_small)
-    with _loading(network):
+    with loadable(network.name, LIBRARY):
         return auto_class.from_pretrained(folder, trust_remote_code=False)
 
 
@@ -81,7 +81,7 @@ def load_weights(model_class: Any, network: Pretrained, device: torch.device, dt
     Raises UsageError if the files lack some of its weights: transformers would fill them with random numbers.
     """
     folder = fetch(network, lambda name: _is_small(name) or WEIGHTS.fullmatch(name) is not None)
-    with _loading(network):
+    with loadable(network.name, LIBRARY):
         model, info = model_class.from_pretrained(
             folder, trust_remote_code=False, use_safetensors=True, dtype=dtype, output_loading_info=True
         )
@@ -121,23 +121,12 @@ def _without_video(family: Any, network: Pretrained) -> Any:
             return super().check_argument_for_proper_class(argument_name, argument)
 
     parts = {"tokenizer": AutoTokenizer, "image_processor": AutoImageProcessor}
-    with _loading(network):
+    with loadable(network.name, LIBRARY):
         known, _ = family.get_processor_dict(fetch(network, _is_small))
         loaded = [load_part(parts[name], network) if name in parts else None for name in family.get_attributes()]
         processor = PicturesOnly.from_args_and_dict(loaded, known)
     processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
     return processor
-
-
-@contextmanager
-def _loading(network: Pretrained) -> Iterator[None]:
-    """Whatever transformers says against a network's files becomes a UsageError."""
-    try:
-        with explained(network.name):
-            yield
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise UsageError(f"{network.name!r} cannot be loaded by transformers {__version__}: {first}") from error
 
 
 def _is_small(name: str) -> bool:

@@ -147,21 +147,22 @@ class TransformersVQA:
 
     def _generator(self, rows: Sequence[Row]) -> Generate:
         prompts = [self._asked(question) for _, question in rows]
+        known = {prompt: len(self._tokens(prompt)) for prompt in dict.fromkeys(prompts)}
+        lengths = np.array([known[prompt] for prompt in prompts])
 
         def generate(wanted: Rows, reader: Callable[[Rows], AnyReader]) -> Iterator[tuple[Rows, AnyReader]]:
-            for part in self._batches(wanted, prompts):
+            for part in self._batches(wanted, lengths[wanted]):
                 reading = reader(part)
                 self._generate([rows[row][0] for row in part], [prompts[row] for row in part], reading)
                 yield part, reading
 
         return generate
 
-    def _batches(self, rows: Rows, prompts: Sequence[str]) -> Iterator[Rows]:
-        """Rows with prompts of similar length, so that little is padded.
+    def _batches(self, rows: Rows, lengths: Rows) -> Iterator[Rows]:
+        """Rows with prompts of similar length in tokens, so that little is padded.
 
         Networks of the time before chat templates may take padding for words: for them, prompts of equal length.
         """
-        lengths = np.array([len(self._tokens(prompts[row])) for row in rows])
         by_length = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
         size = self.settings.batch_size
         for alike in [np.concatenate(by_length)] if self._processor.chat_template else by_length:

@@ -21,6 +21,7 @@ WEIGHTS = ".safetensors"
 READ_BY_LOADERS = (WEIGHTS, ".json", ".txt", ".jinja", ".model")
 """Suffixes of the files that decide what a network does: weights, configurations, tokenizers, chat templates."""
 
+ANOTHER = "name a complete copy of the model, or another one"
 NO_SAFETENSORS = (
     "has no weights in the safetensors format, and askew loads no other, since others can run code; choose another "
     "revision or model, or load it once where you trust it and write it again with save_pretrained"
@@ -81,6 +82,23 @@ def explained(name: str) -> Iterator[None]:
         if explanation is None:
             raise
         raise explanation from error
+
+
+@contextmanager
+def loadable(name: str, library: str, part: str = "") -> Iterator[None]:
+    """Whatever a library says against the files of the network `name`, or of a part of it, becomes a UsageError.
+
+    What `explained` knows keeps its own message.
+    """
+    try:
+        with explained(name):
+            yield
+    except AskewError:
+        raise
+    except Exception as error:  # tokenizers raises bare exceptions
+        what = f"the {part} of {name!r}" if part else repr(name)
+        first = str(error).strip().partition("\n")[0]
+        raise UsageError(f"{what} cannot be loaded by {library} ({first}): {ANOTHER}") from error
 
 
 def explain(name: str, error: BaseException) -> AskewError | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,14 @@ import torch
 from diffusers import __version__
 from diffusers.pipelines.pipeline_loading_utils import simple_get_class_obj
 
-from askew.errors import AskewError, UsageError
+from askew.errors import UsageError
 from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import INDEX, Repository
-from askew.models.hub import WEIGHTS, explained, files_listed
+from askew.models.hub import ANOTHER, WEIGHTS, explained, files_listed, loadable
 
+LIBRARY = f"diffusers {__version__}"
 SENTENCEPIECE = ".model"
 SHARD = re.compile(r"-\d+-of-(\d+)\.")
-ANOTHER = "name a complete copy of the model, or another one"
 
 
 def check_components(repository: Repository, variant: str) -> None:
@@ -51,20 +49,6 @@ def load_networks(repository: Repository, folder: Path, dtype: torch.dtype, vari
         for component, kind in kinds.items()
         if issubclass(kind, torch.nn.Module)
     }
-
-
-@contextmanager
-def loadable(name: str, component: str = "") -> Iterator[None]:
-    """Whatever diffusers says against the files of a pipeline, or of one of its components, becomes a UsageError."""
-    try:
-        with explained(name):
-            yield
-    except AskewError:
-        raise
-    except Exception as error:  # tokenizers raises bare exceptions
-        what = f"the {component} of {name!r}" if component else repr(name)
-        first = str(error).strip().partition("\n")[0]
-        raise UsageError(f"{what} cannot be loaded by diffusers {__version__} ({first}): {ANOTHER}") from error
 
 
 def _class(repository: Repository, component: str) -> Any:
@@ -103,7 +87,7 @@ def _network(
 ) -> torch.nn.Module:
     """diffusers and transformers would fill weights that the files lack with random numbers."""
     own = variant if repository.has_variant(component, variant) else None
-    with loadable(repository.name, component):
+    with loadable(repository.name, LIBRARY, component):
         network, found = kind.from_pretrained(
             folder / component,
             dtype=dtype,

@@ -11,12 +11,12 @@ import torch
 from diffusers import DiffusionPipeline
 
 from askew.errors import UsageError
-from askew.models.diffusers.components import check_components, confirm_listing, load_networks, loadable
+from askew.models.diffusers.components import LIBRARY, check_components, confirm_listing, load_networks
 from askew.models.diffusers.families import loader
 from askew.models.diffusers.memory import check_memory, part_sizes
 from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import Repository, check_variant, find_repository
-from askew.models.hub import bars_on_a_terminal_alone, explained
+from askew.models.hub import bars_on_a_terminal_alone, explained, loadable
 
 SAFE = {"use_safetensors": True, "trust_remote_code": False}
 CARD = "README.md"
@@ -112,16 +112,16 @@ def _read(
     parts: dict[str, Any],
 ) -> Any:
     """The pipeline of a folder, with `parts` that are loaded already."""
-    try:
-        with loadable(name):
+    with loadable(name, LIBRARY):
+        try:
             return loader(found).from_pretrained(folder, dtype=dtype, variant=variant or None, **parts, **SAFE)
-    except UsageError as error:
-        if not PARTS_ABSENT.search(str(error)):
-            raise
-        raise UsageError(
-            f"{name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
-            f"or the model's ID on the Hugging Face Hub"
-        ) from error
+        except ValueError as error:
+            if not PARTS_ABSENT.search(str(error)):
+                raise
+            raise UsageError(
+                f"{name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
+                f"or the model's ID on the Hugging Face Hub"
+            ) from error
 
 
 def _scheduler(repository: Repository, folder: Path, wanted: type | None) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _scheduler(repository: Repository, folder: Path, wanted: type | None) -> dic
     import diffusers
 
     own = getattr(diffusers, repository.components["scheduler"][1])
-    with loadable(repository.name, "scheduler"):
+    with loadable(repository.name, LIBRARY, "scheduler"):
         return {"scheduler": wanted.from_config(own.load_config(folder, subfolder="scheduler"))}  # type: ignore[attr-defined]
 
 

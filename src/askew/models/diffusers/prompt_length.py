@@ -6,9 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from askew.models.diffusers.components import loadable
+from askew.models.diffusers.components import LIBRARY
 from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import Repository
+from askew.models.hub import loadable
 
 CLIP = "CLIPTokenizer"
 HARMLESS = 75
@@ -26,7 +27,7 @@ def words_cut_off(prompt: str, repository: Repository) -> list[str]:
 
 def _loaded(repository: Repository, tokenizer: str) -> Any:
     files = [repository.file(file) for file in repository.files if file.startswith(f"{tokenizer}/")]
-    with loadable(repository.name, tokenizer):
+    with loadable(repository.name, LIBRARY, tokenizer):
         return _tokenizer(files[0].parent)
 
 

@@ -18,7 +18,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from diffusers import AutoencoderKL
+from diffusers.image_processor import VaeImageProcessor
 from diffusers.models.resnet import ResnetBlock2D
+from diffusers.utils import make_image_grid
 from PIL import Image
 from torch import Tensor, nn
 
@@ -124,9 +126,10 @@ def losses(model: AutoencoderKL, pictures: Tensor, weights: Tensor, step: int, f
 def sheet(model: AutoencoderKL, drawings: Pixels) -> Image.Image:
     """A row of drawings above the same after encoding and decoding."""
     pictures = batch(drawings, 0)
-    both = torch.stack([pictures, model.decode(model.encode(pictures).latent_dist.mode()).sample])
-    pixels = both.clamp(-1, 1).add(1).mul(127.5).byte().permute(0, 3, 1, 4, 2)
-    return Image.fromarray(pixels.reshape(2 * SIZE, BATCH * SIZE, 3).numpy())
+    back = model.decode(model.encode(pictures).latent_dist.mode()).sample
+    images = VaeImageProcessor().postprocess(torch.cat([pictures, back]))
+    grid: Image.Image = make_image_grid(images, rows=2, cols=BATCH)
+    return grid
 
 
 @torch.no_grad()

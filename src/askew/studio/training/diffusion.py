@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import numpy as np
 import torch
 from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, StableDiffusionPipeline, UNet2DConditionModel
+from diffusers.utils import make_image_grid
 from PIL import Image
 
 from askew.studio.training import checkpoints
@@ -97,13 +97,13 @@ def averaged(networks: Networks, vae: AutoencoderKL, average: checkpoints.Averag
 
 
 def sheet(pipeline: StableDiffusionPipeline) -> Image.Image:
-    """Four pictures of each of SHOWN in a row of four."""
+    """Four pictures of each of SHOWN, eight to a row."""
     pipeline.set_progress_bar_config(disable=True)
     prompts = [prompt for prompt in SHOWN for _ in range(4)]
     noise = [torch.Generator().manual_seed(i) for i in range(len(prompts))]
     pictures = pipeline(prompts, num_inference_steps=12, guidance_scale=1.0, generator=noise).images
-    rows = [np.concatenate([np.asarray(p) for p in pictures[i : i + 8]], axis=1) for i in range(0, len(pictures), 8)]
-    return Image.fromarray(np.concatenate(rows))
+    grid: Image.Image = make_image_grid(pictures, rows=len(pictures) // 8, cols=8)
+    return grid
 
 
 def main() -> None:
