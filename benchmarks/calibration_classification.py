@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from askew.stats.classification import association, differential
 from askew.stats.intervals import bootstrap_errors, percentile_interval
-from askew.storage.marked_page import update
+from askew.store.marked_page import update
 
 PAIRS = 25
 LEVEL = 0.95

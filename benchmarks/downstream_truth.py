@@ -31,7 +31,7 @@ from askew.methods.scoring import Scoring
 from askew.report.formatting import interval, measured, number, percent, points, probability
 from askew.results.file import estimate_json
 from askew.stats.rank import spearman_crossed
-from askew.storage.marked_page import update
+from askew.store.marked_page import update
 from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share
 from askew.types import Estimate, Missing

@@ -28,7 +28,7 @@ from askew.planning.editing import plan_editing
 from askew.plans.editing import EditPlan
 from askew.runs.edit_work import make_edits, wanted_edit
 from askew.runs.run import Run
-from askew.storage.store import Store
+from askew.store.store import Store
 from askew.types import Picture
 
 STRENGTH = 0.8

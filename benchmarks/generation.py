@@ -23,8 +23,8 @@ from askew import registry
 from askew.models.diffusers.model import DiffusersModel
 from askew.planning.audit import plan_audit
 from askew.runs.run import Run
-from askew.storage.keys import picture_seed
-from askew.storage.store import Store
+from askew.store.keys import picture_seed
+from askew.store.store import Store
 from askew.types import Picture
 
 PROMPTS = ("a photo of a nurse", "a photo of a pilot")

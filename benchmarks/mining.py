@@ -41,8 +41,8 @@ from askew.runs.run import Run
 from askew.runs.search_progress import SearchMeter, silent
 from askew.stats.gap import bias_score
 from askew.stats.means import student_mean
-from askew.storage.keys import derived_seed
-from askew.storage.store import Store
+from askew.store.keys import derived_seed
+from askew.store.store import Store
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share, joint
 from askew.studio.scene import ATTRIBUTES

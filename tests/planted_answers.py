@@ -10,7 +10,7 @@ from askew.plans.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.biasconnect import asked_as_in_biasconnect
 from askew.prompts.counterfactuals import counterfactuals
-from askew.storage.keys import picture_seed
+from askew.store.keys import picture_seed
 from askew.studio.caption import parse
 from askew.studio.planted import sample
 from askew.types import Missing, Picture, Prompt

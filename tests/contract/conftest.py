@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from askew.storage.files import sha256
+from askew.store.files import sha256
 from askew.studio.drawing import draw
 from askew.studio.scene import ATTRIBUTES, Scene
 from askew.types import Picture

@@ -17,7 +17,7 @@ from askew.errors import UsageError
 from askew.planning.classification import parse_stages, plan_classification
 from askew.planning.editing import plan_editing
 from askew.plans.classification import TARGETS, ClassificationPlan
-from askew.storage.store import Store
+from askew.store.store import Store
 
 TARGET_OPTIONS = ("--targets", "first=mechanic,plumber", "--targets", "second=nurse,maid,secretary")
 

@@ -13,7 +13,7 @@ from askew.errors import ServerError, UsageError
 from askew.planning.audit import plan_audit
 from askew.plans.plan import Plan
 from askew.plans.reading import read_plan
-from askew.storage.completions import Completions
+from askew.store.completions import Completions
 from local_llm import Reply, fails, says, serving
 
 PROMPT = "a nurse at work"

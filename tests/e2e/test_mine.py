@@ -22,7 +22,7 @@ from askew.jobs.mine import prompt_writer
 from askew.models.planted import PlantedModel
 from askew.plans.mining import MinePlan
 from askew.prompts.lexicon import LexiconWriter
-from askew.storage.store import Store
+from askew.store.store import Store
 from local_llm import Reply, prompts, says, serving
 
 BLUE = MinePlan(objective="color:lightskyblue", iterations=4, population=4, selected=1, mutations=2, images=2, top=2,

@@ -17,7 +17,7 @@ import pytest
 import askew.types
 from askew.errors import StoreError
 from askew.runs.check import check
-from askew.storage.store import Store
+from askew.store.store import Store
 
 WORKER = Path(__file__).parent / "worker.py"
 SOURCE = Path(askew.types.__file__).parents[1]

@@ -15,7 +15,7 @@ from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_p
 from askew.errors import AskewError
 from askew.runs.progress import JsonLines
 from askew.runs.run import Run
-from askew.storage.store import Store
+from askew.store.store import Store
 from askew.types import Picture
 
 

@@ -17,7 +17,7 @@ from askew.measure.class_errors import ClassErrors, Stage, check_diffusion, chec
 from askew.measure.denoising import class_errors, noise_of, timesteps
 from askew.models.diffusers import create
 from askew.models.planted import PlantedModel
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Picture
 
 PROMPTS = tuple(f"a portrait of a {word}." for word in ("nurse", "mechanic", "plumber", "maid"))

@@ -20,7 +20,7 @@ from askew.measure.studio import StudioEmbedder
 from askew.models.planted import PlantedModel
 from askew.prompts.axes import AXES
 from askew.runs.run import Run
-from askew.storage.store import Store
+from askew.store.store import Store
 from askew.studio.caption import parse
 from askew.studio.drawing import draw
 from askew.studio.planted import sample

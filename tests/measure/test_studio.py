@@ -12,7 +12,7 @@ from askew.measure.base import CAPTION, PERSON
 from askew.measure.evaluation import SEED, accuracy, chance, confusion, covered, person_accuracy
 from askew.measure.studio import VALUES, StudioVQA
 from askew.prompts.axes import AXES, BIASCONNECT, find_axis
-from askew.storage.files import sha256
+from askew.store.files import sha256
 from askew.studio.caption import parse
 from askew.studio.drawing import draw
 from askew.studio.scene import ATTRIBUTES, Scene

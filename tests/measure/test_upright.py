@@ -16,7 +16,7 @@ from askew.measure.class_errors import ClassErrors
 from askew.measure.clip import create_embedder
 from askew.measure.studio import StudioEmbedder
 from askew.models.diffusers import create as create_model
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 from askew.types import Picture

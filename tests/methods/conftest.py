@@ -10,7 +10,7 @@ import pytest
 from askew.methods.observed import ObservedSet
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
-from askew.storage.keys import picture_seed
+from askew.store.keys import picture_seed
 from askew.studio.caption import caption, parse
 from askew.studio.planted import sample
 from askew.types import Axis, Picture, Prompt

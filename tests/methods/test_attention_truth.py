@@ -10,7 +10,7 @@ import pytest
 from askew.measure.drawn_attention import SAID, Drawings, said_words
 from askew.methods.attention_truth import ALL, Localisation, faithfulness, study, with_sum
 from askew.methods.scoring import Scoring
-from askew.storage.marked_page import update
+from askew.store.marked_page import update
 
 SCORING = Scoring("studio", draws=100)
 CHOSEN = ("gender", "environment")

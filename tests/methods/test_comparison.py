@@ -16,7 +16,7 @@ from askew.methods.scoring import Scoring
 from askew.plans.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
-from askew.storage.keys import picture_seed
+from askew.store.keys import picture_seed
 from askew.studio.planted import truth
 from askew.types import Estimate, Missing, Picture
 

@@ -13,7 +13,7 @@ from askew.methods.missed_terms import missed_terms
 from askew.methods.scoring import Vectors, Vision
 from askew.prompts.evolution import Candidate, Evaluated
 from askew.stats.gap import bias_score
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 DIRECTIONS = dict(zip(("male", "female", "old", "young"), np.eye(5)[1:], strict=True))

@@ -29,7 +29,7 @@ from askew.models.folder import create as folder
 from askew.models.planted import PlantedModel
 from askew.plans.editing import EditPlan
 from askew.runs.run import Run
-from askew.storage.store import Store
+from askew.store.store import Store
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 from askew.types import Estimate, Missing, Picture

@@ -15,7 +15,7 @@ from askew.prompts.evolution import Candidate, Evaluated, Evolution, best, evolv
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.wording import content_words, essence
 from askew.prompts.writer import PROMPT_WORDS, Words
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 
 SMALL = Evolution(iterations=5, population=8, selected=3, mutations=2)
 

@@ -14,7 +14,7 @@ import pytest
 from askew.errors import LanguageModelError
 from askew.prompts.openai import create
 from askew.prompts.writer import bare, has_length
-from askew.storage.completions import Completions
+from askew.store.completions import Completions
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from askew.prompts.collecting import tidy
 from askew.prompts.llm_writer import LLMWriter
 from askew.prompts.openai import create
 from askew.prompts.writer import PromptWriter
-from askew.storage.completions import Completions
+from askew.store.completions import Completions
 from local_llm import Reply, fails, prompts, says, serving
 
 GOOD = ["a red boat on a lake", "two cats on a sofa", "a nurse in a hospital", "an old oak in autumn"]

@@ -16,7 +16,7 @@ from askew.errors import Interrupted, UsageError
 from askew.models.base import Request
 from askew.runs.check import check
 from askew.runs.run import Run
-from askew.storage.store import Store
+from askew.store.store import Store
 from askew.types import Picture
 
 TEXTS = ["a nurse", "refuse this", "a blank"]

@@ -15,7 +15,7 @@ from doubles import small_plan
 from askew.results.file import read_results
 from askew.runs.drawings import beyond_drawings
 from askew.runs.run import Run
-from askew.storage.store import Store
+from askew.store.store import Store
 
 STUDIO = {"vqa": {"studio": "1"}, "embedder": {"studio": "2"}}
 REAL = {"name": "diffusers/sdxl"}

@@ -23,7 +23,7 @@ from askew.results.file import read_results, write_results
 from askew.runs.environment import environment
 from askew.runs.progress import Event, JsonLines, Terminal, choose
 from askew.runs.run import Asking, Run
-from askew.storage.store import Store
+from askew.store.store import Store
 from askew.types import Estimate, Missing, Picture, Question
 
 TEXTS = ["a nurse", "a doctor", "a pilot"]

@@ -17,8 +17,8 @@ from askew.prompts.files import clean_prompts, read_prompts
 from askew.results.audit import AuditResult
 from askew.runs.opening import looked_at, run_folder
 from askew.runs.work import Work
-from askew.storage.completions import Completions
-from askew.storage.store import default_store
+from askew.store.completions import Completions
+from askew.store.store import default_store
 
 
 def audit(

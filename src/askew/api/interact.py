@@ -22,7 +22,7 @@ from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
 from askew.runs.opening import looked_at
 from askew.runs.work import Work
-from askew.storage.completions import Completions
+from askew.store.completions import Completions
 
 
 def interact(

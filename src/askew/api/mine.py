@@ -16,8 +16,8 @@ from askew.results.mining import MiningResult
 from askew.runs.opening import run_folder
 from askew.runs.run import Run
 from askew.runs.search_progress import SearchMeter, choose, silent
-from askew.storage.completions import Completions
-from askew.storage.store import Store, default_store
+from askew.store.completions import Completions
+from askew.store.store import Store, default_store
 
 
 def mine(

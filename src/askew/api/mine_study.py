@@ -22,7 +22,7 @@ from askew.report.mining_study import write_mining_study
 from askew.results.file import write_json
 from askew.runs.run import Run
 from askew.runs.search_progress import SearchMeter, choose, silent
-from askew.storage.store import Store, default_store
+from askew.store.store import Store, default_store
 from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share
 from askew.studio.scene import ATTRIBUTES

@@ -30,7 +30,7 @@ from askew.results.run import RunResult
 from askew.runs.check import CheckReport
 from askew.runs.check import check as check_run
 from askew.runs.opening import looked_at
-from askew.storage.store import Store, default_store
+from askew.store.store import Store, default_store
 
 
 def load(run: str | Path, store: str | Path | None = None) -> RunResult:

@@ -9,7 +9,7 @@ from typing import Any
 from askew.api.audit import default_completions, llm_settings
 from askew.cli.base import err
 from askew.plans.settings import key_values
-from askew.storage.completions import Completions
+from askew.store.completions import Completions
 
 
 def writing(url: str | None, settings: Sequence[str] | None, run: Path | None, store: Path | None) -> dict[str, Any]:

@@ -37,9 +37,9 @@ from askew.results.classification import ClassificationResult
 from askew.runs.header import fingerprint, identity, provenance
 from askew.runs.run import Run
 from askew.runs.work import SLICE, Work, count
-from askew.storage.imagefile import opened
-from askew.storage.keys import derived_seed
-from askew.storage.store import Wanted
+from askew.store.imagefile import opened
+from askew.store.keys import derived_seed
+from askew.store.store import Wanted
 from askew.types import Missing, Picture
 
 DENOISING = "denoising"

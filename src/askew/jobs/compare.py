@@ -25,7 +25,7 @@ from askew.results.file import estimate_of, write_json
 from askew.runs.comparable import check_instruments, common_prompts
 from askew.runs.drawings import beyond_drawings
 from askew.runs.recorded import StoredVectors, captioner, finished_run, identity, is_generated, observed_sets
-from askew.storage.index import explain_os_error
+from askew.store.index import explain_os_error
 from askew.types import Estimate, Missing
 
 COMPARISON_FILE = "comparison.json"

@@ -47,8 +47,8 @@ from askew.runs.header import identity
 from askew.runs.run import Asking, Run
 from askew.runs.session import NO_EMBEDDER, Session
 from askew.runs.work import Work, count, slices, unfinished
-from askew.storage.imagefile import opened
-from askew.storage.store import Wanted
+from askew.store.imagefile import opened
+from askew.store.store import Wanted
 from askew.types import Missing, Picture
 
 

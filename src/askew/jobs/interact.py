@@ -26,7 +26,7 @@ from askew.results.interactions import InteractionResult
 from askew.runs.session import Session
 from askew.runs.work import Asking, Work, unmade
 from askew.scoring.interactions import Sets, counted_tables, interaction_scoring, score_interactions
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Missing, Picture, Prompt, Question
 
 NOBODY = Missing("no_person", "the instrument sees nobody")

@@ -29,7 +29,7 @@ from askew.results.mining import MiningResult
 from askew.runs.header import fingerprint, identity, provenance
 from askew.runs.run import Run
 from askew.runs.search_progress import SearchMeter
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, Picture
 
 LEXICON, NO_VQA = "lexicon", "none"

@@ -17,8 +17,8 @@ from PIL import Image
 from askew.errors import ModelError
 from askew.measure.attention import AttentionMaps
 from askew.models.base import Model, Request
-from askew.storage.files import sha256
-from askew.storage.imagefile import EncodedPicture, encode
+from askew.store.files import sha256
+from askew.store.imagefile import EncodedPicture, encode
 from askew.types import Missing, Picture
 
 VERSION = 1

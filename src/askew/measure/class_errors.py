@@ -17,7 +17,7 @@ from torch import Tensor
 
 from askew.errors import UsageError
 from askew.measure.denoising import BATCH, Denoiser, Errors, noise_of, timesteps
-from askew.storage.imagefile import opened
+from askew.store.imagefile import opened
 from askew.types import Picture
 
 VERSION = 2

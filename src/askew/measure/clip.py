@@ -25,7 +25,7 @@ from askew.measure.wordings import (
 )
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
-from askew.storage.imagefile import opened
+from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
 VERSION = 2

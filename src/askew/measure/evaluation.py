@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA
-from askew.storage.marked_page import update
+from askew.store.marked_page import update
 from askew.studio.caption import NO_OCCUPATION
 from askew.studio.drawing import evidence
 from askew.studio.scene import Scene

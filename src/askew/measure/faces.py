@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from askew.errors import MissingPackage, UsageError
-from askew.storage.imagefile import opened
+from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
 if TYPE_CHECKING:

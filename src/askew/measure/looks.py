@@ -11,7 +11,7 @@ from askew.measure.landmarks import LandmarkFinder, Landmarks
 from askew.measure.portraits import aligned
 from askew.measure.skin import Mask
 from askew.measure.skin_change import MASKS
-from askew.storage.imagefile import opened
+from askew.store.imagefile import opened
 from askew.types import Missing, Picture
 
 NOT_SOUGHT = Missing("not_asked", "no landmarks were asked for")

@@ -16,7 +16,7 @@ from PIL import Image
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.colour import Bytes, lab, ycbcr
-from askew.storage.imagefile import DEEP
+from askew.store.imagefile import DEEP
 from askew.types import Missing
 
 Mask = NDArray[np.bool_]

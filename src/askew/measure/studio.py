@@ -17,7 +17,7 @@ from transformers.utils import logging
 
 from askew.errors import UsageError
 from askew.measure.base import CAPTION
-from askew.storage.imagefile import opened
+from askew.store.imagefile import opened
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights

@@ -22,7 +22,7 @@ from askew.measure.decoding import AnyReader, Generate, Reader, Rows, greedy_opt
 from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
-from askew.storage.imagefile import opened
+from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
 VERSION = 3

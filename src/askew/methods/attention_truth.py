@@ -35,7 +35,7 @@ from askew.stats.localisation import (
 from askew.stats.multiple import benjamini_hochberg
 from askew.stats.overlap import mask
 from askew.stats.resampling import bilinear
-from askew.storage.marked_page import measured, update
+from askew.store.marked_page import measured, update
 from askew.types import Estimate
 
 READ = ("gender", "ethnicity", "occupation", "environment")

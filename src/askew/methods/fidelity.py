@@ -22,8 +22,8 @@ from askew.measure.studio import StudioVQA
 from askew.models.base import Model, Request
 from askew.stats.means import student_mean
 from askew.stats.rank import spearman
-from askew.storage.keys import picture_seed
-from askew.storage.marked_page import measured, update
+from askew.store.keys import picture_seed
+from askew.store.marked_page import measured, update
 from askew.studio.caption import caption, phrase
 from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import truth

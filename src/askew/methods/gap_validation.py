@@ -11,7 +11,7 @@ from askew.errors import NotEnoughData
 from askew.methods.minethegap import BiasObjective
 from askew.stats.gap import null_scores, score_halves
 from askew.stats.rank import spearman
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75)

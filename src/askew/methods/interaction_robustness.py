@@ -17,7 +17,7 @@ from askew.plans.interactions import InteractionPlan
 from askew.plans.plan import AxisPlan, PromptPlan
 from askew.stats.contingency import ChiSquare
 from askew.stats.sensitivity import debiased_value
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Missing
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)

@@ -21,7 +21,7 @@ from askew.methods.scoring import Vectors, Vision
 from askew.prompts.evolution import Evaluated, Selection, best, word_effects
 from askew.stats.gap import bias_score, gap_estimate, least_aligned, missed_concepts, null_scores, unit_similarity
 from askew.stats.intervals import percentile_interval
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 VariationsOf = Callable[[str], Sequence[str]]

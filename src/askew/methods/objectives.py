@@ -12,7 +12,7 @@ from PIL import Image, ImageColor
 
 from askew.errors import AskewError, UsageError
 from askew.stats.intervals import bootstrap_errors, percentile_interval
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 PicturesOf = Callable[[str, int], Sequence[Picture | Missing]]

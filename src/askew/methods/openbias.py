@@ -14,7 +14,7 @@ from askew.errors import NotEnoughData
 from askew.methods.observed import observe
 from askew.methods.significance import add_q
 from askew.stats.entropy import entropy_estimate
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, Picture, Prompt, Question
 
 Ask = Callable[[Sequence[Picture | Missing], Sequence[Question]], Mapping[str, Sequence[str | Missing]]]

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Picture
 
 Vectors = NDArray[np.float32]

@@ -12,7 +12,7 @@ from askew.errors import NotEnoughData
 from askew.methods.observed import ObservedSet
 from askew.plans.plan import Plan, PromptPlan
 from askew.stats.robustness import score_change
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 from askew.types import Axis, Missing
 
 RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)

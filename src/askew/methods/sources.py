@@ -22,9 +22,9 @@ from askew.prompts.groups import group_names, prompt_of
 from askew.runs.run import Run
 from askew.runs.work import wanted_files, wanted_pictures
 from askew.stats.shares import share_intervals
-from askew.storage.imagefile import DEEP
-from askew.storage.keys import derived_seed
-from askew.storage.store import Wanted
+from askew.store.imagefile import DEEP
+from askew.store.keys import derived_seed
+from askew.store.store import Wanted
 from askew.studio.caption import NO_OCCUPATION, parse
 from askew.types import Estimate, Missing, Picture, Question
 

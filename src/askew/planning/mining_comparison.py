@@ -13,7 +13,7 @@ from askew.plans.mining import BIAS, MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
 from askew.plans.plan import PLAN_FILE
 from askew.results.file import read_results
-from askew.storage.keys import derived_seed
+from askew.store.keys import derived_seed
 
 SAME = ("images", "variations", "quantile", "is_unit", "embedder", "embedder_args")
 """What decides the size of a score: searches that differ in it cannot be compared."""

@@ -11,8 +11,8 @@ from askew.errors import UsageError
 from askew.report.formatting import Record, axis_label, number
 from askew.report.graph import axes_of, effect
 from askew.report.reading import is_estimate
-from askew.storage.files import write_whole
-from askew.storage.index import explain_os_error
+from askew.store.files import write_whole
+from askew.store.index import explain_os_error
 
 _STYLES = {"better": ("#0072b2", "solid"), "worse": ("#d55e00", "dashed"), "changed": ("#757b82", "dotted")}
 _NUMBERS = ("chi2", "dof", "p", "q", "cramers_v")

@@ -16,7 +16,7 @@ from askew.report.editing_page import write_editing
 from askew.report.editing_table import editing_table
 from askew.results.file import estimate_of
 from askew.results.run import RunResult
-from askew.storage.store import Store
+from askew.store.store import Store
 from askew.types import Estimate, Missing
 
 

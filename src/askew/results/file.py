@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from askew.errors import RunError, UsageError
-from askew.storage.files import write_whole
-from askew.storage.index import explain_os_error
+from askew.store.files import write_whole
+from askew.store.index import explain_os_error
 from askew.types import Estimate, Missing
 
 RESULTS_FILE = "results.json"

@@ -15,7 +15,7 @@ from askew.report.map_page import write_maps
 from askew.report.map_table import maps_table
 from askew.results.file import estimate_of
 from askew.results.run import RunResult
-from askew.storage.store import Store
+from askew.store.store import Store
 from askew.types import Estimate, Missing
 
 

@@ -15,8 +15,8 @@ from rich.console import Console, RenderableType
 
 from askew.plans.plan import RunPlan
 from askew.results.file import read_results
-from askew.storage.imagefile import opened
-from askew.storage.store import Store
+from askew.store.imagefile import opened
+from askew.store.store import Store
 
 REPORT_FILE = "report.html"
 

@@ -12,7 +12,7 @@ from askew.plans.plan import PLAN_FILE
 from askew.plans.reading import recorded_hash
 from askew.results.file import RESULTS_FILE, read_results
 from askew.runs.run import HASH_FILE
-from askew.storage.store import Store, is_intact
+from askew.store.store import Store, is_intact
 
 
 @dataclass(frozen=True, slots=True)

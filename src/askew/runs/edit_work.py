@@ -11,9 +11,9 @@ from askew.methods.editing_faces import AlignedFaces, average_of
 from askew.models.editing import Editor, EditRequest
 from askew.prompts.groups import prompt_of
 from askew.runs.run import encoded, provider
-from askew.storage.imagefile import EncodedPicture, opened
-from askew.storage.keys import picture_key, picture_seed
-from askew.storage.store import Wanted
+from askew.store.imagefile import EncodedPicture, opened
+from askew.store.keys import picture_key, picture_seed
+from askew.store.store import Wanted
 from askew.types import Missing, Picture
 
 RESTORED = ""

@@ -10,7 +10,7 @@ from re import sub
 from askew.plans.plan import RunPlan
 from askew.runs.progress import choose, silent
 from askew.runs.run import Run
-from askew.storage.store import Store, default_store
+from askew.store.store import Store, default_store
 
 
 def run_folder(label: str, plan: RunPlan, prefix: str = "", otherwise: str = "") -> Path:

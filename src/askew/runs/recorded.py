@@ -19,8 +19,8 @@ from askew.plans.plan import PLAN_FILE, PromptPlan, read_toml
 from askew.plans.reading import make_plan
 from askew.results.audit import AuditResult
 from askew.results.file import read_results
-from askew.storage.keys import question_hash
-from askew.storage.store import Store, default_store
+from askew.store.keys import question_hash
+from askew.store.store import Store, default_store
 from askew.types import Missing, Picture, Prompt, Question
 
 NOT_STORED = Missing("error", "the store holds no answer")

@@ -36,11 +36,11 @@ from askew.runs.work import (
     wanted_files,
     wanted_pictures,
 )
-from askew.storage.files import write_whole
-from askew.storage.imagefile import EncodedPicture, encode
-from askew.storage.index import explain_os_error
-from askew.storage.keys import question_hash
-from askew.storage.store import Store, Wanted
+from askew.store.files import write_whole
+from askew.store.imagefile import EncodedPicture, encode
+from askew.store.index import explain_os_error
+from askew.store.keys import question_hash
+from askew.store.store import Store, Wanted
 from askew.types import Missing, Picture, Question
 
 __all__ = ["HASH_FILE", "Asking", "Run", "Work"]

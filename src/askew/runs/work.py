@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, Model
-from askew.storage.keys import file_key, picture_key, picture_seed, question_hash
-from askew.storage.store import Store, Wanted
+from askew.store.keys import file_key, picture_key, picture_seed, question_hash
+from askew.store.store import Store, Wanted
 from askew.types import Missing, Picture, Question
 
 SLICE = 64

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from askew.errors import ModelError
-from askew.storage.imagefile import is_blank
+from askew.store.imagefile import is_blank
 from askew.types import Missing
 
 HIDDEN = "the model's own safety checker hid the picture"

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.runs.environment import package_versions
-from askew.storage.files import sha256, shown, write_whole
-from askew.storage.imagefile import EncodedPicture, examine, is_blank
-from askew.storage.index import Index, faults, marks
-from askew.storage.keys import file_key, question_hash, slot_key
+from askew.store.files import sha256, shown, write_whole
+from askew.store.imagefile import EncodedPicture, examine, is_blank
+from askew.store.index import Index, faults, marks
+from askew.store.keys import file_key, question_hash, slot_key
 from askew.types import Missing, Picture, Question
 
 __all__ = ["PlannedPicture", "Store", "Wanted", "default_store", "is_blank", "is_final"]

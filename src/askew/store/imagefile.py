@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from askew.storage.files import shown
+from askew.store.files import shown
 from askew.types import Missing
 
 COMPRESSION = 1

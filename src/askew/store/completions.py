@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from askew.storage.files import write_whole
-from askew.storage.index import faults
+from askew.store.files import write_whole
+from askew.store.index import faults
 
 
 class Completions:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from askew.storage import files
-from askew.storage.files import write_whole
+from askew.store import files
+from askew.store.files import write_whole
 
 
 def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew.storage.imagefile import is_blank, opened
+from askew.store.imagefile import is_blank, opened
 
 SIDEWAYS = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}
 """By EXIF orientation how a camera that was held so stores a picture."""

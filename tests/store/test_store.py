@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from askew.errors import StoreError, UsageError
-from askew.storage.imagefile import EncodedPicture, encode, is_blank
-from askew.storage.keys import SEEDS, picture_key, picture_seed, question_hash
-from askew.storage.store import Store, Wanted, default_store
+from askew.store.imagefile import EncodedPicture, encode, is_blank
+from askew.store.keys import SEEDS, picture_key, picture_seed, question_hash
+from askew.store.store import Store, Wanted, default_store
 from askew.types import Missing, Picture, Question
 
 
