@@ -26,8 +26,8 @@ from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.editing import editor_of
 from askew.planning.editing import plan_editing
 from askew.plans.editing import EditPlan
-from askew.runs.edit_work import make_edits, wanted_edit
-from askew.runs.run import Run
+from askew.run.edit_work import make_edits, wanted_edit
+from askew.run.run import Run
 from askew.store.store import Store
 from askew.types import Picture
 

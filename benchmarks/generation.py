@@ -22,7 +22,7 @@ from PIL import Image
 from askew import registry
 from askew.models.diffusers.model import DiffusersModel
 from askew.planning.audit import plan_audit
-from askew.runs.run import Run
+from askew.run.run import Run
 from askew.store.keys import picture_seed
 from askew.store.store import Store
 from askew.types import Picture

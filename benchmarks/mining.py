@@ -37,8 +37,8 @@ from askew.prompts.content import read
 from askew.prompts.details import main_phrase
 from askew.prompts.grammar import article
 from askew.results.file import read_results
-from askew.runs.run import Run
-from askew.runs.search_progress import SearchMeter, silent
+from askew.run.run import Run
+from askew.run.search_progress import SearchMeter, silent
 from askew.stats.gap import bias_score
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed

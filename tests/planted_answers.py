@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askew.methods.observed import ObservedSet
+from askew.plan import AxisPlan, PromptPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.biasconnect import asked_as_in_biasconnect
 from askew.prompts.counterfactuals import counterfactuals

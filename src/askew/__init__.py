@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from askew.api.runs import compare
     from askew.errors import AskewError
     from askew.jobs.compare import Comparison
-    from askew.plans.plan import Plan
+    from askew.plan import Plan
     from askew.plans.reading import read_plan
     from askew.results.audit import AuditResult
     from askew.results.classification import ClassificationResult
@@ -87,7 +87,7 @@ _HOMES = {
     "askew.results.map": ("MapResult",),
     "askew.results.mining": ("MiningResult",),
     "askew.results.mining_comparison": ("MiningComparisonResult",),
-    "askew.plans.plan": ("Plan",),
+    "askew.plan": ("Plan",),
     "askew.plans.reading": ("read_plan",),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, dataclass_transform, get_args
 
 MissingReason = Literal[
     "no_person",
@@ -19,11 +19,26 @@ MissingReason = Literal[
 ]
 MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
 
+T = TypeVar("T")
+
+RECORD: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
+"""How records are read and written: no unknown field, no number that is not finite. Pydantic reads it, askew's types
+do not need it."""
+
+
+@dataclass_transform(frozen_default=True)
+def record(cls: type[T]) -> type[T]:
+    """A frozen dataclass that is written to JSON and read back by its types."""
+    made = dataclass(frozen=True, slots=True)(cls)
+    made.__pydantic_config__ = RECORD  # type: ignore[attr-defined]
+    return made
+
+
 Scale = Literal["nominal", "ordinal"]
 Kind = Literal["societal", "incidental"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Missing:
     """A measurement that could not be made, and why. Never counted as an answer."""
 
@@ -121,7 +136,7 @@ class Observation:
 CorrectedForm = Literal["(value - null) / (max - null)", "value - null", "null - value"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimate:
     """A number with everything needed to trust it or not.
 

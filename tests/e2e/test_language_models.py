@@ -10,8 +10,8 @@ import pytest
 
 from askew.cli.base import run
 from askew.errors import ServerError, UsageError
+from askew.plan import Plan
 from askew.planning.audit import plan_audit
-from askew.plans.plan import Plan
 from askew.plans.reading import read_plan
 from askew.store.completions import Completions
 from local_llm import Reply, fails, says, serving

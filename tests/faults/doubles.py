@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from askew.models.base import Request
-from askew.plans.plan import Plan
+from askew.plan import Plan
 from askew.plans.reading import make_plan
 from askew.types import Missing, Picture, Question
 

@@ -16,7 +16,7 @@ import pytest
 
 import askew.types
 from askew.errors import StoreError
-from askew.runs.check import check
+from askew.run.check import check
 from askew.store.store import Store
 
 WORKER = Path(__file__).parent / "worker.py"

@@ -13,8 +13,8 @@ from pathlib import Path
 from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
 
 from askew.errors import AskewError
-from askew.runs.progress import JsonLines
-from askew.runs.run import Run
+from askew.run.progress import JsonLines
+from askew.run.run import Run
 from askew.store.store import Store
 from askew.types import Picture
 

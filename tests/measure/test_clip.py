@@ -19,7 +19,7 @@ from askew.measure.clip import ClipEmbedder, ClipVQA, create_embedder, create_vq
 from askew.measure.studio import StudioEmbedder
 from askew.models.planted import PlantedModel
 from askew.prompts.axes import AXES
-from askew.runs.run import Run
+from askew.run.run import Run
 from askew.store.store import Store
 from askew.studio.caption import parse
 from askew.studio.drawing import draw

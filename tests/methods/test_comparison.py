@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 from askew.methods.comparison import ComparedRun, Instruments, comparison
 from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Scoring
-from askew.plans.plan import AxisPlan, PromptPlan
+from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.store.keys import picture_seed

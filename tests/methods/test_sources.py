@@ -28,7 +28,7 @@ from askew.models.folder import FolderCollection
 from askew.models.folder import create as folder
 from askew.models.planted import PlantedModel
 from askew.plans.editing import EditPlan
-from askew.runs.run import Run
+from askew.run.run import Run
 from askew.store.store import Store
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene

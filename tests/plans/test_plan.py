@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.errors import UsageError
+from askew.plan import Plan
 from askew.planning.audit import plan_audit
-from askew.plans.plan import Plan
 from askew.plans.reading import make_plan, read_plan
 
 GENDER = {

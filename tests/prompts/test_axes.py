@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askew.errors import UnknownName
-from askew.plans.plan import AxisPlan
+from askew.plan import AxisPlan
 from askew.prompts.axes import AXES, BIASCONNECT, catalogue, find_axis, table_question
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing

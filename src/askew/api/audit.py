@@ -9,14 +9,14 @@ from typing import Any
 from askew.api.jobs import finished
 from askew.errors import UsageError
 from askew.jobs.audit import Audit
+from askew.plan import Plan
 from askew.planning.audit import plan_audit
-from askew.plans.plan import Plan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.prompts.files import clean_prompts, read_prompts
 from askew.results.audit import AuditResult
-from askew.runs.opening import looked_at, run_folder
-from askew.runs.work import Work
+from askew.run.opening import looked_at, run_folder
+from askew.run.work import Work
 from askew.store.completions import Completions
 from askew.store.store import default_store
 

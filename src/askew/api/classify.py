@@ -12,7 +12,7 @@ from askew.plans.classification import ClassificationPlan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.results.classification import ClassificationResult
-from askew.runs.opening import looked_at, run_folder
+from askew.run.opening import looked_at, run_folder
 
 if TYPE_CHECKING:
     from askew.jobs.classify import ClassificationWork

@@ -13,8 +13,8 @@ from askew.plans.editing import EditPlan
 from askew.plans.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.results.editing import EditingResult
-from askew.runs.opening import looked_at, run_folder
-from askew.runs.work import Work
+from askew.run.opening import looked_at, run_folder
+from askew.run.work import Work
 
 
 def edit(

@@ -11,17 +11,17 @@ from askew.api.jobs import finished
 from askew.errors import UsageError
 from askew.jobs.graphs import ModelGraphs, graphs_of_models
 from askew.jobs.interact import Interaction
+from askew.plan import PLAN_FILE
 from askew.planning.interactions import plan_interactions
 from askew.plans.interactions import InteractionPlan
-from askew.plans.plan import PLAN_FILE
 from askew.plans.presets import with_preset
 from askew.plans.reading import read_plan
 from askew.plans.settings import column_settings
 from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
-from askew.runs.opening import looked_at
-from askew.runs.work import Work
+from askew.run.opening import looked_at
+from askew.run.work import Work
 from askew.store.completions import Completions
 
 

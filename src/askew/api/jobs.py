@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from askew.plans.plan import RunPlan
+from askew.plan import RunPlan
 from askew.results.run import RunResult
-from askew.runs.opening import opened_run
-from askew.runs.run import Run
+from askew.run.opening import opened_run
+from askew.run.run import Run
 
 P = TypeVar("P", bound=RunPlan)
 R = TypeVar("R", bound=RunResult)

@@ -11,13 +11,13 @@ from askew.api.audit import default_run
 from askew.api.jobs import finished
 from askew.errors import UsageError
 from askew.jobs.map import ConceptMaps
+from askew.plan import DEFAULT_MODEL
 from askew.planning.map import NO_MODEL, plan_map
 from askew.plans.maps import MapPlan
-from askew.plans.plan import DEFAULT_MODEL
 from askew.plans.presets import with_preset
 from askew.results.map import MapResult
-from askew.runs.opening import looked_at
-from askew.runs.work import Work
+from askew.run.opening import looked_at
+from askew.run.work import Work
 
 IMAGES = 24
 """Pictures per prompt, unless told otherwise or suggested by the model."""

@@ -13,9 +13,9 @@ from askew.plans.presets import with_preset
 from askew.prompts.files import read_prompts
 from askew.prompts.llm import tell_usage
 from askew.results.mining import MiningResult
-from askew.runs.opening import run_folder
-from askew.runs.run import Run
-from askew.runs.search_progress import SearchMeter, choose, silent
+from askew.run.opening import run_folder
+from askew.run.run import Run
+from askew.run.search_progress import SearchMeter, choose, silent
 from askew.store.completions import Completions
 from askew.store.store import Store, default_store
 

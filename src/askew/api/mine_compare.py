@@ -11,7 +11,7 @@ from askew.models.base import Setting
 from askew.planning.mining_comparison import plan_mining_comparison
 from askew.plans.mining_comparison import MiningComparisonPlan
 from askew.results.mining_comparison import MiningComparisonResult
-from askew.runs.opening import looked_at, run_folder
+from askew.run.opening import looked_at, run_folder
 
 
 def mine_compare(

@@ -20,8 +20,8 @@ from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.grammar import article
 from askew.report.mining_study import write_mining_study
 from askew.results.file import write_json
-from askew.runs.run import Run
-from askew.runs.search_progress import SearchMeter, choose, silent
+from askew.run.run import Run
+from askew.run.search_progress import SearchMeter, choose, silent
 from askew.store.store import Store, default_store
 from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share

@@ -10,13 +10,13 @@ from askew.errors import UsageError
 from askew.jobs.audit import Audit
 from askew.jobs.compare import Comparison, compare_runs
 from askew.methods.sensitivity import sensitivity as simulate_errors
+from askew.plan import PLAN_FILE, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
 from askew.plans.maps import MapPlan
 from askew.plans.mining import MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
-from askew.plans.plan import PLAN_FILE, read_toml
 from askew.plans.reading import read_plan
 from askew.results.audit import AuditResult
 from askew.results.classification import ClassificationResult
@@ -27,9 +27,9 @@ from askew.results.map import MapResult
 from askew.results.mining import MiningResult
 from askew.results.mining_comparison import MiningComparisonResult
 from askew.results.run import RunResult
-from askew.runs.check import CheckReport
-from askew.runs.check import check as check_run
-from askew.runs.opening import looked_at
+from askew.run.check import CheckReport
+from askew.run.check import check as check_run
+from askew.run.opening import looked_at
 from askew.store.store import Store, default_store
 
 

@@ -26,8 +26,8 @@ from askew.cli.options import (
     model_settings,
 )
 from askew.cli.runs import show
+from askew.plan import DEFAULT_MODEL
 from askew.planning.map import plan_map
-from askew.plans.plan import DEFAULT_MODEL
 from askew.plans.settings import key_values
 from askew.prompts.files import read_prompts
 

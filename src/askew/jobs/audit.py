@@ -10,7 +10,7 @@ import numpy as np
 from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Vision
 from askew.results.audit import AuditResult
-from askew.runs.session import Session
+from askew.run.session import Session
 from askew.scoring.audit import score
 from askew.types import Picture
 

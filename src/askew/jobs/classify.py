@@ -34,9 +34,9 @@ from askew.models.base import Collection, Model
 from askew.plans.classification import ClassificationPlan
 from askew.prompts.groups import prompt_of
 from askew.results.classification import ClassificationResult
-from askew.runs.header import fingerprint, identity, provenance
-from askew.runs.run import Run
-from askew.runs.work import SLICE, Work, count
+from askew.run.header import fingerprint, identity, provenance
+from askew.run.run import Run
+from askew.run.work import SLICE, Work, count
 from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
 from askew.store.store import Wanted

@@ -16,15 +16,15 @@ from rich.console import Console, RenderableType
 from askew.errors import RunError, UsageError
 from askew.methods.comparison import ComparedRun, Instruments, comparison
 from askew.methods.scoring import Scoring
-from askew.plans.plan import PromptPlan
+from askew.plan import PromptPlan
 from askew.report.compare import ComparedModel
 from askew.report.compare_page import write_comparison
 from askew.report.compare_table import comparison_table
 from askew.results.audit import AuditResult
 from askew.results.file import estimate_of, write_json
-from askew.runs.comparable import check_instruments, common_prompts
-from askew.runs.drawings import beyond_drawings
-from askew.runs.recorded import StoredVectors, captioner, finished_run, identity, is_generated, observed_sets
+from askew.run.comparable import check_instruments, common_prompts
+from askew.run.drawings import beyond_drawings
+from askew.run.recorded import StoredVectors, captioner, finished_run, identity, is_generated, observed_sets
 from askew.store.index import explain_os_error
 from askew.types import Estimate, Missing
 

@@ -31,11 +31,11 @@ from askew.methods.sources import (
 from askew.models.base import Model
 from askew.models.editing import Editor, editor_of
 from askew.models.folder import FolderCollection
+from askew.plan import Plan
 from askew.plans.editing import EditPlan
-from askew.plans.plan import Plan
 from askew.prompts.groups import prompt_of
 from askew.results.editing import EditingResult
-from askew.runs.edit_work import (
+from askew.run.edit_work import (
     Fitter,
     WantedEdit,
     make_edits,
@@ -43,10 +43,10 @@ from askew.runs.edit_work import (
     wanted_edit,
     wanted_restored,
 )
-from askew.runs.header import identity
-from askew.runs.run import Asking, Run
-from askew.runs.session import NO_EMBEDDER, Session
-from askew.runs.work import Work, count, slices, unfinished
+from askew.run.header import identity
+from askew.run.run import Asking, Run
+from askew.run.session import NO_EMBEDDER, Session
+from askew.run.work import Work, count, slices, unfinished
 from askew.store.imagefile import opened
 from askew.store.store import Wanted
 from askew.types import Missing, Picture

@@ -18,8 +18,8 @@ from askew.methods.observed import Answer
 from askew.methods.scoring import Vectors
 from askew.methods.sources import occupation_question
 from askew.plans.editing import EditPlan
-from askew.runs.edit_work import AverageFaces
-from askew.runs.run import Run
+from askew.run.edit_work import AverageFaces
+from askew.run.run import Run
 from askew.types import Missing, Picture, Question
 
 PIECEWISE = "piecewise"

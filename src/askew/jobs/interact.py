@@ -17,14 +17,14 @@ from askew.methods.interaction_strategies import compared_strategies
 from askew.methods.interaction_validation import Mitigation, of_pictures, of_run, validation
 from askew.methods.observed import Answer
 from askew.models.base import Model
+from askew.plan import PromptPlan
 from askew.planning.interactions import AXIS, is_run
 from askew.plans.interactions import InteractionPlan
-from askew.plans.plan import PromptPlan
 from askew.prompts.biasconnect import shows_people
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
-from askew.runs.session import Session
-from askew.runs.work import Asking, Work, unmade
+from askew.run.session import Session
+from askew.run.work import Asking, Work, unmade
 from askew.scoring.interactions import Sets, counted_tables, interaction_scoring, score_interactions
 from askew.store.keys import derived_seed
 from askew.types import Missing, Picture, Prompt, Question

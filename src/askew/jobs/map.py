@@ -14,14 +14,14 @@ from askew.methods.biasmap import Masking, PairMaps, gradient_scores, joint_scor
 from askew.methods.biasmap_summary import add_q, changes, overall
 from askew.methods.observed import ObservedSet, picture_set
 from askew.methods.scoring import Scoring
+from askew.plan import Plan, PromptPlan
 from askew.planning.map import axes_of
 from askew.plans.maps import MapPlan
-from askew.plans.plan import Plan, PromptPlan
 from askew.results.map import MapResult
 from askew.results.map_baseline import read_baseline
-from askew.runs.run import Run
-from askew.runs.session import Session
-from askew.runs.work import Work
+from askew.run.run import Run
+from askew.run.session import Session
+from askew.run.work import Work
 from askew.stats.risk import risk_difference
 from askew.types import Axis, Estimate, Missing, Picture, Prompt
 

@@ -26,9 +26,9 @@ from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache
 from askew.prompts.writer import VARIATION_WORDS, PromptWriter
 from askew.results.mining import MiningResult
-from askew.runs.header import fingerprint, identity, provenance
-from askew.runs.run import Run
-from askew.runs.search_progress import SearchMeter
+from askew.run.header import fingerprint, identity, provenance
+from askew.run.run import Run
+from askew.run.search_progress import SearchMeter
 from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, Picture
 

@@ -20,8 +20,8 @@ from askew.methods.scoring import Vectors, Vision
 from askew.models.base import Model
 from askew.plans.mining_comparison import MinedSetPlan, MiningComparisonPlan
 from askew.results.mining_comparison import MiningComparisonResult
-from askew.runs.header import fingerprint, identity, provenance
-from askew.runs.run import Run
+from askew.run.header import fingerprint, identity, provenance
+from askew.run.run import Run
 from askew.types import Missing, Picture
 
 

@@ -21,7 +21,7 @@ from askew.methods.scoring import Scoring, Vectors
 from askew.methods.shares import DISTANCE
 from askew.methods.significance import add_q
 from askew.methods.tibet import Concepts, extract_concepts
-from askew.plans.plan import AxisPlan, PromptPlan
+from askew.plan import AxisPlan, PromptPlan
 from askew.stats.association import unit_vectors
 from askew.stats.association_intervals import Associations
 from askew.stats.paired_differences import (

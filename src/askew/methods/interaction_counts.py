@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from askew.measure.concepts import concept_counts, merge_synonyms
 from askew.methods.observed import ObservedSet
-from askew.plans.plan import AxisPlan
+from askew.plan import AxisPlan
 from askew.types import Missing, Scale
 
 LEAST_FREQUENCY = 0.01

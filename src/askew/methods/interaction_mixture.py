@@ -15,8 +15,8 @@ import numpy as np
 from askew.errors import NotEnoughData
 from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Scoring
+from askew.plan import AxisPlan, PromptPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.plan import AxisPlan, PromptPlan
 from askew.stats.distance import distance_for
 from askew.stats.mixture import (
     Goal,

@@ -13,8 +13,8 @@ from askew.methods.biasconnect import pair, tests, thresholds
 from askew.methods.interaction_counts import Tables, tables
 from askew.methods.observed import Answer, ObservedSet
 from askew.methods.scoring import Scoring
+from askew.plan import AxisPlan, PromptPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.plan import AxisPlan, PromptPlan
 from askew.stats.contingency import ChiSquare
 from askew.stats.sensitivity import debiased_value
 from askew.store.keys import derived_seed

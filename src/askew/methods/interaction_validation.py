@@ -13,8 +13,8 @@ from askew.methods.biasconnect import pair
 from askew.methods.interaction_counts import Counts, Tables, tables
 from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Scoring
+from askew.plan import PromptPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.plan import PromptPlan
 from askew.stats.interaction_graph import Edge, correlation, mean_correlation, negative_share
 from askew.stats.sensitivity import interactions
 from askew.types import Estimate, Missing

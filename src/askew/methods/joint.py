@@ -10,8 +10,8 @@ import numpy as np
 from askew.errors import NotEnoughData
 from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Scoring
+from askew.plan import AxisPlan
 from askew.plans.interactions import JointIdeal
-from askew.plans.plan import AxisPlan
 from askew.stats.intervals import Floats
 from askew.stats.joint_shares import LEAST_EXPECTED, Cell, joint_shares
 from askew.types import Missing

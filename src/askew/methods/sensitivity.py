@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.methods.observed import ObservedSet
-from askew.plans.plan import Plan, PromptPlan
+from askew.plan import Plan, PromptPlan
 from askew.stats.robustness import score_change
 from askew.store.keys import derived_seed
 from askew.types import Axis, Missing

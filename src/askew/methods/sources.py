@@ -19,8 +19,8 @@ from askew.models.base import Collection, Model
 from askew.models.folder import FolderCollection
 from askew.prompts.axes import table_question
 from askew.prompts.groups import group_names, prompt_of
-from askew.runs.run import Run
-from askew.runs.work import wanted_files, wanted_pictures
+from askew.run.run import Run
+from askew.run.work import wanted_files, wanted_pictures
 from askew.stats.shares import share_intervals
 from askew.store.imagefile import DEEP
 from askew.store.keys import derived_seed

@@ -11,7 +11,7 @@ from askew.errors import UsageError
 from askew.instruments import LABELS, load_instruments
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
-from askew.plans.plan import AxisPlan, Plan, PromptPlan
+from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.plans.reading import make_plan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer

@@ -8,9 +8,9 @@ from typing import Any
 from askew import registry
 from askew.errors import UsageError
 from askew.methods.sources import social_groups
+from askew.plan import DEFAULT_MODEL
 from askew.planning.sources import with_source_settings
 from askew.plans.classification import ClassificationPlan
-from askew.plans.plan import DEFAULT_MODEL
 
 STUDIO = "studio"
 LIGHTER: Mapping[str, Any] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}

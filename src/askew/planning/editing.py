@@ -11,9 +11,9 @@ from askew.instruments import LABELS
 from askew.methods.editing import GENDER
 from askew.methods.sources import social_groups
 from askew.models.base import Setting
+from askew.plan import AxisPlan, PromptPlan
 from askew.planning.sources import paper_settings, with_source_settings
 from askew.plans.editing import EditPlan
-from askew.plans.plan import AxisPlan, PromptPlan
 from askew.plans.reading import make_plan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.groups import HIGH_PAID, LOW_PAID

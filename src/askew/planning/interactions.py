@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import UsageError
+from askew.plan import AxisPlan, PromptPlan
 from askew.planning.audit import plan_audit
 from askew.plans.interactions import SLASH, InteractionPlan
-from askew.plans.plan import AxisPlan, PromptPlan
 from askew.plans.reading import make_plan
 from askew.plans.reference import (
     Reference,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from askew.errors import UnknownName, UsageError
+from askew.plan import DEFAULT_MODEL, AxisPlan, PromptPlan
 from askew.plans.maps import MapPlan
-from askew.plans.plan import DEFAULT_MODEL, AxisPlan, PromptPlan
 from askew.plans.reading import make_plan
 from askew.prompts.axes import find_axis
 

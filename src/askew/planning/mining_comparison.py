@@ -9,9 +9,9 @@ from typing import Any
 
 from askew.errors import UsageError
 from askew.models.base import Setting
+from askew.plan import PLAN_FILE
 from askew.plans.mining import BIAS, MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
-from askew.plans.plan import PLAN_FILE
 from askew.results.file import read_results
 from askew.store.keys import derived_seed
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text
 from askew.plans.distinct import check_distinct
-from askew.plans.plan import DEFAULT_MODEL, RunPlan, Settings, Text
 from askew.prompts.groups import PORTRAIT
 
 MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from askew.plan import Plan, Settings, Text
 from askew.plans.distinct import check_distinct
-from askew.plans.plan import Plan, Settings, Text
 
 
 class EditPlan(Plan):

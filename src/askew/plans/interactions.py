@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from askew.plans.plan import Part, Plan, PromptPlan, Settings, Text
+from askew.plan import Part, Plan, PromptPlan, Settings, Text
 
 SLASH = "/"
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from askew.plans.plan import Plan, Text
+from askew.plan import Plan, Text
 
 
 class MapPlan(Plan):

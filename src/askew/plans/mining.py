@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.plans.plan import RunPlan, Settings, Text
+from askew.plan import RunPlan, Settings, Text
 from askew.prompts.evolution import Evolution, Selection
 
 Count = Annotated[int, Field(ge=1, le=10_000)]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from askew.plans.plan import RunPlan, Settings, Text
+from askew.plan import RunPlan, Settings, Text
 
 
 class ConditionPlan(BaseModel):

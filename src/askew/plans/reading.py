@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import UsageError
+from askew.plan import Plan, RunPlan, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
 from askew.plans.maps import MapPlan
 from askew.plans.mining import MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
-from askew.plans.plan import Plan, RunPlan, read_toml
 
 PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan, "edit": EditPlan, "map": MapPlan}
 """The kind of plan by its method."""

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from askew.plans.plan import Plan, PromptPlan
+from askew.plan import Plan, PromptPlan
 
 
 def plan_preview(plan: Plan) -> RenderableType:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from rich.console import RenderableType
 
 from askew.errors import UnknownName, UsageError
-from askew.plans.plan import Plan
+from askew.plan import Plan
 from askew.report.html import write_report
 from askew.report.table import terminal_table
 from askew.results.file import estimate_of

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import UsageError
+from askew.plan import PLAN_FILE
 from askew.plans.maps import MapPlan
-from askew.plans.plan import PLAN_FILE
 from askew.plans.reading import read_plan
 from askew.results.file import read_results
 from askew.types import Estimate, Missing

@@ -13,7 +13,7 @@ from typing import Any
 from PIL import Image
 from rich.console import Console, RenderableType
 
-from askew.plans.plan import RunPlan
+from askew.plan import RunPlan
 from askew.results.file import read_results
 from askew.store.imagefile import opened
 from askew.store.store import Store

@@ -17,7 +17,7 @@ from askew.methods.scoring import Scoring, Vision
 from askew.methods.shares import confusion_between, differences, shares
 from askew.methods.significance import add_q, by_instrument
 from askew.methods.tibet import tibet
-from askew.plans.plan import AxisPlan, Plan, PromptPlan
+from askew.plan import AxisPlan, Plan, PromptPlan
 
 Entries = list[dict[str, Any]]
 Sets = Mapping[str, Sequence[ObservedSet]]

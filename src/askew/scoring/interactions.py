@@ -15,8 +15,8 @@ from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Scoring
 from askew.methods.shares import shares
 from askew.methods.significance import by_instrument
+from askew.plan import PromptPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.plan import PromptPlan
 from askew.scoring.audit import Known, confusions, set_entry
 from askew.types import Missing
 

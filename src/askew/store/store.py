@@ -20,7 +20,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.runs.environment import package_versions
+from askew.run.environment import package_versions
 from askew.store.files import sha256, shown, write_whole
 from askew.store.imagefile import EncodedPicture, examine, is_blank
 from askew.store.index import Index, faults, marks

@@ -14,8 +14,8 @@ from doubles import PatternModel, small_plan
 
 from askew.errors import Interrupted, UsageError
 from askew.models.base import Request
-from askew.runs.check import check
-from askew.runs.run import Run
+from askew.run.check import check
+from askew.run.run import Run
 from askew.store.store import Store
 from askew.types import Picture
 

@@ -8,7 +8,7 @@ from askew.errors import UsageError
 from askew.instruments import LABELS
 from askew.measure.labels import aliases_of
 from askew.measure.spelling import MISSING, Spelling, key
-from askew.plans.plan import AxisPlan, Plan, PromptPlan
+from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import AXES
 from askew.types import Missing
 

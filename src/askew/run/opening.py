@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from re import sub
 
-from askew.plans.plan import RunPlan
-from askew.runs.progress import choose, silent
-from askew.runs.run import Run
+from askew.plan import RunPlan
+from askew.run.progress import choose, silent
+from askew.run.run import Run
 from askew.store.store import Store, default_store
 
 

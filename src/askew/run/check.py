@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import UsageError
-from askew.plans.plan import PLAN_FILE
+from askew.plan import PLAN_FILE
 from askew.plans.reading import recorded_hash
 from askew.results.file import RESULTS_FILE, read_results
-from askew.runs.run import HASH_FILE
+from askew.run.run import HASH_FILE
 from askew.store.store import Store, is_intact
 
 

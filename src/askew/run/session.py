@@ -14,10 +14,10 @@ from askew.measure.labels import LabelVQA
 from askew.methods.observed import Answer, ObservedSet, observe
 from askew.models.base import Collection, Model
 from askew.models.folder import FolderCollection
-from askew.plans.plan import Plan, PromptPlan
-from askew.runs.header import fingerprint, provenance
-from askew.runs.run import Asking, Run
-from askew.runs.work import Work
+from askew.plan import Plan, PromptPlan
+from askew.run.header import fingerprint, provenance
+from askew.run.run import Asking, Run
+from askew.run.work import Work
 from askew.types import Missing, Picture, Prompt, Question
 
 NO_EMBEDDER = "none"

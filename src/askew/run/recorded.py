@@ -15,7 +15,7 @@ from askew.instruments import LABELS
 from askew.measure.base import CAPTION
 from askew.methods.observed import Answer, ObservedSet, observe
 from askew.methods.scoring import Vectors
-from askew.plans.plan import PLAN_FILE, PromptPlan, read_toml
+from askew.plan import PLAN_FILE, PromptPlan, read_toml
 from askew.plans.reading import make_plan
 from askew.results.audit import AuditResult
 from askew.results.file import read_results

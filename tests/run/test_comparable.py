@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from askew.errors import UsageError
-from askew.plans.plan import Plan
+from askew.plan import Plan
 from askew.plans.reading import make_plan
-from askew.runs.comparable import check_instruments, common_prompts
+from askew.run.comparable import check_instruments, common_prompts
 
 
 def plan(prompts: tuple[str, ...] = ("a nurse",), axes: dict[str, Any] | None = None, **fields: Any) -> Plan:

@@ -17,13 +17,13 @@ from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageErr
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, Model, Request
 from askew.models.telling import heard_by
-from askew.plans.plan import PLAN_FILE, RunPlan
+from askew.plan import PLAN_FILE, RunPlan
 from askew.plans.reading import recorded_hash
 from askew.results.file import write_results
-from askew.runs.drawings import beyond_drawings
-from askew.runs.environment import machine
-from askew.runs.progress import Progress, Stage, StageName, silent, stage
-from askew.runs.work import (
+from askew.run.drawings import beyond_drawings
+from askew.run.environment import machine
+from askew.run.progress import Progress, Stage, StageName, silent, stage
+from askew.run.work import (
     SLICE,
     Asking,
     Group,

@@ -10,7 +10,7 @@ from PIL import Image, ImageOps
 from askew.methods.editing_faces import AlignedFaces, average_of
 from askew.models.editing import Editor, EditRequest
 from askew.prompts.groups import prompt_of
-from askew.runs.run import encoded, provider
+from askew.run.run import encoded, provider
 from askew.store.imagefile import EncodedPicture, opened
 from askew.store.keys import picture_key, picture_seed
 from askew.store.store import Wanted

@@ -20,9 +20,9 @@ from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request
 from askew.models.telling import pictures_made
 from askew.results.file import read_results, write_results
-from askew.runs.environment import environment
-from askew.runs.progress import Event, JsonLines, Terminal, choose
-from askew.runs.run import Asking, Run
+from askew.run.environment import environment
+from askew.run.progress import Event, JsonLines, Terminal, choose
+from askew.run.run import Asking, Run
 from askew.store.store import Store
 from askew.types import Estimate, Missing, Picture, Question
 

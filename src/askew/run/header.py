@@ -10,8 +10,8 @@ from typing import Any
 from askew.measure.base import VQA, Embedder
 from askew.models.base import Model
 from askew.models.editing import Editor
-from askew.plans.plan import RunPlan
-from askew.runs.environment import environment
+from askew.plan import RunPlan
+from askew.run.environment import environment
 
 
 def provenance(plan: RunPlan, source: object, started: datetime, warnings: Sequence[str]) -> dict[str, Any]:

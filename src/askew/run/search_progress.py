@@ -12,7 +12,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from askew.runs.progress import Event
+from askew.run.progress import Event
 
 SCORING = "scoring"
 """The stage after all searches: the best prompts on fresh seeds, beside their variations."""

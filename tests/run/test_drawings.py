@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from doubles import small_plan
 
 from askew.results.file import read_results
-from askew.runs.drawings import beyond_drawings
-from askew.runs.run import Run
+from askew.run.drawings import beyond_drawings
+from askew.run.run import Run
 from askew.store.store import Store
 
 STUDIO = {"vqa": {"studio": "1"}, "embedder": {"studio": "2"}}

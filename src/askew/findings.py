@@ -1,0 +1,325 @@
+"""What a run found: frozen records with estimates in them, one walk over all of these, and results.json.
+
+`results.json` is the serialised findings of a method, nothing more; reading it back validates it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
+from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
+
+from askew.errors import RunError, UsageError
+from askew.models.base import Setting
+from askew.plan import RunPlan
+from askew.stats.multiple import benjamini_hochberg
+from askew.store.files import write_whole
+from askew.store.index import explain_os_error
+from askew.types import Estimate, Missing, Picture, record
+
+RESULTS_FILE = "results.json"
+FORMAT = 2
+"""Of results.json: greater by one when a file of before can no longer be read."""
+
+T = TypeVar("T")
+H = TypeVar("H", bound="Head")
+Address = tuple[str | int, ...]
+"""Where an estimate stands: names of fields, keys, positions."""
+
+
+def _kind(node: object) -> str:
+    found = "reason" in node if isinstance(node, Mapping) else isinstance(node, Missing)
+    return "missing" if found else "estimate"
+
+
+E = Annotated[Annotated[Estimate, Tag("estimate")] | Annotated[Missing, Tag("missing")], Discriminator(_kind)]
+"""A score, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """Says what the keys of a mapping are: `Annotated[Mapping[str, E], Keyed("value")]` has a score for every value."""
+
+    name: str
+
+
+@record
+class Identity:
+    """Who made pictures."""
+
+    name: str
+    revision: str
+    settings: Mapping[str, Setting]
+
+
+@record
+class Instruments:
+    """By name the fingerprint of every instrument that was asked; None where a kind was not."""
+
+    vqa: Mapping[str, str] | None = None
+    embedder: Mapping[str, str] | None = None
+    llm: Mapping[str, str] | None = None
+
+
+@record
+class Environment:
+    """Where and when a run was made; no score depends on it. Times are UTC, to the second."""
+
+    python: str
+    platform: str
+    packages: Mapping[str, str]
+    device: str | None
+    threads: int
+    started: str | None
+    finished: str
+
+
+@record
+class PictureSet:
+    """Pictures, and what they were made for: `axis` and `value` are None for a prompt's own pictures."""
+
+    prompt: str
+    axis: str | None
+    value: str | None
+    text: str
+    n: int
+    missing: Mapping[str, int]
+    pictures: tuple[str | None, ...]
+    seeds: tuple[int | None, ...]
+    model: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        prompt: str,
+        pictures: tuple[Picture | Missing, ...] | list[Picture | Missing],
+        axis: str | None = None,
+        value: str | None = None,
+        text: str | None = None,
+        model: str | None = None,
+    ) -> PictureSet:
+        """The set of these pictures; `text` is what they were made by, the prompt itself unless given."""
+        lost = [one.reason for one in pictures if isinstance(one, Missing)]
+        return cls(
+            prompt, axis, value, prompt if text is None else text, len(pictures),
+            missing={reason: lost.count(reason) for reason in sorted(set(lost))},
+            pictures=tuple(one.id if isinstance(one, Picture) else None for one in pictures),
+            seeds=tuple(one.seed if isinstance(one, Picture) else None for one in pictures),
+            model=model,
+        )  # fmt: skip
+
+
+@record
+class Head:
+    """What every results.json begins with. A method's findings are a subclass with its own fields behind these."""
+
+    format: int
+    askew: str
+    plan: RunPlan
+    plan_hash: str
+    environment: Environment
+    warnings: tuple[str, ...]
+    model: Identity
+    instruments: Instruments
+    sets: tuple[PictureSet, ...]
+
+    def into(self, kind: type[H], **own: object) -> H:
+        """Findings that begin with this head. `own` are the fields of `kind` behind those of the head."""
+        return kind(**{field.name: getattr(self, field.name) for field in fields(Head)}, **own)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An estimate with its place.
+
+    score   the field that holds it, such as "mad"
+    at      its address
+    names   what it is about, by the name of the field or key: {"prompt": "a photo of a nurse", "axis": "gender"}
+    """
+
+    score: str
+    at: Address
+    names: Mapping[str, str]
+    estimate: Estimate
+
+
+def scored(node: object) -> Iterator[Scored]:
+    """Every estimate below a node, in the order of fields, with what the records around it say it is about."""
+    return _scored(node, (), {}, "", None)
+
+
+def estimates(node: object) -> Iterator[tuple[Address, Estimate]]:
+    """Every estimate below a node, with its address."""
+    return ((one.at, one.estimate) for one in scored(node))
+
+
+def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
+    """The findings with a Benjamini-Hochberg q beside every p.
+
+    Tests of one family are adjusted together; those of the family None keep no q.
+    """
+    families: dict[Hashable, list[tuple[Address, float]]] = {}
+    for at, estimate in estimates(node):
+        if estimate.p is not None and (name := family(at)) is not None:
+            families.setdefault(name, []).append((at, estimate.p))
+    found: dict[Address, float] = {}
+    for tests in families.values():
+        adjusted = benjamini_hochberg(np.array([p for _, p in tests]))
+        found |= {at: float(q) for (at, _), q in zip(tests, adjusted, strict=True)}
+    rebuilt: T = _rebuilt(node, (), found)
+    return rebuilt
+
+
+def pattern(at: Address) -> Address:
+    """An address without positions: all entries of a list are alike."""
+    return tuple(part for part in at if isinstance(part, str))
+
+
+def score_names(kind: type) -> list[str]:
+    """The names of all estimates that findings of a kind can hold, in the order of fields."""
+    return list(dict.fromkeys(_score_names(kind)))
+
+
+@lru_cache
+def adapter(kind: Hashable) -> TypeAdapter[Any]:
+    """How records of a kind are written, read and described as JSON Schema."""
+    return TypeAdapter(kind)
+
+
+def written(findings: object) -> bytes:
+    """The bytes of results.json. Raises RunError for a number that is not finite, naming its place."""
+    of = adapter(type(findings))
+    text: bytes = of.dump_json(findings, indent=1)
+    try:
+        of.validate_json(text)
+    except ValidationError as error:
+        raise RunError(f"cannot write the findings: {_fault(error)}; what is not a number must be Missing") from error
+    return text + b"\n"
+
+
+def write(findings: object, path: Path) -> Path:
+    """Write findings as strict JSON, whole or not at all, and return the path."""
+    try:
+        write_whole({path: written(findings)})
+    except OSError as error:
+        raise RunError(f"the folder {path.parent} {explain_os_error(error)}") from error
+    return path
+
+
+def read(kind: type[T], path: Path) -> T:
+    """Findings from a file. Raises UsageError that says where it is not what askew writes, and what to do."""
+    text = read_text(path)
+    try:
+        data = json.loads(text, parse_constant=_refuse)
+    except ValueError as error:
+        raise UsageError(f"{path} is not strict JSON ({error}): {AGAIN}") from error
+    if not isinstance(data, dict):
+        raise UsageError(f"{path} must hold a JSON object, but holds a {type(data).__name__}: {AGAIN}")
+    _check_format(data.get("format"), path)
+    try:
+        found: T = adapter(kind).validate_json(text)
+    except ValidationError as error:
+        raise UsageError(f"{path}: {_fault(error)}: {AGAIN}") from error
+    return found
+
+
+def read_text(path: Path) -> str:
+    """The text of a results file. Raises UsageError where there is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise UsageError(f"{path.parent} holds no {path.name}: name the folder of a finished run") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+
+
+AGAIN = "run the same command again to write it anew; pictures and answers in the store are used again"
+
+
+def _check_format(found: object, path: Path) -> None:
+    if found == FORMAT:
+        return
+    if isinstance(found, int) and found > FORMAT:
+        raise UsageError(
+            f"{path} was written by a newer askew (format {found}, this one reads {FORMAT}): upgrade askew"
+        )
+    raise UsageError(f"{path} was written by an older askew: {AGAIN}")
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _fault(error: ValidationError) -> str:
+    """The first fault and its place, without the tags of unions."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"] if part not in ("estimate", "missing"))
+    return f"{place} is {first['input']!r:.60}: {first['msg']}"
+
+
+def _scored(node: object, at: Address, names: Mapping[str, str], score: str, keyed: str | None) -> Iterator[Scored]:
+    if isinstance(node, Estimate):
+        yield Scored(score, at, names, node)
+        return
+    if is_dataclass(node) and not isinstance(node, Missing | Environment | Identity | PictureSet):
+        told = {name: text for name, text in _children(node) if isinstance(name, str) and isinstance(text, str)}
+        names, keys = {**names, **told}, _keys(type(node))
+        for name, child in _children(node):
+            yield from _scored(child, (*at, name), names, str(name), keys.get(str(name)))
+    elif isinstance(node, Mapping):
+        for key, child in node.items():
+            own = {**names, keyed or "key": str(key)}
+            yield from _scored(child, (*at, key), own, score, None)
+    elif isinstance(node, tuple | list):
+        for k, child in enumerate(node):
+            yield from _scored(child, (*at, k), names, score, keyed)
+
+
+@lru_cache
+def _keys(kind: Hashable) -> dict[str, str]:
+    """By field what the keys of its mapping are."""
+    hints = get_type_hints(cast("type", kind), include_extras=True)
+    return {name: key for name, hint in hints.items() if (key := _keyed(hint))}
+
+
+def _keyed(hint: object) -> str | None:
+    marks = [mark.name for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Keyed)]
+    inner = (found for part in get_args(hint) if (found := _keyed(part)))
+    return marks[0] if marks else next(inner, None)
+
+
+def _score_names(kind: object, name: str = "") -> Iterator[str]:
+    if kind is Estimate:
+        yield name
+    elif isinstance(kind, type) and is_dataclass(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        for field, hint in hints.items():
+            yield from _score_names(hint, field)
+    elif get_origin(kind) is not None or get_args(kind):
+        for part in get_args(kind):
+            yield from _score_names(part, name)
+
+
+def _rebuilt(node: Any, at: Address, q: Mapping[Address, float]) -> Any:
+    if isinstance(node, Estimate):
+        return replace(node, q=q[at]) if at in q else node
+    if isinstance(node, Missing) or not _children(node):
+        return node
+    changed = {name: _rebuilt(child, (*at, name), q) for name, child in _children(node)}
+    if is_dataclass(node) and not isinstance(node, type):
+        return replace(node, **cast("dict[str, Any]", changed))
+    return changed if isinstance(node, Mapping) else type(node)(changed.values())
+
+
+def _children(node: object) -> list[tuple[str | int, Any]]:
+    if is_dataclass(node):
+        return [(field.name, getattr(node, field.name)) for field in fields(node)]
+    if isinstance(node, Mapping):
+        return list(node.items())
+    return list(enumerate(node)) if isinstance(node, tuple | list) else []
