@@ -186,10 +186,8 @@ def score_names(kind: type) -> list[str]:
     return list(dict.fromkeys(_score_names(kind)))
 
 
-@lru_cache
-def adapter(kind: Hashable) -> TypeAdapter[Any]:
-    """How records of a kind are written, read and described as JSON Schema."""
-    return TypeAdapter(kind)
+adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
+"""How records of a kind are written, read and described as JSON Schema."""
 
 
 def written(findings: object) -> bytes:
@@ -281,11 +279,15 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
             yield from _scored(child, (*at, k), names, score, keyed)
 
 
-@lru_cache
-def _keys(kind: Hashable) -> dict[str, str]:
+def _keys(kind: type) -> Mapping[str, str]:
     """By field what the keys of its mapping are."""
-    hints = get_type_hints(cast("type", kind), include_extras=True)
-    return {name: key for name, hint in hints.items() if (key := _keyed(hint))}
+    if kind not in _KEYS:
+        hints = get_type_hints(kind, include_extras=True)
+        _KEYS[kind] = {name: key for name, hint in hints.items() if (key := _keyed(hint))}
+    return _KEYS[kind]
+
+
+_KEYS: dict[type, Mapping[str, str]] = {}
 
 
 def _keyed(hint: object) -> str | None:

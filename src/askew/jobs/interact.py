@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,8 @@ class Interaction(Session):
         for prompt, axis, name in self._mitigations():
             if not is_run(name):
                 model, seed = self._mitigated_model(axis, name), self._mitigation_seed(axis)
-                whole += self.run.work(model, [prompt.text], self.plan.images, seed, self._asking(prompt))
+                more = self.run.work(model, [prompt.text], self.plan.images, seed, self._asking(prompt))
+                whole += replace(more, prompts=0)
         if self.plan.mixture_images and isinstance(self.source, Model):
             for prompt in self.plan.prompts:
                 whole += unmade(self.source, self.plan.mixture_images, self._asking(prompt))

@@ -6,6 +6,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
@@ -36,21 +39,20 @@ class Work:
     calls; an embedder that shares them is not called for these again.
     """
 
-    prompts: int
-    pictures: int
-    pictures_stored: int
-    model_calls: int
-    questions: int
-    questions_left: int
-    vqa_calls: int
-    embeddings: int
-    embeddings_left: int
-    embedder_calls: int
+    prompts: int = 0
+    pictures: int = 0
+    pictures_stored: int = 0
+    model_calls: int = 0
+    questions: int = 0
+    questions_left: int = 0
+    vqa_calls: int = 0
+    embeddings: int = 0
+    embeddings_left: int = 0
+    embedder_calls: int = 0
 
     def __add__(self, other: Work) -> Work:
-        """Both works, the other one's pictures being of prompts that are counted already."""
-        summed = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "prompts"}
-        return Work(self.prompts, **summed)
+        """Both works."""
+        return Work(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     @property
     def pictures_left(self) -> int:
@@ -62,24 +64,26 @@ class Work:
         """Calls of the model and of all instruments."""
         return self.model_calls + self.vqa_calls + self.embedder_calls
 
-    def lines(self) -> list[str]:
-        """The numbers in words."""
+    def lines(self, at_most: bool = False) -> list[str]:
+        """The numbers in words; `at_most` where they are upper bounds."""
+        most = "at most " if at_most else ""
         calls = f"model {self.model_calls}, vqa {self.vqa_calls}, embedder {self.embedder_calls}"
         return [
-            f"prompts     {self.prompts}",
-            f"pictures    {self.pictures} ({self.pictures_stored} stored, {self.pictures_left} left)",
-            f"questions   {self.questions} ({self.questions_left} left)",
-            f"embeddings  {self.embeddings} ({self.embeddings_left} left)",
-            f"calls       {self.calls} ({calls})",
+            f"prompts     {most}{self.prompts}",
+            f"pictures    {most}{self.pictures} ({self.pictures_stored} stored, {self.pictures_left} left)",
+            f"questions   {most}{self.questions} ({self.questions_left} left)",
+            f"embeddings  {most}{self.embeddings} ({self.embeddings_left} left)",
+            f"calls       {most}{self.calls} ({calls})",
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Group:
-    """Pictures of one slice that lack the same answers."""
+    """Pictures of one slice that lack the same answers; `rows` (pictures, numbers) where these are answered from."""
 
     pictures: list[Picture]
     questions: list[Question]
+    rows: NDArray[np.float32] | None = None
 
 
 def wanted_pictures(model: Model, texts: Sequence[str], images: int, seed: int) -> list[Wanted]:
@@ -168,7 +172,8 @@ def unmade(model: Model, images: int, asking: Sequence[Asking]) -> Work:
     """The size of so many pictures whose prompts nobody can say yet; they take at least so many calls."""
     parts = -(-images // SLICE)
     questions = images * sum(len(ask.questions) for ask in asking)
-    return Work(0, images, 0, -(-images // model.batch_size), questions, questions, parts * len(asking), 0, 0, 0)
+    return Work(pictures=images, model_calls=-(-images // model.batch_size), questions=questions,
+                questions_left=questions, vqa_calls=parts * len(asking))  # fmt: skip
 
 
 def _count_questions(

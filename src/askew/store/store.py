@@ -34,6 +34,7 @@ ABANDONED = 24 * 3600.0
 """Age in seconds from which a half-written file belongs to a process that was killed."""
 
 
+VECTORS = "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)"
 LONGEST = 100
 """Characters of a file's own name, from its end, that its copy in quarantine keeps."""
 
@@ -124,12 +125,16 @@ class Store:
         return {key: outcome for key, outcome in found.items() if is_final(outcome)}
 
     def put_pictures(
-        self, wanted: Sequence[Wanted], outcomes: Sequence[EncodedPicture | Missing], provenance: Mapping[str, object]
+        self,
+        wanted: Sequence[Wanted],
+        outcomes: Sequence[EncodedPicture | Missing],
+        provenance: Mapping[str, object],
+        seen: Sequence[Mapping[str, NDArray[np.float32]]] = (),
     ) -> list[Picture | Missing]:
         """Store one outcome per wanted picture, and return what the store then holds for each.
 
-        What another process stored first, and is intact, stays; a file that exists already replaces what was
-        known about it.
+        `seen` holds, by fingerprint, rows that were read while a picture was made: they are stored with it. What
+        another process stored first, and is intact, stays; a file that exists already replaces what was known about it.
         """
         ids = [sha256(outcome.data) if isinstance(outcome, EncodedPicture) else None for outcome in outcomes]
         self._set_corrupt_aside(wanted)
@@ -147,6 +152,13 @@ class Store:
                 if one.key not in kept
             ]
             connection.executemany(f"INSERT OR REPLACE INTO pictures VALUES ({marks(range(8))})", rows)
+            read = [
+                (who, name, _blob(row))
+                for name, own in zip(ids, seen, strict=False)
+                if name
+                for who, row in own.items()
+            ]
+            connection.executemany(VECTORS, read)
         stored = self.pictures(keys)
         failed = {
             one.key: outcome for one, outcome in zip(wanted, outcomes, strict=True) if isinstance(outcome, Missing)
@@ -243,9 +255,9 @@ class Store:
 
     def put_vectors(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Store vectors by picture id. One that is there already stays."""
-        rows = [(embedder, picture, vector.astype("<f4").tobytes()) for picture, vector in vectors.items()]
+        rows = [(embedder, picture, _blob(vector)) for picture, vector in vectors.items()]
         with self._index.transaction() as connection:
-            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
+            connection.executemany(VECTORS, rows)
 
     # Files
 
@@ -307,6 +319,10 @@ def is_intact(path: Path) -> bool:
         return sha256(path.read_bytes()) == path.name.partition(".")[0]
     except OSError:
         return False
+
+
+def _blob(vector: NDArray[np.float32]) -> bytes:
+    return vector.astype("<f4").tobytes()
 
 
 def _reason(outcome: EncodedPicture | Missing) -> tuple[str | None, str]:

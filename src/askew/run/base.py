@@ -1,0 +1,85 @@
+"""What a gather asks of a run. `Live` makes what the store lacks; `Count` knows how much that would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.base import VQA, PictureReader
+from askew.models.base import Collection, FiledPicture, Model
+from askew.run.work import SLICE, Work
+from askew.store.imagefile import EncodedPicture
+from askew.store.store import Wanted
+from askew.types import Missing, Picture, Question
+
+Outcome = Picture | Missing
+Answer = str | Missing
+Rows = NDArray[np.float32]
+W = TypeVar("W", bound=Wanted)
+W_contra = TypeVar("W_contra", bound=Wanted, contravariant=True)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A picture that was made, or why there is none; and by fingerprint a row of what was seen while it was made."""
+
+    picture: EncodedPicture | Missing
+    seen: Mapping[str, Rows] = field(default_factory=dict)
+
+
+class Maker(Protocol[W_contra]):
+    """Whoever makes pictures, in batches of a fixed size: a model, an editor of pictures.
+
+    A maker can be sent to another process: it holds providers and settings. What it needs for a single picture
+    stands in what is wanted, a subclass of `Wanted`. `sees` are the fingerprints under which it keeps rows.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called while it works."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many pictures it makes at once."""
+
+    @property
+    def sees(self) -> frozenset[str]:
+        """Fingerprints of the rows that it makes beside its pictures."""
+
+    def make(self, wanted: Sequence[W_contra]) -> Sequence[Made]:
+        """One batch, in order."""
+
+
+class Run(Protocol):
+    """Everything that costs. Each verb may be called as often as a method likes: nothing is made or asked twice."""
+
+    def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
+        """Every wanted picture by its key."""
+
+    def pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> dict[str, list[Outcome]]:
+        """`images` pictures of each prompt text, by text and in the order of their number."""
+
+    def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
+        """Every picture of a collection, in its order."""
+
+    def ask(self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
+        """Answers by picture id, in the order of the questions."""
+
+    def read(
+        self, reader: PictureReader, pictures: Sequence[Picture], stage: str = "vectors", at_once: int = SLICE
+    ) -> Rows:
+        """What a reader sees in pictures, stored: (pictures, numbers)."""
+
+    def look(self, lens: Callable[[Picture], T], pictures: Sequence[Outcome]) -> list[T | Missing]:
+        """What a lens sees in each picture, cheap and not stored; a missing picture is missing for the same reason."""
+
+    def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+        """Work that follows from earlier answers: what `flow` returns; where it is only counted, `otherwise`."""
+
+    def warn(self, *sentences: str) -> None:
+        """What a reader of the findings must know."""

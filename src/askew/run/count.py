@@ -1,0 +1,124 @@
+"""A run that only counts: what a gather would make and ask, and how much of it the store holds already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from askew.measure.base import VQA, PictureReader
+from askew.models.base import Collection, FiledPicture, Model
+from askew.run.base import Answer, Maker, Outcome, Rows
+from askew.run.progress import StageName
+from askew.run.work import SLICE, Work, lacking, slices, unfinished, unique, wanted_files, wanted_pictures
+from askew.store.keys import question_hash
+from askew.store.store import Store, Wanted
+from askew.types import Missing, Picture, Question
+
+T = TypeVar("T")
+W = TypeVar("W", bound=Wanted)
+
+NOT_YET = Missing("not_asked", "only counted")
+
+
+class Count:
+    """Counts: a picture that is not made yet stands in by its key, and an answer that is not known is Missing.
+
+    `work` is what was counted so far, exact but for what `bounds` names.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.work = Work()
+        self.bounds: dict[str, Work] = {}
+        self.warnings: list[str] = []
+        self._prompts: set[str] = set()
+        self._wanted: set[str] = set()
+        self._asked: set[tuple[str, str, str]] = set()
+        self._read: set[tuple[str, str]] = set()
+        self._seen: set[tuple[str, str]] = set()
+
+    def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
+        """What is stored, and stand-ins for what is not."""
+        stored = self._pictures(wanted)
+        left = unfinished(slices(wanted, maker.batch_size), stored)
+        self.work += Work(model_calls=len(left))
+        self._seen |= {(who, one.key) for who in maker.sees for one in wanted if one.key not in stored}
+        return {one.key: stored.get(one.key, Picture(one.key, "", one.prompt, one.seed)) for one in wanted}
+
+    def pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> dict[str, list[Outcome]]:
+        """The pictures of prompts, made or standing in."""
+        from askew.run.live import Generator
+
+        wanted = wanted_pictures(model, texts, images, seed)
+        made = self.make(Generator(model), wanted)
+        found: dict[str, list[Outcome]] = {text: [] for text in texts}
+        for one in wanted:
+            found[one.prompt].append(made[one.key])
+        return found
+
+    def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
+        """The files of a collection, imported or standing in."""
+        wanted = wanted_files(collection)
+        stored = self._pictures(wanted)
+        found = [stored.get(one.key, Picture(one.key, "", one.prompt)) for one in wanted]
+        return list(zip(collection.pictures(), found, strict=True))
+
+    def ask(self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
+        """Known answers, and Missing for others."""
+        present = unique(pictures)
+        known = self.store.answers(vqa.fingerprint, (one.id for one in present), questions)
+        hashes = [question_hash(question) for question in questions]
+        asked = {(one, key) for who, one, key in self._asked if who == vqa.fingerprint}
+        new = {(one.id, key) for one in present for key in hashes} - asked
+        self._asked |= {(vqa.fingerprint, one, key) for one, key in new}
+        calls = len(list(lacking(present, questions, known.keys() | asked)))
+        self.work += Work(questions=len(new), questions_left=len(new - known.keys()), vqa_calls=calls)
+        return {one.id: [known.get((one.id, key), NOT_YET) for key in hashes] for one in present}
+
+    def read(
+        self, reader: PictureReader, pictures: Sequence[Picture], stage: StageName = "vectors", at_once: int = SLICE
+    ) -> Rows:
+        """Nothing is read: rows without numbers."""
+        who = reader.fingerprint
+        present = [one for one in unique(pictures) if (who, one.id) not in self._read]
+        self._read |= {(who, one.id) for one in present}
+        known = self.store.vectors(who, (one.id for one in present))
+        seen = known.keys() | {one for fingerprint, one in self._seen if fingerprint == who}
+        calls = sum(any(one.id not in seen for one in part) for part in slices(present, at_once))
+        left = len(present) - len(known)
+        self.work += Work(embeddings=len(present), embeddings_left=left, embedder_calls=calls)
+        return np.zeros((len(pictures), 0), np.float32)
+
+    def look(self, lens: Callable[[Picture], T], pictures: Sequence[Outcome]) -> list[T | Missing]:
+        """Nothing is looked at."""
+        return [NOT_YET for _ in pictures]
+
+    def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+        """Book the bound."""
+        self.bounds[what] = self.bounds.get(what, Work()) + at_most
+        return otherwise
+
+    def warn(self, *sentences: str) -> None:
+        """Nothing is found that a reader would see."""
+
+    @property
+    def total(self) -> Work:
+        """What was counted, with the bounds of what nobody can say yet."""
+        return sum(self.bounds.values(), self.work)
+
+    def lines(self) -> list[str]:
+        """The numbers in words, and what they are bounds of."""
+        notes = [f"at most     {work.pictures} of the pictures are of {what}" for what, work in self.bounds.items()]
+        return [*self.total.lines(at_most=bool(self.bounds)), *notes]
+
+    def _pictures(self, wanted: Sequence[Wanted]) -> dict[str, Outcome]:
+        """Those of `wanted` that are stored; what was counted before is not counted again."""
+        stored = self.store.pictures(one.key for one in wanted)
+        new = {one.key: one for one in wanted if one.key not in self._wanted}
+        texts = {one.prompt for one in new.values()} - self._prompts
+        self._prompts |= texts
+        self._wanted |= new.keys()
+        self.work += Work(prompts=len(texts), pictures=len(new), pictures_stored=len(new.keys() & stored.keys()))
+        return stored

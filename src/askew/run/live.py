@@ -1,0 +1,379 @@
+"""A run that makes what the store lacks: pictures, answers, vectors; it can stop and go on at any point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from askew.engine import Engine, LocalEngine
+from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageError
+from askew.measure.base import VQA, PictureReader, VectorVQA
+from askew.models.base import Collection, FiledPicture, Model, Request
+from askew.models.telling import heard_by
+from askew.plan import PLAN_FILE, RunPlan
+from askew.plans.reading import recorded_hash
+from askew.run.base import Answer, Made, Maker, Outcome, Rows
+from askew.run.environment import machine
+from askew.run.progress import Progress, Stage, StageName, silent, stage
+from askew.run.work import (
+    SLICE,
+    Group,
+    Work,
+    lacking,
+    slices,
+    unfinished,
+    unique,
+    wanted_files,
+    wanted_pictures,
+)
+from askew.store.files import write_whole
+from askew.store.imagefile import EncodedPicture, encode
+from askew.store.index import explain_os_error
+from askew.store.keys import question_hash
+from askew.store.store import Store, Wanted
+from askew.types import Missing, Picture, Question
+
+HASH_FILE = "plan.hash"
+FILES_AT_ONCE = 16
+CONTINUES = "the same command continues"
+
+T = TypeVar("T")
+W = TypeVar("W", bound=Wanted)
+
+
+class Live:
+    """One plan in one folder. Everything that it makes goes to the store at once, batch by batch.
+
+    `budget` is the largest number of pictures to make with this object; a run that needs more stops with what
+    is left. Raises UsageError for a folder that holds another plan. Nothing is written before there is something
+    to make or results to write.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        store: Store,
+        plan: RunPlan,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+        budget: int | None = None,
+    ) -> None:
+        self.folder = folder
+        self.store = store
+        self.plan = plan
+        self._engine = engine or LocalEngine()
+        self._progress = progress or silent
+        self._budget = budget
+        self._spent = 0
+        self.warnings: list[str] = []
+        _check_folder(folder, plan)
+
+    def pictures(
+        self, model: Model, texts: Sequence[str], images: int, seed: int
+    ) -> dict[str, list[Picture | Missing]]:
+        """`images` pictures of each prompt text, by text and in the order of their number.
+
+        Batches are fixed slices of all that is wanted, whatever is stored already; one that is not complete is
+        made again as a whole, so that the same machine gives the same bytes. Raises ModelError, Interrupted and,
+        at the end of the budget, RunError; what was made before is kept each time.
+        """
+        wanted = wanted_pictures(model, texts, images, seed)
+        stored = self.make(Generator(model), wanted)
+        result: dict[str, list[Picture | Missing]] = {text: [] for text in texts}
+        for one in wanted:
+            result[one.prompt].append(stored[one.key])
+        return result
+
+    def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
+        """Every wanted picture by its key; those that the store lacks are made, in slices of the maker's size.
+
+        Slices and errors are as in `pictures`.
+        """
+        stored = self.store.pictures(one.key for one in wanted)
+        left = unfinished(slices(wanted, maker.batch_size), stored)
+        if left:
+            self.claim(wanted)
+            self._make(maker, self._affordable(left, maker), len(wanted), stored)
+        self._check_budget(wanted, stored)
+        return stored
+
+    def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
+        """Every picture of a collection, in its order, imported into the store."""
+        wanted = wanted_files(collection)
+        self.claim(wanted)
+        outcomes: list[Picture | Missing] = []
+        with self._stage("files", collection.name, 0, len(wanted)) as current:
+            for part in slices(wanted, FILES_AT_ONCE):
+                outcomes += self.store.add_files(part)
+                current.advance(len(part))
+        return list(zip(collection.pictures(), outcomes, strict=True))
+
+    def ask(
+        self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
+    ) -> dict[str, list[str | Missing]]:
+        """Answers by picture id, in the order of the questions. Only what the store lacks is asked.
+
+        An instrument that answers from vectors gets those of the store, and its new ones are kept there.
+        """
+        present = unique(pictures)
+        known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
+        groups = list(lacking(present, questions, known))
+        left = sum(len(group.pictures) for group in groups)
+        self._add_vectors(vqa, present, groups)
+        with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
+            for group, rows in zip(groups, self._engine.map(partial(_ask, vqa), groups), strict=True):
+                known |= self._keep_answers(vqa, group, rows)
+                current.advance(len(group.pictures))
+        hashes = [question_hash(question) for question in questions]
+        return {picture.id: [known[picture.id, key] for key in hashes] for picture in present}
+
+    def read(
+        self, reader: PictureReader, pictures: Sequence[Picture], stage: StageName = "vectors", at_once: int = SLICE
+    ) -> Rows:
+        """What a reader sees in pictures, (pictures, numbers), kept as an embedder's vectors are.
+
+        Pictures are read in slices of `at_once`, and only those slices in which the store lacks one.
+        """
+        present = unique(pictures)
+        known = self.store.vectors(reader.fingerprint, (picture.id for picture in present))
+        left = [part for part in slices(present, at_once) if any(picture.id not in known for picture in part)]
+        done = len(present) - sum(len(part) for part in left)
+        with self._stage(stage, reader.name, done, len(present)) as current:
+            for part, rows in zip(left, self._engine.map(partial(_embed, reader), left), strict=True):
+                made = {picture.id: row for picture, row in zip(part, rows, strict=True) if picture.id not in known}
+                self.store.put_vectors(reader.fingerprint, made)
+                known |= self.store.vectors(reader.fingerprint, made)
+                current.advance(len(part))
+        return np.stack([known[picture.id] for picture in pictures]) if pictures else np.zeros((0, 0), np.float32)
+
+    def look(self, lens: Callable[[Picture], T], pictures: Sequence[Outcome]) -> list[T | Missing]:
+        """What a lens sees in each picture, by the engine's workers."""
+        present = unique(pictures)
+        seen = dict(zip((one.id for one in present), self._engine.map(lens, present), strict=True))
+        return [one if isinstance(one, Missing) else seen[one.id] for one in pictures]
+
+    def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+        """What follows from earlier answers."""
+        return flow()
+
+    def warn(self, *sentences: str) -> None:
+        """Keep what a reader of the findings must know, each sentence once."""
+        self.warnings += [sentence for sentence in dict.fromkeys(sentences) if sentence not in self.warnings]
+
+    def claim(self, wanted: Sequence[Wanted] = ()) -> None:
+        """Write the plan into the folder, and note in the store what the run needs."""
+        files = {self.folder / PLAN_FILE: self.plan.to_toml(), self.folder / HASH_FILE: self.plan.hash + "\n"}
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole({path: text.encode() for path, text in files.items() if not path.exists()})
+        except OSError as error:
+            raise RunError(f"the run folder {self.folder} {explain_os_error(error)}") from error
+        if wanted:
+            self.store.plan_pictures(self.plan.hash, wanted)
+
+    def _make(
+        self,
+        maker: Maker[W],
+        left: Sequence[Sequence[W]],
+        total: int,
+        stored: dict[str, Picture | Missing],
+    ) -> None:
+        """Make these slices and add them to `stored`."""
+        provenance = {**machine(_fact(maker, "device")), "dtype": _fact(maker, "dtype")}
+        with self._stage("pictures", maker.name, len(stored), total) as current:
+            outcomes = self._engine.map(maker.make, left)
+            for part in left:
+                with _partwise(current, sum(one.key not in stored for one in part)):
+                    made = next(outcomes)
+                    self._spent += len(part)
+                    kept = self.store.put_pictures(part, [one.picture for one in made], provenance,
+                                                   [one.seen for one in made])  # fmt: skip
+                    stored.update(zip((one.key for one in part), kept, strict=True))
+
+    def _add_vectors(self, vqa: VQA, pictures: Sequence[Picture], groups: Sequence[Group]) -> None:
+        """Give the groups the rows that an instrument answers from, if it is one that does."""
+        if groups and isinstance(vqa, VectorVQA):
+            rows = dict(zip((one.id for one in pictures), self.read(vqa.embedder, pictures), strict=True))
+            for group in groups:
+                group.rows = np.stack([rows[one.id] for one in group.pictures])
+
+    def _keep_answers(
+        self, vqa: VQA, group: Group, rows: Sequence[Sequence[str | Missing]]
+    ) -> dict[tuple[str, str], str | Missing]:
+        """Store the answers of one call; what the store then holds for these pictures and questions."""
+        ids = [picture.id for picture in group.pictures]
+        self.store.put_answers(vqa.fingerprint, ids, group.questions, rows)
+        hashes = [question_hash(question) for question in group.questions]
+        given = {
+            (one, key): answer
+            for one, row in zip(ids, rows, strict=True)
+            for key, answer in zip(hashes, row, strict=True)
+        }
+        return given | self.store.answers(vqa.fingerprint, ids, group.questions)
+
+    def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
+        """The slices that the budget allows."""
+        if self._budget is None:
+            return list(left)
+        if self._budget < maker.batch_size and self._budget < len(left[0]):
+            raise UsageError(
+                f"the budget of {self._budget} pictures is smaller than one batch of {maker.name}: {len(left[0])}"
+            )
+        sizes = np.cumsum([len(part) for part in left]) + self._spent
+        return [part for part, spent in zip(left, sizes, strict=True) if spent <= self._budget]
+
+    def _check_budget(self, wanted: Sequence[Wanted], stored: Mapping[str, object]) -> None:
+        open_ones = [one for one in wanted if one.key not in stored]
+        if open_ones:
+            prompts = list(dict.fromkeys(one.prompt for one in open_ones))
+            raise RunError(
+                f"the budget of {self._budget} pictures is used up: {len(open_ones)} of {len(wanted)} pictures "
+                f"are left, of {len(prompts)} prompts, the next being {prompts[0]!r}; {CONTINUES}"
+            )
+
+    @contextmanager
+    def _stage(self, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:
+        """A stage that tells its progress, and turns Ctrl-C into Interrupted."""
+        with stage(self._progress, name, who, done, total) as current:
+            try:
+                yield current
+            except KeyboardInterrupt:
+                kept = f"{current.done} of {total} pictures are done ({name}, {who})"
+                raise Interrupted(f"stopped: {kept}, nothing of it is lost; {CONTINUES}") from None
+
+
+def _check_folder(folder: Path, plan: RunPlan) -> None:
+    noted = folder / HASH_FILE
+    try:
+        found = noted.read_text(encoding="ascii").strip() if noted.exists() else None
+    except (OSError, ValueError) as error:
+        raise RunError(f"cannot read {noted}: {error}") from error
+    if found is None and (folder / PLAN_FILE).exists():
+        found = recorded_hash(folder / PLAN_FILE)
+    if found not in (None, plan.hash):
+        raise UsageError(
+            f"the run folder {folder} holds another plan, and a folder holds one: give the same options as before, "
+            f"or another folder (--run). Pictures made before are used again either way"
+        )
+
+
+@contextmanager
+def provider(name: str, doing: str) -> Iterator[None]:
+    """Turns whatever a provider raises into ModelError."""
+    try:
+        yield
+    except AskewError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ModelError(f"{name} failed while {doing}: {reason}. What was done before is kept; {CONTINUES}") from error
+
+
+@contextmanager
+def _partwise(current: Stage, absent: int) -> Iterator[None]:
+    """Count the `absent` pictures of a slice as their maker tells of them, and at its end; none if it ends badly."""
+    told = 0
+
+    def hear(count: int) -> None:
+        nonlocal told
+        more = min(count, absent - told)
+        told += more
+        if more:
+            current.advance(more)
+
+    try:
+        with heard_by(hear):
+            yield
+    except BaseException:
+        current.take_back(told)
+        raise
+    hear(absent)
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A model that makes pictures of prompts."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    @property
+    def batch_size(self) -> int:
+        """The model's."""
+        return self.model.batch_size
+
+    @property
+    def sees(self) -> frozenset[str]:
+        """Nothing is seen beside the pictures."""
+        return frozenset()
+
+    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+        """One batch of pictures, encoded."""
+        with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
+            images = self.model.generate([Request(one.prompt, one.seed or 0) for one in wanted])
+            _expect(len(images) == len(wanted), f"{len(images)} pictures came back where {len(wanted)} were asked for")
+            return [Made(encoded(image)) for image in images]
+
+
+def encoded(image: object) -> EncodedPicture | Missing:
+    """A picture from a model as bytes to store. Raises ModelError for what is neither a picture nor Missing."""
+    if isinstance(image, Missing):
+        return image
+    if not isinstance(image, Image.Image):
+        raise ModelError(f"a model must return Pillow images or Missing, not {type(image).__name__}")
+    return encode(image)
+
+
+def _ask(vqa: VQA, group: Group) -> list[list[Answer]]:
+    """The answers of one group, from its rows if the instrument takes them."""
+    with provider(vqa.name, f"answering {group.questions[0].text!r}"):
+        if isinstance(vqa, VectorVQA) and group.rows is not None:
+            rows = vqa.answer_vectors(group.rows, group.questions)
+        else:
+            rows = vqa.answer(group.pictures, group.questions)
+        shape = {len(row) for row in rows} <= {len(group.questions)} and len(rows) == len(group.pictures)
+        _expect(shape, "the answers do not match the pictures and questions asked")
+        return [[_checked(q, answer) for q, answer in zip(group.questions, row, strict=True)] for row in rows]
+
+
+def _checked(question: Question, answer: str | Missing) -> str | Missing:
+    if isinstance(answer, Missing):
+        return answer
+    allowed = answer in question.options if question.options else isinstance(answer, str)
+    _expect(allowed, f"{answer!r} is no answer to {question.text!r}")
+    broken = any("\ud800" <= character <= "\udfff" for character in answer)
+    return Missing("unparseable", f"not valid Unicode: {answer!a}") if broken else answer
+
+
+def _embed(embedder: PictureReader, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+    """The vectors of one slice."""
+    with provider(embedder.name, "reading pictures"):
+        rows = np.asarray(embedder.embed_pictures(pictures), dtype=np.float32)
+        _expect(
+            rows.ndim == 2 and len(rows) == len(pictures), f"vectors of shape {rows.shape} for {len(pictures)} pictures"
+        )
+        _expect(bool(np.isfinite(rows).all()), "a vector is not finite")
+        return rows
+
+
+def _fact(maker: object, name: str) -> str | None:
+    """A fact about a provider that only some know of themselves."""
+    value = getattr(getattr(maker, "model", maker), name, None)
+    return None if value is None else str(value)
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
