@@ -30,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("run.work", "run.drawings", "results.file"),
     ("run.base",),
     ("run.run", "run.live", "run.count", "run.opening", "run.check"),
+    ("pages",),
     ("methods",),
     ("instruments", "planning", "scoring", "run.comparable", "run.edit_work"),
     ("report", "results.condition"),

@@ -1,0 +1,471 @@
+"""A page as data: what to show and in which order, never how. A method's `page.py` fills it; renderers draw it.
+
+The order of a page: the answer in a sentence, the block that shows it (of people always `Shares`), pictures, then what
+the answer rests on, folded. An author chooses by what is to be said:
+
+    Text      a sentence, or bullets                      Matrix    rows by columns: heat, or small lanes
+    Shares    what was seen, as stacked bars              Network   what moves what: arrows between names
+    Lanes     scores with interval and chance, in rows    Pictures  pictures in equal cells
+    Lines     a score over ordered steps                  Table     texts and numbers that need no plot
+    Scatter   points in a plane, links, traces            Terms     words and what they mean; facts
+    Beside    blocks next to each other                   Fold      details behind a summary
+
+Rules that hold for all of them:
+
+- Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`, draw interval and
+  chance, set in bold what is beyond chance (q below .05; `strong` overrides), and say why something is missing.
+- The mark of a plot is the estimate's `debiased` value where it has one; numbers beside the plot are its `value`.
+- Text is text: no HTML, no Markdown. Prompts and names of others are quoted and cut by `words.quote`, `words.shorten`.
+- `anchor` and `link` are any text (say "a nurse gender"): a `link` leads to the block with the same `anchor`, and is
+  plain text if there is none.
+- `series` numbers things that belong together over rows and blocks (models, runs, groups): one colour each, 0 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from askew.types import Estimate, Missing
+
+E = Estimate | Missing
+"""A score, or why there is none."""
+
+Scale = Literal["unit", "share", "signed", "points", "degrees", "range", "count"]
+"""How scores lie on an axis and are written.
+
+unit     0 to 1 (further if a score is), two digits
+share    0 to 100 %, in percent
+signed   around zero, with its sign
+points   differences of shares, in percentage points around zero, with their sign
+degrees  around zero, one digit
+range    from the lowest to the highest, three digits
+count    whole numbers from zero
+"""
+
+Column = Literal["value", "interval", "null", "corrected", "p", "q"]
+"""A part of an estimate that stands beside its plot. `null` is headed "chance"; `q` shows p, named, where q is none."""
+
+SCORE: tuple[Column, ...] = ("value", "interval", "null", "corrected", "q")
+DIFFERENCE: tuple[Column, ...] = ("value", "interval", "q")
+PLAIN: tuple[Column, ...] = ("value", "interval")
+
+Effect = Literal["better", "worse", "changed"]
+"""Nearer to the ideal, further from it, or not settled."""
+
+Swatch = Literal["heat", "only-a", "only-b", "both"]
+"""Colours of attention overlays: the colour map, and the places of two words (`media`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A table's cell that says more than its value.
+
+    note    below the value, small: an interval, a reason
+    strong  bold; None: where an estimate is beyond chance
+    level   shading in a `Matrix`, -1 (orange) to 1 (blue); None: by the value; 0: none
+    """
+
+    value: str | int | E | None
+    note: str = ""
+    strong: bool | None = None
+    level: float | None = None
+    link: str | None = None
+
+
+Content = str | int | E | Cell | tuple[str, ...] | None
+"""What a cell holds: a text, a count, a score (written with its interval), some short texts, or nothing (a dash)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph: `lead` in bold, then `text`, then `items` as bullets. `muted` for remarks, which a terminal dims."""
+
+    text: str = ""
+    lead: str = ""
+    items: tuple[str | Text, ...] = ()
+    muted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text as it is, in a fixed width: a plan, a command."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One value of an axis in a bar: its share, how many pictures, and the share that would be ideal."""
+
+    value: str
+    share: E
+    count: int | None = None
+    ideal: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What one set of pictures shows on one axis.
+
+    label    the axis, prompt, condition or run: what tells this bar from the next
+    parts    every value of the axis, in the axis's own order, also those that were not seen
+    n        pictures that were read; missing: how many were not, by reason
+    verdict  in a few words: "more female than even", "no lean shown"
+    strong   whether a lean is shown; leaning bars come first (the author orders them)
+    group    bars under one heading, close to each other: an axis with a bar per run, a prompt with one per condition
+    note     what stands under the verdict instead of the leading value's count, share, interval and ideal
+    """
+
+    label: str
+    parts: tuple[Part, ...]
+    n: int
+    missing: Mapping[str, int] = field(default_factory=dict)
+    verdict: str = ""
+    strong: bool = False
+    group: str = ""
+    series: int | None = None
+    link: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What was seen, as stacked bars: the lead of every page about people, before any score.
+
+    A page of one prompt has a bar per axis; one of several prompts or conditions a `Shares` per axis, a bar per prompt,
+    grouped by prompt where there are conditions; a comparison groups by axis, a bar per run (`series` colours its
+    name). Ideal shares are marks below a bar, n and missing stand beside it, narrow parts get their names in a key.
+    """
+
+    caption: str
+    bars: tuple[Bar, ...]
+    heading: str = "Axis"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something to compare with, on one lane: a line at the ideal, a dashed line at a mean, a ring at an earlier score.
+
+    Marks of one `name` are alike, and the legend names them once.
+    """
+
+    at: float
+    name: str
+    shape: Literal["line", "dash", "ring"] = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A row of `Lanes`: one score.
+
+    label   what was scored
+    score   None where it was not asked for; Missing says why by itself
+    more    further cells at the end of the row, under the columns `Lanes.more`
+    group   rows of one group stand close together under its name: the same score of several models or runs, one row
+            each, with `series` for their colours
+    note    small, behind the label
+    strong  None: beyond chance
+    muted   a row that sums others up: a mean
+    hollow  a ring instead of a dot: measured, but not what the plot is about (not an edge, not clear)
+    chance  from where to where chance would fall, if not from 0 to the estimate's `null`
+    points  single scores behind a mean, as small dots
+    """
+
+    label: str
+    score: E | None
+    more: tuple[Content, ...] = ()
+    group: str = ""
+    series: int | None = None
+    link: str | None = None
+    note: str = ""
+    strong: bool | None = None
+    muted: bool = False
+    hollow: bool = False
+    marks: tuple[Mark, ...] = ()
+    chance: tuple[float, float] | None = None
+    points: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Scores on one scale: each a dot on its interval, chance a grey band behind it, the numbers beside it.
+
+    heading  names the labels ("Axis"); name: the score, over its column and in the legend ("MAD")
+    columns  parts of the estimate that stand beside the plot: `SCORE`, `DIFFERENCE`, `PLAIN` or any others
+    chance   (head of the column `null`, what its grey band means): ("floor", "what reading alone changes")
+    hollow   what a ring means, for the legend; points: what a small dot is
+    digits   other than those of the scale
+    """
+
+    caption: str
+    heading: str
+    rows: tuple[Lane, ...]
+    name: str
+    scale: Scale = "unit"
+    columns: tuple[Column, ...] = SCORE
+    more: tuple[str, ...] = ()
+    chance: tuple[str, str] = ("chance", "what chance alone would give")
+    interval: str = "interval for the true score"
+    hollow: str = ""
+    points: str = ""
+    digits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A score over the steps of `Lines`, None where there is no point. Thin: one of many behind a mean; stair: holds
+    until the next step ("best so far"), drawn without points."""
+
+    name: str
+    points: tuple[E | None, ...]
+    series: int = 0
+    thin: bool = False
+    stair: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Scores over ordered steps: blocks of a network, numbers of samples, iterations. Numbers follow in a fold.
+
+    The first line's `null` is the grey chance behind all; other lines' is dotted in their colour. `levels` are
+    horizontal lines with names. Intervals are whiskers, over many steps a band.
+    """
+
+    caption: str
+    heading: str
+    steps: tuple[str, ...]
+    lines: tuple[Line, ...]
+    name: str
+    scale: Scale = "unit"
+    levels: tuple[tuple[str, float], ...] = ()
+    chance: str = "what chance alone would give"
+    digits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A place in a plane. `uri` shows a picture there; `label` is written beside it, `name` is told on hovering."""
+
+    x: float
+    y: float
+    name: str
+    series: int = 0
+    strong: bool = False
+    hollow: bool = False
+    label: str = ""
+    uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A line through a plane; stair: each value holds until the next."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    series: int = 0
+    thin: bool = False
+    stair: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Points in a plane: planted against measured, the course of a search, pictures on a map.
+
+    x, y     (name, scale) of the axes; scales of pictures on a map are None, and no numbers are shown
+    keys     names of the series, for the legend; strong: what a strong point is
+    links    from a point to another, by position; those between strong points stand out
+    square   both axes have the same length and range; diagonal: x = y is drawn (needs square)
+    said     one sentence with what the plot shows, for who cannot see it; also shown in a terminal
+    """
+
+    caption: str
+    points: tuple[Point, ...]
+    x: tuple[str, Scale | None]
+    y: tuple[str, Scale | None]
+    said: str
+    keys: tuple[str, ...] = ()
+    strong: str = ""
+    links: tuple[tuple[int, int], ...] = ()
+    traces: tuple[Trace, ...] = ()
+    square: bool = False
+    diagonal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Rows by columns of scores or counts.
+
+    plot       "heat": cells shaded by value (`Cell.level` overrides), the interval below; "lanes": a small lane each,
+               all on one scale; "counts": shaded by their share of the row
+    reference  the column whose value is a mark in the lanes of the others: concepts of the initial pictures
+    diagonal   cells of a name with itself are framed: read as it is, an axis on itself
+    level      a line in every lane: (what it is, where)
+    """
+
+    caption: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | Cell, tuple[Content, ...]], ...]
+    plot: Literal["heat", "lanes", "counts"] = "heat"
+    scale: Scale = "unit"
+    reference: int | None = None
+    diagonal: bool = False
+    level: tuple[str, float] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow from a name to another, as wide as its score is large."""
+
+    source: str
+    target: str
+    score: Estimate
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A directed graph. Nodes stand on a circle in the order given, so that graphs of the same nodes compare.
+
+    nodes    (name, note): the note is small, below the name: "itself +0.12"
+    focal    keeps one node's edges and fades the others
+    effects  what the three kinds of edges mean
+    """
+
+    caption: str
+    nodes: tuple[tuple[str, str], ...]
+    edges: tuple[Edge, ...]
+    focal: str | None = None
+    effects: tuple[tuple[Effect, str], ...] = (
+        ("better", "brings it nearer to its ideal"),
+        ("worse", "takes it further away"),
+        ("changed", "changes it, to which side is not settled"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A picture by its data URI, or None for a place that stays empty. `alt` says what it is: "Picture 3 of ceo"."""
+
+    uri: str | None
+    alt: str
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureRow:
+    """Pictures that belong together: of a set, a model, a strength. `series` gives them a coloured edge."""
+
+    shots: tuple[Shot, ...]
+    label: str = ""
+    note: str = ""
+    series: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Pictures in equal cells, captions below.
+
+    aligned  rows stand under each other cell by cell: one seed by several models, a picture and its edits;
+             otherwise every row is a grid of its own below its label
+    heads    names above the cells of aligned rows
+    size     "small" 12 cells in a row, "medium" 6, "large" 4
+    keys     colours of overlays and their meaning
+    """
+
+    caption: str
+    rows: tuple[PictureRow, ...]
+    aligned: bool = False
+    heads: tuple[str, ...] = ()
+    size: Literal["small", "medium", "large"] = "small"
+    keys: tuple[tuple[Swatch, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Texts and numbers in columns. Columns of numbers are aligned right by themselves.
+
+    labels  how many columns at the left name the row; repeated names of the first are shown once
+    groups  names above columns after the labels: (name, how many)
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Content, ...], ...]
+    labels: int = 1
+    groups: tuple[tuple[str, int], ...] = ()
+    scale: Scale = "unit"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Words and what they mean; as `facts`, short values under their names, beside each other."""
+
+    terms: tuple[tuple[str, str], ...]
+    facts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Blocks next to each other where the page is wide."""
+
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks behind a summary, which says what is in them. A terminal leaves them out."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+    remark: str = ""
+    anchor: str | None = None
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands below it; within another section, a smaller heading.
+
+    screen  whether terminal, notebook and Markdown show it; the page always does
+    anchor  None: its title
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    screen: bool = True
+    anchor: str | None = None
+    note: str = ""
+
+
+Block = (
+    Text | Code | Shares | Lanes | Lines | Scatter | Matrix | Network | Pictures
+    | Table | Terms | Beside | Fold | Section
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The document.
+
+    kicker    what this is: "askew audit · studio/planted, bias 0.5"
+    title     the prompt in quotation marks, or what was compared
+    answer    what was seen, in a sentence of numbers; detail: what follows from it, and what could not be seen
+    facts     (name, value): model, pictures, instrument, missing, seed
+    notes     what one must know to read the page: below a terminal's tables, at the page's end
+    version   askew's
+    """
+
+    kicker: str
+    title: str
+    answer: str
+    facts: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    detail: str = ""
+    version: str = ""
