@@ -37,7 +37,8 @@ lint: $(READY)
 	@$(BIN)/mypy
 
 bench: $(READY)
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in benchmarks/[a-z]*.py; do name=$$(basename $$script .py); \
+	    echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
 	@rm -rf .venv runs .askew .mypy_cache .ruff_cache .pytest_cache

@@ -1,6 +1,6 @@
 """Time and memory that watching attention adds to making pictures.
 
-    python benchmarks/attention.py [--steps 20] [--pictures 4] [--repeats 3] [--network larger]
+    python -m benchmarks.attention [--steps 20] [--pictures 4] [--repeats 3] [--network larger]
 
 For the studio's own pipeline, and a larger random UNet with 32 x 32 latents: the time of a run under watch over that of
 the bare run beside it, and the memory at the peak that watching adds per picture, in four steps and in one: it must not
@@ -35,11 +35,11 @@ WATCHED: dict[str, tuple[str, ...]] = {"bare": (), "one": ("gender",), "two": ("
 """Concepts that are looked for, by the name of the run."""
 
 
-class Allocated(TorchDispatchMode):
+class Allocated(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """The largest sum of bytes of all tensors that live at one time, of those made while it is on."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.now = self.peak = 0
         self._users: dict[int, int] = {}
 
@@ -118,7 +118,7 @@ def peak(work: Callable[[], object]) -> int:
     gc.collect()
     with Allocated() as allocated:
         work()
-    return allocated.peak
+    return int(allocated.peak)
 
 
 def extra_memory(pipe: Any, steps: int, pictures: int, watched: str) -> float:

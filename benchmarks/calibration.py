@@ -1,6 +1,6 @@
 """Measured coverage of the intervals of CAS and MAD, and rate of false alarms of MAD's p-value, by simulation.
 
-    python benchmarks/calibration.py --repeats 400 --draws 400 [cas] [mad] [fair]
+    python -m benchmarks.calibration --repeats 400 --draws 400 [cas] [mad] [fair]
 
 Pictures are drawn from known populations: some questions with exactly one answer each, and words of a caption that are
 there or not. The population scores are exact, so an interval is right or wrong without doubt. Prints Markdown tables.

@@ -1,6 +1,6 @@
 """How often intervals of associations hold the truth: Wilson's at the effective size, and the bootstrap over pictures.
 
-    python benchmarks/calibration_classification.py [--repeats 400] [--draws 500] [--write docs/reference/downstream.md]
+    python -m benchmarks.calibration_classification [--repeats 400] [--draws 500] [--write docs/reference/downstream.md]
 
 Every picture has a chance of its own to be decided for the first class (beta-distributed around the truth, by the
 correlation of its decisions), and so many decisions. The differential is of two groups of so many pictures each.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from askew.stats.classification import association, differential
 from askew.stats.intervals import bootstrap_errors, percentile_interval
-from askew.store.marked_page import update
+from benchmarks.marked_page import update
 
 PAIRS = 25
 LEVEL = 0.95
@@ -91,7 +91,7 @@ def two_groups(shares: tuple[float, float], correlation: float, pictures: int, o
 def tables(options: argparse.Namespace) -> Iterator[str]:
     """Both tables."""
     yield (
-        f"`python benchmarks/calibration_classification.py --repeats {options.repeats} --draws {options.draws}`: "
+        f"`python -m benchmarks.calibration_classification --repeats {options.repeats} --draws {options.draws}`: "
         f"{PAIRS} decisions a picture; {options.repeats} runs a row, so that a coverage near .95 is known to about "
         f"{2 * np.sqrt(0.95 * 0.05 / options.repeats):.2f}."
     )

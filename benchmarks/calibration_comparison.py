@@ -1,6 +1,6 @@
 """How often the intervals of differences between two models hold the truth, by planted populations.
 
-    python benchmarks/calibration_comparison.py [REPEATS]
+    python -m benchmarks.calibration_comparison [REPEATS]
 
 Prints Markdown tables. Every repeat draws pictures from two models whose true scores are known; rho is the correlation
 of what the two make of one seed. REPEATS (default 400) comparisons a row, of concepts a third as many; 300 draws each,

@@ -1,6 +1,6 @@
 """Is every interaction found that was planted, and none that was not? Writes a page of tables.
 
-    python benchmarks/calibration_interactions.py [--repeats 2000] [--draws 200] [--out PAGE.md] [PART ...]
+    python -m benchmarks.calibration_interactions [--repeats 2000] [--draws 200] [--out PAGE.md] [PART ...]
 
 The populations are those of the studio's planted world, so that every truth is exact; answers are drawn from them, no
 pictures. Parts: edges, sensitivity, equal, instrument, validation, mixture; all without any. The page is written anew
@@ -17,7 +17,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from planted_interactions import DISTANCES, SIZES, Floats, World, drawn, world
 
 from askew.prompts.axes import BIASCONNECT
 from askew.stats.common_draws import CommonDraws
@@ -38,6 +37,7 @@ from askew.stats.mixture import (
 from askew.stats.sensitivity import Pair, debiased_value, interactions
 from askew.studio.occupations import OCCUPATIONS
 from askew.types import Estimate
+from benchmarks.planted_interactions import DISTANCES, SIZES, Floats, World, drawn, world
 
 PAIRS = list(product(range(len(SIZES)), range(len(SIZES))))
 OTHERS = [pair for pair in PAIRS if pair[0] != pair[1]]

@@ -1,6 +1,6 @@
 """How often the intervals of the overlap of attention maps hold the truth, on maps whose overlap was planted.
 
-    python benchmarks/calibration_maps.py [--repeats 400]
+    python -m benchmarks.calibration_maps [--repeats 400]
 
 Prints the tables of docs/reference/calibration-maps.md.
 """
@@ -12,8 +12,8 @@ import argparse
 import numpy as np
 
 from askew.stats.overlap import Entanglement, chance_iou, entanglement, iou_matrix, mask
-from askew.stats.planted_overlap import planted_maps, planted_truth
 from askew.types import Missing
+from benchmarks.planted_overlap import planted_maps, planted_truth
 
 OVERLAPS = (0.0, 0.1, 0.2, 0.3, None, 0.5, 0.7, 0.9, 1.0)
 PICTURES = (6, 12, 24, 48, 100)

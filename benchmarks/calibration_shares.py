@@ -1,6 +1,6 @@
 """How often the intervals of shares, distances and differences hold the truth, by planted populations.
 
-    python benchmarks/calibration_shares.py [REPEATS]
+    python -m benchmarks.calibration_shares [REPEATS]
 
 Prints one table per statistic (Markdown). The intervals of single shares are enumerated exactly, the rest simulated:
 REPEATS (default 300) audits of each population, 300 draws each, everything seeded. About three
@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from askew.stats.confusion import corrected_share_intervals
@@ -61,6 +64,7 @@ INSTRUMENTS: dict[str, tuple[Sequence[float], float, int, int]] = {
     "6 values, right .85": ([0.5, 0.3, 0.1, 0.1, 0, 0], 0.85, 48, 20),
 }
 
+Floats = NDArray[np.float64]
 Experiment = Callable[[np.random.Generator], Estimate]
 
 
@@ -68,9 +72,8 @@ def simulate(truth: float, experiment: Experiment, repeats: int) -> list[str]:
     """Cells: mean value, coverage, truth below and above the interval, mean width, share of p < .05."""
     rng = np.random.default_rng(0)
     found = [experiment(rng) for _ in range(repeats)]
-    below = np.mean([truth < e.low - 1e-9 for e in found])
-    above = np.mean([truth > e.high + 1e-9 for e in found])
-    width = np.mean([e.high - e.low for e in found])
+    low, high = (np.array([getattr(e, end) for e in found], dtype=float) for end in ("low", "high"))
+    below, above, width = np.mean(truth < low - 1e-9), np.mean(truth > high + 1e-9), np.mean(high - low)
     tested = [e.p for e in found if e.p is not None]
     small = f"{np.mean(np.array(tested) < 0.05):.3f}" if tested else ""
     numbers = (truth, float(np.mean([e.value for e in found])))
@@ -105,26 +108,30 @@ def distance_rows(repeats: int) -> Iterable[list[str]]:
     """Coverage of the distance from a uniform ideal."""
     for (name, (distance, shares)), n in product(POPULATIONS.items(), SIZES):
         p, ideal = np.array(shares), np.full(len(shares), 1 / len(shares))
-
-        def audit(rng: np.random.Generator, p=p, n=n, ideal=ideal, distance=distance) -> Estimate:
-            return distance_estimate(rng.multinomial(n, p), ideal, distance=distance, rng=rng, draws=DRAWS)
-
+        audit = partial(audited_distance, p=p, n=n, ideal=ideal, distance=distance)
         yield [name, str(n), *simulate(float(DISTANCES[distance](p, ideal)), audit, repeats)]
+
+
+def audited_distance(rng: np.random.Generator, p: Floats, n: int, ideal: Floats, distance: str) -> Estimate:
+    return distance_estimate(rng.multinomial(n, p), ideal, distance=distance, rng=rng, draws=DRAWS)
 
 
 def difference_rows(repeats: int) -> Iterable[list[str]]:
     """Coverage of differences of a share and of the distance between two sets."""
     for name, (first, n, second, m) in PAIRS.items():
         p, q, ideal = np.array(first), np.array(second), np.full(len(first), 1 / len(first))
-
-        def share(rng: np.random.Generator, p=p, q=q, n=n, m=m) -> Estimate:
-            return share_difference(rng.multinomial(n, p), rng.multinomial(m, q), 0)
-
-        def distance(rng: np.random.Generator, p=p, q=q, n=n, m=m, ideal=ideal) -> Estimate:
-            return distance_difference(rng.multinomial(n, p), rng.multinomial(m, q), ideal, rng=rng, draws=DRAWS)
-
+        pair: dict[str, Any] = {"p": p, "n": n, "q": q, "m": m}
+        share, distance = partial(audited_share_difference, **pair), partial(audited_difference, **pair, ideal=ideal)
         yield [f"share: {name}", f"{n}, {m}", *simulate(float(p[0] - q[0]), share, repeats)]
         yield [f"distance: {name}", f"{n}, {m}", *simulate(float(sensitivity(p, q, ideal)), distance, repeats)]
+
+
+def audited_share_difference(rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int) -> Estimate:
+    return share_difference(rng.multinomial(n, p), rng.multinomial(m, q), 0)
+
+
+def audited_difference(rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int, ideal: Floats) -> Estimate:
+    return distance_difference(rng.multinomial(n, p), rng.multinomial(m, q), ideal, rng=rng, draws=DRAWS)
 
 
 def corrected_rows(repeats: int) -> Iterable[list[str]]:
@@ -134,12 +141,13 @@ def corrected_rows(repeats: int) -> Iterable[list[str]]:
         rates = np.full((k, k), (1 - right) / (k - 1))
         np.fill_diagonal(rates, right)
         for value in range(k):
-
-            def audit(rng: np.random.Generator, p=p, rates=rates, n=n, labels=labels, value=value) -> Estimate:
-                answers, confused = rng.multinomial(n, p @ rates), rng.multinomial(labels, rates)
-                return corrected_share_intervals(answers, confused, rng=rng, draws=DRAWS)[value]
-
+            audit = partial(audited_share, p=p, rates=rates, n=n, labels=labels, value=value)
             yield [f"{name}, value {value}", f"{n}, {labels}", *simulate(float(p[value]), audit, repeats)]
+
+
+def audited_share(rng: np.random.Generator, p: Floats, rates: Floats, n: int, labels: int, value: int) -> Estimate:
+    answers, confused = rng.multinomial(n, p @ rates), rng.multinomial(labels, rates)
+    return corrected_share_intervals(answers, confused, rng=rng, draws=DRAWS)[value]
 
 
 def main(repeats: int) -> None:

@@ -1,6 +1,6 @@
 """Time of classification by per-class errors against a plain loop over pairs of classes, at equal decisions.
 
-    python benchmarks/classification.py [--pictures 4] [--folder PIPELINE]
+    python -m benchmarks.classification [--pictures 4] [--folder PIPELINE]
 
 The plain loop does for each of the 25 pairs what the paper's classifier does: encode picture and texts, evaluate both
 classes at N = 10 timesteps in one batch, and choose the class with the smaller mean error.

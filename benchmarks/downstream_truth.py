@@ -1,7 +1,7 @@
 """What editing and classification find of the bias that was planted in `studio`.
 
-    python benchmarks/downstream_truth.py classification [--write docs/reference/downstream.md]
-    python benchmarks/downstream_truth.py editing [--write docs/reference/downstream.md]
+    python -m benchmarks.downstream_truth classification [--write docs/reference/downstream.md]
+    python -m benchmarks.downstream_truth editing [--write docs/reference/downstream.md]
 
 `classification`: drawings of men and of women, in which nothing shows an occupation, are classified between occupations
 that lie evenly in the planted order. Do the differences between the groups order as planted, how much of their size do
@@ -31,10 +31,10 @@ from askew.methods.scoring import Scoring
 from askew.report.formatting import interval, measured, number, percent, points, probability
 from askew.results.file import estimate_json
 from askew.stats.rank import spearman_crossed
-from askew.store.marked_page import update
 from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share
 from askew.types import Estimate, Missing
+from benchmarks.marked_page import update
 
 GROUPS = ("man", "woman")
 SOURCES = "studio/planted"
@@ -251,7 +251,7 @@ def _exclusion(model: str, results: Mapping[str, Any]) -> Iterator[str]:
 
 def _setting(options: argparse.Namespace, what: str) -> Iterator[str]:
     yield (
-        f"`python benchmarks/downstream_truth.py {options.half}`: {options.pictures} drawings each of a man and of a "
+        f"`python -m benchmarks.downstream_truth {options.half}`: {options.pictures} drawings each of a man and of a "
         f"woman by `{SOURCES}`, {what}, seed {options.seed}. Intervals at level {SCORING.level:g}."
     )
     yield ""
@@ -260,7 +260,7 @@ def _setting(options: argparse.Namespace, what: str) -> Iterator[str]:
 def main() -> None:
     """Measure, print, and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("half", choices=("classification", "editing"))
+    parser.add_argument("half", choices=("classification", "editing"), nargs="?", default="classification")
     parser.add_argument("--models", nargs="+", default=["studio", "studio/balanced"])
     parser.add_argument("--pictures", type=int, default=24, help="of each group")
     parser.add_argument("--classes", type=int, default=12, help="occupations that are classified between")

@@ -1,6 +1,6 @@
 """Editing by askew against a bare loop over the same image-to-image pipeline.
 
-    python benchmarks/editing.py [--model PATH] [--pictures N] [--repeats R]
+    python -m benchmarks.editing [--model PATH] [--pictures N] [--repeats R]
 
 Prints wall time and process CPU time of both, and their ratios, which must be at most 1.05. Where other programs use
 the machine, CPU time is what counts. Both make the same edits from the same noise in batches of the same size; askew
@@ -20,7 +20,6 @@ from typing import Any
 import torch
 
 from askew import registry
-from askew.measure.looks import opened
 from askew.models.base import Model
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.editing import editor_of
@@ -28,6 +27,7 @@ from askew.planning.editing import plan_editing
 from askew.plans.editing import EditPlan
 from askew.run.edit_work import make_edits, wanted_edit
 from askew.run.run import Run
+from askew.store.imagefile import opened
 from askew.store.store import Store
 from askew.types import Picture
 
@@ -93,7 +93,7 @@ class Clock:
 def _bare(editor: DiffusersEditor, sources: list[Picture]) -> Spent:
     """Time of a loop over the pipeline with generators of its own."""
     edits = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
-    images = [opened(one) for one in sources]
+    images = [opened(one.path) for one in sources]
     settings: dict[str, Any] = dict(editor.settings)
     clock = Clock()
     for first in range(0, len(edits), editor.batch_size):

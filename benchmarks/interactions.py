@@ -1,6 +1,6 @@
 """Time of the statistics of 26 occupations x 8 axes against a plain loop over scipy calls.
 
-    python benchmarks/interactions.py [--corrected] [--occupations 26] [--pictures 48] [--draws 1000]
+    python -m benchmarks.interactions [--corrected] [--occupations 26] [--pictures 48] [--draws 1000]
                                       [--loop-occupations 1]
 
 Answers about 26 x 27 prompts x 48 pictures = 33,696 pictures are drawn from the planted world. Timed is everything that
@@ -20,10 +20,10 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from planted_interactions import SIZES, drawn, world
 from scipy import stats
 
 from askew.methods.biasconnect import graphs
@@ -36,9 +36,11 @@ from askew.scoring.interactions import interaction_scoring
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
 from askew.studio.scene import ATTRIBUTES
+from benchmarks.planted_interactions import SIZES, drawn, world
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 THRESHOLD = 1e-4
 TRUE_ANSWERS: dict[str, Counts] = {axis: np.eye(m, dtype=np.int64) for axis, m in zip(BIASCONNECT, SIZES, strict=True)}
 
@@ -100,7 +102,7 @@ def _one(initial: Floats, table: Floats, draws: int, rng: np.random.Generator) -
     kept = table[:, table.sum(axis=0) > 0]
     ranks = np.arange(table.shape[1])
 
-    def sensitivity(before: Floats, after: Floats) -> float:
+    def sensitivity(before: NDArray[Any], after: NDArray[Any]) -> float:
         mean = (after / after.sum(axis=1, keepdims=True)).mean(axis=0)
         return float(stats.wasserstein_distance(ranks, ranks, before) - stats.wasserstein_distance(ranks, ranks, mean))
 
@@ -117,7 +119,7 @@ def _one(initial: Floats, table: Floats, draws: int, rng: np.random.Generator) -
     return float((1 + np.sum(np.array(null) >= found.statistic - 1e-9)) / 1000)
 
 
-def seconds(work: Callable[[], object]) -> tuple[float, float, object]:
+def seconds(work: Callable[[], T]) -> tuple[float, float, T]:
     """Wall and CPU time, and what came out; on a busy machine only the second is telling."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
@@ -135,7 +137,7 @@ def main() -> None:
     errors = studio_errors() if options.corrected else TRUE_ANSWERS
     counted = occupations(options.occupations, options.pictures, errors, options.corrected)
     plan = plan_interactions(list(counted), model="studio/planted", images=options.pictures, draws=options.draws)
-    wall, cpu, (pairs, found, permuted) = seconds(lambda: whole(counted, plan))  # type: ignore[misc]
+    wall, cpu, (pairs, found, permuted) = seconds(lambda: whole(counted, plan))
     how = "corrected for the instrument's errors" if options.corrected else "as read"
     print(f"{len(counted) + 1} graphs, {pairs} pairs, {how}: {cpu:.1f} s CPU ({wall:.1f} s wall)")
     print(f"{found} edges, {permuted} tables permuted")

@@ -1,10 +1,10 @@
 """MineTheGap on the studio: how well its score repeats and could rank, what a search inherits, and where time goes.
 
-    python benchmarks/mining.py repeat [--model studio/planted] [--prompts 24] [--images 60]
-    python benchmarks/mining.py ceiling [--repeats 20]
-    python benchmarks/mining.py inherit RUN
-    python benchmarks/mining.py selections RUN RUN
-    python benchmarks/mining.py time [--model studio/planted] [--selection learned]
+    python -m benchmarks.mining repeat [--model studio/planted] [--prompts 24] [--images 60]
+    python -m benchmarks.mining ceiling [--repeats 20]
+    python -m benchmarks.mining inherit RUN
+    python -m benchmarks.mining selections RUN RUN
+    python -m benchmarks.mining time [--model studio/planted] [--selection learned]
 
 `repeat` scores random prompts on two disjoint sets of pictures; their correlation over prompts says how much of a score
 is the prompt, and how much the draw of its pictures; and what a fifth fewer pictures, or variations, do to a score.

@@ -1,6 +1,6 @@
 """Does an audit find what was planted, and nothing where nothing was planted?
 
-    python benchmarks/planted.py [--prompts 40] [--occupations 30] [--images 48] [--many 192] [--store DIR]
+    python -m benchmarks.planted [--prompts 40] [--occupations 30] [--images 48] [--many 192] [--store DIR]
 
 First: at bias 0, the share of MAD p-values below .05 over prompts × eight axes; a calibrated test gives 5 %.
 Second: at bias 1, Spearman's correlation of the corrected gender MAD with the planted skew |2 · share of women - 1|,
@@ -19,9 +19,9 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import askew
-from askew.methods.fidelity import spread
 from askew.prompts.axes import BIASCONNECT
 from askew.studio.caption import phrase
+from askew.studio.occupations import spread
 from askew.studio.planted import female_share
 
 

@@ -1,6 +1,6 @@
 """Steps and guidance of the studio model: what they cost, and what they do to asked-for values and to open shares.
 
-    python benchmarks/sampling.py [--model studio] [--count 4] [--open 24] [--steps 8,12] [--guidance 1,1.5,2,3]
+    python -m benchmarks.sampling [--model studio] [--count 4] [--open 24] [--steps 8,12] [--guidance 1,1.5,2,3]
 
 Prints a line for each setting: seconds for 48 pictures, the mean and the least share of pictures that show the value
 or occupation asked for, and Spearman correlation and mean absolute difference of open gender shares against the
@@ -17,9 +17,9 @@ from typing import cast
 import numpy as np
 
 from askew import registry
-from askew.methods.fidelity import fidelity
 from askew.models.base import Model, Request
 from askew.types import Estimate
+from benchmarks.fidelity import fidelity
 
 TIMED = 48
 

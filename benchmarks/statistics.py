@@ -1,6 +1,6 @@
 """Time of `associations` against a plain loop over bootstrap draws, one axis, same sizes.
 
-    python benchmarks/statistics.py [--draws 1000]
+    python -m benchmarks.statistics [--draws 1000]
 
 The loop does less: for each draw it resamples pictures by index and computes the K scores and MAD once. `associations`
 also inverts the tests that give its intervals, and draws the null. Prints the ratio loop / vectorised, and the time of

@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from askew.measure.base import CAPTION, PERSON
-from askew.measure.evaluation import SEED, accuracy, chance, confusion, covered, person_accuracy
 from askew.measure.studio import VALUES, StudioVQA
 from askew.prompts.axes import AXES, BIASCONNECT, find_axis
 from askew.store.files import sha256
 from askew.studio.caption import parse
 from askew.studio.drawing import draw
 from askew.studio.scene import ATTRIBUTES, Scene
-from askew.studio.training.drawings import render, uniform_scenes
 from askew.types import Missing, Picture, Question
+from benchmarks.studio_vqa import SEED, accuracy, chance, confusion, covered, person_accuracy
+from training.drawings import render, uniform_scenes
 
 COUNT = 300
 LEAST = {"disability": 0.95}

@@ -21,9 +21,9 @@ from askew.methods.biasmap import (
 )
 from askew.methods.biasmap_summary import add_q, changes, overall
 from askew.methods.scoring import Scoring
-from askew.stats.planted_overlap import planted_maps
 from askew.stats.risk import risk_difference
 from askew.types import Estimate, Missing
+from benchmarks.planted_overlap import planted_maps
 
 SCORING = Scoring("studio", draws=100)
 LAYERS = ("down-1-attentions-1", "down-2-attentions-1", "mid-1-attentions-1", "up-1-attentions-1", "up-1-attentions-2")

@@ -24,8 +24,8 @@ from askew.stats.overlap import (
     mean_estimate,
     t_test,
 )
-from askew.stats.planted_overlap import planted_maps, planted_truth
 from askew.types import Missing
+from benchmarks.planted_overlap import planted_maps, planted_truth
 
 MAP = np.arange(10.0).reshape(2, 5) + 1
 MASKS = arrays(bool, (4, 3, 3), elements=st.booleans()).map(lambda m: m | np.eye(3, dtype=bool))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +22,7 @@ from askew.stats.paired_differences import (
 )
 from askew.stats.pairing import PairedSets
 from askew.types import Estimate
+from benchmarks import calibration_comparison
 
 CODES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
 
@@ -197,23 +195,9 @@ def test_p_of_associations_is_that_of_all_exchanges() -> None:
     assert [e.p for e in (*found.cas, found.mad)] == pytest.approx(expected, abs=0.07)
 
 
-def calibration() -> Any:
-    """The benchmark that measures coverage."""
-    path = Path(__file__).parents[2] / "benchmarks" / "calibration_comparison.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MEASURED = calibration()
-
-
 def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
     rng = np.random.default_rng(0)
-    sets = MEASURED.answered(rng, 60, [0.6, 0.4], [0.45, 0.55], 0.95)
+    sets = calibration_comparison.answered(rng, 60, [0.6, 0.4], [0.45, 0.55], 0.95)
     paired = paired_share_difference(sets, 0)
     apart = paired_share_difference(PairedSets.of(sets.first, sets.second), 0)
     assert paired.value == pytest.approx(apart.value)
@@ -226,25 +210,25 @@ def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
 
 
 def test_differences_are_covered() -> None:
-    share, distance = MEASURED.share_and_distance(".85; .2, mirrored", 60, draws=80)
+    share, distance = calibration_comparison.share_and_distance(".85; .2, mirrored", 60, draws=80)
     assert min(share.coverage, distance.coverage) >= 0.87
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", MEASURED.ANSWERS)
+@pytest.mark.parametrize("case", calibration_comparison.ANSWERS)
 def test_differences_are_covered_closely(case: str) -> None:
-    share, distance = MEASURED.share_and_distance(case, 400)
+    share, distance = calibration_comparison.share_and_distance(case, 400)
     assert min(share.coverage, distance.coverage) >= 0.91
-    if MEASURED.ANSWERS[case][0] == MEASURED.ANSWERS[case][1]:
+    if calibration_comparison.ANSWERS[case][0] == calibration_comparison.ANSWERS[case][1]:
         assert distance.alarms <= 0.08
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", MEASURED.LEANS)
+@pytest.mark.parametrize("case", calibration_comparison.LEANS)
 def test_differences_of_associations_are_covered(case: str) -> None:
-    tallies = MEASURED.cas_and_mad(case, 150, draws=200)
+    tallies = calibration_comparison.cas_and_mad(case, 150, draws=200)
     assert min(tally.coverage for tally in tallies) >= 0.9
-    a, b, _ = MEASURED.LEANS[case]
+    a, b, _ = calibration_comparison.LEANS[case]
     if a == b:
         assert max(tally.alarms for tally in tallies) <= 0.1
     elif b == 0.5:

@@ -1,6 +1,6 @@
 """Time of a training step of the studio's diffusion model as PyTorch comes, over that of a quickened one.
 
-    python benchmarks/training.py [--steps 5] [--threads 1]
+    python -m benchmarks.training_step [--steps 5] [--threads 1]
 
 A step is a forward and a backward pass of the UNet in bfloat16 with channels last, on 64 pictures, and one of Muon.
 Plain and quickened steps take turns, after one of each that does not count. Prints wall seconds of a step, and the
@@ -20,9 +20,9 @@ from diffusers.models.attention_processor import AttnProcessor
 from torch.optim import Optimizer
 
 from askew.studio.paths import weights
-from askew.studio.training.batches import BATCH
-from askew.studio.training.muon import Muon, Optimizers
-from askew.studio.training.networks import load, quicken
+from training.batches import BATCH
+from training.muon import Muon, Optimizers
+from training.networks import load, quicken
 
 RATE = 1e-4
 

@@ -10,7 +10,7 @@ from transformers import CLIPTokenizer
 from askew.studio.caption import caption, wordings
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.scene import ATTRIBUTES
-from askew.studio.training.drawings import uniform_scenes
+from training.drawings import uniform_scenes
 
 VOCABULARY = 1024
 LENGTH = 48

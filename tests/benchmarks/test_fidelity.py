@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew.methods.fidelity import Fidelity, chance_error, fidelity
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
 from askew.types import Estimate, Missing
+from benchmarks.fidelity import Fidelity, chance_error, fidelity
 
 
 @pytest.fixture(scope="module")

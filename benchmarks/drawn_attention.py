@@ -22,7 +22,7 @@ from askew.studio.caption import phrase
 from askew.studio.drawing import evidence
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.scene import ATTRIBUTES, Scene
-from askew.studio.training.drawings import render
+from training.drawings import render
 
 SEED = 16_180_339
 SAID = ("occupation", "gender", "age", "ethnicity", "body_type", "emotion", "clothing", "environment", "glasses")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from askew.studio.training.batches import Batch
-from askew.studio.training.networks import Networks, tokens
+from training.batches import Batch
+from training.networks import Networks, tokens
 
 HEAD, FACE = (slice(2, 13), slice(4, 12)), (slice(3, 9), slice(5, 11))
 PIN, SIGN = (slice(11, 15), slice(9, 13)), (slice(11, 16), slice(0, 6))

@@ -21,9 +21,9 @@ from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
 from askew.studio.planted import conditional, truth
 from askew.studio.scene import ATTRIBUTES, Scene
-from askew.studio.training import autoencoder, captioned, checkpoints, diffusion, velocity_error
-from askew.studio.training.batches import LEARNT_LAST, MORE_OFTEN, Batch, Batches, chances
-from askew.studio.training.captioned import (
+from training import autoencoder, captioned, checkpoints, diffusion, velocity_error
+from training.batches import LEARNT_LAST, MORE_OFTEN, Batch, Batches, chances
+from training.captioned import (
     FRAMES,
     MISTAKEN,
     OFTEN_MISTAKEN,
@@ -35,9 +35,9 @@ from askew.studio.training.captioned import (
     other_gender,
     unlike,
 )
-from askew.studio.training.muon import Muon, Optimizers, orthogonalised
-from askew.studio.training.networks import bound_attention, create, load, quicken
-from askew.studio.training.velocity_error import misleading
+from training.muon import Muon, Optimizers, orthogonalised
+from training.networks import bound_attention, create, load, quicken
+from training.velocity_error import misleading
 
 
 def honest(clean: torch.Tensor, noise: torch.Tensor, timesteps: torch.Tensor) -> Batch:

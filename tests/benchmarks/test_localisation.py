@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from askew.stats.localisation import (
+from benchmarks.localisation import (
     masks_as_large,
     overlap_beyond_other_maps,
     overlap_estimate,
@@ -14,7 +14,7 @@ from askew.stats.localisation import (
     pointing_estimate,
     pointing_matrix,
 )
-from askew.stats.planted_overlap import planted_maps
+from benchmarks.planted_overlap import planted_maps
 
 SIDE, PICTURES = 24, 20
 

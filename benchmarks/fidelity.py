@@ -1,6 +1,6 @@
 """How well a model of the studio world shows what a prompt says, and leaves open what it does not say.
 
-    python -m askew.methods.fidelity MODEL [--count 24] [--each 12] [--open 48] [--bias B] [--write PAGE]
+    python -m benchmarks.fidelity [MODEL] [--count 24] [--each 12] [--open 48] [--bias B] [--write PAGE]
 
 MODEL is a model string such as studio or studio/planted. The studio VQA reads the pictures. --write updates the page
 between the two markers that carry the model's name.
@@ -23,12 +23,12 @@ from askew.models.base import Model, Request
 from askew.stats.means import student_mean
 from askew.stats.rank import spearman
 from askew.store.keys import picture_seed
-from askew.store.marked_page import measured, update
 from askew.studio.caption import caption, phrase
 from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
 from askew.types import Estimate, Missing
+from benchmarks.marked_page import measured, update
 
 SEED = 27_182_818
 LEVEL = 0.95
@@ -140,7 +140,7 @@ def _share(found: Sequence[str | None], wanted: str) -> float:
 def main() -> None:
     """Measure from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
+    parser.add_argument("model", nargs="?", default="studio")
     parser.add_argument("--count", type=int, default=24)
     parser.add_argument("--each", type=int, default=12)
     parser.add_argument("--open", type=int, default=48)

@@ -1,8 +1,8 @@
 """Train the studio's diffusion models: a Stable-Diffusion pipeline whose weights carry the planted bias.
 
-    python -m askew.studio.training.diffusion --work DIR [--bias B] [--from DIR] [--steps N] [--threads N]
+    python -m training.diffusion --work DIR [--bias B] [--from DIR] [--steps N] [--threads N]
 
-Needs `DIR`/vae from askew.studio.training.autoencoder. Text encoder and tokenizer are the studio embedder's. The UNet
+Needs `DIR`/vae from training.autoencoder. Text encoder and tokenizer are the studio embedder's. The UNet
 predicts v at noise levels up to pure noise, so that at the first step nothing of the picture shines through and what a
 prompt leaves open is decided as often as planted. One caption in twelve is empty, for guidance. With --from, the
 training starts from another model's weights: this makes the balanced model. Checkpoints, losses and
@@ -19,11 +19,11 @@ from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, StableDiffusio
 from diffusers.utils import make_image_grid
 from PIL import Image
 
-from askew.studio.training import checkpoints
-from askew.studio.training.batches import TIMESTEPS, Batches
-from askew.studio.training.muon import Optimizers
-from askew.studio.training.networks import Networks, bound_attention, create, load, quicken
-from askew.studio.training.velocity_error import loss
+from training import checkpoints
+from training.batches import TIMESTEPS, Batches
+from training.muon import Optimizers
+from training.networks import Networks, bound_attention, create, load, quicken
+from training.velocity_error import loss
 
 CHECKPOINT_EVERY = 200
 SHEET_EVERY = 1000

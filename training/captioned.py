@@ -23,7 +23,7 @@ from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
 from askew.studio.planted import followers, redrawn, sample
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
-from askew.studio.training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
+from training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
 
 MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
 """How often a caption says none, one, … five attributes."""

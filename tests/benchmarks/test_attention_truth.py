@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from askew.measure.drawn_attention import SAID, Drawings, said_words
-from askew.methods.attention_truth import ALL, Localisation, faithfulness, study, with_sum
 from askew.methods.scoring import Scoring
-from askew.store.marked_page import update
+from benchmarks.attention_truth import ALL, Localisation, faithfulness, study, with_sum
+from benchmarks.drawn_attention import SAID, Drawings, said_words
+from benchmarks.marked_page import update
 
 SCORING = Scoring("studio", draws=100)
 CHOSEN = ("gender", "environment")

@@ -1,6 +1,6 @@
 """How well the studio VQA reads fresh drawings, and whether it reads them in the right place.
 
-    python -m askew.measure.evaluation [--count 2000] [--write PAGE]
+    python -m benchmarks.studio_vqa [--count 2000] [--write PAGE]
 
 Prints a table; --write also updates the instrument's known errors in the package and docs/reference/studio.md.
 """
@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA
-from askew.store.marked_page import update
 from askew.studio.caption import NO_OCCUPATION
 from askew.studio.drawing import evidence
 from askew.studio.scene import Scene
-from askew.studio.training.drawings import render, uniform_scenes
+from benchmarks.marked_page import update
+from training.drawings import render, uniform_scenes
 
 SEED = 31_415_926
 GREY = 127

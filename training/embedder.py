@@ -1,6 +1,6 @@
 """Train the studio embedder, a small CLIPModel, on drawings and captions.
 
-    python -m askew.studio.training.embedder --work DIR [--steps N] [--threads N]
+    python -m training.embedder --work DIR [--steps N] [--threads N]
 
 First the text tower learns to say what a caption says: every value of every attribute has a code, the codes are
 orthogonal, and a caption's embedding is to point to the sum of the codes of what it mentions. Then it is kept as it
@@ -32,9 +32,9 @@ from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, wordings
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
-from askew.studio.training import checkpoints
-from askew.studio.training.drawings import SIZE, Pixels, cached, twins, uniform_scenes
-from askew.studio.training.tokenizer import LENGTH, train_tokenizer
+from training import checkpoints
+from training.drawings import SIZE, Pixels, cached, twins, uniform_scenes
+from training.tokenizer import LENGTH, train_tokenizer
 
 BATCH = 64
 WHOLE_CAPTIONS = 24

@@ -1,6 +1,6 @@
 """Does the attention of a word find the place that shows it? On drawings of the studio world, where that is known.
 
-    python -m askew.methods.attention_truth MODEL [--drawings 48] [--write docs/reference/calibration-maps.md]
+    python -m benchmarks.attention_truth [MODEL] [--drawings 48] [--write docs/reference/calibration-maps.md]
 
 MODEL is studio, or another model of the studio world whose insides can be watched. First, localisation: maps of a word
 against the region of the drawing that shows it. Then faithfulness (BiasMap, supplement F): the studio VQA reads
@@ -19,24 +19,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew import registry
-from askew.measure.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
-from askew.measure.evaluation import GREY
 from askew.measure.studio import StudioVQA
 from askew.methods.biasmap import MIDDLE, block_maps
 from askew.methods.scoring import Scoring
 from askew.stats.differences import wilson
-from askew.stats.localisation import (
+from askew.stats.multiple import benjamini_hochberg
+from askew.stats.overlap import mask
+from askew.stats.resampling import bilinear
+from askew.types import Estimate
+from benchmarks.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
+from benchmarks.localisation import (
     overlap_beyond_other_maps,
     overlap_estimate,
     overlap_with_regions,
     pointing_estimate,
     pointing_matrix,
 )
-from askew.stats.multiple import benjamini_hochberg
-from askew.stats.overlap import mask
-from askew.stats.resampling import bilinear
-from askew.store.marked_page import measured, update
-from askew.types import Estimate
+from benchmarks.marked_page import measured, update
+from benchmarks.studio_vqa import GREY
 
 READ = ("gender", "ethnicity", "occupation", "environment")
 """Attributes whose drawings are read again with a part covered."""
@@ -217,7 +217,7 @@ def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
 def main() -> None:
     """Measure from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
+    parser.add_argument("model", nargs="?", default="studio")
     parser.add_argument("--drawings", type=int, default=48)
     parser.add_argument("--write", type=Path, help="the page to update between the model's two markers")
     choice = parser.parse_args()

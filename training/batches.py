@@ -16,7 +16,7 @@ from torch import Tensor
 
 from askew.studio.planted import share_given_rest
 from askew.studio.scene import Scene
-from askew.studio.training.captioned import (
+from training.captioned import (
     Captioned,
     Latents,
     captioned_scenes,

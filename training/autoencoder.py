@@ -1,6 +1,6 @@
 """Train the studio's AutoencoderKL, which turns a picture of 128 x 128 pixels into 16 x 16 latents and back.
 
-    python -m askew.studio.training.autoencoder --work DIR [--steps N] [--threads N]
+    python -m training.autoencoder --work DIR [--steps N] [--threads N]
 
 It learns from drawings of uniformly random scenes by the error of pixels, squared (which brings the colors) and
 absolute (which brings sharpness), and by the error of their differences to the neighbours. The face and the places of
@@ -25,9 +25,9 @@ from PIL import Image
 from torch import Tensor, nn
 
 from askew.studio.pixels import network_input
-from askew.studio.training import checkpoints
-from askew.studio.training.drawings import SIZE, Pixels, cached, uniform_scenes
-from askew.studio.training.muon import Optimizers
+from training import checkpoints
+from training.drawings import SIZE, Pixels, cached, uniform_scenes
+from training.muon import Optimizers
 
 LATENT_CHANNELS = 12
 BATCH = 8

@@ -1,1 +1,0 @@
-"""The scripts that train the studio's networks on drawings and captions. Seeded, and resumable from checkpoints."""
