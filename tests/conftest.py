@@ -15,6 +15,10 @@ settings.load_profile("askew")
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record", action="store_true", help="record the numbers of e2e/test_recorded.py anew")
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of shared data: $ASKEW_SHARED, else ../shared beside the repository."""

@@ -1,0 +1,106 @@
+"""The numbers of small runs over all commands are those that were recorded.
+
+A change that means to move numbers, or to name them otherwise, records them anew, and its diff shows which:
+
+    pytest tests/e2e/test_recorded.py --record
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from recorded_runs import RUNS, Workplace
+
+FOLDER = Path(__file__).with_name("recorded")
+INPUTS = frozenset({"askew", "environment", "plan", "model", "models", "instruments"})
+"""What a run is told and where it was made, not what it found; `seeds` of pictures neither."""
+SHOWN = 12
+"""Differences of a run that are shown."""
+
+
+@pytest.fixture(scope="module")
+def workplace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workplace]:
+    """With one thread for networks: how sums are split among several decides their last digits."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield Workplace(tmp_path_factory.mktemp("recorded"), lambda: request.getfixturevalue("shared"))
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_numbers_are_those_recorded(
+    name: str, workplace: Workplace, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    content = json.loads(workplace.file(name).read_text(encoding="utf-8"))
+    found: dict[str, Any] = {"results": numbers(without_inputs(content))}
+    if RUNS[name].counted:
+        found["work"] = workplace.work(name)
+    path = FOLDER / f"{name}.json"
+    if pytestconfig.getoption("--record"):
+        write(found, path)
+    was = dict(flat(json.loads(path.read_text(encoding="utf-8"))))
+    assert was, f"{path} holds no number"
+    told = differences(was, dict(flat(found)), RUNS[name].tolerance)
+    shown = "\n".join(told[:SHOWN])
+    assert not told, f"{name}: {len(told)} of {len(was)} recorded numbers are missing or differ:\n{shown}"
+
+
+def test_a_difference_is_told_with_its_address() -> None:
+    was = dict(flat(numbers({"tibet": [{"axis": "age"}, {"mad": {"value": 0.5, "p": 0.01, "n": 12, "low": None}}]})))
+    assert was == {"tibet.1.mad.value": 0.5, "tibet.1.mad.p": 0.01, "tibet.1.mad.n": 12}
+    now = {"tibet.1.mad.value": 0.5 + 1e-8, "tibet.1.mad.n": 12, "tibet.1.mad.q": 0.1}
+    assert differences(was, now, 1e-9) == [
+        "  tibet.1.mad.value: 0.5 was recorded, now 0.50000001",
+        "  tibet.1.mad.p: 0.01 was recorded, now nothing",
+    ]
+    assert len(differences(was, now, 1e-5)) == 1
+
+
+def without_inputs(content: Any) -> Any:
+    """The content of a file of results, less what a run was told."""
+    return {k: v for k, v in content.items() if k not in INPUTS} if isinstance(content, dict) else content
+
+
+def numbers(node: Any) -> Any:
+    """The same tree with its numbers alone, to 12 digits; null where there are none, so that positions stay."""
+    if isinstance(node, dict):
+        kept = {name: numbers(value) for name, value in node.items() if name != "seeds"}
+        return {name: value for name, value in kept.items() if value is not None} or None
+    if isinstance(node, list):
+        own = [numbers(value) for value in node]
+        return own if any(value is not None for value in own) else None
+    if isinstance(node, float):
+        return float(f"{node:.12g}")
+    return node if isinstance(node, int) else None
+
+
+def flat(node: Any, address: str = "") -> Iterator[tuple[str, float]]:
+    """Every number with its address, such as tibet.0.mad.value: names, and positions in lists."""
+    if isinstance(node, dict | list):
+        for name, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from flat(value, f"{address}.{name}" if address else str(name))
+    elif node is not None:
+        yield address, node
+
+
+def differences(was: dict[str, float], now: dict[str, float], tolerance: float) -> list[str]:
+    """A line for every recorded number that is missing or further off than allowed; new ones may come."""
+    return [
+        f"  {address}: {value} was recorded, now {now.get(address, 'nothing')}"
+        for address, value in was.items()
+        if address not in now or not math.isclose(value, now[address], rel_tol=tolerance, abs_tol=tolerance)
+    ]
+
+
+def write(found: Any, path: Path) -> None:
+    """Record a run's numbers."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")

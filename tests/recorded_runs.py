@@ -1,0 +1,383 @@
+"""Small runs over all commands, by the public surface alone, whose numbers are recorded in e2e/recorded.
+
+A run is a function of the workplace and its own folder; it says which file holds its numbers. All share one store, and
+a run that needs another one's folder asks the workplace for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import askew
+
+EXACT = 1e-9
+NETWORKS = 1e-5
+"""How far a number may move, absolutely or of its size: by counting alone, or by networks."""
+
+Make = Callable[["Workplace", Path], Path]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run whose numbers are recorded.
+
+    tolerance  how far they may move
+    counted    the command whose --dry-run is recorded too; "" for none
+    options    what it is told; none is the plan of the run
+    uncounted  lines of the dry run that are left out
+    """
+
+    make: Make
+    tolerance: float
+    counted: str
+    options: Callable[[Workplace], Sequence[str]] | None
+    uncounted: frozenset[str]
+
+
+RUNS: dict[str, Recorded] = {}
+
+
+def recorded(
+    tolerance: float = EXACT,
+    counted: str = "",
+    options: Callable[[Workplace], Sequence[str]] | None = None,
+    uncounted: Sequence[str] = (),
+) -> Callable[[Make], Make]:
+    """Add a run under its function's name."""
+
+    def add(make: Make) -> Make:
+        RUNS[make.__name__] = Recorded(make, tolerance, counted, options, frozenset(uncounted))
+        return make
+
+    return add
+
+
+@dataclass
+class Workplace:
+    """Where runs are made, each once, in one store. `shared` finds the shared data, or skips the test."""
+
+    root: Path
+    shared: Callable[[], Path]
+    files: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Path:
+        return self.root / "store"
+
+    def file(self, name: str) -> Path:
+        """The file that holds a run's numbers."""
+        if name not in self.files:
+            self.files[name] = RUNS[name].make(self, self.root / name)
+        return self.files[name]
+
+    def folder(self, name: str) -> Path:
+        """The folder of a run."""
+        return self.file(name).parent
+
+    def work(self, name: str) -> dict[str, dict[str, list[int]]]:
+        """What a dry run counts with an empty store, and with one that holds all that the run made."""
+        run = RUNS[name]
+        given = ["--plan", str(self.folder(name) / "plan.toml")] if run.options is None else run.options(self)
+        said = {
+            kind: askew_command(run.counted, *given, "--run", str(self.root / f"dry-{name}"), "--store", str(store),
+                                "--dry-run")
+            for kind, store in (("empty", self.root / "no-store"), ("full", self.store))
+        }  # fmt: skip
+        return {kind: counts(text, run.uncounted) for kind, text in said.items()}
+
+    def drawings(self) -> Path:
+        """A folder of drawings with a person's labels: two occupations, two conditions, some of several people."""
+        folder = self.root / "drawings"
+        if not folder.exists():
+            _draw(folder)
+        return folder
+
+
+def askew_command(*arguments: str) -> str:
+    """What `python -m askew` prints."""
+    said = io.StringIO()
+    before = sys.argv
+    sys.argv = ["askew", *arguments]
+    try:
+        with redirect_stdout(said):
+            runpy.run_module("askew", run_name="__main__")
+    except SystemExit as end:
+        if end.code:
+            raise RuntimeError(f"askew {' '.join(arguments)} ended with {end.code}") from end
+    finally:
+        sys.argv = before
+    return said.getvalue()
+
+
+def counts(text: str, uncounted: frozenset[str] = frozenset()) -> dict[str, list[int]]:
+    """The numbers of each line, by its first word."""
+    lines = [(line.split()[0], re.findall(r"\d+", line)) for line in text.splitlines() if line.strip()]
+    return {word: [int(number) for number in found] for word, found in lines if word not in uncounted}
+
+
+def _draw(folder: Path) -> None:
+    """Pictures of the studio's model of known bias, with labels that a person could have given."""
+    made = askew.audit(
+        ["a photo of a nurse", "a photo of a mechanic"], "studio/planted", images=10, axes=["gender"], embedder="none",
+        draws=100, run=folder / "run", store=folder / "store",
+    )  # fmt: skip
+    rows = []
+    for one in made.results["sets"]:
+        if one["axis"] in (None, "gender") and one["value"] in (None, "female"):
+            for k, picture in enumerate(one["pictures"]):
+                rows.append((picture, one["prompt"].split()[-1], "asked" if one["axis"] else "initial", k))
+    with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(["file", "prompt", "condition", "gender", "race"])
+        for picture, prompt, condition, k in rows:
+            writer.writerow([f"store/pictures/{picture[:2]}/{picture}.png", prompt, condition,
+                             ("female", "male", "female", "both", "female")[(k + len(prompt)) % 5],
+                             ("white", "black", "asian")[k % 3]])  # fmt: skip
+
+
+LABELS: dict[str, Any] = {
+    "model_args": {"label": "gender=gender,ethnicity=race", "initial": "initial"},
+    "aliases": {"both": "missing:several_people"},
+    "values": {"ethnicity": ("white", "black", "asian")},
+    "embedder": "none",
+    "draws": 100,
+}
+PLANTED: dict[str, Any] = {"model": "studio/planted", "draws": 100}
+
+
+@recorded(counted="audit")
+def audit_planted(at: Workplace, run: Path) -> Path:
+    prompts = ["a photo of a nurse", "a photo of a mechanic"]
+    askew.audit(prompts, images=12, axes=["gender", "age", "ethnicity"], embedder="none", run=run, store=at.store,
+                **PLANTED)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(NETWORKS, counted="audit")
+def audit_embedder(at: Workplace, run: Path) -> Path:
+    askew.audit("a photo of a nurse", images=10, axes=["gender", "age"], run=run, store=at.store, **PLANTED)
+    return run / "results.json"
+
+
+@recorded(NETWORKS)
+def audit_fair(at: Workplace, run: Path) -> Path:
+    askew.audit("a photo of a nurse", images=10, axes=["gender", "age"], run=run, store=at.store,
+                model_args={"bias": 0.0}, **PLANTED)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(NETWORKS)
+def audit_code(at: Workplace, run: Path) -> Path:
+    askew.audit("a photo of a nurse", images=10, axes=["gender", "age"], variant="code", level=0.9, seed=3, run=run,
+                store=at.store, **PLANTED)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(NETWORKS, counted="audit")
+def audit_studio(at: Workplace, run: Path) -> Path:
+    askew.audit("a photo of a nurse", "studio", images=5, axes=["gender"], draws=100, run=run, store=at.store,
+                model_args={"num_inference_steps": 3})  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(counted="audit")
+def audit_labels(at: Workplace, run: Path) -> Path:
+    askew.audit(model=f"folder/{at.drawings()}", vqa="labels", run=run, store=at.store, **LABELS)
+    return run / "results.json"
+
+
+@recorded(counted="audit")
+def audit_two_instruments(at: Workplace, run: Path) -> Path:
+    askew.audit(model=f"folder/{at.drawings()}", vqa=("labels", "studio"), run=run, store=at.store, **LABELS)
+    return run / "results.json"
+
+
+@recorded()
+def audit_people(at: Workplace, run: Path) -> Path:
+    people = at.shared() / "data" / "generated-people"
+    askew.audit(
+        model=f"folder/{people}", manifest=people / "labels.csv", vqa="labels", embedder="none", draws=100, run=run,
+        store=at.store, aliases={"both": "missing:several_people"},
+        model_args={"prompt_column": "occupation", "initial": "baseline", "condition": "condition",
+                    "label": "gender=gender", "where": "model=sdxl_turbo"},
+    )  # fmt: skip
+    return run / "results.json"
+
+
+CROSSED: dict[str, Any] = {
+    **PLANTED,
+    "prompts": "a photo of a chef",
+    "images": 12,
+    "axes": ["gender", "age", "clothing"],
+}
+
+
+@recorded(counted="interact")
+def interact_validated(at: Workplace, run: Path) -> Path:
+    askew.interact(**CROSSED, mixture=True, mixture_images=6, joint=(("gender", "clothing"),),
+                   mitigated="studio/planted", mitigated_args={"equal": "{axis}"}, run=run, store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(counted="interact")
+def interact_fair(at: Workplace, run: Path) -> Path:
+    askew.interact(**CROSSED, model_args={"bias": 0.0}, run=run, store=at.store)
+    return run / "results.json"
+
+
+@recorded()
+def interact_as_read(at: Workplace, run: Path) -> Path:
+    mitigated = [f"{axis}={at.folder('interact_fair')}" for axis in CROSSED["axes"]]
+    askew.interact(**CROSSED, as_read=True, distance="nominal", threshold=0.99, level=0.9, mitigated=mitigated,
+                   ideal="gender=male:0.3,female:0.7", run=run, store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(counted="interact")
+def interact_occupations(at: Workplace, run: Path) -> Path:
+    askew.interact(occupations=["nurse", "mechanic", "chef"], images=8, axes=["gender", "age", "ethnicity"],
+                   ideal="bls-2022", run=run, store=at.store, **PLANTED)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded()
+def interact_open(at: Workplace, run: Path) -> Path:
+    askew.interact("a photo of a chef", images=8, axes=["gender", "clothing"], open_answers=True, run=run,
+                   store=at.store, **PLANTED)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded()
+def sensitivity(at: Workplace, run: Path) -> Path:
+    folder = str(at.folder("audit_planted"))
+    return printed(run, "sensitivity", folder, "--store", str(at.store), "--repeats", "3", "--json")
+
+
+@recorded()
+def robustness(at: Workplace, run: Path) -> Path:
+    return printed(run, "robustness", str(at.folder("interact_validated")), "--store", str(at.store), "--json")
+
+
+@recorded()
+def graphs(at: Workplace, run: Path) -> Path:
+    run.mkdir()
+    runs = [str(at.folder(name)) for name in ("interact_validated", "interact_fair")]
+    return printed(run, "graphs", *runs, "--names", "biased,fair", "--to", str(run / "graphs.html"), "--json")
+
+
+def printed(folder: Path, *arguments: str) -> Path:
+    """What a command prints as JSON, in a file."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "printed.json"
+    path.write_text(askew_command(*arguments), encoding="utf-8")
+    return path
+
+
+MINED: dict[str, Any] = {"iterations": 1, "population": 4, "selected": 1, "images": 6, "variations": 6, "top": 3,
+                         "draws": 100, "target": "people"}  # fmt: skip
+
+
+@recorded(NETWORKS, counted="mine")
+def mine_bias(at: Workplace, run: Path) -> Path:
+    askew.mine(**{**MINED, "iterations": 2}, vqa="studio", captions=("a photo of a nurse", "a tree", "a red car"),
+               run=run, store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(NETWORKS)
+def mine_fair(at: Workplace, run: Path) -> Path:
+    askew.mine(**{**MINED, "iterations": 2}, model_args={"bias": 0.0}, seed=1, baseline=False, run=run,
+               store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(counted="mine")
+def mine_colour(at: Workplace, run: Path) -> Path:
+    askew.mine(objective="color:lightskyblue", iterations=3, population=4, selected=1, mutations=2, images=2, top=2,
+               draws=100, selection="learned", runs=2, run=run, store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+def searches(at: Workplace) -> list[str]:
+    return [str(at.folder(name)) for name in ("mine_bias", "mine_fair")]
+
+
+@recorded(NETWORKS, counted="mine-compare", options=searches)
+def mine_compare(at: Workplace, run: Path) -> Path:
+    askew.mine_compare(*searches(at), run=run, store=at.store)
+    return run / "results.json"
+
+
+@recorded(NETWORKS, counted="mine-compare", options=lambda at: [*searches(at)[:1], "--vary", "bias=0,1"])
+def mine_compare_setting(at: Workplace, run: Path) -> Path:
+    askew.mine_compare(searches(at)[0], vary={"bias": [0, 1]}, run=run, store=at.store)
+    return run / "results.json"
+
+
+@recorded(NETWORKS)
+def mine_study(at: Workplace, run: Path) -> Path:
+    askew.mine_study(runs=2, iterations=1, images=2, ranking_images=3, occupations=5, variations=4, top=1, draws=100,
+                     run=run, store=at.store)  # fmt: skip
+    return run / "study.json"
+
+
+STEPS = {"num_inference_steps": 2}
+MAPPED = ["--concept", "gender", "--concept", "race", "--images", "3", "--draws", "100", "-M", "num_inference_steps=2",
+          "--profession", "nurse,chef", "--model", "studio,studio/balanced"]  # fmt: skip
+
+
+# "prompts" is left out: two prompts on two models are counted as four
+@recorded(NETWORKS, counted="map", options=lambda at: MAPPED, uncounted=["prompts"])
+def map_models(at: Workplace, run: Path) -> Path:
+    askew.map(model=["studio", "studio/balanced"], concept=["gender", "race"], professions=["nurse", "chef"], images=3,
+              draws=100, model_args=STEPS, run=run, store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+WORD: dict[str, Any] = {"concept": "photo", "against": "nurse", "definition": "daam", "threshold": "minmax",
+                        "tau": 50.0, "images": 3, "draws": 100, "model_args": STEPS}  # fmt: skip
+
+
+@recorded(NETWORKS)
+def map_word(at: Workplace, run: Path) -> Path:
+    askew.map("a photo of a nurse", **WORD, run=run, store=at.store)
+    return run / "results.json"
+
+
+@recorded(NETWORKS)
+def map_baseline(at: Workplace, run: Path) -> Path:
+    askew.map("a photo of a nurse", "studio/balanced", **WORD, baseline=at.folder("map_word"), run=run, store=at.store)
+    return run / "results.json"
+
+
+@recorded(NETWORKS, counted="edit")
+def edit_groups(at: Workplace, run: Path) -> Path:
+    askew.edit("caucasian man, african-american woman", "studio", sources="studio/planted", images=3,
+               axes=["gender", "age"], targets={"high-paid": ["doctor", "CEO"], "low-paid": ["chef", "nurse"]},
+               strengths=(0.5, 1.0), edit_args=STEPS, landmarks="studio", draws=100, run=run,
+               store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(NETWORKS, counted="classify")
+def classify_groups(at: Workplace, run: Path) -> Path:
+    askew.classify("caucasian man, african-american woman", "studio", sources="studio/planted", images=3,
+                   samples=(1, 4), targets={"first": ["mechanic", "plumber"], "second": ["nurse", "secretary"]},
+                   draws=100, run=run, store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(NETWORKS)
+def compare_audits(at: Workplace, run: Path) -> Path:
+    names = ("audit_embedder", "audit_fair")
+    askew.compare(*(at.folder(name) for name in names), names=["biased", "fair"], store=at.store, to=run)
+    return run / "comparison.json"
