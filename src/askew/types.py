@@ -14,6 +14,7 @@ MissingReason = Literal[
     "unparseable",
     "blank_image",
     "corrupt_file",
+    "absent_file",
     "not_asked",
     "error",
 ]

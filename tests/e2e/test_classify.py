@@ -108,12 +108,15 @@ def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accurac
         for k in range(3):
             pixels = np.random.default_rng([k, len(group)]).integers(0, 256, (50, 40), dtype=np.uint8)
             Image.fromarray(pixels, "L").save(tmp_path / "faces" / group / f"{k}.png")
+    rows = [f"/{group}/{k}.png,{group}" for group in ("BF", "WM") for k in range(3)]
+    (tmp_path / "faces" / "manifest.csv").write_text("\n".join(["file,prompt", *rows]), encoding="utf-8")
     found = askew.classify(
         model=f"diffusers/{pipeline}", sources=f"folder/{tmp_path / 'faces'}", samples=(1, 4), classes=("man", "woman"),
         truth={"WM": "man"}, targets={"a": ("mechanic", "plumber"), "b": ("nurse", "maid")}, stages=((2, 2),),
         run=tmp_path / "run", store=folder.parent / ".askew", images=5,
     )  # fmt: skip
     warnings = " ".join(found.results["warnings"])
+    assert "6 paths in the manifest manifest.csv begin with" in warnings
     assert "6 pictures were cut square and scaled to 32x32" in warnings
     assert warnings.count("nobody has read whether the pictures show one of the classes") == 1
     assert "no accuracy for BF" in warnings

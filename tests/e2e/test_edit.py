@@ -121,6 +121,7 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
         race, gender, job = (("white", "female", "doctor"), ("black", "male", "none"))[k % 2]
         draw(Scene(gender=gender, ethnicity=race), k).save(tmp_path / f"{k}.png")
         rows.append(f"{k}.png,{race},{gender},{job}")
+    rows.append("gone.png,black,male,none")
     (tmp_path / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
     command = ["edit", "--model", pipeline, "--sources", f"folder/{tmp_path}", "--group-column", "race,gender",
                "--label", "occupation=job", "--alignment", "piecewise", "--side", "16", "--strengths", "1",
@@ -129,6 +130,9 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
     assert run([*command, "--run", str(tmp_path / "run")]) == 0
     found = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
     assert {e["group"] for e in found["editing"]} == {"white: female", "black: male"}
+    assert "1 of 5 files that the manifest labels.csv names are absent" in " ".join(found["warnings"])
+    sources = {e["prompt"]: (e["n"], e["missing"]) for e in found["sets"] if e["axis"] is None}
+    assert sources == {"white: female": (2, {}), "black: male": (3, {"absent_file": 1})}
     assert all(e["ita_before"]["n"] and e["coverage"]["mask"] == "geometry" for e in found["editing"])
     by_labels = {e["group"]: e["neutral"] for e in found["neutrality"] if e["instrument"] == "labels"}
     assert by_labels == {"white: female": False, "black: male": True}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import shutil
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,54 @@ def test_conditions_are_compared(result: askew.AuditResult) -> None:
     assert entry["shares"]["female"]["value"] == pytest.approx(1.0)
     assert entry["shares"]["female"]["low"] > 0.5
     assert entry["distance"]["q"] is not None
+
+
+PUBLISHED = ["--prompt-column", "occupation", "--initial", "baseline", "--alias", "both=missing:several_people",
+             "--draws", "200", "--vqa", "labels"]  # fmt: skip
+
+
+@pytest.fixture
+def published(people: Path, tmp_path: Path) -> list[str]:
+    """The command that audits a model's pictures as they were published: paths from "/", 28 of 100 files left out."""
+    folder = tmp_path / "published"
+    shutil.copytree(people / "sdxl_turbo", folder)
+    rows = [row for row in csv.DictReader((people / "labels.csv").open()) if row["model"] == "sdxl_turbo"]
+    lines = [f"/{r['file'].removeprefix('sdxl_turbo/')},{r['gender']},{r['occupation']},{r['condition']}" for r in rows]
+    (folder / "sdxl.csv").write_text("\n".join(["file,gender,occupation,condition", *lines]), encoding="utf-8")
+    for line in [line for line in lines if line.endswith("controlled")][:28]:
+        (folder / line.partition(",")[0].lstrip("/")).unlink()
+    return ["audit", "--model", f"folder/{folder}", *PUBLISHED, "--run", str(tmp_path / "run")]
+
+
+def test_a_published_manifest_is_read_and_absent_files_are_missing(
+    published: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(published) == 0
+    said = capsys.readouterr()
+    assert 'warning: 72 paths in the manifest sdxl.csv begin with "/"' in said.err
+    assert "warning: 28 of 100 files that the manifest sdxl.csv names are absent" in said.err
+    assert "Missing: 28 pictures" in said.out
+    found = askew.api.runs.load(tmp_path / "run").results
+    assert len(found["warnings"]) == 2, found["warnings"]
+    assert sum(entry["n"] for entry in found["sets"]) == 100
+    assert sum(entry["missing"].get("absent_file", 0) for entry in found["sets"]) == 28
+    gone = next(e for e in found["shares"] if e["missing"].get("absent_file") == 10)
+    assert (gone["shares"]["female"]["reason"], gone["counts"]) == ("absent_file", {"male": 0, "female": 0})
+    part = next(e for e in found["shares"] if e["missing"].get("absent_file") == 8)
+    female = part["shares"]["female"]
+    assert (female["n"], female["missing"]) == (sum(part["counts"].values()), 10 - female["n"])
+    assert part["bounds"]["female"][1] - part["bounds"]["female"][0] >= 0.8
+    uneven = {e["prompt"]: e["counts"]["controlled"]["missing"] for e in found["missing_pictures"] if e["q"] < 0.05}
+    assert sorted(uneven.values()) == [8, 10, 10]
+
+
+@pytest.mark.parametrize("strictly", [["--strict"], ["-M", "strict=true"]])
+def test_absent_files_stop_a_strict_audit(
+    published: list[str], strictly: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*published, *strictly]) == 2
+    assert "28 of 100 files are absent" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_unknown_labels_stop_the_run_with_a_list(

@@ -208,3 +208,38 @@ def test_generated_people(shared: Path) -> None:
         "black": 76,
         "several_people": 24,
     }
+
+
+def listed(folder: Path, **absent_and_there: tuple[int, int]) -> FolderCollection:
+    """A manifest that names, by label, files that are absent and files that are there."""
+    lines = ["file,prompt,gender"]
+    for label, (absent, there) in absent_and_there.items():
+        lines += [f"gone-{label}-{k}.png,p,{label}" for k in range(absent)]
+        for k in range(there):
+            Image.new("RGB", (4, 4), (k, ord(label), 0)).save(folder / f"{label}-{k}.png")
+            lines.append(f"{label}-{k}.png,p,{label}")
+    (folder / "manifest.csv").write_text("\n".join(lines), encoding="utf-8")
+    return create(str(folder))
+
+
+def test_files_that_are_absent_more_often_for_one_label_are_told(tmp_path: Path) -> None:
+    (warning,) = labels(collection=listed(tmp_path, F=(20, 20), M=(2, 58))).warnings
+    assert warning.startswith(
+        "files are absent more often where a person saw the gender 'female' (20 of 40) than 'male' (2 of 60), q = "
+    )
+
+
+@pytest.mark.parametrize(("female", "male"), [((14, 36), (14, 36)), ((0, 30), (0, 30)), ((2, 8), (1, 9))])
+def test_files_that_are_absent_by_chance_are_not_told(
+    tmp_path: Path, female: tuple[int, int], male: tuple[int, int]
+) -> None:
+    assert labels(collection=listed(tmp_path, F=female, M=male)).warnings == ()
+
+
+def test_a_file_that_is_absent_gives_no_answer_and_leaves_the_others_theirs(tmp_path: Path) -> None:
+    collection = listed(tmp_path, F=(1, 2), M=(0, 2))
+    there = [picture for picture in collection.pictures() if picture.path in collection.digests]
+    asked = [Picture(collection.digests[one.path], "store", "p", None, str(one.path)) for one in there]
+    assert [answer for (answer,) in labels(collection=collection).answer(asked, [GENDER])] == [
+        "female", "female", "male", "male"
+    ]  # fmt: skip

@@ -45,6 +45,13 @@ def test_a_difference_that_chance_would_make_is_not_said() -> None:
     assert missing_pictures_sentence(entry) is None
 
 
+def test_a_condition_is_held_against_the_initial_pictures() -> None:
+    sets = [observed(None, None, 1, 48), observed("condition", "controlled", 14, 48)]
+    (entry,) = missing_pictures({NURSE: sets}, SCORING)
+    assert entry["counts"] == {"initial": {"missing": 1, "planned": 48}, "controlled": {"missing": 14, "planned": 48}}
+    assert "more often for controlled (14 of 48) than for initial (1 of 48)" in (missing_pictures_sentence(entry) or "")
+
+
 TARGETS = {"high": ("doctor", "lawyer"), "low": ("maid", "janitor")}
 
 

@@ -123,10 +123,66 @@ def test_faults_are_named(folder: Path, write: Write, text: str, settings: dict[
         create(str(folder), **settings)
 
 
-def test_absent_files_are_counted_and_the_first_five_listed(folder: Path, write: Write) -> None:
+def test_absent_files_are_kept_and_told(folder: Path, write: Write) -> None:
+    write("file,prompt,gender\na.png,p,F\n" + "".join(f"gone{k}.png,p,M\n" for k in range(7)) + "b.png,q,F\n")
+    collection = create(str(folder))
+    assert len(collection.pictures()) == 9
+    assert set(collection.digests) == {folder / "a.png", folder / "b.png"}
+    (told, outside) = collection.warnings
+    assert told == (
+        "7 of 9 files that the manifest manifest.csv names are absent, and count as missing (absent_file): "
+        "gone0.png, gone1.png, gone2.png, gone3.png, gone4.png and 2 more"
+    )
+    assert outside.startswith("2 pictures")
+
+
+def test_strictly_an_absent_file_stops(folder: Path, write: Write) -> None:
     write("file,prompt\na.png,p\n" + "".join(f"gone{k}.png,p\n" for k in range(7)))
-    with pytest.raises(ManifestError, match=r"7 of 8 files are absent: .*gone0\.png.*gone4\.png and 2 more"):
+    with pytest.raises(ManifestError, match=r"7 of 8 files are absent: gone0\.png.*gone4\.png and 2 more"):
+        create(str(folder), strict=True)
+
+
+def test_without_a_single_file_there_is_nothing_to_measure(folder: Path, write: Write) -> None:
+    write("file,prompt\nx.png,p\ny.png,p\n")
+    with pytest.raises(ManifestError, match=r"2 of 2 files are absent: x\.png, y\.png\. Their paths"):
         create(str(folder))
+
+
+def test_a_file_that_comes_back_changes_the_revision(folder: Path, write: Write) -> None:
+    write("file,prompt\na.png,p\nb.png,p\n")
+    whole = create(str(folder)).revision
+    (folder / "b.png").rename(folder / "b.kept")
+    assert create(str(folder)).revision != whole
+    (folder / "b.kept").rename(folder / "b.png")
+    assert create(str(folder)).revision == whole
+
+
+def test_a_file_that_cannot_be_read_is_no_file(folder: Path, write: Write) -> None:
+    write(f"file,prompt\na.png,p\n{'x' * 300}.png,p\nb.png/c.png,p\n")
+    assert list(create(str(folder)).digests) == [folder / "a.png"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_paths_that_begin_with_a_slash_are_read_below_the_folder(
+    folder: Path, write: Write, tmp_path: Path, elsewhere: bool
+) -> None:
+    text = "file,prompt\n/a.png,p\n\\b.png,p\n/gone.png,p\n"
+    manifest = tmp_path / "list.csv" if elsewhere else folder / "manifest.csv"
+    manifest.write_text(text, encoding="utf-8")
+    collection = create(str(folder), manifest=str(manifest))
+    assert [picture.path for picture in collection.pictures()][:2] == [folder / "a.png", folder / "b.png"]
+    assert collection.warnings[0] == (
+        f'2 paths in the manifest {manifest.name} begin with "/", where nothing lies: they were read below {folder}'
+    )
+    assert collection.warnings[1].startswith("1 of 3 files")
+
+
+def test_a_path_from_the_root_that_exists_is_taken_as_it_is(folder: Path, write: Write, tmp_path: Path) -> None:
+    other = shutil.copy(folder / "b.png", tmp_path / "outside.png")
+    write(f"file,prompt\n{other},p\n{folder}/a.png,p\nc.png,p\n")
+    collection = create(str(folder))
+    assert [picture.path for picture in collection.pictures()] == [Path(other), folder / "a.png", folder / "c.png"]
+    assert collection.warnings == (f"2 pictures in {folder} are not in the manifest manifest.csv",)
 
 
 def test_absent_files_that_the_filter_leaves_out_do_not_matter(folder: Path, write: Write) -> None:

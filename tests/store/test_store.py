@@ -193,9 +193,9 @@ def test_garbage_is_missing_and_quarantined(store: Store, tmp_path: Path, kind: 
 
 
 def test_file_that_is_not_there_or_blank(store: Store, tmp_path: Path) -> None:
-    absent = store.add_file(tmp_path / "absent.png")
-    assert absent == Missing("corrupt_file", f"{tmp_path / 'absent.png'}: No such file or directory")
     Image.new("RGB", (9, 9)).save(tmp_path / "black.png")
+    for path in (tmp_path / "absent.png", tmp_path / "black.png" / "within.png"):
+        assert store.add_file(path) == Missing("absent_file", str(path))
     assert store.add_file(tmp_path / "black.png") == Missing("blank_image")
     assert store.quarantined() == []
 

@@ -40,6 +40,7 @@ def audit(
     run: str | Path | None = None,
     store: str | Path | None = None,
     manifest: str | Path | None = None,
+    strict: bool = False,
     progress: bool = False,
     **settings: Any,
 ) -> AuditResult:
@@ -58,12 +59,13 @@ def audit(
     `run`       folder of the run, by default runs/NAME with the prompt and the plan's hash in its name; the same
                 call goes on in the same folder. `store` is shared by runs, by default .askew beside the run
     `manifest`  CSV that describes a folder's pictures
+    `strict`    stop if a file of the manifest is absent; otherwise it counts as missing
     `settings`  further fields of `Plan`: level, draws, variant, aliases, values
 
     Raises UsageError for a request that cannot be met, other AskewErrors where a run fails.
     """
     texts = [prompts] if isinstance(prompts, str) else list(prompts)
-    described = column_settings(Path(manifest) if manifest else None)
+    described = column_settings(Path(manifest) if manifest else None) | ({"strict": True} if strict else {})
     parts: dict[str, Any] = {"model": model, "vqa": (vqa,) if isinstance(vqa, str) else vqa, "embedder": embedder,
                              "images": images}  # fmt: skip
     chosen = {name: value for name, value in parts.items() if value is not None}

@@ -79,6 +79,7 @@ def audit(
     initial: Annotated[str | None, typer.Option(help="The condition that is the initial one.")] = None,
     label: Annotated[list[str] | None, typer.Option(help="AXIS=COLUMN of a person's labels.")] = None,
     where: Annotated[list[str] | None, typer.Option(help="Only rows with COLUMN=VALUE.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop if a file of the manifest is absent.")] = False,
     alias: Annotated[list[str] | None, typer.Option(help="Read a label as another: both=missing.")] = None,
     values: Annotated[list[str] | None, typer.Option(help="Values of an axis: ethnicity=white,black.")] = None,
     run: RunFolder = None,
@@ -108,7 +109,8 @@ def audit(
     conditions = [parse_condition(text) for text in fail_if or ()]
     texts = api.collect_prompts(prompts or (), prompt_file, clean)
     settings: dict[str, Any] = {
-        "model": model, "model_args": {**columns, **model_settings(setting, offload)},
+        "model": model,
+        "model_args": {**columns, **({"strict": True} if strict else {}), **model_settings(setting, offload)},
         **({"images": images} if images is not None else {}),
         "vqa": listed(vqa), "vqa_args": key_values(vqa_arg or (), "--vqa-arg"), "llm": llm, "seed": seed,
         "embedder": embedder, "embedder_args": key_values(embedder_arg or (), "--embedder-arg"),

@@ -31,6 +31,7 @@ from askew.methods.sources import (
     wanted_sources,
 )
 from askew.models.base import Collection, Model
+from askew.models.folder import FolderCollection
 from askew.plans.classification import ClassificationPlan
 from askew.prompts.groups import prompt_of
 from askew.results.classification import ClassificationResult
@@ -175,8 +176,9 @@ class Classification:
     ) -> dict[str, Any]:
         """The part of results.json that says what was run, by which version, on which machine."""
         unread = [] if any(entry["neutral"] is not None for entry in neutral) else [UNREAD]
-        warnings = [*self._unknown_words(), *neutrality_warnings(neutral), *unread, *self._resized(sources),
-                    *self._without_truth(truth)]  # fmt: skip
+        about_files = self.source.warnings if isinstance(self.source, FolderCollection) else ()
+        warnings = [*about_files, *self._unknown_words(), *neutrality_warnings(neutral), *unread,
+                    *self._resized(sources), *self._without_truth(truth)]  # fmt: skip
         return {
             **provenance(self.plan, self.model, started, warnings),
             "model": identity(self.model),

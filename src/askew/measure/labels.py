@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from askew.errors import ManifestError, UnknownName, UsageError
 from askew.measure.spelling import MISSING, Spelling, key
@@ -14,9 +16,13 @@ from askew.models.base import FiledPicture
 from askew.models.folder import FolderCollection, Names, Pairs, pairs, single, split
 from askew.models.manifest import shorten
 from askew.prompts.axes import AXES, table_question
+from askew.stats.contingency import ChiSquare, chi_square
+from askew.stats.multiple import benjamini_hochberg
 from askew.types import Axis, Missing, Picture, Question
 
 VERSION = 1
+CHANCE = 0.05
+"""The q below which files are absent more often for some labels than chance would make it."""
 
 Answers = dict[str, str | Missing]
 """Answers about one picture by axis."""
@@ -44,7 +50,8 @@ class LabelVQA:
         answers = _read(pictures, spellings)
         self._by_id = _by_content(collection, answers)
         self._by_source = {str(path): by_axis for path, by_axis in answers.items()}
-        self.warnings = tuple(warnings)
+        absent = answers.keys() - collection.digests.keys()
+        self.warnings = (*warnings, *_unevenly_absent(self.values, answers, absent))
         self.fingerprint = f"labels/{VERSION}/{_hash(self.values, self._by_id)}"
 
     def axes(self) -> tuple[Axis, ...]:
@@ -182,6 +189,38 @@ def _by_content(collection: FolderCollection, answers: Mapping[Path, Answers]) -
     if faults:
         raise ManifestError(f"identical pictures have different labels: {shorten(faults)}")
     return {digest: answers[path] for digest, path in first.items()}
+
+
+def _unevenly_absent(
+    values: Mapping[str, Sequence[str]], answers: Mapping[Path, Answers], absent: Collection[Path]
+) -> list[str]:
+    """A warning for every axis on which files are absent more often for some labels than for others.
+
+    Pearson's chi-squared test of (labels) x (absent, there), by permutation where counts are small; q by
+    Benjamini-Hochberg over the axes.
+    """
+    tested = []
+    for axis, known in values.items():
+        listed = Counter(by_axis[axis] for by_axis in answers.values())
+        gone = Counter(answers[path][axis] for path in absent)
+        counts = {value: (gone[value], listed[value]) for value in known if listed[value]}
+        table = [(missing, planned - missing) for missing, planned in counts.values()]
+        if table and isinstance(test := chi_square(table, rng=np.random.default_rng(0), threshold=CHANCE), ChiSquare):
+            tested.append((axis, counts, test.p))
+    qs = benjamini_hochberg([p for _, _, p in tested])
+    return [_absence(axis, counts, q) for (axis, counts, _), q in zip(tested, qs, strict=True) if q < CHANCE]
+
+
+def _absence(axis: str, counts: Mapping[str, tuple[int, int]], q: float) -> str:
+    rates = {value: missing / planned for value, (missing, planned) in counts.items()}
+    often, seldom = (
+        f"{value!r} ({counts[value][0]} of {counts[value][1]})"
+        for value in (max(rates, key=lambda v: rates[v]), min(rates, key=lambda v: rates[v]))
+    )
+    return (
+        f"files are absent more often where a person saw the {axis} {often} than {seldom}, q = {q:.1g}: what is absent "
+        "differs from what is left, and no score can correct that"
+    )
 
 
 def _axis(name: str, values: tuple[str, ...]) -> Axis:

@@ -10,6 +10,7 @@ import numpy as np
 from askew.methods.editing import EditedGroup
 from askew.methods.observed import ObservedSet
 from askew.methods.scoring import Scoring
+from askew.models.manifest import CONDITION, INITIAL
 from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.multiple import benjamini_hochberg
 from askew.types import Missing, Picture
@@ -26,11 +27,12 @@ def missing_pictures(sets: Mapping[str, Sequence[ObservedSet]], scoring: Scoring
     """Per prompt and axis, the counts of missing pictures by value, and a test of whether their rate differs.
 
     Pearson's chi-squared test of (values) x (missing, made), by permutation where counts are small. Axes without a
-    missing picture, or without any other, are left out. q by Benjamini-Hochberg over all entries.
+    missing picture, or without any other, are left out. Conditions, which are no counterfactuals, stand beside the
+    initial set. q by Benjamini-Hochberg over all entries.
     """
     return _uneven(
         [
-            ({"prompt": prompt, "axis": axis}, {str(one.prompt.value): _missing(one.pictures) for one in found})
+            ({"prompt": prompt, "axis": axis}, {one.prompt.value or INITIAL: _missing(one.pictures) for one in found})
             for prompt, some in sets.items()
             for axis, found in _by_axis(some).items()
         ],
@@ -68,7 +70,8 @@ def _by_axis(sets: Sequence[ObservedSet]) -> dict[str, list[ObservedSet]]:
     for one in sets:
         if one.prompt.axis is not None:
             found.setdefault(one.prompt.axis, []).append(one)
-    return found
+    initial = [one for one in sets if one.prompt.axis is None]
+    return {axis: [*initial, *some] if axis == CONDITION else some for axis, some in found.items()}
 
 
 def _test(counts: Counts, rng: np.random.Generator) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def neutrality_by_labels(
     written = {
         source.digests[one.path]: "; ".join(label for axis, label in one.labels.items() if axis in axes and label)
         for one in filed
-        if axes & one.labels.keys()
+        if axes & one.labels.keys() and one.path in source.digests
     }
     if not written:
         return []

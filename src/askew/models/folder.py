@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -18,6 +19,7 @@ from pathlib import Path
 from askew.errors import ManifestError
 from askew.models.base import FiledPicture
 from askew.models.manifest import Columns, Condition, Manifest, Row, conditions, read_manifest, shorten
+from askew.store.files import shown
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 NO_MANIFEST = "none"
@@ -30,7 +32,8 @@ class FolderCollection:
     """Pictures of a folder, what they were made for, and what a person wrote about them.
 
     `warnings` holds what a user should know but need not stop for. `revision` changes with any byte of any
-    picture and with any prompt or condition, not with the labels.
+    picture and with any prompt or condition, not with the labels. Files that are listed but absent are among the
+    pictures: whoever imports them counts them as missing.
     """
 
     def __init__(self, name: str, pictures: Sequence[FiledPicture], warnings: Sequence[str] = ()) -> None:
@@ -44,13 +47,14 @@ class FolderCollection:
 
     @cached_property
     def digests(self) -> Mapping[Path, str]:
-        """SHA-256 of every picture file, which is the `id` of its `askew.types.Picture`."""
-        return {picture.path: _digest(picture.path) for picture in self._pictures}
+        """SHA-256 of every picture file that can be read, which is the `id` of its `askew.types.Picture`."""
+        found = {picture.path: _digest(picture.path) for picture in self._pictures}
+        return {path: digest for path, digest in found.items() if digest is not None}
 
     @cached_property
     def revision(self) -> str:
         """SHA-256 over files, prompts and conditions, in order; the same wherever the folder lies."""
-        content = [(self.digests[p.path], p.prompt, p.axis, p.value) for p in self._pictures]
+        content = [(self.digests.get(p.path), p.prompt, p.axis, p.value) for p in self._pictures]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -64,6 +68,7 @@ def create(
     initial: str | int = "",
     label: Pairs = "",
     where: Pairs = "",
+    strict: bool = False,
 ) -> FolderCollection:
     """The collection of the pictures in the folder `name`, or in the folder of the CSV file `name`.
 
@@ -75,6 +80,7 @@ def create(
     initial        the condition of the initial set; by default an empty cell, "initial", or the only one there is
     label          AXIS=COLUMN, … : what a person saw; by default the columns named like an axis of the catalogue
     where          COLUMN=VALUE, … : rows to use; a column named twice lets either value through
+    strict         stop if a file of the manifest is absent; otherwise it counts as missing, and a warning says so
 
     Raises ManifestError for a manifest or folder that cannot be used as it is.
     """
@@ -84,7 +90,7 @@ def create(
         pictures = _from_folders(folder, str(initial))
     else:
         columns = Columns.of(table, file, split(prompt_column), condition, single(pairs(label)))
-        pictures, warnings = _from_manifest(folder, table, columns, str(initial), pairs(where))
+        pictures, warnings = _from_manifest(folder, table, columns, str(initial), pairs(where), strict)
     return FolderCollection(
         f"folder/{name}", pictures, warnings + _without_initial(pictures) + _spelled_twice(pictures)
     )
@@ -137,12 +143,13 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
 
 
 def _from_manifest(
-    folder: Path, manifest: Manifest, columns: Columns, initial: str, where: Mapping[str, Sequence[str]]
+    folder: Path, manifest: Manifest, columns: Columns, initial: str, where: Mapping[str, Sequence[str]], strict: bool
 ) -> tuple[list[FiledPicture], list[str]]:
     files = {row.line: _find(folder, manifest, row, columns.file) for row in manifest.rows}
     _check_unique(manifest, files)
     chosen = manifest.where(where)
-    _check_exist(manifest, [files[row.line] for row in chosen.rows])
+    warnings = _moved(folder, chosen, columns.file, files)
+    warnings += _absent(folder, manifest, [files[row.line] for row in chosen.rows], strict)
     _check_prompts(chosen, columns)
     sets = columns.conditions(chosen, initial)
     pictures = [
@@ -150,17 +157,47 @@ def _from_manifest(
         for row, condition in zip(chosen.rows, sets, strict=True)
     ]
     left = set(_picture_files(folder)) - set(files.values())
-    warnings = [f"{len(left)} pictures in {folder} are not in the manifest {manifest.path.name}"] if left else []
-    return pictures, warnings
+    outside = [f"{len(left)} pictures in {folder} are not in the manifest {manifest.path.name}"] if left else []
+    return pictures, warnings + outside
 
 
 def _find(folder: Path, manifest: Manifest, row: Row, column: str) -> Path:
-    cell = row.cells[column].replace("\\", "/")
+    """Where a row's path leads from the folder, else from the manifest, else from the folder in the root's place."""
+    cell = _written(row, column)
     if not cell:
         raise ManifestError(f"manifest {manifest.path}, line {row.line}: no file in column {column!r}")
-    beside = manifest.path.resolve().parent / cell
-    inside = folder / cell
-    return (inside if inside.is_file() or not beside.is_file() else beside).resolve()
+    places = (folder / cell, manifest.path.resolve().parent / cell, folder / cell.lstrip("/"))
+    return next(filter(os.path.isfile, places), places[0]).resolve()
+
+
+def _written(row: Row, column: str) -> str:
+    return row.cells[column].replace("\\", "/")
+
+
+def _moved(folder: Path, manifest: Manifest, column: str, files: Mapping[int, Path]) -> list[str]:
+    """A warning of paths that begin at the root of the disk, but lead to a file only from the folder."""
+    written = [(_written(row, column), files[row.line]) for row in manifest.rows]
+    count = sum(cell.startswith("/") and not os.path.isfile(cell) and os.path.isfile(file) for cell, file in written)
+    which = f"{count} {'path' if count == 1 else 'paths'} in the manifest {manifest.path.name}"
+    return [f'{which} begin with "/", where nothing lies: they were read below {folder}'] if count else []
+
+
+def _absent(folder: Path, manifest: Manifest, files: Sequence[Path], strict: bool) -> list[str]:
+    """A warning of files that are not there. Raises ManifestError if none is, or if `strict`ly all should be."""
+    absent = [file for file in files if not os.path.isfile(file)]
+    if not absent:
+        return []
+    count = f"{len(absent)} of {len(files)} files"
+    names = shorten([shown(file.relative_to(folder) if file.is_relative_to(folder) else file) for file in absent])
+    if len(absent) == len(files):
+        raise ManifestError(
+            f"manifest {manifest.path}: {count} are absent: {names}. Their paths should lead to them from {folder}"
+        )
+    if strict:
+        raise ManifestError(f"manifest {manifest.path}: {count} are absent: {names}")
+    return [
+        f"{count} that the manifest {manifest.path.name} names are absent, and count as missing (absent_file): {names}"
+    ]
 
 
 def _check_unique(manifest: Manifest, files: Mapping[int, Path]) -> None:
@@ -170,14 +207,6 @@ def _check_unique(manifest: Manifest, files: Mapping[int, Path]) -> None:
     twice = [f"{file.name} (lines {', '.join(map(str, ls))})" for file, ls in lines.items() if len(ls) > 1]
     if twice:
         raise ManifestError(f"manifest {manifest.path} names a file more than once: {shorten(twice)}")
-
-
-def _check_exist(manifest: Manifest, files: Sequence[Path]) -> None:
-    absent = [str(file) for file in files if not file.is_file()]
-    if absent:
-        raise ManifestError(
-            f"manifest {manifest.path}: {len(absent)} of {len(files)} files are absent: {shorten(absent)}"
-        )
 
 
 def _check_prompts(manifest: Manifest, columns: Columns) -> None:
@@ -230,6 +259,10 @@ def _spelled_twice(pictures: Sequence[FiledPicture]) -> list[str]:
     return warnings
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _digest(path: Path) -> str | None:
+    """SHA-256 of a file, None where it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None

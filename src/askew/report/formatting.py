@@ -19,6 +19,7 @@ _REASONS: Mapping[str, str] = {
     "unparseable": "the answer could not be read",
     "blank_image": "blank picture",
     "corrupt_file": "file cannot be opened",
+    "absent_file": "file is absent",
     "not_asked": "not asked",
     "error": "an error occurred",
 }

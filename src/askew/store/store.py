@@ -300,6 +300,8 @@ class Store:
     def _read(self, path: Path) -> EncodedPicture | Missing:
         try:
             data = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return Missing("absent_file", shown(path))
         except OSError as error:
             return Missing("corrupt_file", f"{shown(path)}: {error.strerror}")
         known = self.known_files([sha256(data)])
