@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "types"),
     ("stats",),
     ("prompts.base",),
-    ("endpoint",),
+    ("hosted",),
     ("prompts",),
     ("models.base", "measure.base", "store.files", "store.imagefile", "store.index", "run.environment",
      "run.progress", "run.search_progress"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from askew.endpoint import OPENAI_URL, Endpoint
 from askew.errors import ServerError, UsageError
+from askew.hosted import OPENAI_URL, Server
 from askew.prompts.llm import Completion, CompletionCache, Message, Schema
 from askew.prompts.llm_writer import LLMWriter
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletion
 
 _NAMED = {
     "response_format": re.compile(r"response_format|json_schema|json_object|schema|grammar", re.I),
@@ -29,11 +32,11 @@ class OpenAILLM:
     means the same model everywhere.
     """
 
-    def __init__(self, model: str, endpoint: Endpoint, temperature: float, max_tokens: int, concurrency: int) -> None:
+    def __init__(self, model: str, server: Server, temperature: float, max_tokens: int, concurrency: int) -> None:
         self.name = f"openai/{model}"
         self.fingerprint = f"openai/{model} temperature={temperature:g} max_tokens={max_tokens}"
         self.concurrency = concurrency
-        self._endpoint = endpoint
+        self._server = server
         self._fields: dict[str, Any] = {"model": model, "temperature": temperature, "max_tokens": max_tokens}
         self._left_out: frozenset[str] = frozenset()
 
@@ -43,7 +46,7 @@ class OpenAILLM:
             left_out = self._left_out
             try:
                 content = self._content(messages, schema, seed, left_out)
-                return _completion(self._endpoint.post("chat/completions", content), self._endpoint.url)
+                return _completion(self._server.chat(**content), self._server.url)
             except ServerError as error:
                 unknown = _unknown_field(error, content)
                 if unknown is None:
@@ -87,9 +90,10 @@ def create(
         raise UsageError("which model? Write it as --llm openai/MODEL, with the name that the server gives it")
     if (price_in is None) != (price_out is None):
         raise UsageError("a cost needs both prices, of a million tokens of prompt (price_in) and of answer (price_out)")
+    if concurrency < 1:
+        raise UsageError("concurrency must be greater than 0")
     prices = None if price_in is None or price_out is None else (price_in, price_out)
-    endpoint = Endpoint(url, timeout=timeout, concurrency=concurrency)
-    llm = OpenAILLM(name, endpoint, temperature, max_tokens, concurrency)
+    llm = OpenAILLM(name, Server(url, timeout=timeout), temperature, max_tokens, concurrency)
     return LLMWriter(llm, cache=cache, budget=budget, prices=prices, axes=axes)
 
 
@@ -103,26 +107,23 @@ def _unknown_field(error: ServerError, content: dict[str, Any]) -> str | None:
     return named
 
 
-def _completion(answer: Any, url: str) -> Completion:
+def _completion(answer: ChatCompletion, url: str) -> Completion:
     """The first choice of a server's answer. Raises ServerError for something else."""
     try:
-        choice = answer["choices"][0]
-        message = choice["message"]
-        reason = choice.get("finish_reason")
-        refusal = message.get("refusal")
-        text = message.get("content") or ""
-        usage = answer.get("usage") or {}
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        choice = answer.choices[0]
+        text = choice.message.content or ""
+        refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
+    except (AttributeError, IndexError, TypeError) as error:
         raise ServerError(f"{url} answered JSON that is no chat completion: {str(answer)[:200]!r}") from error
     return Completion(
         str(text).encode(errors="replace").decode(),  # halves of characters could not be sent back
-        refused=bool(refusal) or reason == "content_filter",
-        truncated=reason == "length",
-        prompt_tokens=_count(usage, "prompt_tokens"),
-        completion_tokens=_count(usage, "completion_tokens"),
+        refused=refused,
+        truncated=choice.finish_reason == "length",
+        prompt_tokens=_count(answer.usage, "prompt_tokens"),
+        completion_tokens=_count(answer.usage, "completion_tokens"),
     )
 
 
-def _count(usage: Any, name: str) -> int | None:
-    found = usage.get(name) if isinstance(usage, dict) else None
+def _count(usage: object, name: str) -> int | None:
+    found = getattr(usage, name, None)
     return found if isinstance(found, int) and found >= 0 else None
