@@ -18,6 +18,7 @@ import torch
 from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, StableDiffusionPipeline, UNet2DConditionModel
 from diffusers.utils import make_image_grid
 from PIL import Image
+from transformers import CLIPTextConfig
 
 from training import checkpoints
 from training.batches import TIMESTEPS, Batches
@@ -75,9 +76,7 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
                                     "optimizers": optimizers.state(), "average": average.state})  # fmt: skip
         if (step + 1) % SHEET_EVERY == 0 or step + 1 == steps:
             sheet(averaged(networks, vae, average)).save(work / f"sheet-{bias:g}-{step + 1}.png")
-    out = work / f"pipeline-{bias:g}"
-    averaged(networks, vae, average).to(dtype=torch.float16).save_pretrained(out)
-    return out
+    return save(averaged(networks, vae, average), work / f"pipeline-{bias:g}")
 
 
 def averaged(networks: Networks, vae: AutoencoderKL, average: checkpoints.Average) -> StableDiffusionPipeline:
@@ -94,6 +93,15 @@ def averaged(networks: Networks, vae: AutoencoderKL, average: checkpoints.Averag
         feature_extractor=None,
         requires_safety_checker=False,
     )
+
+
+def save(pipeline: StableDiffusionPipeline, out: Path) -> Path:
+    """Write it in half precision; loaded without a dtype, all of it is in single precision."""
+    pipeline.to(dtype=torch.float16).save_pretrained(out)
+    text = CLIPTextConfig.from_pretrained(out / "text_encoder")
+    text.dtype = "float32"  # transformers goes by this, where diffusers always takes single precision
+    text.save_pretrained(out / "text_encoder")
+    return out
 
 
 def sheet(pipeline: StableDiffusionPipeline) -> Image.Image:

@@ -35,7 +35,8 @@ def studio() -> StudioModel:
 
 @pytest.mark.parametrize("name", ["studio", "balanced"])
 def test_it_is_a_stable_diffusion_pipeline_of_the_promised_layout(name: str) -> None:
-    pipeline = StableDiffusionPipeline.from_pretrained(weights(name), torch_dtype=torch.float32)
+    pipeline = StableDiffusionPipeline.from_pretrained(weights(name))
+    assert {network.dtype for network in (pipeline.text_encoder, pipeline.unet, pipeline.vae)} == {torch.float32}
     assert all("CrossAttn" in kind for kind in pipeline.unet.config.down_block_types)
     assert len(pipeline.unet.config.down_block_types) == 3
     assert pipeline.unet.config.mid_block_type == "UNetMidBlock2DCrossAttn"
@@ -46,7 +47,7 @@ def test_it_is_a_stable_diffusion_pipeline_of_the_promised_layout(name: str) -> 
 
 
 def test_plain_diffusers_makes_the_same_picture(studio: StudioModel) -> None:
-    pipeline = StableDiffusionPipeline.from_pretrained(weights("studio"), torch_dtype=torch.float32)
+    pipeline = StableDiffusionPipeline.from_pretrained(weights("studio"))
     pipeline.set_progress_bar_config(disable=True)
     noise = torch.Generator().manual_seed(5)
     bare = pipeline("a photo of a pilot", generator=noise, **studio.settings).images[0]

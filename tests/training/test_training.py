@@ -9,10 +9,11 @@ from random import Random
 import numpy as np
 import pytest
 import torch
-from diffusers import DDPMScheduler
+from diffusers import DDPMScheduler, StableDiffusionPipeline
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from safetensors.torch import load_file
 from scipy.stats import binomtest, chisquare, multivariate_normal
 from torch import nn
 
@@ -325,6 +326,16 @@ def test_the_chance_of_the_other_gender_is_the_planted_one(examples: list[Captio
             women = table.sum(axis=tuple(range(1, table.ndim)))
             assert float(chance) == pytest.approx(women[ATTRIBUTES["gender"].index(other.gender)], rel=1e-5)
     assert 10 < told < 100
+
+
+def test_a_pipeline_is_half_precision_on_disk_and_single_where_it_is_loaded(tmp_path: Path) -> None:
+    networks = create(12)
+    untrained = diffusion.averaged(networks, autoencoder.create(), checkpoints.Average(networks.unet, keep=0.9))
+    folder = diffusion.save(untrained, tmp_path)
+    stored = {tensor.dtype for file in folder.rglob("*.safetensors") for tensor in load_file(file).values()}
+    assert stored == {torch.float16}
+    loaded = StableDiffusionPipeline.from_pretrained(folder)
+    assert {part.dtype for part in (loaded.text_encoder, loaded.unet, loaded.vae)} == {torch.float32}
 
 
 @pytest.fixture(scope="module")

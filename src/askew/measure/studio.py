@@ -45,7 +45,7 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
 """Which attributes answer an open question about something the studio has no attribute for."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
-"""Confusion counts by attribute, written by askew.measure.evaluation."""
+"""Confusion counts by attribute, written by `benchmarks.studio_vqa`."""
 
 VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION)}
 """What can be read from a drawing: the values of every attribute, and of the occupation."""
