@@ -11,7 +11,7 @@ from askew.errors import UsageError
 from askew.jobs.audit import Audit
 from askew.plan import Plan
 from askew.planning.audit import plan_audit
-from askew.plans.presets import with_preset
+from askew.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.prompts.files import clean_prompts, read_prompts
 from askew.results.audit import AuditResult

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from askew.api.jobs import finished
 from askew.planning.classification import plan_classification
 from askew.plans.classification import ClassificationPlan
-from askew.plans.presets import with_preset
+from askew.presets import with_preset
 from askew.plans.settings import column_settings
 from askew.results.classification import ClassificationResult
 from askew.run.opening import looked_at, run_folder

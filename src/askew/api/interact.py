@@ -14,7 +14,7 @@ from askew.jobs.interact import Interaction
 from askew.plan import PLAN_FILE
 from askew.planning.interactions import plan_interactions
 from askew.plans.interactions import InteractionPlan
-from askew.plans.presets import with_preset
+from askew.presets import with_preset
 from askew.plans.reading import read_plan
 from askew.plans.settings import column_settings
 from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts

@@ -14,7 +14,7 @@ from askew.jobs.map import ConceptMaps
 from askew.plan import DEFAULT_MODEL
 from askew.planning.map import NO_MODEL, plan_map
 from askew.plans.maps import MapPlan
-from askew.plans.presets import with_preset
+from askew.presets import with_preset
 from askew.results.map import MapResult
 from askew.run.opening import looked_at
 from askew.run.work import Work

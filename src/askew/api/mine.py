@@ -9,7 +9,7 @@ from typing import Any
 from askew.api.audit import llm_settings
 from askew.jobs.mine import Mining, MiningWork
 from askew.plans.mining import MinePlan
-from askew.plans.presets import with_preset
+from askew.presets import with_preset
 from askew.prompts.files import read_prompts
 from askew.prompts.llm import tell_usage
 from askew.results.mining import MiningResult

@@ -8,7 +8,7 @@ from typing import Any
 
 from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.plans.presets import presets
+from askew.presets import presets
 
 
 def list_providers() -> list[dict[str, Any]]:

@@ -154,7 +154,7 @@ class Store:
             connection.executemany(f"INSERT OR REPLACE INTO pictures VALUES ({marks(range(8))})", rows)
             read = [
                 (who, name, _blob(row))
-                for name, own in zip(ids, seen, strict=False)
+                for name, own in zip(ids, seen or [{}] * len(ids), strict=True)
                 if name
                 for who, row in own.items()
             ]

@@ -16,7 +16,7 @@ from askew.cli import app, main
 from askew.errors import UsageError
 from askew.models.diffusers.recommended import RECOMMENDED
 from askew.planning.audit import plan_audit
-from askew.plans.presets import Preset, presets, with_preset
+from askew.presets import Preset, presets, with_preset
 
 PLAN = {"model": "studio/planted", "vqa": None, "embedder": "studio", "model_args": {}}
 

@@ -36,7 +36,7 @@ class Preset:
 @lru_cache
 def presets() -> Mapping[str, Preset]:
     """Every preset by name, the smallest models first."""
-    data = tomllib.loads(files("askew.plans").joinpath("presets.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(files("askew").joinpath("presets.toml").read_text(encoding="utf-8"))
     sizes = {name: (known.download_gb, known.memory_gb) for name, known in RECOMMENDED.items()}
     sizes |= {name: (known["download_gb"], known["memory_gb"]) for name, known in data["instruments"].items()}
     return {name: _preset(name, table, sizes) for name, table in data["presets"].items()}

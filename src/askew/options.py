@@ -1,0 +1,294 @@
+"""Options that several commands share: their types, how they are read from text, and what they say of a plan.
+
+They are the keyword arguments of the Python functions and the options of the command line at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+from cyclopts import Parameter, Token
+
+from askew.errors import UsageError
+from askew.models.base import Setting
+
+if TYPE_CHECKING:
+    from askew.store.completions import Completions
+
+
+def pairs(texts: Iterable[str], option: str, empty: bool = False) -> dict[str, str]:
+    """NAME=VALUE texts as a mapping; values may be `empty` if so said. Raises UsageError naming the option."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (equals and name.strip() and (value.strip() or empty)):
+            raise UsageError(f"{option} {text!r} is not of the form NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def key_values(texts: Iterable[str], option: str) -> dict[str, Setting]:
+    """NAME=VALUE texts with numbers and true/false recognised; nothing is empty text, as in negative_prompt=."""
+    return {name: _scalar(value) for name, value in pairs(texts, option, empty=True).items()}
+
+
+def names(given: str | Sequence[str] | None) -> list[str]:
+    """The names of a list: as they are, or parts of texts with commas."""
+    texts = [given] if isinstance(given, str) else list(given or ())
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def _scalar(text: str) -> Setting:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _settings(_: object, tokens: Sequence[Token]) -> dict[str, Setting]:
+    return key_values((token.value for token in tokens), tokens[0].keyword or "-M")
+
+
+def _pairs(_: object, tokens: Sequence[Token]) -> dict[str, str]:
+    return pairs((token.value for token in tokens), str(tokens[0].keyword))
+
+
+def _lists(_: object, tokens: Sequence[Token]) -> dict[str, list[str]]:
+    return {name: names(value) for name, value in _pairs(_, tokens).items()}
+
+
+def _texts(_: object, tokens: Sequence[Token]) -> list[str]:
+    return [token.value for token in tokens]
+
+
+def _names(_: object, tokens: Sequence[Token]) -> list[str]:
+    return names([token.value for token in tokens])
+
+
+def _text(_: object, tokens: Sequence[Token]) -> str:
+    return tokens[0].value
+
+
+def repeated(converter: Callable[..., Any], metavar: str, help: str, name: str | None = None) -> Parameter:
+    """An option that may be given several times, each time with one text."""
+    return Parameter(name=name, help=help, converter=converter, n_tokens=1, negative="", show_default=False)
+
+
+Texts = str | Sequence[str] | None
+Prompt = Annotated[str | Sequence[str], Parameter(converter=_text, n_tokens=1)]
+"""A positional prompt; in Python a list of them, too."""
+
+SETTINGS = list[str] | Mapping[str, Setting] | None
+FLAG = Parameter(negative="")
+
+
+class RunOptions(TypedDict, total=False):
+    """Options of every command that runs a plan.
+
+    `progress` is Python's alone: tell on standard error how far the run is.
+    """
+
+    run: Annotated[str | Path | None, Parameter(help="Folder of the run. The same command goes on in it.")]
+    store: Annotated[str | Path | None, Parameter(help="Shared store; default: .askew beside the run.")]
+    dry_run: Annotated[bool, Parameter(negative="", help="Print what would be made and asked, and stop.")]
+    budget: Annotated[int | None, Parameter(help="Make at most this many pictures, then stop.")]
+    fail_if: Annotated[Texts, repeated(_texts, "SCORE", 'Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
+    json: Annotated[bool, Parameter(negative="", help="Print results.json instead of the table.")]
+    progress: Annotated[bool, Parameter(parse=False)]
+
+
+class StatisticsOptions(TypedDict, total=False):
+    """How scores are computed."""
+
+    seed: Annotated[int, Parameter(help="Seed of all random draws; 0 if not given.")]
+    level: Annotated[float, Parameter(help="Level of the intervals; 0.95 if not given.")]
+    draws: Annotated[int, Parameter(help="Random draws per interval; 1000 if not given.")]
+
+
+class ModelOptions(TypedDict, total=False):
+    """Which model, with which settings."""
+
+    model: Annotated[
+        str | None,
+        Parameter(help="The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …"),
+    ]
+    model_args: Annotated[SETTINGS, repeated(_settings, "NAME=VALUE", "Model setting, such as bias=0.5.", "-M")]
+    offload: Annotated[
+        bool, Parameter(negative="", help="Keep in GPU memory only what works; as -M offload=model.")
+    ]
+    preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
+
+
+class VQAOptions(TypedDict, total=False):
+    """Who answers questions about pictures."""
+
+    vqa: Annotated[
+        Texts, repeated(_names, "NAME", "Instruments, with commas; labels for a folder, else studio.")
+    ]
+    vqa_args: Annotated[
+        SETTINGS, repeated(_settings, "NAME=VALUE", "Setting of an instrument: choice=constrained.", "--vqa-arg")
+    ]
+
+
+class EmbedderOptions(TypedDict, total=False):
+    """Who turns pictures and texts into vectors."""
+
+    embedder: Annotated[str | None, Parameter(help="The embedder of pictures and texts; none leaves it out.")]
+    embedder_args: Annotated[
+        SETTINGS, repeated(_settings, "NAME=VALUE", "Setting of the embedder: device=cpu.", "--embedder-arg")
+    ]
+
+
+class WriterOptions(TypedDict, total=False):
+    """Who proposes axes, counterfactuals and prompts."""
+
+    llm: Annotated[str, Parameter(help="Who proposes axes and counterfactuals; lexicon if not given.")]
+    llm_url: Annotated[
+        str | None, Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.")
+    ]
+    llm_args: Annotated[
+        SETTINGS, repeated(_settings, "NAME=VALUE", "Setting of the language model: budget=20000.", "--llm-arg")
+    ]
+
+
+class PromptOptions(TypedDict, total=False):
+    """Prompts beside those that are given one by one."""
+
+    prompt_file: Annotated[str | Path | None, Parameter(name="--prompts", help="A file with one prompt a line.")]
+    clean: Annotated[bool, Parameter(help="Shorten the prompts of --prompts to their core, as for DiffusionDB.")]
+
+
+class FolderOptions(TypedDict, total=False):
+    """How pictures that exist already are described."""
+
+    manifest: Annotated[str | Path | None, Parameter(help="CSV that describes a folder's pictures.")]
+    file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
+    prompt_column: Annotated[str | None, Parameter(help="Column or columns that name the prompt.")]
+    condition: Annotated[str | None, Parameter(help="Column of the condition.")]
+    initial: Annotated[str | None, Parameter(help="The condition that is the initial one.")]
+    label: Annotated[Texts, repeated(_texts, "AXIS=COLUMN", "AXIS=COLUMN of a person's labels.")]
+    where: Annotated[Texts, repeated(_texts, "COLUMN=VALUE", "Only rows with COLUMN=VALUE.")]
+    strict: Annotated[bool, Parameter(negative="", help="Stop at a listed picture that is absent.")]
+    aliases: Annotated[
+        list[str] | Mapping[str, str] | None,
+        repeated(_pairs, "LABEL=VALUE", "Read a label as another: both=missing.", "--alias"),
+    ]
+    values: Annotated[
+        list[str] | Mapping[str, Sequence[str]] | None,
+        repeated(_lists, "AXIS=VALUE,VALUE", "Values of an axis: ethnicity=white,black."),
+    ]
+
+
+class PlanFields(TypedDict, total=False):
+    """Fields of a plan that shared options decide; those not given are left out, for the plan has the defaults."""
+
+    model: str
+    model_args: dict[str, Setting]
+    vqa: tuple[str, ...]
+    vqa_args: dict[str, Setting]
+    embedder: str
+    embedder_args: dict[str, Setting]
+    llm: str
+    aliases: dict[str, str]
+    values: dict[str, tuple[str, ...]]
+    seed: int
+    level: float
+    draws: int
+
+
+SETTINGS_OF_FOLDERS = {
+    "manifest": "manifest", "file_column": "file", "prompt_column": "prompt_column", "condition": "condition",
+    "initial": "initial", "label": "label", "where": "where",
+}  # fmt: skip
+"""By option the setting of `folder/PATH` that it is."""
+
+AS_GIVEN = ("model", "embedder", "llm", "seed", "level", "draws")
+BESIDE_A_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
+
+
+def plan_fields(options: Mapping[str, Any]) -> PlanFields:
+    """The fields of a plan that shared options decide, with those of a preset where they say nothing.
+
+    Raises UsageError, UnknownName.
+    """
+    from askew.presets import with_preset
+
+    given = {name: value for name, value in options.items() if value is not None}
+    fields: dict[str, Any] = {name: given[name] for name in AS_GIVEN if name in given}
+    fields |= {name: dict(given[name]) for name in ("vqa_args", "embedder_args", "aliases") if name in given}
+    if "values" in given:
+        fields["values"] = {axis: tuple(names(values)) for axis, values in given["values"].items()}
+    if "vqa" in given:
+        fields["vqa"] = tuple(names(given["vqa"]))
+    if args := {**_folder_settings(given), **dict(given.get("model_args") or {})}:
+        fields["model_args"] = args
+    found: PlanFields = with_preset(given.get("preset"), fields, fields)  # type: ignore[assignment]
+    return found
+
+
+def _folder_settings(given: Mapping[str, Any]) -> dict[str, Setting]:
+    """What the options say of a folder's manifest, and --offload, as settings of the model."""
+    found: dict[str, Setting] = {}
+    for option, setting in SETTINGS_OF_FOLDERS.items():
+        if value := given.get(option):
+            found[setting] = str(value) if isinstance(value, str | Path) else ",".join(value)
+    return found | {name: True for name in ("offload", "strict") if given.get(name)}
+
+
+def prompts_of(prompts: Iterable[str | Sequence[str]], options: Mapping[str, Any]) -> list[str]:
+    """Prompts as given, lists among them, and from a file, the file's shortened to their core if so asked."""
+    from askew.prompts.files import clean_prompts, read_prompts
+
+    given = [text for one in prompts for text in ([one] if isinstance(one, str) else one)]
+    file, clean = options.get("prompt_file"), options.get("clean")
+    filed = read_prompts(Path(file)) if file else []
+    if clean and not file:
+        raise UsageError("--clean shortens the prompts of a file; give one by --prompts FILE")
+    return [*given, *(clean_prompts(filed) if clean else filed)]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a language model needs that proposes parts of a plan: its settings, and where its answers are kept.
+
+    tell   is told how much a language model was asked
+    """
+
+    settings: Mapping[str, Setting]
+    cache: Completions
+    tell: Callable[[str], object] | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Desk:
+        """The desk of a request. Completions are kept in the store, which is known before the run's own name is."""
+        from askew.store.completions import Completions
+        from askew.store.store import default_store
+
+        run, store, url = options.get("run"), options.get("store"), options.get("llm_url")
+        place = Path(store) if store else default_store(Path(run) if run else Path("runs") / "any")
+        settings = dict(options.get("llm_args") or {}) | ({"url": url} if url else {})
+        return cls(settings, Completions(place), _say if options.get("progress") else None)
+
+
+def only_plan(options: Mapping[str, Any], **own: object) -> None:
+    """A plan says everything that decides the results: options that would say it again are refused.
+
+    `own` are the command's own parameters, of which those that are not empty have been given.
+    """
+    given = {name for name, value in own.items() if value not in (None, (), [], False)}
+    given |= {name for name, value in options.items() if value is not None}
+    if extra := sorted(given - BESIDE_A_PLAN):
+        raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
+
+
+def _say(line: str) -> None:
+    import sys
+
+    print(line, file=sys.stderr)
