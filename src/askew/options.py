@@ -120,18 +120,14 @@ class ModelOptions(TypedDict, total=False):
         Parameter(help="The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …"),
     ]
     model_args: Annotated[SETTINGS, repeated(_settings, "NAME=VALUE", "Model setting, such as bias=0.5.", "-M")]
-    offload: Annotated[
-        bool, Parameter(negative="", help="Keep in GPU memory only what works; as -M offload=model.")
-    ]
+    offload: Annotated[bool, Parameter(negative="", help="Keep in GPU memory only what works; as -M offload=model.")]
     preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
 
 
 class VQAOptions(TypedDict, total=False):
     """Who answers questions about pictures."""
 
-    vqa: Annotated[
-        Texts, repeated(_names, "NAME", "Instruments, with commas; labels for a folder, else studio.")
-    ]
+    vqa: Annotated[Texts, repeated(_names, "NAME", "Instruments, with commas; labels for a folder, else studio.")]
     vqa_args: Annotated[
         SETTINGS, repeated(_settings, "NAME=VALUE", "Setting of an instrument: choice=constrained.", "--vqa-arg")
     ]
@@ -150,9 +146,7 @@ class WriterOptions(TypedDict, total=False):
     """Who proposes axes, counterfactuals and prompts."""
 
     llm: Annotated[str, Parameter(help="Who proposes axes and counterfactuals; lexicon if not given.")]
-    llm_url: Annotated[
-        str | None, Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.")
-    ]
+    llm_url: Annotated[str | None, Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.")]
     llm_args: Annotated[
         SETTINGS, repeated(_settings, "NAME=VALUE", "Setting of the language model: budget=20000.", "--llm-arg")
     ]

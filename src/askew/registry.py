@@ -1,7 +1,7 @@
 """From a string such as "studio/planted" or "folder/PATH" to the object behind it.
 
 Providers are entry points of this or any other installed package, in the groups `askew.models`, `askew.vqa`,
-`askew.embedders` and `askew.llms`. An entry point's name is a provider ("folder") or a full name
+`askew.embedders`, `askew.llms` and `askew.methods`. An entry point's name is a provider ("folder") or a full name
 ("studio/planted"); it loads a callable `(name: str, **settings) -> object`, where `name` is what follows the
 provider's slash. Nothing heavy is imported before a provider is asked for.
 """
@@ -9,14 +9,18 @@ provider's slash. Nothing heavy is imported before a provider is asked for.
 from __future__ import annotations
 
 import ast
+import copyreg
+import pickle
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from inspect import Parameter, signature
 from pathlib import Path
 from types import NoneType
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
@@ -24,7 +28,36 @@ from askew.models.base import Collection, Model
 from askew.prompts.base import Writer
 from askew.prompts.writer import PromptWriter
 
-GROUPS = {"model": "askew.models", "vqa": "askew.vqa", "embedder": "askew.embedders", "llm": "askew.llms"}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """How an object was loaded: its kind, its string, its settings. This is what travels to other processes."""
+
+    what: str
+    string: str
+    settings: Mapping[str, object]
+
+    def load(self) -> Any:
+        """The object; the same one whenever this process is asked for it."""
+        key = pickle.dumps((self.what, self.string, sorted(self.settings.items())))
+        if key not in _LOADED:
+            _LOADED[key] = _load(self.what, self.string, dict(self.settings))
+        return _LOADED[key]
+
+
+_LOADED: dict[bytes, Any] = {}
+PROVIDER = "__askew_provider__"
+"""The attribute by which a loaded object knows how it was loaded."""
+
+GROUPS = {
+    "model": "askew.models",
+    "vqa": "askew.vqa",
+    "embedder": "askew.embedders",
+    "llm": "askew.llms",
+    "method": "askew.methods",
+}
 
 
 @lru_cache
@@ -59,6 +92,13 @@ def prompt_writer(string: str, **settings: object) -> PromptWriter:
     if not isinstance(found, PromptWriter):
         raise UsageError(f"llm {string!r} writes axes and counterfactuals, but no new prompts")
     return found
+
+
+def method(name: str) -> Any:
+    """The method of that name: a `Method`. Raises UnknownName."""
+    if name not in providers("method"):
+        raise UnknownName("method", name, providers("method"))
+    return providers("method")[name].load()
 
 
 def summary(point: EntryPoint) -> str:
@@ -107,8 +147,21 @@ def _load(what: str, string: str, settings: dict[str, object]) -> Any:
     create = point.load()
     _check_settings(f"{what} {string!r}", create, settings)
     try:
-        return create(name, **settings)
+        return _noted(create(name, **settings), Provider(what, string, settings))
     except TypeError as error:
         if any(fault in str(error) for fault in ("unexpected keyword argument", "multiple values for")):
             raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error
         raise
+
+
+def _noted(loaded: T, provider: Provider) -> T:
+    """The object, which from now on is pickled as what it was loaded by: weights and connections stay behind."""
+    with suppress(AttributeError):  # an object with slots is pickled as it is
+        object.__setattr__(loaded, PROVIDER, provider)
+        copyreg.pickle(type(loaded), _reduced)  # type: ignore[arg-type]
+    return loaded
+
+
+def _reduced(loaded: object) -> Any:
+    provider = getattr(loaded, PROVIDER, None)
+    return (Provider.load, (provider,)) if provider else loaded.__reduce_ex__(2)

@@ -11,8 +11,8 @@ from askew.errors import UsageError
 from askew.jobs.audit import Audit
 from askew.plan import Plan
 from askew.planning.audit import plan_audit
-from askew.presets import with_preset
 from askew.plans.settings import column_settings
+from askew.presets import with_preset
 from askew.prompts.files import clean_prompts, read_prompts
 from askew.results.audit import AuditResult
 from askew.run.opening import looked_at, run_folder

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from askew.api.jobs import finished
 from askew.planning.classification import plan_classification
 from askew.plans.classification import ClassificationPlan
-from askew.presets import with_preset
 from askew.plans.settings import column_settings
+from askew.presets import with_preset
 from askew.results.classification import ClassificationResult
 from askew.run.opening import looked_at, run_folder
 

@@ -10,8 +10,8 @@ from askew.api.jobs import finished
 from askew.jobs.edit import Editing
 from askew.planning.editing import plan_editing
 from askew.plans.editing import EditPlan
-from askew.presets import with_preset
 from askew.plans.settings import column_settings
+from askew.presets import with_preset
 from askew.results.editing import EditingResult
 from askew.run.opening import looked_at, run_folder
 from askew.run.work import Work

@@ -14,9 +14,9 @@ from askew.jobs.interact import Interaction
 from askew.plan import PLAN_FILE
 from askew.planning.interactions import plan_interactions
 from askew.plans.interactions import InteractionPlan
-from askew.presets import with_preset
 from askew.plans.reading import read_plan
 from askew.plans.settings import column_settings
+from askew.presets import with_preset
 from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult

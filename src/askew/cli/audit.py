@@ -37,9 +37,9 @@ from askew.cli.runs import show
 from askew.cli.writing import writing
 from askew.plan import DEFAULT_MODEL
 from askew.planning.audit import plan_audit
-from askew.presets import with_preset
 from askew.plans.reading import read_plan
 from askew.plans.settings import column_settings, key_values, pairs
+from askew.presets import with_preset
 from askew.report.terminal import default_size, plan_preview
 from askew.results.condition import check_conditions, parse_condition
 

@@ -32,8 +32,8 @@ from askew.errors import UsageError
 from askew.plan import DEFAULT_MODEL, read_toml
 from askew.planning.classification import parse_stages, plan_classification
 from askew.plans.classification import ClassificationPlan
-from askew.presets import with_preset
 from askew.plans.settings import column_settings, key_values, pairs
+from askew.presets import with_preset
 from askew.results.condition import CLASSIFICATION, check_conditions, parse_condition
 
 BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "fail_if", "as_json"}

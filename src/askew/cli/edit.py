@@ -31,9 +31,9 @@ from askew.cli.runs import show
 from askew.errors import UsageError
 from askew.planning.editing import plan_editing
 from askew.plans.editing import EditPlan
-from askew.presets import with_preset
 from askew.plans.reading import read_plan
 from askew.plans.settings import column_settings, key_values, pairs
+from askew.presets import with_preset
 from askew.results.condition import EDITING, check_conditions, parse_condition
 
 BESIDE_A_PLAN = {"plan", "run", "store", "dry_run", "budget", "fail_if", "as_json"}

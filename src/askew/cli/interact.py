@@ -45,9 +45,9 @@ from askew.errors import UsageError
 from askew.plan import DEFAULT_MODEL
 from askew.planning.interactions import plan_interactions
 from askew.plans.interactions import InteractionPlan
-from askew.presets import with_preset
 from askew.plans.reading import read_plan
 from askew.plans.settings import column_settings, key_values, pairs
+from askew.presets import with_preset
 from askew.report.terminal import robustness_table
 from askew.results.condition import INTERACTIONS, check_conditions, parse_condition
 from askew.results.interactions import InteractionResult

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model
+from askew.run.progress import StageName
 from askew.run.work import SLICE, Work
 from askew.store.imagefile import EncodedPicture
 from askew.store.store import Wanted
@@ -71,7 +72,7 @@ class Run(Protocol):
         """Answers by picture id, in the order of the questions."""
 
     def read(
-        self, reader: PictureReader, pictures: Sequence[Picture], stage: str = "vectors", at_once: int = SLICE
+        self, reader: PictureReader, pictures: Sequence[Picture], stage: StageName = "vectors", at_once: int = SLICE
     ) -> Rows:
         """What a reader sees in pictures, stored: (pictures, numbers)."""
 

@@ -74,7 +74,7 @@ class Live:
         self._budget = budget
         self._spent = 0
         self.warnings: list[str] = []
-        _check_folder(folder, plan)
+        check_folder(folder, plan)
 
     def pictures(
         self, model: Model, texts: Sequence[str], images: int, seed: int
@@ -250,7 +250,8 @@ class Live:
                 raise Interrupted(f"stopped: {kept}, nothing of it is lost; {CONTINUES}") from None
 
 
-def _check_folder(folder: Path, plan: RunPlan) -> None:
+def check_folder(folder: Path, plan: RunPlan) -> None:
+    """Raises UsageError for a folder that holds another plan."""
     noted = folder / HASH_FILE
     try:
         found = noted.read_text(encoding="ascii").strip() if noted.exists() else None

@@ -1,0 +1,104 @@
+"""Conditions on findings, for use in a pipeline of checks: --fail-if "mad.corrected > 0.3"."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from askew.errors import CheckFailed, UsageError
+from askew.findings import Head, Scored, score_names, scored
+
+FIELDS = ("value", "low", "high", "corrected", "null", "p", "q", "n", "missing")
+OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+Scores = Mapping[str, Callable[..., Iterator[Scored]]]
+"""By the name of a score, where it stands in findings."""
+
+_FORM = re.compile(
+    r"\s*(?:(?P<where>.+?)\s*:\s*)?(?P<score>\w+)(?:\.(?P<field>\w+))?"
+    rf"\s*(?P<operator>{'|'.join(OPERATORS)})\s*(?P<number>[-+.\deE]+)\s*"
+)
+
+
+def every(kind: type[Head]) -> Scores:
+    """Every estimate that findings of a kind can hold, by the name of its field."""
+    return {name: partial(of, name) for name in score_names(kind)}
+
+
+def of(name: str, found: object) -> Iterator[Scored]:
+    """The estimates of a field, wherever it stands."""
+    return (one for one in scored(found) if one.score == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A bound on a field of a score, wherever it was measured, or in one place: an axis, a group, a set of targets."""
+
+    text: str
+    where: str | None
+    score: str
+    field: str
+    operator: str
+    number: float
+    find: Callable[[object], Iterator[Scored]]
+
+    def violations(self, found: object) -> list[str]:
+        """Where the condition holds, in words."""
+        compare, lines = OPERATORS[self.operator], []
+        for one in self.find(found):
+            value = getattr(one.estimate, self.field)
+            if self._meant(one) and value is not None and compare(value, self.number):
+                lines.append(f"{place(one)}: {self.score}.{self.field} is {value:.3g}")
+        return lines
+
+    def _meant(self, one: Scored) -> bool:
+        return self.where is None or _plain(self.where) in map(_plain, one.names.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """All that a run must not show."""
+
+    conditions: tuple[Condition, ...]
+
+    def check(self, found: object) -> None:
+        """Raises CheckFailed that tells where one of the conditions holds."""
+        failed = [line for condition in self.conditions for line in condition.violations(found)]
+        if failed:
+            raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed))
+
+
+def parse(texts: Sequence[str], scores: Scores) -> Conditions:
+    """Conditions such as "mad.corrected > 0.3" or "gender: distance.q < 0.05". Raises UsageError."""
+    return Conditions(tuple(_parse(text, scores) for text in texts))
+
+
+def place(one: Scored) -> str:
+    """What an estimate is about, in words: its prompt quoted, then the other names."""
+    prompt = one.names.get("prompt")
+    others = [text for name, text in one.names.items() if name not in ("prompt", "kind", "instrument") and text]
+    return ", ".join([*([repr(prompt)] if prompt else []), *others]) or "all of the run"
+
+
+def _parse(text: str, scores: Scores) -> Condition:
+    match = _FORM.fullmatch(text)
+    if match is None:
+        first = next(iter(scores), "score")
+        raise UsageError(f'cannot read the condition {text!r}; write, for example: "{first}.value > 0.3" '
+                         f'or "gender: {first}.q < 0.05"')  # fmt: skip
+    score, field = match["score"], match["field"] or "value"
+    for what, name, known in (("score", score, scores), ("field", field, FIELDS)):
+        if name not in known:
+            raise UsageError(f"the condition {text!r} names an unknown {what} {name!r}; known: {', '.join(known)}")
+    try:
+        number = float(match["number"])
+    except ValueError as error:
+        raise UsageError(f"the condition {text!r} compares with {match['number']!r}, which is no number") from error
+    return Condition(text, match["where"], score, field, match["operator"], number, scores[score])
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ").lower()

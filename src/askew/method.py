@@ -1,0 +1,260 @@
+"""A method: one folder, one entry point in `askew.methods`. What the command line, Python and the web need of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from askew import conditions, findings, registry
+from askew.conditions import Conditions
+from askew.errors import UsageError
+from askew.findings import FORMAT, RESULTS_FILE, Environment, Head, Identity, Instruments, PictureSet
+from askew.options import RunOptions
+from askew.pages.blocks import Page
+from askew.plan import PLAN_FILE, RunPlan, read_toml
+from askew.run.base import Run
+from askew.run.count import Count
+from askew.run.environment import environment
+from askew.run.folder import counted_run, opened_run, run_folder
+from askew.store.files import write_whole
+from askew.store.imagefile import opened
+from askew.store.store import Store, default_store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+    from askew.pages.media import Media
+
+REPORT_FILE = "report.html"
+
+P = TypeVar("P", bound=RunPlan)
+G = TypeVar("G", bound="Gathered")
+F = TypeVar("F", bound=Head)
+R = TypeVar("R", bound="Result[Any, Any]")
+
+
+class Gathered(Protocol):
+    """What a gather brings: what its score needs, and who made and read the pictures.
+
+    `device` is where the model worked, for the record.
+    """
+
+    @property
+    def model(self) -> Identity: ...
+    @property
+    def device(self) -> str | None: ...
+    @property
+    def instruments(self) -> Instruments: ...
+    @property
+    def sets(self) -> tuple[PictureSet, ...]: ...
+
+
+@dataclass(frozen=True)
+class Method(Generic[P, G, F]):
+    """How a kind of question is answered: `gather` all that costs, `score` it, show it as a `page`.
+
+    Parameters
+    ----------
+    name
+        Of the method, as in `askew NAME` and in the plan's field `method`.
+    plan, findings
+        The kinds of its plan and of its findings.
+    version
+        Greater when the same plan and pictures would give other numbers: finished runs are scored again.
+    gather
+        Everything that costs, by the verbs of a run.
+    score
+        From the plan and what was gathered to findings, which begin with the head it is given. Pure.
+    page
+        What to show of findings.
+    result
+        What Python gets; a subclass of `Result` may add short ways to its scores.
+    label
+        A few words of the plan that name a run's folder.
+    scores
+        By the name of a score in --fail-if, where it stands; every estimate by its field's name unless given.
+    """
+
+    name: str
+    plan: type[P]
+    findings: type[F]
+    gather: Callable[[P, Run], G]
+    score: Callable[[P, G, Head], F]
+    page: Callable[[F, Media], Page]
+    version: int = 1
+    result: type[Result[P, F]] = field(default=cast("Any", None))
+    label: Callable[[P], str] = lambda plan: ""
+    scores: Mapping[str, Callable[[F], Iterator[findings.Scored]]] = field(default_factory=dict)
+
+    def run(self, plan: P, **options: Unpack[RunOptions]) -> Any:
+        """Carry a plan out, or what is left of it; the result, or with `dry_run` a `Count` of what is to be done.
+
+        Raises UsageError for a folder that holds another plan, CheckFailed where a condition of `fail_if` holds, other
+        AskewErrors where a run fails.
+        """
+        wanted = self.conditions(options.get("fail_if"))
+        folder = Path(options.get("run") or self.folder(plan))
+        store = Path(options.get("store") or default_store(folder))
+        if options.get("dry_run"):
+            return self.count(plan, folder, store)
+        result = self._carry_out(plan, folder, store, options.get("budget"), bool(options.get("progress")))
+        wanted.check(result.found)
+        return result
+
+    def count(self, plan: P, folder: Path, store: Path) -> Count:
+        """What running a plan would make and ask. Nothing is made or written."""
+        with counted_run(plan, folder, store) as counted:
+            self.gather(plan, counted)
+        return counted
+
+    def folder(self, plan: P) -> Path:
+        """Where a plan runs unless told otherwise."""
+        return run_folder(self.label(plan), plan, otherwise=self.name)
+
+    def load(self, folder: Path, store: Path | None = None) -> Result[P, F]:
+        """A finished run. Raises UsageError for a folder that holds none."""
+        plan = self.plan.read(folder / PLAN_FILE)
+        found = findings.read(self.findings, folder / RESULTS_FILE)
+        return self._result(plan, folder, store or default_store(folder), found)
+
+    def conditions(self, texts: str | Sequence[str] | None) -> Conditions:
+        """The conditions of --fail-if. Raises UsageError for one that cannot be read."""
+        given = [texts] if isinstance(texts, str) else list(texts or ())
+        return conditions.parse(given, self.scores or conditions.every(self.findings))
+
+    def _carry_out(self, plan: P, folder: Path, store: Path, budget: int | None, progress: bool) -> Result[P, F]:
+        started = datetime.now(UTC)
+        with opened_run(plan, folder, store, budget=budget, progress=progress) as live:
+            gathered = self.gather(plan, live)
+            head = Head(
+                FORMAT, version("askew"), plan, plan.hash, Environment(**environment(gathered.device, started)),
+                tuple(live.warnings), gathered.model, gathered.instruments, gathered.sets,
+            )  # fmt: skip
+            found = self.score(plan, gathered, head)
+            live.claim()
+            findings.write(found, folder / RESULTS_FILE)
+            result = self._result(plan, folder, store, found)
+            result.write_report()
+        return result
+
+    def _result(self, plan: P, folder: Path, store: Path, found: F) -> Result[P, F]:
+        return (self.result or Result)(self, plan, folder, store, found)
+
+
+@dataclass(frozen=True)
+class Result(Generic[P, F]):
+    """A finished run: its plan, its folder, the store that holds its pictures, and what was found."""
+
+    method: Method[P, Any, F]
+    plan: P
+    folder: Path
+    store: Path
+    found: F
+
+    @cached_property
+    def results(self) -> Mapping[str, Any]:
+        """The content of results.json."""
+        content: Mapping[str, Any] = json.loads(findings.read_text(self.folder / RESULTS_FILE))
+        return content
+
+    @cached_property
+    def page(self) -> Page:
+        """What the report shows."""
+        return self.method.page(self.found, self)
+
+    @property
+    def report(self) -> Path:
+        """Where the report lies."""
+        return self.folder / REPORT_FILE
+
+    def write_report(self) -> Path:
+        """Write report.html into the run folder and return its path."""
+        from askew.pages import html
+
+        write_whole({self.report: html.page(self.page).encode()})
+        return self.report
+
+    def table(self) -> RenderableType:
+        """The main results for a terminal, to print with rich."""
+        from askew.pages import terminal
+
+        return terminal.screen(self.page)
+
+    def markdown(self) -> str:
+        """The main results as Markdown, for a pull request or a model card."""
+        from askew.pages import markdown
+
+        return markdown.text(self.page)
+
+    def plot(self) -> Figure:
+        """The main findings as a matplotlib figure. Raises MissingPackage without the extra `plot`."""
+        from askew.pages import figures
+
+        return figures.figure(self.page)
+
+    def picture(self, name: str) -> Image.Image | None:
+        """A picture of this run by its id; None if its file is gone."""
+        if name not in self._files:
+            with Store(self.store, create=False) as store:
+                self._files.update(store.known_files([name]))
+        path = self._files.get(name)
+        return opened(path) if path is not None and path.exists() else None
+
+    def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+        """Stored rows of pictures by their ids: vectors, maps."""
+        with Store(self.store, create=False) as store:
+            return store.vectors(fingerprint, names)
+
+    @cached_property
+    def _files(self) -> dict[str, Path]:
+        """Where pictures lie: at first those of the sets, looked up at once."""
+        with Store(self.store, create=False) as store:
+            return store.known_files([name for one in self.found.sets for name in one.pictures if name])
+
+    def __rich__(self) -> RenderableType:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        from askew.pages import html
+
+        return html.fragment(self.page)
+
+
+def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
+    """A finished run of any method. Its pictures are looked up in the store, by default .askew beside the run.
+
+    Raises UsageError for a folder that holds no finished run.
+    """
+    folder = Path(run)
+    return method_of(folder).load(folder, Path(store) if store else None)
+
+
+def method_of(folder: Path) -> Method[Any, Any, Any]:
+    """The method of the plan in a run folder. Raises UsageError."""
+    if not folder.is_dir():
+        raise UsageError(f"there is no run folder {folder}")
+    if not (folder / PLAN_FILE).exists():
+        raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
+    return _method_in(read_toml(folder / PLAN_FILE))
+
+
+def read_plan(path: str | Path) -> RunPlan:
+    """The plan in a TOML file, of the method that it names. Raises UsageError that says what is wrong and where."""
+    data = read_toml(Path(path))
+    return _method_in(data).plan.checked(data, f"the plan {path}")
+
+
+def _method_in(plan: Mapping[str, Any]) -> Method[Any, Any, Any]:
+    found: Method[Any, Any, Any] = registry.method(str(plan.get("method", "audit")))
+    return found
