@@ -27,7 +27,7 @@ import askew
 from askew.methods.classification_truth import Planted, found_again, recovered_change
 from askew.methods.decisions import Decided, Question, Readings
 from askew.methods.planted_association import planted_preference
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.report.formatting import interval, measured, number, percent, points, probability
 from askew.results.file import estimate_json
 from askew.stats.rank import spearman_crossed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from askew.methods.observed import ObservedSet
+from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
 from askew.plans.interactions import InteractionPlan
 from askew.prompts.axes import BIASCONNECT, find_axis

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from askew.cli import app
+from askew.oldcli import app
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from askew.cli import main
+from askew.oldcli import main
 from askew.errors import UsageError
-from askew.instruments import load_instruments
+from askew.parts.survey.instruments import load_instruments
 from askew.models.planted import PlantedModel
 from askew.plans.reading import read_plan
 

@@ -12,7 +12,7 @@ import askew
 from askew import registry
 from askew.api import mine
 from askew.api.map import set_up
-from askew.cli import app, main
+from askew.oldcli import app, main
 from askew.errors import UsageError
 from askew.models.diffusers.recommended import RECOMMENDED
 from askew.planning.audit import plan_audit

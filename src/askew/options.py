@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
 from cyclopts import Parameter, Token
 
@@ -52,7 +52,8 @@ def _scalar(text: str) -> Setting:
     return text
 
 
-def _settings(_: object, tokens: Sequence[Token]) -> dict[str, Setting]:
+def settings(_: object, tokens: Sequence[Token]) -> dict[str, Setting]:
+    """Converter: NAME=VALUE, with numbers and true/false recognised."""
     return key_values((token.value for token in tokens), tokens[0].keyword or "-M")
 
 
@@ -64,11 +65,13 @@ def _lists(_: object, tokens: Sequence[Token]) -> dict[str, list[str]]:
     return {name: names(value) for name, value in _pairs(_, tokens).items()}
 
 
-def _texts(_: object, tokens: Sequence[Token]) -> list[str]:
+def texts(_: object, tokens: Sequence[Token]) -> list[str]:
+    """Converter: every text as it is."""
     return [token.value for token in tokens]
 
 
-def _names(_: object, tokens: Sequence[Token]) -> list[str]:
+def listed(_: object, tokens: Sequence[Token]) -> list[str]:
+    """Converter: parts of texts with commas."""
     return names([token.value for token in tokens])
 
 
@@ -76,8 +79,8 @@ def _text(_: object, tokens: Sequence[Token]) -> str:
     return tokens[0].value
 
 
-def repeated(converter: Callable[..., Any], metavar: str, help: str, name: str | None = None) -> Parameter:
-    """An option that may be given several times, each time with one text."""
+def repeated(converter: Callable[..., Any], help: str | None = None, name: str | None = None) -> Parameter:
+    """An option that may be given several times, each time with one text, which `converter` reads with the others."""
     return Parameter(name=name, help=help, converter=converter, n_tokens=1, negative="", show_default=False)
 
 
@@ -99,7 +102,7 @@ class RunOptions(TypedDict, total=False):
     store: Annotated[str | Path | None, Parameter(help="Shared store; default: .askew beside the run.")]
     dry_run: Annotated[bool, Parameter(negative="", help="Print what would be made and asked, and stop.")]
     budget: Annotated[int | None, Parameter(help="Make at most this many pictures, then stop.")]
-    fail_if: Annotated[Texts, repeated(_texts, "SCORE", 'Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
+    fail_if: Annotated[Texts, repeated(texts, 'Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
     json: Annotated[bool, Parameter(negative="", help="Print results.json instead of the table.")]
     progress: Annotated[bool, Parameter(parse=False)]
 
@@ -112,34 +115,35 @@ class StatisticsOptions(TypedDict, total=False):
     draws: Annotated[int, Parameter(help="Random draws per interval; 1000 if not given.")]
 
 
-class ModelOptions(TypedDict, total=False):
+class SettingOptions(TypedDict, total=False):
+    """With which settings a model works."""
+
+    model_args: Annotated[SETTINGS, repeated(settings, "Model setting, such as bias=0.5.", "-M")]
+    offload: Annotated[bool, Parameter(negative="", help="Keep in GPU memory only what works; as -M offload=model.")]
+    preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
+
+
+class ModelOptions(SettingOptions, total=False):
     """Which model, with which settings."""
 
     model: Annotated[
         str | None,
         Parameter(help="The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …"),
     ]
-    model_args: Annotated[SETTINGS, repeated(_settings, "NAME=VALUE", "Model setting, such as bias=0.5.", "-M")]
-    offload: Annotated[bool, Parameter(negative="", help="Keep in GPU memory only what works; as -M offload=model.")]
-    preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
 
 
 class VQAOptions(TypedDict, total=False):
     """Who answers questions about pictures."""
 
-    vqa: Annotated[Texts, repeated(_names, "NAME", "Instruments, with commas; labels for a folder, else studio.")]
-    vqa_args: Annotated[
-        SETTINGS, repeated(_settings, "NAME=VALUE", "Setting of an instrument: choice=constrained.", "--vqa-arg")
-    ]
+    vqa: Annotated[Texts, repeated(listed, "Instruments, with commas; labels for a folder, else studio.")]
+    vqa_args: Annotated[SETTINGS, repeated(settings, "Setting of an instrument: choice=constrained.", "--vqa-arg")]
 
 
 class EmbedderOptions(TypedDict, total=False):
     """Who turns pictures and texts into vectors."""
 
     embedder: Annotated[str | None, Parameter(help="The embedder of pictures and texts; none leaves it out.")]
-    embedder_args: Annotated[
-        SETTINGS, repeated(_settings, "NAME=VALUE", "Setting of the embedder: device=cpu.", "--embedder-arg")
-    ]
+    embedder_args: Annotated[SETTINGS, repeated(settings, "Setting of the embedder: device=cpu.", "--embedder-arg")]
 
 
 class WriterOptions(TypedDict, total=False):
@@ -147,9 +151,7 @@ class WriterOptions(TypedDict, total=False):
 
     llm: Annotated[str, Parameter(help="Who proposes axes and counterfactuals; lexicon if not given.")]
     llm_url: Annotated[str | None, Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.")]
-    llm_args: Annotated[
-        SETTINGS, repeated(_settings, "NAME=VALUE", "Setting of the language model: budget=20000.", "--llm-arg")
-    ]
+    llm_args: Annotated[SETTINGS, repeated(settings, "Setting of the language model: budget=20000.", "--llm-arg")]
 
 
 class PromptOptions(TypedDict, total=False):
@@ -167,16 +169,16 @@ class FolderOptions(TypedDict, total=False):
     prompt_column: Annotated[str | None, Parameter(help="Column or columns that name the prompt.")]
     condition: Annotated[str | None, Parameter(help="Column of the condition.")]
     initial: Annotated[str | None, Parameter(help="The condition that is the initial one.")]
-    label: Annotated[Texts, repeated(_texts, "AXIS=COLUMN", "AXIS=COLUMN of a person's labels.")]
-    where: Annotated[Texts, repeated(_texts, "COLUMN=VALUE", "Only rows with COLUMN=VALUE.")]
+    label: Annotated[Texts, repeated(texts, "AXIS=COLUMN of a person's labels.")]
+    where: Annotated[Texts, repeated(texts, "Only rows with COLUMN=VALUE.")]
     strict: Annotated[bool, Parameter(negative="", help="Stop at a listed picture that is absent.")]
     aliases: Annotated[
         list[str] | Mapping[str, str] | None,
-        repeated(_pairs, "LABEL=VALUE", "Read a label as another: both=missing.", "--alias"),
+        repeated(_pairs, "Read a label as another: both=missing.", "--alias"),
     ]
     values: Annotated[
         list[str] | Mapping[str, Sequence[str]] | None,
-        repeated(_lists, "AXIS=VALUE,VALUE", "Values of an axis: ethnicity=white,black."),
+        repeated(_lists, "Values of an axis: ethnicity=white,black."),
     ]
 
 
@@ -271,14 +273,25 @@ class Desk:
         return cls(settings, Completions(place), _say if options.get("progress") else None)
 
 
+def given(**own: object) -> dict[str, Any]:
+    """A command's own options that were given: those that are not None."""
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def run_options(options: Mapping[str, Any]) -> RunOptions:
+    """Those of the options that say how a plan is run."""
+    found = {name: options[name] for name in RunOptions.__annotations__ if name in options}
+    return cast("RunOptions", found)
+
+
 def only_plan(options: Mapping[str, Any], **own: object) -> None:
     """A plan says everything that decides the results: options that would say it again are refused.
 
     `own` are the command's own parameters, of which those that are not empty have been given.
     """
-    given = {name for name, value in own.items() if value not in (None, (), [], False)}
-    given |= {name for name, value in options.items() if value is not None}
-    if extra := sorted(given - BESIDE_A_PLAN):
+    named = {name for name, value in own.items() if value not in (None, (), [], False)}
+    named |= {name for name, value in options.items() if value is not None}
+    if extra := sorted(named - BESIDE_A_PLAN):
         raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from benchmarks.attention_truth import ALL, Localisation, faithfulness, study, with_sum
 from benchmarks.drawn_attention import SAID, Drawings, said_words
 from benchmarks.marked_page import update

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from askew.cli.base import app, run
+from askew.oldcli.base import app, run
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 WITH_A_PLAN = sorted(name for name, command in COMMANDS.items() if any(p.name == "plan" for p in command.params))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from askew.methods.observed import ObservedSet
+from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.store.keys import picture_seed

@@ -20,7 +20,7 @@ from askew.methods.biasmap import (
     pair_scores,
 )
 from askew.methods.biasmap_summary import add_q, changes, overall
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.stats.risk import risk_difference
 from askew.types import Estimate, Missing
 from benchmarks.planted_overlap import planted_maps

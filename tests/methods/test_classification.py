@@ -11,7 +11,7 @@ from askew.methods.classification import classification, true_classes
 from askew.methods.classification_truth import Planted
 from askew.methods.decisions import Question, Readings
 from askew.methods.planted_association import planted_preference
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.types import Estimate, Missing
 
 A, B = ("mechanic", "plumber", "carpenter"), ("nurse", "secretary", "babysitter")

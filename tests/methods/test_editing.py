@@ -10,7 +10,7 @@ import pytest
 from askew.measure.skin_change import SkinChange
 from askew.methods.editing import EditedGroup, Readings, changes, editing
 from askew.methods.editing_contrasts import contrasts, pooled
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.types import Estimate, Missing, Picture
 
 SOURCES = 20

@@ -11,7 +11,7 @@ import pytest
 from askew.errors import NotEnoughData
 from askew.methods.gap_validation import known_ranking
 from askew.methods.minethegap import BiasObjective
-from askew.methods.scoring import Vectors, Vision
+from askew.parts.scoring import Vectors, Vision
 from askew.types import Missing, Picture
 
 KINDS = 6

@@ -10,7 +10,7 @@ import pytest
 
 from askew.methods.minethegap import BiasObjective, Search, lineage, principal_components
 from askew.methods.missed_terms import missed_terms
-from askew.methods.scoring import Vectors, Vision
+from askew.parts.scoring import Vectors, Vision
 from askew.prompts.evolution import Candidate, Evaluated
 from askew.stats.gap import bias_score
 from askew.store.keys import derived_seed

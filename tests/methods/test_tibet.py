@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from askew.methods.observed import ObservedSet
-from askew.methods.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.scoring import Scoring
 from askew.methods.tibet import axis_concepts, extract_concepts, tibet
 from askew.prompts.axes import BIASCONNECT
 from askew.studio.occupations import OCCUPATIONS

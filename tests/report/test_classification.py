@@ -13,7 +13,7 @@ from rich.console import Console
 
 from askew.methods.classification import classification, true_classes
 from askew.methods.decisions import Question, Readings
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.plans.classification import ClassificationPlan
 from askew.report.classification_figures import curve_legend, left_out
 from askew.report.classification_page import render_classification

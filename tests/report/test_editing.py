@@ -15,7 +15,7 @@ from askew.measure.skin import ita, tone
 from askew.measure.skin_change import SkinChange
 from askew.methods.editing import EditedGroup, Readings, editing
 from askew.methods.editing_contrasts import contrasts, pooled
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.planning.editing import plan_editing
 from askew.report import editing_figures as figures
 from askew.report.editing_page import render_editing

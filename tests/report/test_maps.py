@@ -16,7 +16,7 @@ from rich.console import Console
 
 from askew.methods.biasmap import FLAT, Masking, PairMaps, gradient_scores, joint_scores, no_scores, pair_scores
 from askew.methods.biasmap_summary import add_q, changes, overall
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.planning.map import axes_of, plan_map
 from askew.report.map_page import render_maps
 from askew.report.map_table import maps_table

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from askew.methods.observed import ObservedSet
-from askew.methods.scoring import Vision
+from askew.parts.scoring import Vision
+from askew.parts.survey.observed import ObservedSet
 from askew.results.audit import AuditResult
 from askew.run.session import Session
 from askew.scoring.audit import score

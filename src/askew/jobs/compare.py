@@ -15,7 +15,8 @@ from rich.console import Console, RenderableType
 
 from askew.errors import RunError, UsageError
 from askew.methods.comparison import ComparedRun, Instruments, comparison
-from askew.methods.scoring import Scoring
+from askew.parts.drawings import beyond_drawings
+from askew.parts.scoring import Scoring
 from askew.plan import PromptPlan
 from askew.report.compare import ComparedModel
 from askew.report.compare_page import write_comparison
@@ -23,7 +24,6 @@ from askew.report.compare_table import comparison_table
 from askew.results.audit import AuditResult
 from askew.results.file import estimate_of, write_json
 from askew.run.comparable import check_instruments, common_prompts
-from askew.run.drawings import beyond_drawings
 from askew.run.recorded import StoredVectors, captioner, finished_run, identity, is_generated, observed_sets
 from askew.store.index import explain_os_error
 from askew.types import Estimate, Missing

@@ -10,14 +10,11 @@ from typing import Any, Self, cast
 
 from askew import registry
 from askew.errors import UsageError
-from askew.instruments import load_instruments
 from askew.jobs.edit_reader import EditReader
 from askew.measure.landmarks import LandmarkFinder, landmark_finder
 from askew.methods.editing import EditedGroup, Readings, editing
 from askew.methods.editing_contrasts import contrasts, pooled
 from askew.methods.missing_pictures import missing_edits
-from askew.methods.observed import picture_set
-from askew.methods.scoring import Scoring
 from askew.methods.sources import (
     Group,
     Outcomes,
@@ -31,6 +28,9 @@ from askew.methods.sources import (
 from askew.models.base import Model
 from askew.models.editing import Editor, editor_of
 from askew.models.folder import FolderCollection
+from askew.parts.scoring import Scoring
+from askew.parts.survey.instruments import load_instruments
+from askew.parts.survey.observed import picture_set
 from askew.plan import Plan
 from askew.plans.editing import EditPlan
 from askew.prompts.groups import prompt_of

@@ -14,9 +14,9 @@ from askew.measure.looks import Looks
 from askew.measure.skin_change import SkinChange, skin_change
 from askew.methods.editing import EditedGroup, Readings
 from askew.methods.editing_faces import AlignedFaces
-from askew.methods.observed import Answer
-from askew.methods.scoring import Vectors
 from askew.methods.sources import occupation_question
+from askew.parts.scoring import Vectors
+from askew.parts.survey.observed import Answer
 from askew.plans.editing import EditPlan
 from askew.run.edit_work import AverageFaces
 from askew.run.run import Run

@@ -15,8 +15,8 @@ from askew.methods.interaction_mixture import measured_distances, pictures_by_pr
 from askew.methods.interaction_robustness import robustness
 from askew.methods.interaction_strategies import compared_strategies
 from askew.methods.interaction_validation import Mitigation, of_pictures, of_run, validation
-from askew.methods.observed import Answer
 from askew.models.base import Model
+from askew.parts.survey.observed import Answer
 from askew.plan import PromptPlan
 from askew.planning.interactions import AXIS, is_run
 from askew.plans.interactions import InteractionPlan

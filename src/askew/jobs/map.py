@@ -12,8 +12,8 @@ from askew.errors import NotEnoughData, UsageError
 from askew.measure.attention_reader import AttentionReader, MappedModel, WhiteBox, decode_maps
 from askew.methods.biasmap import Masking, PairMaps, gradient_scores, joint_scores, no_scores, pair_scores
 from askew.methods.biasmap_summary import add_q, changes, overall
-from askew.methods.observed import ObservedSet, picture_set
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet, picture_set
 from askew.plan import Plan, PromptPlan
 from askew.planning.map import axes_of
 from askew.plans.maps import MapPlan

@@ -16,9 +16,9 @@ from askew.measure.base import VQA, Embedder
 from askew.methods.minethegap import BiasObjective, Entry, Search
 from askew.methods.objectives import ColorObjective, Objective, OwnObjective, named_color, own_function
 from askew.methods.openbias import openbias
-from askew.methods.scoring import Vision
 from askew.methods.search_scores import search_scores
 from askew.models.base import Model
+from askew.parts.scoring import Vision
 from askew.plans.mining import BIAS, COLOR, MinePlan
 from askew.prompts.base import Writer
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, evolve, search_randomly

@@ -15,9 +15,9 @@ from askew.errors import UsageError
 from askew.measure.base import Embedder
 from askew.methods.minethegap import Alignment
 from askew.methods.mining_comparison import GIVEN, mining_comparison, set_similarity
-from askew.methods.observed import picture_set
-from askew.methods.scoring import Vectors, Vision
 from askew.models.base import Model
+from askew.parts.scoring import Vectors, Vision
+from askew.parts.survey.observed import picture_set
 from askew.plans.mining_comparison import MinedSetPlan, MiningComparisonPlan
 from askew.results.mining_comparison import MiningComparisonResult
 from askew.run.header import fingerprint, identity, provenance

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from askew.methods.interaction_counts import CountedAxis, Tables
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.plans.interactions import InteractionPlan
 from askew.stats import interaction_graph
 from askew.stats.contingency import ChiSquare, chi_squares

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.measure.attention import block_names
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.stats.overlap import (
     Entanglement,
     Mask,

@@ -20,8 +20,8 @@ from askew.methods.decisions import (
     how,
     or_missing,
 )
-from askew.methods.scoring import Scoring
 from askew.methods.significance import add_q
+from askew.parts.scoring import Scoring
 from askew.prompts.groups import stated_value
 from askew.stats import classification as stats
 from askew.stats.clustered import clustered_rate, clustered_rate_difference

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from askew.errors import NotEnoughData
 from askew.methods.decisions import Decided, Decisions, Entries, Question, fewest_and_most, how, or_missing
 from askew.methods.planted_association import planted_preference
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.stats import classification as stats
 from askew.stats.rank import spearman_crossed
 from askew.types import Estimate, Missing

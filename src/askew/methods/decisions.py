@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.prompts.groups import stated_value
 from askew.stats.classification import pair_decisions
 from askew.types import Estimate, Missing

@@ -19,10 +19,10 @@ from askew.errors import NotEnoughData
 from askew.measure.skin import SCHEME, tone
 from askew.measure.skin_change import SkinChange
 from askew.methods.editing_faces import AlignedFaces, average_tones
-from askew.methods.observed import Answer, tally_missing
-from askew.methods.scoring import Scoring, Vectors
 from askew.methods.significance import add_q
 from askew.methods.sources import names_target
+from askew.parts.scoring import Scoring, Vectors
+from askew.parts.survey.observed import Answer, tally_missing
 from askew.stats.clustered import clustered_mean, clustered_rate, rate_above_floor
 from askew.types import Estimate, Missing, Picture
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.methods.editing import GENDER, EditedGroup, Readings, changes, skin_changes
-from askew.methods.scoring import Scoring
 from askew.methods.significance import add_q
+from askew.parts.scoring import Scoring
 from askew.prompts.groups import stated_value
 from askew.stats.clustered import (
     clustered_mean,

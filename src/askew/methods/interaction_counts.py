@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.concepts import concept_counts, merge_synonyms
-from askew.methods.observed import ObservedSet
+from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan
 from askew.types import Missing, Scale
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.methods.observed import ObservedSet
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
 from askew.plans.interactions import InteractionPlan
 from askew.stats.distance import distance_for

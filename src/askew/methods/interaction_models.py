@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from askew.errors import NotEnoughData
 from askew.methods.biasconnect import biasconnect, edges
 from askew.methods.interaction_counts import CountedAxis, Tables, pooled, recorded_tables
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
 from askew.plans.interactions import InteractionPlan
 from askew.plans.reading import make_plan
 from askew.stats.clustered import clustered_rate

@@ -11,8 +11,8 @@ import numpy as np
 from askew.errors import NotEnoughData
 from askew.methods.biasconnect import pair, tests, thresholds
 from askew.methods.interaction_counts import Tables, tables
-from askew.methods.observed import Answer, ObservedSet
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import Answer, ObservedSet
 from askew.plan import AxisPlan, PromptPlan
 from askew.plans.interactions import InteractionPlan
 from askew.stats.contingency import ChiSquare

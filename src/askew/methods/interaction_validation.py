@@ -11,8 +11,8 @@ import numpy as np
 from askew.errors import UsageError
 from askew.methods.biasconnect import pair
 from askew.methods.interaction_counts import Counts, Tables, tables
-from askew.methods.observed import ObservedSet
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
 from askew.plans.interactions import InteractionPlan
 from askew.stats.interaction_graph import Edge, correlation, mean_correlation, negative_share

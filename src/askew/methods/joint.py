@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.methods.observed import ObservedSet
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan
 from askew.plans.interactions import JointIdeal
 from askew.stats.intervals import Floats

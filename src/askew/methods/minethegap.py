@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.methods.objectives import NO_PICTURE, Objective, PicturesOf
-from askew.methods.scoring import Vectors, Vision
+from askew.parts.scoring import Vectors, Vision
 from askew.prompts.evolution import Evaluated, Selection, best, word_effects
 from askew.stats.gap import bias_score, gap_estimate, least_aligned, missed_concepts, null_scores, unit_similarity
 from askew.stats.intervals import percentile_interval

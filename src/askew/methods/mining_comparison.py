@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.methods.scoring import Vectors
 from askew.methods.significance import add_q
+from askew.parts.scoring import Vectors
 from askew.stats.means import student_mean
 from askew.stats.neighbours import nearest_similarity
 from askew.types import Estimate, Missing

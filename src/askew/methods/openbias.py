@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.methods.observed import observe
 from askew.methods.significance import add_q
+from askew.parts.survey.observed import observe
 from askew.stats.entropy import entropy_estimate
 from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, Picture, Prompt, Question

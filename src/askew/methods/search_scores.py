@@ -10,8 +10,8 @@ from askew.methods.minethegap import BiasObjective, Entry, Search
 from askew.methods.mining_comparison import mean_score
 from askew.methods.missed_terms import missed_terms
 from askew.methods.objectives import Objective
-from askew.methods.observed import picture_set
 from askew.methods.significance import add_q
+from askew.parts.survey.observed import picture_set
 from askew.plans.mining import MinePlan
 from askew.stats.searches import search_difference
 from askew.types import Estimate, Missing, Picture

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.observed import ObservedSet
+from askew.parts.survey.observed import ObservedSet
 from askew.plan import Plan, PromptPlan
 from askew.stats.robustness import score_change
 from askew.store.keys import derived_seed

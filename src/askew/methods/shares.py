@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.methods.confusion import Confusion, confusion
-from askew.methods.observed import ObservedSet
-from askew.methods.scoring import Scoring
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import distance_difference, share_difference
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds

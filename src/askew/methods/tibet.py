@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.measure.concepts import ConceptCounts, concept_counts, merge_synonyms, top_concepts
-from askew.methods.observed import ObservedSet
-from askew.methods.scoring import Scoring, Vision
+from askew.parts.scoring import Scoring, Vision
+from askew.parts.survey.observed import ObservedSet
 from askew.stats.association import bipartite
 from askew.stats.association_difference import cas_difference
 from askew.stats.association_intervals import Associations, associations, embedding_associations

@@ -8,9 +8,9 @@ from typing import Any
 
 from askew import registry
 from askew.errors import UsageError
-from askew.instruments import LABELS, load_instruments
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
+from askew.parts.survey.instruments import LABELS, load_instruments
 from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.plans.reading import make_plan
 from askew.prompts.axes import find_axis

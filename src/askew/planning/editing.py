@@ -7,10 +7,10 @@ from typing import Any
 
 from askew import registry
 from askew.errors import UsageError
-from askew.instruments import LABELS
 from askew.methods.editing import GENDER
 from askew.methods.sources import social_groups
 from askew.models.base import Setting
+from askew.parts.survey.instruments import LABELS
 from askew.plan import AxisPlan, PromptPlan
 from askew.planning.sources import paper_settings, with_source_settings
 from askew.plans.editing import EditPlan

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from askew.errors import UsageError
-from askew.instruments import LABELS
 from askew.measure.labels import aliases_of
 from askew.measure.spelling import MISSING, Spelling, key
+from askew.parts.survey.instruments import LABELS
 from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import AXES
 from askew.types import Missing

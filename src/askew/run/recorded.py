@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from askew.errors import UsageError
-from askew.instruments import LABELS
 from askew.measure.base import CAPTION
-from askew.methods.observed import Answer, ObservedSet, observe
-from askew.methods.scoring import Vectors
+from askew.parts.scoring import Vectors
+from askew.parts.survey.instruments import LABELS
+from askew.parts.survey.observed import Answer, ObservedSet, observe
 from askew.plan import PLAN_FILE, PromptPlan, read_toml
 from askew.plans.reading import make_plan
 from askew.results.audit import AuditResult

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model
+from askew.parts.drawings import beyond_drawings
 from askew.results.file import write_results
 from askew.run.base import Made
-from askew.run.drawings import beyond_drawings
 from askew.run.live import HASH_FILE, Live, encoded, provider
 from askew.run.progress import StageName
 from askew.run.work import Asking, Work, count, wanted_files, wanted_pictures

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any, Self
 
 from askew import registry
-from askew.instruments import LABELS, load_instruments
 from askew.measure.base import CAPTION, VQA, Embedder
 from askew.measure.labels import LabelVQA
-from askew.methods.observed import Answer, ObservedSet, observe
 from askew.models.base import Collection, Model
 from askew.models.folder import FolderCollection
+from askew.parts.survey.instruments import LABELS, load_instruments
+from askew.parts.survey.observed import Answer, ObservedSet, observe
 from askew.plan import Plan, PromptPlan
 from askew.run.header import fingerprint, provenance
 from askew.run.run import Asking, Run

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.instruments import LABELS
 from askew.measure.base import VQA, Calibrated
 from askew.methods.domain import domain
 from askew.methods.missing_pictures import missing_pictures
-from askew.methods.observed import ObservedSet, picture_set
-from askew.methods.scoring import Scoring, Vision
 from askew.methods.shares import confusion_between, differences, shares
 from askew.methods.significance import add_q, by_instrument
 from askew.methods.tibet import tibet
+from askew.parts.scoring import Scoring, Vision
+from askew.parts.survey.instruments import LABELS
+from askew.parts.survey.observed import ObservedSet, picture_set
 from askew.plan import AxisPlan, Plan, PromptPlan
 
 Entries = list[dict[str, Any]]

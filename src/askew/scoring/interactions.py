@@ -11,10 +11,10 @@ from askew.methods.interaction_counts import Tables, pooled, tables
 from askew.methods.interaction_mixture import plan_of_mixture
 from askew.methods.joint import joint
 from askew.methods.missing_pictures import missing_pictures
-from askew.methods.observed import ObservedSet
-from askew.methods.scoring import Scoring
 from askew.methods.shares import shares
 from askew.methods.significance import by_instrument
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
 from askew.plans.interactions import InteractionPlan
 from askew.scoring.audit import Known, confusions, set_entry

@@ -23,11 +23,18 @@ def beyond_drawings(results: Mapping[str, Any]) -> list[str]:
 
     `results` is the content of results.json of any method. Fields that it lacks say that nothing was read.
     """
-    others = list(dict.fromkeys(name for name in _makers(results) if not is_studio(name)))
+    return beyond(_makers(results), results.get("instruments") or {})
+
+
+def beyond(makers: Iterable[str], instruments: Mapping[str, Iterable[str] | None]) -> list[str]:
+    """A warning per instrument of the studio that read pictures by anybody else.
+
+    `makers` are names of models and collections, `instruments` by kind ("vqa", "embedder") names of instruments.
+    """
+    others = list(dict.fromkeys(name for name in makers if not is_studio(name)))
     if not others:
         return []
     pictures = f"pictures by {', '.join(others)}"
-    instruments = results.get("instruments") or {}
     return [
         f"{text.format(pictures)}, unless they are such drawings; choose another (--{kind})"
         for kind, text in READ

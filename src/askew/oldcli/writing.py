@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from askew.api.audit import default_completions, llm_settings
-from askew.cli.base import err
+from askew.oldcli.base import err
 from askew.plans.settings import key_values
 from askew.store.completions import Completions
 

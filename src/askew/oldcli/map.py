@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from askew.api import map as api
-from askew.cli.base import app, out
-from askew.cli.options import (
+from askew.oldcli.base import app, out
+from askew.oldcli.options import (
     AsJson,
     Budget,
     DryRun,
@@ -25,7 +25,7 @@ from askew.cli.options import (
     listed,
     model_settings,
 )
-from askew.cli.runs import show
+from askew.oldcli.runs import show
 from askew.plan import DEFAULT_MODEL
 from askew.planning.map import plan_map
 from askew.plans.settings import key_values

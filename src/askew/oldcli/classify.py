@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from askew.api import classify as api
-from askew.cli.base import app, out
-from askew.cli.options import (
+from askew.errors import UsageError
+from askew.oldcli.base import app, out
+from askew.oldcli.options import (
     AsJson,
     Budget,
     DryRun,
@@ -27,8 +28,7 @@ from askew.cli.options import (
     model_settings,
     only_plan,
 )
-from askew.cli.runs import show
-from askew.errors import UsageError
+from askew.oldcli.runs import show
 from askew.plan import DEFAULT_MODEL, read_toml
 from askew.planning.classification import parse_stages, plan_classification
 from askew.plans.classification import ClassificationPlan

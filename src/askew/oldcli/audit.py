@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from askew.api import audit as api
-from askew.cli.base import app, err, out
-from askew.cli.options import (
+from askew.oldcli.base import app, err, out
+from askew.oldcli.options import (
     AsJson,
     Axes,
     Budget,
@@ -33,8 +33,8 @@ from askew.cli.options import (
     model_settings,
     only_plan,
 )
-from askew.cli.runs import show
-from askew.cli.writing import writing
+from askew.oldcli.runs import show
+from askew.oldcli.writing import writing
 from askew.plan import DEFAULT_MODEL
 from askew.planning.audit import plan_audit
 from askew.plans.reading import read_plan

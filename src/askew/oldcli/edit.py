@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from askew.api import edit as api
-from askew.cli.base import app, out
-from askew.cli.options import (
+from askew.errors import UsageError
+from askew.oldcli.base import app, out
+from askew.oldcli.options import (
     AsJson,
     Budget,
     Draws,
@@ -27,8 +28,7 @@ from askew.cli.options import (
     model_settings,
     only_plan,
 )
-from askew.cli.runs import show
-from askew.errors import UsageError
+from askew.oldcli.runs import show
 from askew.planning.editing import plan_editing
 from askew.plans.editing import EditPlan
 from askew.plans.reading import read_plan

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from askew.api import providers as api
-from askew.cli.base import app, out
-from askew.cli.options import Seed
+from askew.oldcli.base import app, out
+from askew.oldcli.options import Seed
 from askew.studio.paths import weights
 from askew.studio.planted import truth as planted_truth
 

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from askew.api import mine_compare as api
-from askew.cli.base import app, out
-from askew.cli.options import AsJson, Budget, DryRun, Level, RunFolder, StoreFolder, listed
-from askew.cli.runs import show
 from askew.errors import UsageError
 from askew.models.base import Setting
+from askew.oldcli.base import app, out
+from askew.oldcli.options import AsJson, Budget, DryRun, Level, RunFolder, StoreFolder, listed
+from askew.oldcli.runs import show
 from askew.planning.mining_comparison import plan_mining_comparison
 from askew.plans.settings import key_values
 

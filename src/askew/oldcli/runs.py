@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from askew.api import runs as api
-from askew.cli.base import app, err, out
-from askew.cli.options import AsJson, Existing, StoreFolder
 from askew.errors import AskewError
+from askew.oldcli.base import app, err, out
+from askew.oldcli.options import AsJson, Existing, StoreFolder
 from askew.report.terminal import sensitivity_table
 from askew.results.file import RESULTS_FILE
 from askew.results.run import RunResult

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from askew.api import mine_study as api
-from askew.cli.base import app, out
-from askew.cli.options import AsJson, Draws, Level, RunFolder, Seed, Selected, StoreFolder
+from askew.oldcli.base import app, out
+from askew.oldcli.options import AsJson, Draws, Level, RunFolder, Seed, Selected, StoreFolder
 from askew.plans.settings import key_values
 from askew.report.mining_study import mining_study_table
 from askew.studio.occupations import OCCUPATIONS

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from askew.api import runs as api
-from askew.cli.base import app, err, out
-from askew.cli.options import listed
+from askew.oldcli.base import app, err, out
+from askew.oldcli.options import listed
 
 
 @app.command()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from askew.api import providers as api
-from askew.cli.base import app, out
-from askew.cli.options import AsJson
+from askew.oldcli.base import app, out
+from askew.oldcli.options import AsJson
 from askew.report.terminal import providers_table
 
 

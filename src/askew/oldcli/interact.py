@@ -11,8 +11,9 @@ import typer
 
 from askew.api import interact as api
 from askew.api.audit import collect_prompts
-from askew.cli.base import app, out
-from askew.cli.options import (
+from askew.errors import UsageError
+from askew.oldcli.base import app, out
+from askew.oldcli.options import (
     AsJson,
     Axes,
     Budget,
@@ -39,9 +40,8 @@ from askew.cli.options import (
     model_settings,
     only_plan,
 )
-from askew.cli.runs import show
-from askew.cli.writing import writing
-from askew.errors import UsageError
+from askew.oldcli.runs import show
+from askew.oldcli.writing import writing
 from askew.plan import DEFAULT_MODEL
 from askew.planning.interactions import plan_interactions
 from askew.plans.interactions import InteractionPlan

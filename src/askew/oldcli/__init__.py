@@ -1,6 +1,6 @@
 """The command line: one module a command; options in, one call, a table out."""
 
-from askew.cli import (  # noqa: F401  (each registers its commands)
+from askew.oldcli import (  # noqa: F401  (each registers its commands)
     audit,
     classify,
     compare,
@@ -14,6 +14,6 @@ from askew.cli import (  # noqa: F401  (each registers its commands)
     runs,
     studio,
 )
-from askew.cli.base import app, main
+from askew.oldcli.base import app, main
 
 __all__ = ["app", "main"]

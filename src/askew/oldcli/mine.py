@@ -10,8 +10,10 @@ import typer
 
 from askew.api import mine as api
 from askew.api.audit import llm_settings
-from askew.cli.base import app, out
-from askew.cli.options import (
+from askew.errors import UsageError
+from askew.jobs.mine import MiningWork
+from askew.oldcli.base import app, out
+from askew.oldcli.options import (
     AsJson,
     Budget,
     Draws,
@@ -28,10 +30,8 @@ from askew.cli.options import (
     model_settings,
     only_plan,
 )
-from askew.cli.runs import show
-from askew.cli.writing import tell
-from askew.errors import UsageError
-from askew.jobs.mine import MiningWork
+from askew.oldcli.runs import show
+from askew.oldcli.writing import tell
 from askew.plans.mining import MinePlan, read_mine_plan
 from askew.plans.settings import key_values
 from askew.prompts.files import read_prompts

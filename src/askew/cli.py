@@ -1,0 +1,152 @@
+"""The command line: the commands of all methods, by their own functions and signatures, and a few of its own.
+
+Nothing is imported before the command that needs it is called: `askew --help` reads first lines of documentation.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import entry_points, version
+from importlib.util import find_spec
+from inspect import BoundArguments
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from cyclopts import App, CycloptsError
+from rich.console import Console, RenderableType
+
+from askew.errors import AskewError, CheckFailed, Interrupted, UsageError
+
+OWN: Mapping[str, str] = {}
+"""Commands that are no method's: by name the function."""
+
+ABOUT = 'Measure which way a text-to-image model leans.\n\nStart with: `askew audit "a photo of a nurse"`'
+STOPPED = "stopped: what was made is kept; the same command continues"
+
+out = Console()
+err = Console(stderr=True)
+
+
+@runtime_checkable
+class Shown(Protocol):
+    """What a command returns: a result that has a table, a page and a file with its numbers."""
+
+    @property
+    def report(self) -> Path: ...
+    @property
+    def numbers(self) -> Path: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
+    def table(self) -> RenderableType: ...
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave: 0 success, 1 failure, 2 usage, 3 a condition of --fail-if holds, 130 stopped."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        _call(arguments)
+        out.file.flush()
+    except UsageError as error:
+        return _fail(error, 2)
+    except CycloptsError as error:
+        return _fail(f"{str(error).removesuffix('.')} (--help tells how to use it)", 2)
+    except CheckFailed as error:
+        return _fail(error, 3)
+    except (Interrupted, KeyboardInterrupt) as error:
+        return _fail(str(error) or STOPPED, 130)
+    except AskewError as error:
+        return _fail(error, 1)
+    return 0
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """By name the function of every command: those of the methods, installed from wherever, then askew's own."""
+    for point in sorted(entry_points(group="askew.methods"), key=lambda point: point.name):
+        yield point.name, f"{point.module}.command:{point.name.replace('-', '_')}"
+    yield from OWN.items()
+
+
+def application(listing: bool = False) -> App:
+    """The commands; with `listing` each with its first line, for the list of all."""
+    app = App(
+        name="askew", help=ABOUT, version=version("askew"), help_format="markdown", console=out, error_console=err
+    )
+    for name, function in commands():
+        app.command(function, name=name, **({"help": first_line(function)} if listing else {}))
+    app.register_install_completion_command()
+    return app
+
+
+def first_line(function: str) -> str:
+    """The first line of a function's documentation, read from its file without importing it."""
+    module, _, name = function.partition(":")
+    package, *rest = module.split(".")
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return ""
+    file = Path(spec.origin).parent.joinpath(*rest).with_suffix(".py")
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""
+
+
+def _call(arguments: Sequence[str]) -> None:
+    if arguments and arguments[0] in OLD:
+        _old(arguments)
+        return
+    app = application(listing=not arguments or arguments[0] in ("--help", "-h"))
+    function, bound, _ = app.parse_args(list(arguments), exit_on_error=False, print_error=False)
+    as_json = bool(bound.kwargs.get("json"))
+    if _runs_plans(function):
+        bound.kwargs.setdefault("progress", True)
+    show(function(*bound.args, **bound.kwargs), as_json)
+
+
+def _runs_plans(function: Callable[..., Any]) -> bool:
+    """Whether a command takes the options of a run."""
+    return "options" in getattr(function, "__annotations__", {})
+
+
+def show(result: object, as_json: bool = False) -> None:
+    """Print what a command returned: a result as its table, with warnings and the place of its page, or as JSON."""
+    if isinstance(result, Shown):
+        if as_json:
+            sys.stdout.write(result.numbers.read_text(encoding="utf-8"))
+            return
+        for warning in result.warnings:
+            err.print(f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+        out.print(result.table())
+        out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
+    elif hasattr(result, "lines"):
+        for line in result.lines():
+            out.print(line, soft_wrap=True, markup=False, highlight=False)
+    elif result is not None:
+        out.print(result)
+
+
+def _fail(error: object, code: int) -> int:
+    err.print(f"askew: {error}", style="red" if code != 130 else None, soft_wrap=True, markup=False, highlight=False)
+    return code
+
+
+OLD = frozenset(
+    "audit axes interact robustness graphs map edit classify mine mine-compare mine-study compare report check "
+    "sensitivity models studio".split()
+)
+
+
+def _old(arguments: Sequence[str]) -> None:
+    """A command that is not rebuilt yet."""
+    from askew.oldcli.base import call
+
+    call(arguments)
+
+
+__all__ = ["BoundArguments", "application", "commands", "main", "run", "show"]

@@ -1,0 +1,20 @@
+"""Where a model attends to concepts while it makes pictures (BiasMap)."""
+
+from askew.method import Method
+from askew.methods.map.findings import MapFindings
+from askew.methods.map.gather import gather
+from askew.methods.map.page import page
+from askew.methods.map.plan import MapPlan
+from askew.methods.map.result import MapResult
+from askew.methods.map.score import score
+
+METHOD = Method(
+    name="map",
+    plan=MapPlan,
+    findings=MapFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=MapResult,
+    label=lambda plan: plan.prompts[0].text,
+)

@@ -1,0 +1,108 @@
+"""askew map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Unpack
+
+from cyclopts import Parameter
+
+from askew.methods.map import METHOD
+from askew.methods.map.plan import plan_map
+from askew.methods.map.result import MapResult
+from askew.options import (
+    Prompt,
+    PromptOptions,
+    RunOptions,
+    SettingOptions,
+    StatisticsOptions,
+    Texts,
+    VQAOptions,
+    given,
+    listed,
+    names,
+    plan_fields,
+    prompts_of,
+    repeated,
+    run_options,
+    texts,
+)
+from askew.plan import DEFAULT_MODEL
+from askew.stats.overlap import Threshold
+
+
+class MapOptions(PromptOptions, SettingOptions, VQAOptions, StatisticsOptions, RunOptions, total=False):
+    """Options that other commands have, too."""
+
+
+def map(
+    *prompts: Prompt,
+    concept: Annotated[Texts, repeated(texts)] = None,
+    against: str | None = None,
+    professions: Annotated[bool, Parameter(negative="")] = False,
+    profession: Annotated[Texts, repeated(listed)] = None,
+    model: Annotated[Texts, repeated(listed)] = None,
+    images: int | None = None,
+    baseline: str | Path | None = None,
+    threshold: Threshold | None = None,
+    tau: float | None = None,
+    definition: Literal["ovam", "daam"] | None = None,
+    branch: Literal["cond", "uncond"] | None = None,
+    **options: Unpack[MapOptions],
+) -> MapResult:
+    """Where a model attends to concepts while it makes pictures, and which it attends to in one place (BiasMap).
+
+    Examples
+    --------
+    `askew map "a photo of the face of a nurse" --concept gender --concept race --against nurse`
+
+    `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
+
+    `askew map --professions --concept gender --model diffusers/mitigated --baseline runs/original`
+
+    Parameters
+    ----------
+    prompts
+        Prompts, which hold the word `against`.
+    concept
+        A word to look for, which need not stand in the prompt; may be repeated.
+    against
+        The word of the prompt to hold them against.
+    professions
+        Add the 20 professions of the paper, each with the paper's prompt and held against itself.
+    profession
+        Add these professions, separated by commas.
+    model
+        studio (if none is given) or diffusers/ID-OR-PATH; further ones, after commas, are held against it.
+    images
+        Pictures per prompt: 24, if the model suggests no other.
+    baseline
+        A finished run, whose first model all models are held against.
+    threshold
+        Where a map is high: percentile (if not given), max or minmax.
+    tau
+        The threshold, 0 to 100; 70 if not given.
+    definition
+        ovam (if not given): any word; daam: words of the prompt.
+    branch
+        cond (if not given) or, with guidance, uncond.
+
+    Raises
+    ------
+    UsageError
+        For a request that cannot be met; other AskewErrors where a run fails.
+    """
+    own = {"model": names(model)[0]} if names(model) else {}
+    fields = plan_fields({**own, **options, "embedder": "none"})
+    models = names(model) if model is not None else [fields.pop("model", DEFAULT_MODEL)]
+    plan = plan_map(
+        prompts_of(prompts, options),
+        concepts=[concept] if isinstance(concept, str) else list(concept or ()),
+        against=against,
+        professions=names(profession) or professions,
+        models=models,
+        baseline=str(baseline or ""),
+        **given(images=images, threshold=threshold, tau=tau, definition=definition, branch=branch),
+        **fields,
+    )
+    return METHOD.run(plan, **run_options(options))

@@ -1,0 +1,167 @@
+"""What `askew map` finds; section `biasmap` of results.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from askew.findings import Address, E, Head, Identity, Keyed, pattern
+from askew.methods.map.plan import MapPlan
+from askew.types import record
+
+
+@record
+class MapFile:
+    """Under which fingerprint the store holds the maps of a prompt's pictures."""
+
+    model: str
+    prompt: str
+    fingerprint: str
+
+
+@record
+class Pair:
+    """How much the places of a concept `a` and of a word `b` of the prompt overlap in its pictures (Eq. 4-6).
+
+    miou       of the sum of all layers; `corrected` for chance, the same words in other pictures
+    mbiou      mean over the blocks of the network but the middle
+    pictures   IoU of every picture, None where a map is the same everywhere; `block_pictures` the same of mBIoU
+    """
+
+    prompt: str
+    model: str
+    a: str
+    b: str
+    miou: E
+    corrected: E
+    mbiou: E
+    mbiou_corrected: E
+    blocks: Annotated[Mapping[str, E], Keyed("block")]
+    layers: Annotated[Mapping[str, E], Keyed("layer")]
+    chance_area: float | None
+    chance_other_picture: float | None
+    pictures: tuple[float | None, ...]
+    block_pictures: tuple[float | None, ...]
+    seeds: tuple[int | None, ...]
+
+
+@record
+class RiskDifference:
+    """How much more often one group is seen than another."""
+
+    prompt: str
+    model: str
+    axis: str
+    instrument: str
+    groups: tuple[str, ...]
+    counts: Mapping[str, int]
+    estimate: E
+
+
+@record
+class Overall:
+    """Means over the prompts of a model, with t intervals over prompts."""
+
+    model: str
+    a: str
+    prompts: int
+    miou: E
+    mbiou: E
+    corrected: E
+    risk_difference: E | None
+    blocks: Annotated[Mapping[str, E], Keyed("block")]
+    layers: Annotated[Mapping[str, E], Keyed("layer")]
+    chance_area: float | None
+
+
+@record
+class PromptChange:
+    """Mean difference of IoU between pictures of one seed."""
+
+    prompt: str
+    miou: E
+    mbiou: E
+
+
+@record
+class Change:
+    """A later model less the first, for one concept."""
+
+    models: tuple[str, str]
+    a: str
+    prompts: tuple[PromptChange, ...]
+    miou: E
+    mbiou: E
+    corrected: E
+    blocks: Annotated[Mapping[str, E], Keyed("block")]
+    risk_difference: E | None
+
+
+@record
+class Conditional:
+    """What two words share inside and outside the region of a third."""
+
+    a: str
+    b: str
+    given: str
+    inside: E
+    outside: E
+
+
+@record
+class Intersection:
+    """What three words share."""
+
+    prompt: str
+    model: str
+    concepts: tuple[str, ...]
+    overlap: E
+    chance_area: float | None
+    conditional: tuple[Conditional, ...]
+
+
+@record
+class Gradient:
+    """Whether words that are nearer in meaning overlap more (supplement E)."""
+
+    prompt: str
+    model: str
+    b: str
+    cosines: Mapping[str, float]
+    spearman: E
+
+
+@record
+class BiasMap:
+    """Everything about overlaps."""
+
+    pairs: tuple[Pair, ...]
+    risk_difference: tuple[RiskDifference, ...]
+    overall: tuple[Overall, ...]
+    changes: tuple[Change, ...]
+    intersections: tuple[Intersection, ...]
+    gradient: tuple[Gradient, ...]
+
+    def pair(self, model: str, prompt: str, a: str) -> Pair:
+        """The pair of a concept in a prompt's pictures by a model."""
+        return next(p for p in self.pairs if (p.model, p.prompt, p.a) == (model, prompt, a))
+
+
+@record
+class MapFindings(Head):
+    """The content of results.json."""
+
+    plan: MapPlan
+    models: tuple[Identity, ...]
+    maps: tuple[MapFile, ...]
+    biasmap: BiasMap
+
+
+def family(at: Address) -> Address | None:
+    """Tests that are adjusted together: one family per score; all blocks are one, all layers another."""
+    name = pattern(at)
+    if name[-2:-1] and name[-2] in ("blocks", "layers"):
+        name = name[:-1]
+    untested = (("overall", "miou"), ("overall", "mbiou"), ("overall", "blocks"), ("overall", "layers"),
+                ("overall", "risk_difference"), ("pairs", "corrected"), ("pairs", "mbiou_corrected"))  # fmt: skip
+    return None if name in untested or "conditional" in name else name

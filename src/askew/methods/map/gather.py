@@ -1,0 +1,182 @@
+"""What `askew map` costs: pictures with the model watched while it makes them, their maps, and what people see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import cast
+
+from askew import registry
+from askew.errors import UsageError
+from askew.findings import Identity, Instruments, PictureSet
+from askew.measure.attention_reader import AttentionReader, WhiteBox, watching
+from askew.measure.attribution import word_vector
+from askew.methods.map.baseline import Baseline, read_baseline
+from askew.methods.map.plan import MapPlan
+from askew.models.base import Model, Request
+from askew.parts import drawings
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.reader import Reader, fingerprints, instruments_of, unknown_words
+from askew.run.base import Made, Outcome, Rows, Run
+from askew.run.live import encoded, provider
+from askew.run.work import wanted_pictures
+from askew.store.store import Wanted
+from askew.types import Missing, Picture, Prompt
+
+GRADIENT = 4
+"""Concepts from which a correlation with their nearness in meaning is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """One prompt's pictures by one model.
+
+    words        every concept with the word that it is held against
+    fingerprint  under which the store holds the maps
+    rows         (usable pictures, numbers) their maps, as `decode_maps` reads them
+    observed     what people see in the pictures
+    cosines      by concept that of its text embedding with the word it is held against; empty for few concepts
+    """
+
+    model: str
+    prompt: str
+    words: tuple[tuple[str, str], ...]
+    fingerprint: str
+    pictures: tuple[Outcome, ...]
+    rows: Rows
+    observed: ObservedSet
+    cosines: Mapping[str, float]
+
+    @property
+    def present(self) -> list[Picture]:
+        """The pictures that could be made."""
+        return [one for one in self.pictures if isinstance(one, Picture)]
+
+
+@dataclass(frozen=True, slots=True)
+class MapsGathered:
+    """All of a run, model by model, and the finished run that it is held against."""
+
+    models: tuple[Identity, ...]
+    device: str | None
+    instruments: Instruments
+    prompts: tuple[Watched, ...]
+    baseline: Baseline | None
+
+    @property
+    def model(self) -> Identity:
+        """The one that others are held against."""
+        return self.models[0]
+
+    @property
+    def sets(self) -> tuple[PictureSet, ...]:
+        """One for every prompt and model."""
+        return tuple(PictureSet.of(one.prompt, one.pictures, model=one.model) for one in self.prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """A model that is watched while it makes pictures: by prompt, who reads where it attends to what."""
+
+    model: WhiteBox
+    readers: Mapping[str, AttentionReader]
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    @property
+    def batch_size(self) -> int:
+        """The model's."""
+        return self.model.batch_size
+
+    @property
+    def sees(self) -> frozenset[str]:
+        """The readers' maps."""
+        return frozenset(reader.fingerprint for reader in self.readers.values())
+
+    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+        """One batch, prompt by prompt, since listening to one costs the same for all its pictures."""
+        with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
+            return [
+                made
+                for prompt, own in groupby(wanted, key=lambda one: one.prompt)
+                for made in self._watched(self.readers[prompt], [Request(prompt, one.seed or 0) for one in own])
+            ]
+
+    def _watched(self, reader: AttentionReader, requests: Sequence[Request]) -> list[Made]:
+        with watching(self.model, reader) as found:
+            pictures = [encoded(image) for image in self.model.generate(requests)]
+        return [
+            Made(picture, {} if isinstance(picture, Missing) else {reader.fingerprint: found[request]})
+            for request, picture in zip(requests, pictures, strict=True)
+        ]
+
+
+def gather(plan: MapPlan, run: Run) -> MapsGathered:
+    """Every prompt by every model. Raises UsageError for a model that cannot be watched, and for another's baseline."""
+    models = [white_box(name, plan) for name in plan.models]
+    names = [model.name for model in models]
+    baseline = read_baseline(plan, names) if plan.baseline else None
+    instruments = instruments_of(plan, models[0])
+    reader = Reader(run, instruments)
+    prompts = tuple(one for model in models for one in _watched(plan, run, model, reader))
+    run.warn(*(text for model in models for text in unknown_words(model, plan.texts())))
+    run.warn(*(text for model in models for text in _unknown_concepts(plan, model)))
+    run.warn(*drawings.beyond([*names, *([baseline.name] if baseline else [])], {"vqa": instruments}))
+    return MapsGathered(
+        tuple(Identity(model.name, model.revision, dict(model.settings)) for model in models),
+        getattr(models[0], "device", None),
+        fingerprints(instruments),
+        prompts,
+        baseline,
+    )
+
+
+def white_box(name: str, plan: MapPlan) -> WhiteBox:
+    """The model of that name. Raises UsageError for a black box."""
+    model = registry.model(name, **plan.model_args)
+    if not hasattr(model, "watch"):
+        raise UsageError(
+            f"{model.name} is a black box, and attention maps need a model whose insides can be seen: "
+            f"use studio or diffusers/ID-OR-PATH"
+        )
+    return cast("WhiteBox", model)
+
+
+def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[Watched]:
+    """The prompts of a model; all pictures are made at once."""
+    readers = {
+        prompt.text: AttentionReader(model, prompt.text, plan.concepts, against, plan.definition, plan.branch)
+        for prompt, against in zip(plan.prompts, plan.against, strict=True)
+    }
+    wanted = wanted_pictures(model, list(readers), plan.images, plan.seed)
+    made = run.make(Watcher(model, readers), wanted)
+    found = []
+    for prompt, against in zip(plan.prompts, plan.against, strict=True):
+        maps, pictures = readers[prompt.text], tuple(made[one.key] for one in wanted if one.prompt == prompt.text)
+        rows = run.read(maps, [one for one in pictures if isinstance(one, Picture)])
+        (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
+        cosines = _cosines(model, against, plan.concepts)
+        found.append(
+            Watched(model.name, prompt.text, tuple(maps.words), maps.fingerprint, pictures, rows, observed, cosines)
+        )
+    return found
+
+
+def _cosines(model: WhiteBox, against: str, concepts: Sequence[str]) -> dict[str, float]:
+    if len(concepts) < GRADIENT:
+        return {}
+    anchor = word_vector(model.pipeline, against)
+    return {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in concepts}
+
+
+def _unknown_concepts(plan: MapPlan, model: Model) -> list[str]:
+    """Concepts that the model has no meaning for."""
+    prompt = plan.prompts[0].text
+    own = set(model.unknown_words(prompt))
+    words = [concept for concept in plan.concepts if set(model.unknown_words(f"{prompt} and {concept}")) - own]
+    listed = ", ".join(repr(word) for word in words)
+    return [f"{model.name} does not know {listed}: maps of a word without a meaning say nothing"] if words else []

@@ -1,0 +1,126 @@
+"""The plan of where a model attends to concepts, and how a request becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from askew import registry
+from askew.errors import UnknownName, UsageError
+from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Text
+from askew.prompts.axes import find_axis
+
+PROFESSIONS = (
+    "architect", "artist", "athlete", "cashier", "chef", "doctor", "driver", "engineer", "firefighter", "journalist",
+    "lawyer", "mechanic", "musician", "nurse", "officer", "pilot", "scientist", "teacher", "waiter", "worker",
+)  # fmt: skip
+"""Those of the paper's tables 3 to 6."""
+
+TEMPLATE = "A photo of the face of {article} {profession}"
+AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
+"""Axes that go by another name than the concept."""
+
+NO_MODEL = "no model is named; name one whose insides can be seen: studio or diffusers/ID-OR-PATH"
+IMAGES = 24
+"""Pictures per prompt, unless told otherwise or suggested by the model."""
+
+READ_ANYWAY = "gender"
+"""The axis that instruments read where no concept is one."""
+
+
+class MapPlan(Plan):
+    """A plan of where a model attends to concepts (BiasMap); mask and branch are those of the paper.
+
+    `images` pictures of each prompt are made; the axes of a prompt are what the instruments read in them.
+
+    concepts    words to look for, such as gender and race
+    against     by prompt, the word of it whose place in the picture theirs is held against, such as its occupation
+    compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
+    baseline    folder of a finished run of maps, whose first model all models are held against instead
+    definition  ovam: any concept, as if it stood in the prompt; daam: words of the prompt itself
+    branch      whose image is listened to where there is guidance: cond or uncond
+    threshold   where a map is high: percentile, max or minmax, at `tau`
+    """
+
+    method: Literal["map"] = "map"
+    embedder: Text = "none"
+    concepts: tuple[Text, ...] = Field(min_length=1)
+    against: tuple[Text, ...] = Field(min_length=1)
+    compared: tuple[Text, ...] = ()
+    baseline: str = ""
+    definition: Literal["ovam", "daam"] = "ovam"
+    branch: Literal["cond", "uncond"] = "cond"
+    threshold: Literal["percentile", "max", "minmax"] = "percentile"
+    tau: float = Field(default=70.0, ge=0, le=100)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The model that others are held against, and those."""
+        return (self.model, *self.compared)
+
+    @model_validator(mode="after")
+    def _fits_prompts(self) -> MapPlan:
+        if len(self.against) != len(self.prompts):
+            raise ValueError(f"{len(self.prompts)} prompts need as many words to hold concepts against")
+        if len(set(self.concepts)) < len(self.concepts):
+            raise ValueError(f"a concept is named twice: {', '.join(self.concepts)}")
+        held = {word.casefold() for word in self.against} & {concept.casefold() for concept in self.concepts}
+        if held:
+            raise ValueError(f"the concept {', '.join(sorted(held))} is the word that concepts are held against")
+        if len(set(self.models)) < len(self.models):
+            raise ValueError(f"a model is named twice: {', '.join(self.models)}")
+        return self
+
+
+def plan_map(
+    prompts: Sequence[str],
+    *,
+    concepts: Sequence[str],
+    against: str | None = None,
+    professions: Sequence[str] | bool = False,
+    models: Sequence[str] = (DEFAULT_MODEL,),
+    **settings: Any,
+) -> MapPlan:
+    """A plan for `prompts`, whose word `against` the concepts are held against, and for `professions`.
+
+    `professions` True stands for the paper's 20. The first of `models` is the one that the others are held against; it
+    says how many pictures suit it, if `images` is not given. `settings` are the other fields of `MapPlan`. Raises
+    UsageError.
+    """
+    if not all(model.strip() for model in models) or not models:
+        raise UsageError(NO_MODEL)
+    if prompts and not (against or "").strip():
+        raise UsageError("name the word of the prompt whose place the concepts are held against, as in --against nurse")
+    named = PROFESSIONS if professions is True else tuple(professions or ())
+    pairs = [(prompt, str(against)) for prompt in prompts] + [(profession_prompt(p), p) for p in named]
+    if not pairs:
+        raise UsageError('there is no prompt; give one, as in: askew map "a photo of a nurse" --against nurse')
+    if not concepts or not all(concept.strip() for concept in concepts):
+        raise UsageError("a concept is empty; name one or more, as in --concept gender --concept race")
+    if "images" not in settings:
+        suggestion = getattr(registry.model(models[0], **settings.get("model_args", {})), "suggestion", None)
+        settings["images"] = IMAGES if suggestion is None else suggestion.images
+    axes = tuple(AxisPlan.of(find_axis(name)) for name in dict.fromkeys(axes_of(concepts).values()) or (READ_ANYWAY,))
+    planned = [PromptPlan(text=prompt, axes=axes).model_dump() for prompt, _ in pairs]
+    data = {**settings, "method": "map", "model": models[0], "compared": list(models[1:]), "concepts": list(concepts),
+            "against": [word for _, word in pairs], "prompts": planned}  # fmt: skip
+    return MapPlan.checked(data, "this request")
+
+
+def axes_of(concepts: Sequence[str]) -> dict[str, str]:
+    """By concept the axis of the catalogue that it is, for those that are one: race is ethnicity."""
+    found = {}
+    for concept in concepts:
+        try:
+            found[concept] = find_axis(AXES.get(concept.lower(), concept)).name
+        except UnknownName:
+            continue
+    return found
+
+
+def profession_prompt(profession: str) -> str:
+    """The paper's prompt for a profession (section 3)."""
+    article = "an" if profession[:1].lower() in tuple("aeiou") else "a"
+    return TEMPLATE.format(article=article, profession=profession)

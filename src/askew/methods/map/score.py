@@ -1,0 +1,224 @@
+"""BiasMap: where in a picture, and in the network, two concepts are attended to in the same places.
+
+Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"; equation numbers are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from askew.errors import NotEnoughData
+from askew.findings import Head, with_q
+from askew.measure.attention_reader import decode_maps
+from askew.methods.map import summary
+from askew.methods.map.findings import (
+    BiasMap,
+    Conditional,
+    Gradient,
+    Intersection,
+    MapFile,
+    MapFindings,
+    Pair,
+    RiskDifference,
+    family,
+)
+from askew.methods.map.gather import MapsGathered, Watched
+from askew.methods.map.overlap import Masking, Overlaps, PairMaps, flat_pictures
+from askew.methods.map.plan import MapPlan, axes_of
+from askew.parts.scoring import Scoring
+from askew.stats.overlap import (
+    Entanglement,
+    Mask,
+    conditional_chance,
+    conditional_iou,
+    entanglement,
+    joint_chance,
+    joint_entanglement,
+    mean_estimate,
+)
+from askew.stats.rank import spearman
+from askew.stats.resampling import bilinear
+from askew.stats.risk import risk_difference
+from askew.types import Axis, Estimate, Missing
+
+FLAT = Missing("error", "a map that is the same everywhere has no place that is high")
+GROUPS: Mapping[str, tuple[str, str]] = {"gender": ("male", "female"), "ethnicity": ("white", "black")}
+"""The groups of the paper's risk difference, by axis; of other axes the first two values."""
+
+
+def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
+    """The findings of a run; of a baseline, its scores stand beside those of this run."""
+    masking, scoring = Masking(plan.threshold, plan.tau), Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
+    maps = {(one.model, one.prompt): pair_maps(one) for one in found.prompts}
+    pairs = [pair for one in found.prompts for pair in _pairs(one, maps[one.model, one.prompt], masking, scoring)]
+    _check_any(pairs)
+    axes = {prompt.text: [axis.axis() for axis in prompt.axes] for prompt in plan.prompts}
+    risks = [_risk(one, axis, scoring) for one in found.prompts for axis in axes[one.prompt]]
+    models = found.models
+    if found.baseline:
+        pairs, risks = [*pairs, *found.baseline.pairs], [*risks, *found.baseline.risks]
+    held = [*([found.baseline.name] if found.baseline else []), *(model.name for model in models)]
+    axis_of = axes_of(plan.concepts)
+    section = BiasMap(
+        tuple(pairs), tuple(risks),
+        summary.overall(pairs, risks, axis_of, plan.level),
+        summary.changes(pairs, risks, axis_of, held, plan.level),
+        tuple(entry for own in maps.values() for entry in _intersections(own, masking, scoring)),
+        tuple(_gradient(one, pairs, scoring) for one in found.prompts if one.cosines and one.present),
+    )  # fmt: skip
+    return head.into(
+        MapFindings,
+        models=(*models, *([found.baseline.model] if found.baseline else [])),
+        maps=tuple(MapFile(one.model, one.prompt, one.fingerprint) for one in found.prompts),
+        biasmap=with_q(section, family),
+    )
+
+
+def pair_maps(one: Watched) -> list[PairMaps]:
+    """The maps of a prompt's pictures, a pair of words each; none if no picture could be made."""
+    if not one.present:
+        return []
+    seeds, lost = tuple(picture.seed for picture in one.present), len(one.pictures) - len(one.present)
+    layers = decode_maps(one.rows)
+    return [
+        PairMaps(
+            one.model, one.prompt, a, b,
+            {name: maps[:, 2 * k : 2 * k + 2].swapaxes(0, 1) for name, maps in layers.items()}, seeds, lost,
+        )
+        for k, (a, b) in enumerate(one.words)
+    ]  # fmt: skip
+
+
+def _check_any(pairs: Sequence[Pair]) -> None:
+    """Raise NotEnoughData for a model without one overlap: a prompt alone may be missing."""
+    for model in dict.fromkeys(pair.model for pair in pairs):
+        own = [pair.miou for pair in pairs if pair.model == model]
+        if not any(isinstance(miou, Estimate) for miou in own):
+            reasons = dict.fromkeys(miou.detail for miou in own if isinstance(miou, Missing))
+            raise NotEnoughData(f"{model} has no map to measure in any prompt: {'; '.join(reasons)}")
+
+
+def _pairs(one: Watched, maps: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Pair]:
+    if maps:
+        return [pair(words, masking, scoring) for words in maps]
+    first = next(picture for picture in one.pictures if isinstance(picture, Missing))
+    gap = Missing(first.reason, f"{one.model} made no usable picture of this prompt")
+    return [Pair(one.prompt, one.model, a, b, gap, gap, gap, gap, {}, {}, None, None, (), (), ()) for a, b in one.words]
+
+
+def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
+    """mIoU, mBIoU and BIoU (Eq. 4-6) with intervals, chance and tests.
+
+    A picture with a map that is the same everywhere is missing, be it in the sum of all layers, in a block or in a
+    layer; a score without any picture is Missing. mBIoU does without blocks that have no picture, and counts the
+    pictures that all other blocks have.
+    """
+    scored = partial(_scored, maps=maps, scoring=scoring)
+    blocks = {block: Overlaps.of(found, masking) for block, found in maps.blocks().items()}
+    size = max(found.shape[-2:] for found in maps.layers.values())
+    layers = {name: Overlaps.of(bilinear(found, size), masking) for name, found in maps.layers.items()}
+    whole, mean = Overlaps.of(maps.total(), masking), Overlaps.mean(blocks)
+    found, of_blocks = scored(whole, what="whole"), scored(mean, what="mean of blocks")
+    known = None if isinstance(found, Missing) else found
+    return Pair(
+        maps.prompt, maps.model, maps.a, maps.b,
+        miou=_miou(found), corrected=_corrected(found), mbiou=_miou(of_blocks), mbiou_corrected=_corrected(of_blocks),
+        blocks={block: _miou(scored(one, what=block)) for block, one in blocks.items()},
+        layers={name: _miou(scored(one, what=name)) for name, one in layers.items()},
+        chance_area=known and known.chance_area, chance_other_picture=known and known.chance_other_picture,
+        pictures=whole.pictures(), block_pictures=mean.pictures(), seeds=maps.seeds,
+    )  # fmt: skip
+
+
+def _scored(overlaps: Overlaps, maps: PairMaps, scoring: Scoring, what: str) -> Entanglement | Missing:
+    kept = np.flatnonzero(overlaps.usable)
+    if not len(kept):
+        return FLAT
+    rng = scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what)
+    lost = maps.missing + len(overlaps.usable) - len(kept)
+    return entanglement(overlaps.matrix[np.ix_(kept, kept)], float(overlaps.areas[kept].mean()), rng=rng,
+                        draws=scoring.draws, level=scoring.level, missing=lost)  # fmt: skip
+
+
+def _miou(found: Entanglement | Missing) -> Estimate | Missing:
+    return found if isinstance(found, Missing) else found.miou
+
+
+def _corrected(found: Entanglement | Missing) -> Estimate | Missing:
+    return found if isinstance(found, Missing) else found.corrected
+
+
+def _intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Intersection]:
+    """Every two concepts of a prompt with the word that they are held against: the overlap of all three, against
+    chance, and that of each two of them inside and outside the region of the third."""
+    totals = {maps.a: maps.total() for maps in pairs}
+    usable = {a: ~flat_pictures(total) for a, total in totals.items()}
+    masks = {a: masking(total) for a, total in totals.items()}
+    entries = []
+    for first, second in combinations(pairs, 2):
+        three = {first.a: masks[first.a][0], second.a: masks[second.a][0], first.b: masks[first.a][1]}
+        kept = np.flatnonzero(usable[first.a] & usable[second.a])
+        entries.append(_intersection({name: m[kept] for name, m in three.items()}, first, scoring))
+    return entries
+
+
+def _intersection(three: Mapping[str, Mask], maps: PairMaps, scoring: Scoring) -> Intersection:
+    """Of masks (pictures, H, W) by word, of which the pictures with a flat map have been left out."""
+    entry = partial(Intersection, maps.prompt, maps.model, tuple(three))
+    stacked = np.stack(list(three.values()))
+    if not stacked.shape[1]:
+        return entry(FLAT, None, ())
+    rng = scoring.rng(maps.model, maps.prompt, *three, "intersection")
+    lost = maps.missing + len(maps.seeds) - stacked.shape[1]
+    overlap = joint_entanglement(stacked, rng=rng, draws=scoring.draws, level=scoring.level, missing=lost)
+    conditional = tuple(_conditional(three, given, scoring.level) for given in three)
+    return entry(overlap, float(joint_chance(stacked).mean()), conditional)
+
+
+def _conditional(three: Mapping[str, Mask], given: str, level: float) -> Conditional:
+    (a, first), (b, second) = ((name, m) for name, m in three.items() if name != given)
+
+    def within(region: Mask, where: str) -> Estimate | Missing:
+        values = conditional_iou(first, second, region)
+        known = values[np.isfinite(values)]
+        if not len(known):
+            return Missing("not_asked", f"neither {a} nor {b} reaches {where} the region of {given}")
+        chance = float(np.nanmean(conditional_chance(first, second, region)))
+        mean = mean_estimate(known, level=level, bounds=(0, 1))
+        return replace(mean, missing=len(values) - len(known), null=chance, max=1.0)
+
+    return Conditional(a, b, given, within(three[given], "inside"), within(~three[given], "outside"))
+
+
+def _gradient(one: Watched, pairs: Sequence[Pair], scoring: Scoring) -> Gradient:
+    """Whether words nearer in meaning overlap more (BiasMap, supplement E)."""
+    against = one.words[0][1]
+    rng = scoring.rng(one.model, one.prompt, against, *one.cosines, "gradient")
+    own = [p for p in pairs if (p.model, p.prompt) == (one.model, one.prompt)]
+    known = [(one.cosines[p.a], p.miou.value) for p in own if isinstance(p.miou, Estimate)]
+    near, overlaps = [cosine for cosine, _ in known], [overlap for _, overlap in known]
+    found: Estimate | Missing
+    try:
+        found = spearman(near, overlaps, rng=rng, draws=scoring.draws, level=scoring.level)
+    except NotEnoughData as error:
+        found = Missing("error", str(error))
+    return Gradient(one.prompt, one.model, against, one.cosines, found)
+
+
+def _risk(one: Watched, axis: Axis, scoring: Scoring) -> RiskDifference:
+    """How much more often one group is seen than another, by the first instrument."""
+    groups = GROUPS.get(axis.name, axis.values[:2])
+    counts = dict(zip(axis.values, one.observed.counts(scoring.instrument, axis), strict=True))
+    answers, lost = sum(counts.values()), sum(one.observed.missing(scoring.instrument, axis).values())
+    first, second = (counts.get(group, 0) for group in groups)
+    estimate = (
+        risk_difference(first, second, answers, level=scoring.level, missing=lost)
+        if answers
+        else Missing("no_person", f"{scoring.instrument} could not read {axis.label} in any picture")
+    )
+    return RiskDifference(one.prompt, one.model, axis.name, scoring.instrument, tuple(groups), counts, estimate)

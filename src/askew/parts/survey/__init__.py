@@ -1,0 +1,1 @@
+"""Asking about people in pictures: sets, shares, confusion, and what is missing by group."""

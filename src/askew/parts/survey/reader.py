@@ -1,0 +1,138 @@
+"""The pictures of a plan's prompts, and what its instruments see in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from askew import registry
+from askew.findings import Identity, Instruments, PictureSet
+from askew.measure.base import CAPTION, PERSON, VQA
+from askew.measure.labels import LabelVQA
+from askew.models.base import Collection, Model
+from askew.models.folder import FolderCollection
+from askew.parts.survey.instruments import LABELS, load_instruments
+from askew.parts.survey.observed import ObservedSet, observe
+from askew.plan import Plan, PromptPlan
+from askew.prompts.biasconnect import shows_people
+from askew.run.base import Answer, Outcome, Run
+from askew.types import Missing, Prompt, Question
+
+NOBODY = Missing("no_person", "the instrument sees nobody")
+
+Source = Model | Collection
+Observed = Mapping[str, Sequence[ObservedSet]]
+"""By prompt its sets, the initial one first."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The instruments of a plan, and what they are asked about every picture of a prompt.
+
+    captioner  the instrument that describes pictures, too; None asks nobody
+    person     ask whether there is a person where axes are about people, and take no answers from where there is none
+               (BiasConnect, appendix A.3)
+    """
+
+    run: Run
+    instruments: Mapping[str, VQA]
+    captioner: str | None = None
+    person: bool = False
+
+    def questions(self, prompt: PromptPlan, instrument: str) -> list[Question]:
+        """The questions of the prompt's axes, then the others."""
+        asked = [question for axis in prompt.axes for question in axis.axis().questions]
+        asked += [CAPTION] if instrument == self.captioner else []
+        return [*asked, PERSON] if self._of_people(prompt) else asked
+
+    def read(self, prompt: PromptPlan, sets: Sequence[tuple[Prompt, Sequence[Outcome]]]) -> list[ObservedSet]:
+        """The pictures of some sets of a prompt, with what the instruments see in them."""
+        pictures = [picture for _, some in sets for picture in some]
+        answers = {name: self._answers(vqa, name, pictures, prompt) for name, vqa in self.instruments.items()}
+        axes = [axis.axis() for axis in prompt.axes]
+        return [observe(own, some, axes, answers, self.captioner) for own, some in sets]
+
+    def _answers(
+        self, vqa: VQA, name: str, pictures: Sequence[Outcome], prompt: PromptPlan
+    ) -> Mapping[str, Sequence[Answer]]:
+        found = self.run.ask(vqa, pictures, self.questions(prompt, name))
+        if not self._of_people(prompt):
+            return found
+        return {one: [NOBODY] * len(row) if row[-1] == "no" else row for one, row in found.items()}
+
+    def _of_people(self, prompt: PromptPlan) -> bool:
+        return self.person and shows_people([axis.axis() for axis in prompt.axes])
+
+
+def source_of(plan: Plan) -> Source:
+    """The model of a plan, or its collection of pictures. Raises UsageError for a name that does not exist."""
+    return registry.model(plan.model, **plan.model_args)
+
+
+def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
+    """The plan's instruments by name. Raises UsageError for names that do not exist."""
+    return load_instruments(plan.vqa, source, plan.aliases, plan.values, plan.vqa_args)
+
+
+def captioner_of(instruments: Mapping[str, VQA]) -> str | None:
+    """The first instrument that can describe a picture; a person's labels cannot."""
+    return next((name for name in instruments if name != LABELS), None)
+
+
+def observed_sets(plan: Plan, run: Run, source: Source, reader: Reader) -> dict[str, list[ObservedSet]]:
+    """By prompt its sets, the initial one first: made, or those of a collection."""
+    if isinstance(source, Collection):
+        grouped = _collected(plan, run, source)
+    else:
+        made = run.pictures(source, plan.texts(), plan.images, plan.seed)
+        grouped = {p.text: [(prompt, made[prompt.text]) for prompt in p.prompts()] for p in plan.prompts}
+    return {prompt.text: reader.read(prompt, grouped[prompt.text]) for prompt in plan.prompts}
+
+
+def picture_sets(sets: Observed, model: str | None = None) -> tuple[PictureSet, ...]:
+    """Observed sets as they stand in findings."""
+    return tuple(
+        PictureSet.of(prompt, one.pictures, one.prompt.axis, one.prompt.value, one.prompt.text, model)
+        for prompt, some in sets.items()
+        for one in some
+    )
+
+
+def identity_of(plan: Plan, source: Source) -> Identity:
+    """Name, revision and settings of a model; of a collection the settings that the plan gives."""
+    settings = source.settings if isinstance(source, Model) else plan.model_args
+    return Identity(source.name, source.revision, dict(settings))
+
+
+def fingerprints(instruments: Mapping[str, VQA], embedder: object = None) -> Instruments:
+    """The instruments of a run by their fingerprints."""
+    named = None if embedder is None else {embedder.name: embedder.fingerprint}  # type: ignore[attr-defined]
+    return Instruments({name: vqa.fingerprint for name, vqa in instruments.items()}, named)
+
+
+def oddities(plan: Plan, source: Source, instruments: Mapping[str, VQA]) -> list[str]:
+    """What a reader should know: words that the model ignores, and oddities of a collection and its labels."""
+    if not isinstance(source, Model):
+        speakers = (source, *instruments.values())
+        return [text for one in speakers if isinstance(one, FolderCollection | LabelVQA) for text in one.warnings]
+    return unknown_words(source, plan.texts())
+
+
+def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
+    """A sentence on the words that a model does not know, if there are any."""
+    unknown = {text: model.unknown_words(text) for text in texts}
+    words = sorted({word for some in unknown.values() for word in some})
+    if not words:
+        return []
+    first = next(text for text, some in unknown.items() if some)
+    listed = ", ".join(repr(word) for word in words)
+    return [f"{model.name} does not know these words and ignores them: {listed} (first in {first!r})"]
+
+
+def _collected(plan: Plan, run: Run, source: Collection) -> dict[str, list[tuple[Prompt, list[Outcome]]]]:
+    wanted = {prompt.text for prompt in plan.prompts}
+    sets: dict[str, dict[Prompt, list[Outcome]]] = {text: {} for text in wanted}
+    for filed, picture in run.collect(source):
+        if filed.prompt in wanted:
+            sets[filed.prompt].setdefault(Prompt(filed.prompt, filed.axis, filed.value), []).append(picture)
+    return {text: sorted(found.items(), key=lambda item: item[0].axis is not None) for text, found in sets.items()}
