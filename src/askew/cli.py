@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
-from inspect import BoundArguments
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -49,6 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
+    if not arguments or arguments[0] in OLD or arguments[0].startswith("-"):
+        from askew.oldcli.base import run as old
+
+        return old(arguments)
     try:
         _call(arguments)
         out.file.flush()
@@ -98,9 +101,6 @@ def first_line(function: str) -> str:
 
 
 def _call(arguments: Sequence[str]) -> None:
-    if arguments and arguments[0] in OLD:
-        _old(arguments)
-        return
     app = application(listing=not arguments or arguments[0] in ("--help", "-h"))
     function, bound, _ = app.parse_args(list(arguments), exit_on_error=False, print_error=False)
     as_json = bool(bound.kwargs.get("json"))
@@ -140,13 +140,4 @@ OLD = frozenset(
     "audit axes interact robustness graphs map edit classify mine mine-compare mine-study compare report check "
     "sensitivity models studio".split()
 )
-
-
-def _old(arguments: Sequence[str]) -> None:
-    """A command that is not rebuilt yet."""
-    from askew.oldcli.base import call
-
-    call(arguments)
-
-
-__all__ = ["BoundArguments", "application", "commands", "main", "run", "show"]
+"""Commands that are not rebuilt yet."""

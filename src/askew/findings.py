@@ -267,7 +267,7 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
         return
     if is_dataclass(node) and not isinstance(node, Missing | Environment | Identity | PictureSet):
         told = {name: text for name, text in _children(node) if isinstance(name, str) and isinstance(text, str)}
-        names, keys = {**names, **told}, _keys(type(node))
+        names, keys = names if isinstance(node, Head) else {**names, **told}, _keys(type(node))
         for name, child in _children(node):
             yield from _scored(child, (*at, name), names, str(name), keys.get(str(name)))
     elif isinstance(node, Mapping):

@@ -18,7 +18,7 @@ from PIL import Image
 from askew import conditions, findings, registry
 from askew.conditions import Conditions
 from askew.errors import UsageError
-from askew.findings import FORMAT, RESULTS_FILE, Environment, Head, Identity, Instruments, PictureSet
+from askew.findings import FORMAT, RESULTS_FILE, Environment, Head, Identity, Instruments, PictureSet, Scored
 from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
@@ -41,7 +41,7 @@ REPORT_FILE = "report.html"
 P = TypeVar("P", bound=RunPlan)
 G = TypeVar("G", bound="Gathered")
 F = TypeVar("F", bound=Head)
-R = TypeVar("R", bound="Result[Any, Any]")
+R_co = TypeVar("R_co", bound="Result[Any, Any]", covariant=True)
 
 
 class Gathered(Protocol):
@@ -61,7 +61,7 @@ class Gathered(Protocol):
 
 
 @dataclass(frozen=True)
-class Method(Generic[P, G, F]):
+class Method(Generic[P, G, F, R_co]):
     """How a kind of question is answered: `gather` all that costs, `score` it, show it as a `page`.
 
     Parameters
@@ -92,13 +92,13 @@ class Method(Generic[P, G, F]):
     gather: Callable[[P, Run], G]
     score: Callable[[P, G, Head], F]
     page: Callable[[F, Media], Page]
+    result: type[R_co]
     version: int = 1
-    result: type[Result[P, F]] = field(default=cast("Any", None))
     label: Callable[[P], str] = lambda plan: ""
-    scores: Mapping[str, Callable[[F], Iterator[findings.Scored]]] = field(default_factory=dict)
+    scores: Mapping[str, Callable[[F], Iterator[Scored]]] = field(default_factory=dict)
 
-    def run(self, plan: P, **options: Unpack[RunOptions]) -> Any:
-        """Carry a plan out, or what is left of it; the result, or with `dry_run` a `Count` of what is to be done.
+    def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
+        """Carry a plan out, or what is left of it. With `dry_run`, a `Count` of what is to be done comes instead.
 
         Raises UsageError for a folder that holds another plan, CheckFailed where a condition of `fail_if` holds, other
         AskewErrors where a run fails.
@@ -107,7 +107,7 @@ class Method(Generic[P, G, F]):
         folder = Path(options.get("run") or self.folder(plan))
         store = Path(options.get("store") or default_store(folder))
         if options.get("dry_run"):
-            return self.count(plan, folder, store)
+            return cast("R_co", self.count(plan, folder, store))
         result = self._carry_out(plan, folder, store, options.get("budget"), bool(options.get("progress")))
         wanted.check(result.found)
         return result
@@ -122,18 +122,18 @@ class Method(Generic[P, G, F]):
         """Where a plan runs unless told otherwise."""
         return run_folder(self.label(plan), plan, otherwise=self.name)
 
-    def load(self, folder: Path, store: Path | None = None) -> Result[P, F]:
+    def load(self, folder: Path, store: Path | None = None) -> R_co:
         """A finished run. Raises UsageError for a folder that holds none."""
         plan = self.plan.read(folder / PLAN_FILE)
         found = findings.read(self.findings, folder / RESULTS_FILE)
-        return self._result(plan, folder, store or default_store(folder), found)
+        return self.result(self, plan, folder, store or default_store(folder), found)
 
     def conditions(self, texts: str | Sequence[str] | None) -> Conditions:
         """The conditions of --fail-if. Raises UsageError for one that cannot be read."""
         given = [texts] if isinstance(texts, str) else list(texts or ())
         return conditions.parse(given, self.scores or conditions.every(self.findings))
 
-    def _carry_out(self, plan: P, folder: Path, store: Path, budget: int | None, progress: bool) -> Result[P, F]:
+    def _carry_out(self, plan: P, folder: Path, store: Path, budget: int | None, progress: bool) -> R_co:
         started = datetime.now(UTC)
         with opened_run(plan, folder, store, budget=budget, progress=progress) as live:
             gathered = self.gather(plan, live)
@@ -144,19 +144,16 @@ class Method(Generic[P, G, F]):
             found = self.score(plan, gathered, head)
             live.claim()
             findings.write(found, folder / RESULTS_FILE)
-            result = self._result(plan, folder, store, found)
+            result = self.result(self, plan, folder, store, found)
             result.write_report()
         return result
-
-    def _result(self, plan: P, folder: Path, store: Path, found: F) -> Result[P, F]:
-        return (self.result or Result)(self, plan, folder, store, found)
 
 
 @dataclass(frozen=True)
 class Result(Generic[P, F]):
     """A finished run: its plan, its folder, the store that holds its pictures, and what was found."""
 
-    method: Method[P, Any, F]
+    method: Method[P, Any, F, Any]
     plan: P
     folder: Path
     store: Path
@@ -172,6 +169,16 @@ class Result(Generic[P, F]):
     def page(self) -> Page:
         """What the report shows."""
         return self.method.page(self.found, self)
+
+    @property
+    def numbers(self) -> Path:
+        """Where the findings lie as JSON."""
+        return self.folder / RESULTS_FILE
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What a reader must know."""
+        return self.found.warnings
 
     @property
     def report(self) -> Path:
@@ -240,7 +247,7 @@ def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
     return method_of(folder).load(folder, Path(store) if store else None)
 
 
-def method_of(folder: Path) -> Method[Any, Any, Any]:
+def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
     """The method of the plan in a run folder. Raises UsageError."""
     if not folder.is_dir():
         raise UsageError(f"there is no run folder {folder}")
@@ -252,9 +259,10 @@ def method_of(folder: Path) -> Method[Any, Any, Any]:
 def read_plan(path: str | Path) -> RunPlan:
     """The plan in a TOML file, of the method that it names. Raises UsageError that says what is wrong and where."""
     data = read_toml(Path(path))
-    return _method_in(data).plan.checked(data, f"the plan {path}")
+    plan: RunPlan = _method_in(data).plan.checked(data, f"the plan {path}")
+    return plan
 
 
-def _method_in(plan: Mapping[str, Any]) -> Method[Any, Any, Any]:
-    found: Method[Any, Any, Any] = registry.method(str(plan.get("method", "audit")))
+def _method_in(plan: Mapping[str, Any]) -> Method[Any, Any, Any, Any]:
+    found: Method[Any, Any, Any, Any] = registry.method(str(plan.get("method", "audit")))
     return found

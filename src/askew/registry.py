@@ -158,7 +158,7 @@ def _noted(loaded: T, provider: Provider) -> T:
     """The object, which from now on is pickled as what it was loaded by: weights and connections stay behind."""
     with suppress(AttributeError):  # an object with slots is pickled as it is
         object.__setattr__(loaded, PROVIDER, provider)
-        copyreg.pickle(type(loaded), _reduced)  # type: ignore[arg-type]
+        copyreg.pickle(type(loaded), _reduced)
     return loaded
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 import askew
 from askew.api.classify import classification_work
-from askew.oldcli.base import run
+from askew.cli import run
 from askew.errors import UsageError
 from askew.planning.classification import parse_stages, plan_classification
 from askew.planning.editing import plan_editing

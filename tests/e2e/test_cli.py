@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from askew.oldcli.base import run
+from askew.cli import run
 
 SMALL = ["--model", "studio/planted", "--images", "6", "--axes", "gender,age", "--draws", "200"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import askew
-from askew.oldcli.base import run
+from askew.cli import run
 
 PROMPT = "a photo of a mechanic"
 SMALL = ["--model", "studio/planted", "--images", "12", "--axes", "gender", "--draws", "100"]

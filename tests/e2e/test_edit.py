@@ -12,7 +12,7 @@ from PIL import Image
 
 import askew
 from askew.api.edit import editing_work
-from askew.oldcli.base import run
+from askew.cli import run
 from askew.plans.editing import EditPlan
 from askew.plans.reading import read_plan
 from askew.studio.drawing import draw

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import askew
-from askew.oldcli.base import run
+from askew.cli import run
 
 OPTIONS = ["--prompt-column", "model,occupation", "--initial", "baseline", "--label", "gender=gender",
            "--label", "ethnicity=race", "--alias", "both=missing:several_people",

@@ -11,7 +11,7 @@ from PIL import Image
 
 import askew
 from askew.api import runs as api
-from askew.oldcli.base import run
+from askew.cli import run
 
 ASKED = ["a photo of a nurse", "--model", "studio/planted", "--images", "8", "--axes", "gender,age", "--draws", "100"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from askew.oldcli.base import run
+from askew.cli import run
 from askew.errors import ServerError, UsageError
 from askew.plan import Plan
 from askew.planning.audit import plan_audit

@@ -13,7 +13,7 @@ from rich.console import Console
 
 import askew
 from askew.api.runs import load
-from askew.oldcli.base import run
+from askew.cli import run
 from askew.errors import NotEnoughData, UsageError
 from askew.planning.map import profession_prompt
 from askew.report.map_reading import model_label

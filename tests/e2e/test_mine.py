@@ -16,7 +16,7 @@ from scipy import stats
 
 import askew
 from askew.api.mine import run_mine_plan
-from askew.oldcli.base import run as command
+from askew.cli import run as command
 from askew.errors import RunError, UsageError
 from askew.jobs.mine import prompt_writer
 from askew.models.planted import PlantedModel

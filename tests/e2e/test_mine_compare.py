@@ -11,7 +11,7 @@ import pytest
 import askew
 from askew.api.mine import run_mine_plan
 from askew.api.runs import load
-from askew.oldcli.base import run as command
+from askew.cli import run as command
 from askew.errors import UsageError
 from askew.plans.mining import MinePlan
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import askew
-from askew.oldcli.base import run as command
+from askew.cli import run as command
 from askew.errors import UsageError
 
 TINY = ["--runs", "2", "--iterations", "1", "--images", "2", "--ranking-images", "4", "--occupations", "6",

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import typer
 
-from askew.oldcli.base import app, run
+from askew.cli import run
+from askew.oldcli.base import app
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 WITH_A_PLAN = sorted(name for name, command in COMMANDS.items() if any(p.name == "plan" for p in command.params))

@@ -11,8 +11,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from askew.methods.comparison import ComparedRun, Instruments, comparison
-from askew.parts.survey.observed import ObservedSet
 from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals

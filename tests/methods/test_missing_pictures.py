@@ -8,8 +8,8 @@ from scipy.stats import fisher_exact
 
 from askew.methods.editing import EditedGroup
 from askew.methods.missing_pictures import missing_edits, missing_pictures
-from askew.parts.survey.observed import ObservedSet
 from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.report.sentences import missing_pictures_sentence
 from askew.types import Missing, Picture, Prompt
 

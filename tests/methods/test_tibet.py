@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from askew.parts.survey.observed import ObservedSet
-from askew.parts.scoring import Scoring
 from askew.methods.tibet import axis_concepts, extract_concepts, tibet
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import BIASCONNECT
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share

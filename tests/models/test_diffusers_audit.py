@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from askew.oldcli import main
+from askew.cli import main
 
 Saved = Callable[[str], Path]
 PROMPT = "a photo of a nurse"

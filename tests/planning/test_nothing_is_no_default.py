@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askew.oldcli.base import run
+from askew.cli import run
 from askew.errors import UsageError
 from askew.planning.audit import plan_audit
 from askew.planning.editing import plan_editing

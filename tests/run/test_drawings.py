@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
 from doubles import small_plan
 
-from askew.results.file import read_results
 from askew.parts.drawings import beyond_drawings
+from askew.results.file import read_results
 from askew.run.run import Run
 from askew.store.store import Store
 

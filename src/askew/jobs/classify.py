@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew import registry
-from askew.parts.survey.instruments import load_instruments
 from askew.measure.base import VQA, Embedder
 from askew.measure.class_errors import ClassErrors, Stage, check_diffusion, check_stages
 from askew.measure.denoising_networks import network_of
 from askew.methods.classification import classification, true_classes
 from askew.methods.decisions import Question, Readings
-from askew.parts.survey.observed import picture_set
 from askew.methods.planted_association import BIAS
-from askew.parts.scoring import Scoring
 from askew.methods.sources import (
     Group,
     neutrality,
@@ -32,6 +29,9 @@ from askew.methods.sources import (
 )
 from askew.models.base import Collection, Model
 from askew.models.folder import FolderCollection
+from askew.parts.scoring import Scoring
+from askew.parts.survey.instruments import load_instruments
+from askew.parts.survey.observed import picture_set
 from askew.plans.classification import ClassificationPlan
 from askew.prompts.groups import prompt_of
 from askew.results.classification import ClassificationResult

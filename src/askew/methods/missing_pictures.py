@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from askew.methods.editing import EditedGroup
-from askew.parts.survey.observed import ObservedSet
-from askew.parts.scoring import Scoring
 from askew.models.manifest import CONDITION, INITIAL
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.multiple import benjamini_hochberg
 from askew.types import Missing, Picture

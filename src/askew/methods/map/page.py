@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from askew.methods.map.findings import MapFindings
 from askew.pages.blocks import Page
-from askew.pages.media import Media
+
+if TYPE_CHECKING:
+    from askew.pages.media import Media
 
 
 def page(found: MapFindings, media: Media) -> Page:

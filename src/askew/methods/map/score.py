@@ -124,13 +124,13 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
     layers = {name: Overlaps.of(bilinear(found, size), masking) for name, found in maps.layers.items()}
     whole, mean = Overlaps.of(maps.total(), masking), Overlaps.mean(blocks)
     found, of_blocks = scored(whole, what="whole"), scored(mean, what="mean of blocks")
-    known = None if isinstance(found, Missing) else found
+    by_area, by_others = (None, None) if isinstance(found, Missing) else (found.chance_area, found.chance_other_picture)
     return Pair(
         maps.prompt, maps.model, maps.a, maps.b,
         miou=_miou(found), corrected=_corrected(found), mbiou=_miou(of_blocks), mbiou_corrected=_corrected(of_blocks),
         blocks={block: _miou(scored(one, what=block)) for block, one in blocks.items()},
         layers={name: _miou(scored(one, what=name)) for name, one in layers.items()},
-        chance_area=known and known.chance_area, chance_other_picture=known and known.chance_other_picture,
+        chance_area=by_area, chance_other_picture=by_others,
         pictures=whole.pictures(), block_pictures=mean.pictures(), seeds=maps.seeds,
     )  # fmt: skip
 
