@@ -115,7 +115,9 @@ class Bar:
     verdict  in a few words: "more female than even", "no lean shown"
     strong   whether a lean is shown; leaning bars come first (the author orders them)
     group    bars under one heading, close to each other: an axis with a bar per run, a prompt with one per condition
-    note     what stands under the verdict instead of the leading value's count, share, interval and ideal
+    leading  the value that the verdict is about, by default the one furthest above its ideal; its interval is drawn,
+             and its count, share, interval and ideal stand under the verdict
+    note     stands there instead
     """
 
     label: str
@@ -127,6 +129,7 @@ class Bar:
     group: str = ""
     series: int | None = None
     link: str | None = None
+    leading: str = ""
     note: str = ""
 
 
@@ -324,6 +327,7 @@ class Edge:
     target: str
     score: Estimate
     effect: Effect
+    more: tuple[Content, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,11 +337,16 @@ class Network:
     nodes    (name, note): the note is small, below the name: "itself +0.12"
     focal    keeps one node's edges and fades the others
     effects  what the three kinds of edges mean
+    name     of the score; ends: what source and target are called; more: further columns of the edges, `Edge.more`:
+             where a graph cannot be drawn (terminal, Markdown) its edges are a table, the strongest first
     """
 
     caption: str
     nodes: tuple[tuple[str, str], ...]
     edges: tuple[Edge, ...]
+    name: str = "IS"
+    ends: tuple[str, str] = ("Making equal", "moves")
+    more: tuple[str, ...] = ()
     focal: str | None = None
     effects: tuple[tuple[Effect, str], ...] = (
         ("better", "brings it nearer to its ideal"),

@@ -1,0 +1,219 @@
+"""Lines over steps, and points in a plane: as wide as the page, with text in its own size at every width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from askew.pages import words
+from askew.pages.axes import Axis, axis, reach
+from askew.pages.blocks import Line, Lines, Point, Scatter, Trace
+from askew.pages.elements import NOTHING, RUNS, drawing, joined, tag
+from askew.types import Estimate
+
+HEIGHT, TOP, BOTTOM = 300, 14, 44
+SIDE = 320
+"""Of a square plot."""
+
+NARROW, WIDE = 290, 880
+"""The plane on the narrowest screen, and on a wide one: how many labels have room."""
+
+LETTER = 6.8
+MANY = 24
+"""Steps from which intervals are a band."""
+
+BESIDE = 9
+"""Between the points of two series on one step, in pixels."""
+
+MARK = 44
+"""Side of a picture in a plane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Where values lie: across in percent, down in pixels."""
+
+    x: Axis
+    y: Axis
+    height: int
+
+    def down(self, value: float) -> float:
+        return round(TOP + (1 - self.y.share(value)) * (self.height - TOP - BOTTOM), 1)
+
+    def floor(self) -> float:
+        return self.down(self.y.low)
+
+    def rows(self) -> Markup:
+        """Horizontal grid lines."""
+        return joined(
+            tag("line", class_="grid", x1=0, x2="100%", y1=self.down(t), y2=self.down(t)) for t in self.y.ticks
+        )
+
+    def beside(self) -> Markup:
+        """The labels of the vertical axis, in a drawing of their own width."""
+        width = round(12 + LETTER * max(map(len, self.y.labels), default=0))
+        labels = (
+            tag("text", label, x=width - 8, y=self.down(tick) + 4, text_anchor="end")
+            for tick, label in zip(self.y.ticks, self.y.labels, strict=True)
+            if label
+        )
+        return tag("svg", *labels, class_="ticks", width=width, height=self.height, aria_hidden="true")
+
+    def path(self, points: Iterable[tuple[float, float]], kind: str) -> Markup:
+        """A line through (x, y); stretched with the plane, its stroke is not."""
+        found = " ".join(f"{100 * self.x.share(x):.3f},{self.down(y)}" for x, y in points)
+        return self.stretched(tag("polyline", class_=kind, points=found)) if found else NOTHING
+
+    def stretched(self, part: Markup) -> Markup:
+        """A part whose coordinates across run from 0 to 100."""
+        return tag("svg", part, viewBox=f"0 0 100 {self.height}", preserveAspectRatio="none", width="100%",
+                   height=self.height)  # fmt: skip
+
+
+def chart(plane: Plane, title: str, said: str, *parts: object, kind: str = "") -> Markup:
+    """The plane with its vertical axis."""
+    inner = drawing("plane", plane.height, title, said, *parts)
+    return tag("div", plane.beside(), inner, class_=f"chart {kind}".strip())
+
+
+def lines(one: Lines) -> Markup:
+    """Scores over steps: chance behind them, every series a line with intervals."""
+    values = [v for line in one.lines for e in line.points for v in reach(e)] + [level for _, level in one.levels]
+    on = axis("range", [0.0, *values]) if one.scale == "unit" else axis(one.scale, values, one.digits)
+    plane = Plane(Axis(0, max(len(one.steps), 1), (), ()), on, HEIGHT)
+    main = [line for line in one.lines if not (line.thin or line.stair)]
+    shifts = {id(line): BESIDE * (k - (len(main) - 1) / 2) for k, line in enumerate(main)}
+    parts = [plane.rows(), *(_chance(plane, line, k) for k, line in enumerate(main))]
+    ys = [plane.down(value) for _, value in one.levels]
+    parts += [tag("line", class_="level", x1=0, x2="100%", y1=y, y2=y) for y in ys]
+    for line in sorted(one.lines, key=lambda line: not line.thin):
+        parts.append(_line(plane, one, line, shifts.get(id(line), 0.0)))
+    parts += [_absent(plane, k) for k in range(len(one.steps)) if all(_is_missing(line, k) for line in main)]
+    parts += [*_below(plane, one.steps), _name(plane, one.heading)]
+    said = "; ".join(f"{step} {words.measured(e, one.scale, one.digits)}" for line in main[:1]
+                     for step, e in zip(one.steps, line.points, strict=True))  # fmt: skip
+    return _above(one.name) + chart(plane, one.caption, said, *parts)
+
+
+def _is_missing(line: Line, k: int) -> bool:
+    return line.points[k] is not None and not isinstance(line.points[k], Estimate)
+
+
+def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
+    known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
+    run = f"run-{line.series % RUNS}"
+    if line.stair:
+        return plane.path(((x, words.mark(e)) for k, e in known for x in (k, k + 1)), f"stair {run}")
+    path = plane.path(((k + 0.5, words.mark(e)) for k, e in known), f"thin {run}" if line.thin else run)
+    if line.thin:
+        return path
+    ends = [(k, e.low, e.high) for k, e in known if e.low is not None and e.high is not None]
+    if len(one.steps) > MANY:
+        band = [(k + 0.5, low) for k, low, _ in ends] + [(k + 0.5, high) for k, _, high in reversed(ends)]
+        found = " ".join(f"{100 * plane.x.share(x):.3f},{plane.down(y)}" for x, y in band)
+        return plane.stretched(tag("polygon", class_=f"band {run}", points=found)) + path
+    at = {k: plane.x.at(k + 0.5) for k, _ in known}
+    whiskers = (
+        tag("line", class_=f"whisker {run}", x1=at[k], x2=at[k], y1=plane.down(low), y2=plane.down(high))
+        for k, low, high in ends
+    )
+    dots = (
+        tag("circle", tag("title", f"{line.name}, {one.steps[k]}: {words.measured(e, one.scale, one.digits)}"),
+            class_=f"dot {run}", cx=at[k], cy=plane.down(words.mark(e)), r=4.5)
+        for k, e in known
+    )  # fmt: skip
+    return tag("g", path, *whiskers, *dots, transform=f"translate({shift:g} 0)")
+
+
+def _chance(plane: Plane, line: Line, place: int) -> Markup:
+    """The first line's chance as a grey band, that of others dotted in their colour."""
+    parts = []
+    for k, e in enumerate(line.points):
+        if isinstance(e, Estimate) and e.null is not None and plane.y.low >= 0:
+            left, right, y = plane.x.at(k), plane.x.at(k + 1), plane.down(e.null)
+            kind = f"chance run-{line.series % RUNS}" if place else "null-edge"
+            if not place:
+                parts.append(tag("rect", class_="null", x=left, width=plane.x.at(1), y=y, height=plane.floor() - y))
+            parts.append(tag("line", class_=kind, x1=left, x2=right, y1=y, y2=y))
+    return joined(parts)
+
+
+def _absent(plane: Plane, k: int) -> Markup:
+    return tag("text", "–", class_="absent", x=plane.x.at(k + 0.5), y=plane.floor() - 6, text_anchor="middle")
+
+
+def _below(plane: Plane, labels: Sequence[str]) -> Iterator[Markup]:
+    """Names of the steps, as many as have room; on a narrow screen fewer."""
+    space = LETTER * max(map(len, labels), default=1) + 12
+    wide = max(1, -(-round(len(labels) * space) // WIDE))
+    narrow = wide * max(1, -(-round(len(labels) * space) // (NARROW * wide)))
+    for k in range(0, len(labels), wide):
+        at = {"x": plane.x.at(k + 0.5), "y": plane.floor() + 18, "text_anchor": "middle"}
+        yield tag("text", labels[k], class_="spare" if k % narrow else None, **at)
+
+
+def _above(text: str) -> Markup:
+    return tag("p", f"↑ {text}", class_="above") if text else NOTHING
+
+
+def _name(plane: Plane, text: str) -> Markup:
+    return tag("text", text, class_="name", x="50%", y=plane.height - 4, text_anchor="middle")
+
+
+def scatter(one: Scatter) -> Markup:
+    """Points in a plane, with links between them and lines through it."""
+    places = [(p.x, p.y) for p in one.points] + [at for trace in one.traces for at in trace.points]
+    xs, ys = [x for x, _ in places], [y for _, y in places]
+    if one.square:
+        xs = ys = [*xs, *ys]
+    bare = one.x[1] is None or one.y[1] is None
+    plane = Plane(axis(one.x[1] or "range", xs), axis(one.y[1] or "range", ys), SIDE if one.square else HEIGHT + 80)
+    parts = [] if bare else [plane.rows(), *_columns(plane)]
+    if one.diagonal:
+        ends = ((plane.x.low, plane.x.low), (plane.x.high, plane.x.high))
+        parts.append(plane.path(ends, "diagonal"))
+    strong = {k for k, p in enumerate(one.points) if p.strong}
+    for link in sorted(one.links, key=lambda link: strong.issuperset(link)):
+        places = [(one.points[k].x, one.points[k].y) for k in link]
+        parts.append(plane.path(places, "link won" if strong.issuperset(link) else "link"))
+    parts += [_trace(plane, trace) for trace in one.traces]
+    parts += [_point(plane, p) for p in sorted(one.points, key=lambda p: p.strong)]
+    parts.append(_name(plane, one.x[0]))
+    return _above(one.y[0]) + chart(
+        plane, one.caption, one.said, *parts, kind="square" if one.square else "bare" if bare else ""
+    )
+
+
+def _columns(plane: Plane) -> Iterator[Markup]:
+    last = len(plane.x.ticks) - 1
+    for k, (tick, label) in enumerate(zip(plane.x.ticks, plane.x.labels, strict=True)):
+        at = plane.x.at(tick)
+        yield tag("line", class_="grid", x1=at, x2=at, y1=TOP, y2=plane.floor())
+        anchor = "start" if k == 0 else "end" if k == last else "middle"
+        yield tag("text", label, x=at, y=plane.floor() + 18, text_anchor=anchor)
+
+
+def _trace(plane: Plane, trace: Trace) -> Markup:
+    points = trace.points
+    if trace.stair:
+        after = [x for x, _ in points[1:]] + [plane.x.high]
+        points = tuple((x, y) for (left, y), right in zip(points, after, strict=True) for x in (left, right))
+    kind = "stair" if trace.stair else "thin" if trace.thin else "trace"
+    return plane.path(points, f"{kind} run-{trace.series % RUNS}{' thin' if trace.thin else ''}")
+
+
+def _point(plane: Plane, one: Point) -> Markup:
+    x, y, hover = plane.x.at(one.x), plane.down(one.y), tag("title", one.name)
+    run = f"run-{one.series % RUNS}{' strong' if one.strong else ''}{' hollow' if one.hollow else ''}"
+    if one.uri:
+        box = {"x": -MARK / 2, "y": -MARK / 2, "width": MARK, "height": MARK}
+        picture = tag("image", href=one.uri, **box) + tag("rect", class_=f"frame {run}", **box)
+        return tag("svg", hover, picture, x=x, y=y, overflow="visible", class_="pin")
+    dot = tag("circle", hover, class_=f"dot {run}", cx=x, cy=y, r=5 if one.strong else 4)
+    if not one.label:
+        return dot
+    anchor = "start" if plane.x.share(one.x) < 0.5 else "end"
+    below = y + 19 if y < plane.floor() - 24 else y - 11
+    return dot + tag("text", words.shorten(one.label, 40), class_="halo label", x=x, y=below, text_anchor=anchor)

@@ -1,0 +1,77 @@
+"""Elements of a page: tags, drawings, links, legends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from markupsafe import Markup, escape
+
+from askew.pages import words
+
+Ids = Mapping[str, str]
+"""By anchor the id of the element that carries it."""
+
+NOTHING = Markup("")
+COLOURS, RUNS = 8, 6
+"""Of parts of a bar, and of series; further ones begin again."""
+
+_VOID = frozenset({"img", "meta", "br"})
+
+
+def tag(name: str, /, *children: object, **attributes: object) -> Markup:
+    """An element. `class_` is class, `a_b` is a-b; None and False leave an attribute out, True has no value."""
+    told = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(value)}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    return Markup(f"<{name}{told}>") if name in _VOID else Markup(f"<{name}{told}>{joined(children)}</{name}>")
+
+
+def joined(parts: Iterable[object]) -> Markup:
+    """Parts one after the other; texts are escaped."""
+    return NOTHING.join(part for part in parts if part is not None)  # type: ignore[misc]
+
+
+def drawing(kind: str, height: int, title: str, said: str, *parts: object, **attributes: object) -> Markup:
+    """A drawing as wide as its place, with what it says for who cannot see it."""
+    size = {"width": "100%", "height": height, **attributes}
+    return tag("svg", tag("title", title), tag("desc", said) if said else None, *parts, class_=kind, role="img", **size)
+
+
+def bdi(text: str) -> Markup:
+    """Text of others, whose direction turns nothing around it."""
+    return tag("bdi", text)
+
+
+def link(text: str, anchor: str | None, ids: Ids) -> Markup:
+    """A text that leads to what carries an anchor; plain text if nothing does."""
+    name = ids.get(anchor) if anchor else None
+    return tag("a", bdi(text), href=f"#{name}") if name else bdi(text)
+
+
+def note(*parts: str) -> Markup | None:
+    """Small print; nothing where there is none."""
+    told = "; ".join(filter(None, parts))
+    return tag("span", told, class_="note") if told else None
+
+
+def key(series: int | None) -> Markup | None:
+    """The coloured dot of a series."""
+    return None if series is None else tag("i", class_=f"key run-{series % RUNS}")
+
+
+def legend(keys: Sequence[tuple[str, str]]) -> Markup:
+    """What marks mean: (class of the mark, meaning); a mark without a class is words alone."""
+    found = (tag("span", tag("i", class_=f"key {kind}") if kind else None, text) for kind, text in keys)
+    return tag("p", *found, class_="legend") if keys else NOTHING
+
+
+def region(name: str, table: Markup) -> Markup:
+    """Scrolls by itself where it is wider than the page."""
+    return tag("div", table, class_="wide", role="region", aria_label=words.shorten(name, 80), tabindex=0)
+
+
+def classes(**names: object) -> str | None:
+    """The names that hold, as a class; None where none does."""
+    return " ".join(name for name, holds in names.items() if holds) or None

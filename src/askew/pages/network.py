@@ -1,0 +1,150 @@
+"""Directed graphs: names on a circle, an arrow per edge. Drawn twice, for narrow and for wide places, never scaled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from askew.pages import words
+from askew.pages.blocks import Edge, Network
+from askew.pages.elements import drawing, tag
+
+NODE = 10.0
+BEND = 0.13
+HEAD = (11.0, 5.0)
+LABELLED = 16
+"""Edges up to which each carries its number."""
+
+LABEL_AT = 0.6
+"""Where along its edge a number stands: nearer to the target, so that the two edges of a pair keep apart."""
+
+THINNEST, PER_UNIT, THICKEST = 1.3, 14.0, 7.5
+PALEST, FULL_AT = 0.65, 0.25
+LETTER = 8.2
+
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a drawing, in pixels; `letters` of a name are shown."""
+
+    name: str
+    width: int
+    height: int
+    across: float
+    down: float
+    letters: int
+
+    @property
+    def centre(self) -> Place:
+        """The middle of the circle."""
+        return self.width / 2, self.height / 2
+
+
+SIZES = (Size("broad", 720, 520, 215, 195, 22), Size("slim", 340, 400, 118, 140, 16))
+
+
+def drawn(one: Network) -> Markup:
+    """The graph in both sizes; the stylesheet shows the one that fits."""
+    return tag("div", *(_sized(one, size) for size in SIZES), class_="network")
+
+
+def strongest(one: Network) -> list[Edge]:
+    """The edges, the strongest first."""
+    return sorted(one.edges, key=lambda e: -abs(e.score.value))
+
+
+def sample(effect: str) -> Markup:
+    """An arrow for the legend."""
+    line = tag("path", class_=f"edge {effect}", d="M1 6H34", stroke_width=3)
+    head = tag("path", class_=f"head {effect}", d="M44 6L34 1.5L34 10.5Z")
+    return tag("svg", line, head, class_="graph sample", width=46, height=12, aria_hidden="true")
+
+
+def _sized(one: Network, size: Size) -> Markup:
+    names = [name for name, _ in one.nodes]
+    places = dict(zip(names, _circle(len(names), size), strict=True))
+    edges = strongest(one)[::-1]
+    shown = [e for e in edges if one.focal in (None, e.source)]
+    faded = [e for e in edges if one.focal not in (None, e.source)]
+    parts = [_edge(e, places, "faded") for e in faded] + [_edge(e, places, "") for e in shown]
+    parts += [_node(name, note, places[name], size, name == one.focal) for name, note in one.nodes]
+    if len(shown) <= LABELLED:
+        parts += [_number(e, places) for e in shown]
+    said = "; ".join(f"{e.source} to {e.target} {words.measured(e.score, 'signed')}" for e in reversed(shown))
+    return drawing(f"graph {size.name}", size.height, one.caption, said or "no edges", *parts, width=size.width)
+
+
+def _circle(count: int, size: Size) -> list[Place]:
+    """Places from the top, clockwise."""
+    angles = (2 * math.pi * k / max(count, 1) - math.pi / 2 for k in range(count))
+    x, y = size.centre
+    return [(x + size.across * math.cos(a), y + size.down * math.sin(a)) for a in angles]
+
+
+def _edge(edge: Edge, places: dict[str, Place], extra: str) -> Markup:
+    strength = abs(edge.score.value)
+    width = min(THINNEST + PER_UNIT * strength, THICKEST)
+    start, bend, tip = _curve(places[edge.source], places[edge.target])
+    base, half = _towards(tip, bend, HEAD[0]), HEAD[1] + width / 3
+    left, right = _aside(base, tip, half), _aside(base, tip, -half)
+    said = f"{words.capital(edge.source)} → {edge.target}: {words.measured(edge.score, 'signed')}"
+    line = f"M{_xy(start)} Q{_xy(bend)} {_xy(base)}"
+    opacity = PALEST + (1 - PALEST) * min(strength / FULL_AT, 1.0)
+    return tag(
+        "g", tag("title", said), tag("path", class_=f"edge {edge.effect}", d=line, stroke_width=f"{width:.1f}"),
+        tag("path", class_=f"head {edge.effect}", d=f"M{_xy(tip)} L{_xy(left)} L{_xy(right)}Z"),
+        class_=f"arrow {extra}".strip(), opacity=f"{opacity:.2f}",
+    )  # fmt: skip
+
+
+def _number(edge: Edge, places: dict[str, Place]) -> Markup:
+    start, bend, end = _curve(places[edge.source], places[edge.target])
+    t = LABEL_AT
+    x, y = ((1 - t) ** 2 * a + 2 * t * (1 - t) * b + t**2 * c for a, b, c in zip(start, bend, end, strict=True))
+    text = words.signed(edge.score.value)
+    return tag("text", text, class_=f"halo number {edge.effect}", x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle")
+
+
+def _node(name: str, note: str, place: Place, size: Size, focal: bool) -> Markup:
+    """The name stands outside the circle, moved so far that it keeps inside the drawing."""
+    x, y = place
+    across, down = (x - size.centre[0]) / size.across, (y - size.centre[1]) / size.down
+    label = words.shorten(words.capital(name), size.letters)
+    half = LETTER * max(len(label), 0.8 * len(note)) / 2
+    side = (half + 20) * across if size.name == "broad" else 0.0
+    tx = min(max(x + side, half + 2), size.width - half - 2)
+    ty = y + (down * 28 + 4 if size.name == "broad" else 27 if down > -0.5 else -17)
+    ty -= 14 if note and ty < y else 0
+    own = " focal" if focal else ""
+    at = {"x": f"{tx:.1f}", "text_anchor": "middle"}
+    return tag(
+        "g", tag("circle", class_=f"node{own}", cx=f"{x:.1f}", cy=f"{y:.1f}", r=NODE),
+        tag("text", label, class_=f"halo axis{own}", y=f"{ty:.1f}", **at),
+        tag("text", note, class_="halo own", y=f"{ty + 15:.1f}", **at) if note else None,
+    )  # fmt: skip
+
+
+def _curve(source: Place, target: Place) -> tuple[Place, Place, Place]:
+    """Start, control point and end of an edge that bends to its right, clear of both nodes."""
+    middle = ((source[0] + target[0]) / 2, (source[1] + target[1]) / 2)
+    bend = _aside(middle, target, BEND * math.dist(source, target))
+    return _towards(source, bend, NODE + 3), bend, _towards(target, bend, NODE + 4)
+
+
+def _towards(start: Place, goal: Place, step: float) -> Place:
+    length = math.dist(start, goal) or 1.0
+    return start[0] + (goal[0] - start[0]) * step / length, start[1] + (goal[1] - start[1]) * step / length
+
+
+def _aside(start: Place, goal: Place, step: float) -> Place:
+    """`step` to the right of `start`, looking towards `goal`."""
+    length = math.dist(start, goal) or 1.0
+    return start[0] - (goal[1] - start[1]) * step / length, start[1] + (goal[0] - start[0]) * step / length
+
+
+def _xy(place: Place) -> str:
+    return f"{place[0]:.1f} {place[1]:.1f}"

@@ -1,0 +1,295 @@
+"""How numbers, scores, reasons and other people's text are written, by every renderer alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from askew.pages.blocks import Bar, Cell, Column, Content, E, Lane, Part, Scale
+from askew.types import Estimate, Missing
+
+ABSENT = "–"
+SIGNIFICANT = 0.05
+"""The q below which something is called beyond chance."""
+
+_REASONS: Mapping[str, str] = {
+    "no_person": "no person seen",
+    "several_people": "several people seen",
+    "refused": "the model or instrument refused",
+    "unparseable": "the answer could not be read",
+    "blank_image": "blank picture",
+    "corrupt_file": "file cannot be opened",
+    "absent_file": "file is absent",
+    "other_group": "shows another group",
+    "no_face": "no face found",
+    "not_asked": "not asked",
+    "error": "an error occurred",
+}
+_APPEARANCE = frozenset(
+    "gender sex age ethnicity race racial skin body disability ableism emotion religion".split()
+)  # fmt: skip
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_RIGHT_TO_LEFT = frozenset({"R", "AL", "RLE", "RLO", "RLI", "LRO", "LRE", "LRI"})
+_NUMBER = re.compile(r"(?:[pq] ?[=<] ?|< ?)?[\[−+↑↓]?\s?\d.{0,30}|–|")
+_HEADS: Mapping[Column, str] = {
+    "interval": "interval", "null": "chance", "corrected": "corrected", "p": "p", "q": "q",
+}  # fmt: skip
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number with a true minus sign, a dash if absent; never a negative zero."""
+    if value is None:
+        return ABSENT
+    text = f"{value:.{digits}f}"
+    return text.replace("-", "" if float(text) == 0 else "−")
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """A number with its sign."""
+    text = number(value, digits)
+    return f"+{text}" if value is not None and value > 0 and float(text) > 0 else text
+
+
+def percent(share: float | None) -> str:
+    """A share as a whole percentage."""
+    return ABSENT if share is None else f"{number(100 * share, 0)} %"
+
+
+def points(difference: float | None) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    return ABSENT if difference is None else signed(100 * difference, 0)
+
+
+def degrees(value: float | None, digits: int = 1) -> str:
+    """A difference of angles: "+5.1°"."""
+    return ABSENT if value is None else f"{signed(value, digits)}°"
+
+
+def written(value: float | None, scale: Scale = "unit", digits: int | None = None) -> str:
+    """A value on a scale."""
+    if scale in ("share", "points"):
+        return percent(value) if scale == "share" else points(value)
+    if scale == "count":
+        return ABSENT if value is None else thousands(round(value))
+    write = {"signed": signed, "degrees": degrees}.get(scale, number)
+    return write(value, _digits(scale) if digits is None else digits)
+
+
+def interval(score: E | None, scale: Scale = "unit", digits: int | None = None) -> str:
+    """The interval in brackets; nothing where there is none."""
+    if not isinstance(score, Estimate) or score.low is None or score.high is None:
+        return ""
+    plain: Scale = "range" if scale in ("signed", "degrees") else scale
+    by = _digits(scale) if digits is None else digits
+    return f"[{written(score.low, plain, by)}, {written(score.high, plain, by)}]".replace(" %", "")
+
+
+def measured(score: E | None, scale: Scale = "unit", digits: int | None = None) -> str:
+    """A score as "0.71 [0.66, 0.75]", or a dash if it is missing."""
+    value = score.value if isinstance(score, Estimate) else None
+    return f"{written(value, scale, digits)} {interval(score, scale, digits)}".strip()
+
+
+def part(score: E | None, column: Column, scale: Scale = "unit", digits: int | None = None) -> str:
+    """One part of a score; in place of an absent q its p, which says that it is one."""
+    if not isinstance(score, Estimate):
+        return "" if column == "interval" else ABSENT
+    if column == "interval":
+        return interval(score, scale, digits)
+    if column in ("p", "q"):
+        return probability(score.p, "p") if column == "q" and score.q is None else probability(getattr(score, column))
+    plain: Scale = "unit" if column == "corrected" and scale in ("share", "unit") else scale
+    return written(getattr(score, column), scale if column != "corrected" else plain, digits)
+
+
+def head(column: Column, name: str, chance: str = "chance") -> str:
+    """What stands above a column."""
+    return name if column == "value" else chance if column == "null" else _HEADS[column]
+
+
+def told(score: E | None, name: str = "", scale: Scale = "unit", digits: int | None = None) -> str:
+    """A score in a sentence, for who cannot see its plot."""
+    if not isinstance(score, Estimate):
+        return f"not measured: {absence(score)}" if score else "not asked"
+    chance = f"; chance alone would give {written(score.null, scale, digits)}" if score.null else ""
+    return f"{name} {measured(score, scale, digits)}{chance}".strip()
+
+
+def mark(score: Estimate) -> float:
+    """Where a score is drawn: its value without the bias of few pictures where that is known, else its value."""
+    debiased = getattr(score, "debiased", None)
+    return score.value if debiased is None else float(debiased)
+
+
+def beyond_chance(score: E | None) -> bool:
+    """Whether q is below .05."""
+    return isinstance(score, Estimate) and score.q is not None and score.q < SIGNIFICANT
+
+
+def absence(score: E | None) -> str:
+    """Why a score is missing, or how many pictures it lacks; nothing if it has all."""
+    if isinstance(score, Missing):
+        return reason(score)
+    return f"{plural(score.missing, 'picture')} missing" if score and score.missing else ""
+
+
+def reason(missing: Missing) -> str:
+    """Why something is missing, in words and with what is known of it."""
+    words = reason_name(missing.reason)
+    return f"{words} ({shorten(missing.detail, 120)})" if missing.detail else words
+
+
+def reason_name(name: str) -> str:
+    """A reason in two or three words."""
+    return _REASONS.get(name, name.replace("_", " "))
+
+
+def reasons(missing: Mapping[str, int]) -> str:
+    """How many are missing and why: "no person seen 2, refused 1"."""
+    return ", ".join(f"{reason_name(name)} {thousands(count)}" for name, count in missing.items() if count)
+
+
+def leading(bar: Bar) -> Part | None:
+    """The part that a bar is about: the one named, or the one furthest above its ideal."""
+    known = [p for p in bar.parts if isinstance(p.share, Estimate)]
+    named = next((p for p in known if p.value == bar.leading), None)
+    return named or max(known, key=_above, default=None)
+
+
+def part_told(one: Part) -> str:
+    """A part of a bar: "female 42, 88 % [76, 95]"."""
+    counted = "" if one.count is None else f" {thousands(one.count)},"
+    return f"{one.value}{counted} {measured(one.share, 'share')}"
+
+
+def bar_note(bar: Bar) -> str:
+    """What a bar's leading part rests on: "female 42 of 48, 88 % [76, 95]; even would be 50 %"."""
+    lost = sum(bar.missing.values())
+    if not bar.n:
+        return f"none of {thousands(lost)} could be read: {reasons(bar.missing)}" if lost else "no pictures"
+    told = [bar.note or _leading_told(bar), f"{thousands(lost)} not read: {reasons(bar.missing)}" if lost else ""]
+    return "; ".join(filter(None, told))
+
+
+def _leading_told(bar: Bar) -> str:
+    one = leading(bar)
+    if one is None:
+        return plural(bar.n, "picture")
+    counted = f"of {thousands(bar.n)}" if one.count is None else f"{thousands(one.count)} of {thousands(bar.n)}"
+    alike = len({p.ideal and round(p.ideal, 9) for p in bar.parts}) == 1
+    ideal = "" if one.ideal is None else f"; {'even would be' if alike else 'ideal'} {percent(one.ideal)}"
+    return f"{one.value} {counted}, {measured(one.share, 'share')}{ideal}"
+
+
+def _above(one: Part) -> float:
+    return (one.share.value if isinstance(one.share, Estimate) else 0.0) - (one.ideal or 0.0)
+
+
+def content(found: Content, scale: Scale = "unit") -> str:
+    """What a cell holds, as text."""
+    if isinstance(found, Cell):
+        return content(found.value, scale)
+    if isinstance(found, tuple):
+        return ", ".join(found)
+    if isinstance(found, Estimate | Missing):
+        return measured(found, scale)
+    return ABSENT if found is None else thousands(found) if isinstance(found, int) else found
+
+
+def strong(found: Content) -> bool:
+    """Whether a cell stands in bold."""
+    if isinstance(found, Cell) and found.strong is not None:
+        return found.strong
+    score = found.value if isinstance(found, Cell) else found
+    return isinstance(score, Estimate) and beyond_chance(score)
+
+
+def is_strong(row: Lane) -> bool:
+    """Whether a lane stands in bold."""
+    return beyond_chance(row.score) if row.strong is None else row.strong
+
+
+def notes(found: Content) -> str:
+    """What stands small below a cell: its note, and why a score is missing."""
+    score = found.value if isinstance(found, Cell) else found
+    absent = absence(score) if isinstance(score, Estimate | Missing) else ""
+    return "; ".join(filter(None, (found.note if isinstance(found, Cell) else "", absent)))
+
+
+def probability(value: float | None, name: str = "") -> str:
+    """A p- or q-value: "0.003", "< 0.001"; with a name, "q = 0.003"."""
+    if value is None:
+        return ABSENT
+    text = "< 0.001" if value < 0.0005 else number(value, 3 if value < 0.1 else 2)
+    if not name:
+        return text
+    return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
+
+
+def thousands(count: int) -> str:
+    """A count with commas."""
+    return f"{count:,}"
+
+
+def plural(count: int, noun: str) -> str:
+    """ "1 picture", "48 pictures"."""
+    return f"{thousands(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def listing(words: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+
+
+def clean(text: str) -> str:
+    """The text without characters that no page and no terminal should be sent."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def shorten(text: str, width: int = 80) -> str:
+    """The text on one line, cut to `width` characters."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
+
+
+def quote(text: str, width: int = 80) -> str:
+    """A prompt in quotation marks, cut to `width`; right-to-left text cannot turn what follows it."""
+    line = shorten(text, width)
+    if any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in line):
+        line = f"\u2068{line}\u2069"
+    return f"“{line}”"
+
+
+def axis_label(name: str) -> str:
+    """An axis in words."""
+    return shorten(name.replace("_", " "), 60)
+
+
+def reads_appearance(name: str) -> bool:
+    """Whether the axis is about people's looks, which are perceived, never known."""
+    return not _APPEARANCE.isdisjoint(name.lower().replace("_", " ").replace("-", " ").split())
+
+
+def perceived(axis: str) -> str:
+    """An axis in words, "perceived gender" where an instrument reads people's appearance."""
+    return f"perceived {axis_label(axis)}" if reads_appearance(axis) else axis_label(axis)
+
+
+def set_label(name: str) -> str:
+    """A picture set in words: "the initial pictures", or its condition."""
+    return "the initial pictures" if name == "initial" else shorten(name.removeprefix("condition: "), 60)
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell's text is a number, an interval, or a dash in place of one."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _digits(scale: Scale) -> int:
+    return {"share": 0, "points": 0, "degrees": 1, "range": 3}.get(scale, 2)
