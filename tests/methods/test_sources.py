@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -21,7 +20,6 @@ from askew.methods.sources import (
     neutrality_warnings,
     occupation_question,
     social_groups,
-    source_pictures,
     wanted_sources,
 )
 from askew.models.folder import FolderCollection
@@ -154,15 +152,6 @@ def run(tmp_path: Path) -> Iterator[Run]:
     plan = EditPlan.checked({"groups": ["a"], "prompts": [PROMPT], "targets": {"high": ["doctor", "CEO"]}})
     with Store(tmp_path / "store") as store:
         yield Run(tmp_path / "run", store, plan)
-
-
-def test_pictures_of_more_than_8_bits_are_refused(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "faces" / "WM").mkdir(parents=True)
-    deep = np.random.default_rng(0).integers(0, 60000, (8, 8), dtype=np.uint16)
-    Image.fromarray(deep).save(tmp_path / "faces" / "WM" / "deep.png")
-    collection = folder(str(tmp_path / "faces"))
-    with pytest.raises(UsageError, match=r"deep\.png is a picture of mode I;16.*convert it to 8-bit RGB"):
-        source_pictures(run, collection, social_groups(collection, None), 4, 0)
 
 
 def test_a_group_of_which_nothing_is_left_is_named() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from askew.store.imagefile import is_blank, opened
+from askew.store.imagefile import EncodedPicture, encode, examine, is_blank, opened
+from askew.types import Missing
 
 SIDEWAYS = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}
 """By EXIF orientation how a camera that was held so stores a picture."""
@@ -23,17 +25,128 @@ def stored_as(orientation: int, image: Image.Image, path: Path) -> Path:
 
 
 @pytest.mark.parametrize("orientation", SIDEWAYS)
-def test_a_photograph_is_opened_upright(orientation: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["png", "tif"])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L"])
+def test_a_photograph_is_opened_upright(orientation: int, suffix: str, mode: str, tmp_path: Path) -> None:
     pixels = np.random.default_rng(orientation).integers(0, 256, (20, 30, 3), dtype=np.uint8)
-    path = stored_as(orientation, Image.fromarray(pixels), tmp_path / "photo.png")
-    np.testing.assert_array_equal(np.asarray(opened(path)), pixels)
+    image = Image.fromarray(pixels).convert(mode)
+    path = stored_as(orientation, image, tmp_path / f"photo.{suffix}")
+    np.testing.assert_array_equal(np.asarray(opened(path)), np.asarray(image.convert("RGB")))
 
 
-def test_any_mode_is_opened_as_rgb(tmp_path: Path) -> None:
-    Image.new("LA", (4, 4), (90, 255)).save(tmp_path / "grey.png")
-    found = opened(tmp_path / "grey.png")
-    assert found.mode == "RGB"
-    assert found.getpixel((0, 0)) == (90, 90, 90)
+RAMP = np.arange(256, dtype=np.float64).reshape(8, 32)
+"""Every grey of 8 bits."""
+
+
+@pytest.mark.parametrize(
+    ("pixels", "suffix"),
+    [
+        ((RAMP * 257).astype(np.uint16), "png"),
+        ((RAMP * 257).astype(np.uint16), "tif"),
+        ((RAMP * 257).astype(">u2"), "tif"),
+        ((RAMP * 257).astype(np.int32), "tif"),
+        (np.minimum(RAMP * (2**31 // 255), 2**31 - 1).astype(np.int32), "tif"),
+        (RAMP.astype(np.int32), "tif"),
+        (RAMP.astype(np.float32), "tif"),
+        ((RAMP * 257).astype(np.float32), "tif"),
+        ((RAMP / 255).astype(np.float32), "tif"),
+    ],
+    ids=["I;16", "I;16 of TIFF", "I;16B", "I to 65535", "I to 2^31", "I to 255", "F to 255", "F to 65535", "F to 1"],
+)
+@pytest.mark.parametrize("orientation", [None, 6])
+def test_deep_greys_are_scaled(
+    pixels: np.ndarray[tuple[int, int], np.dtype[np.generic]], suffix: str, orientation: int | None, tmp_path: Path
+) -> None:
+    path = tmp_path / f"deep.{suffix}"
+    image = Image.fromarray(pixels)
+    stored_as(orientation, image, path) if orientation else image.save(path)
+    with Image.open(path) as file:
+        assert file.mode[0] in "IF"
+    np.testing.assert_array_equal(np.asarray(opened(path)), np.repeat(RAMP[:, :, None], 3, axis=2))
+
+
+HIDDEN = (200, 30, 40)
+"""A colour below no alpha, which nobody sees."""
+
+
+def transparent(mode: str) -> Image.Image:
+    """A blue left half, or one as dark as it, and a hidden right half."""
+    image = Image.new("RGBA", (8, 4), (0, 0, 255, 255))
+    image.paste((*HIDDEN, 0), (4, 0, 8, 4))
+    if mode != "P":
+        return image.convert(mode)
+    indexed = Image.new("P", (8, 4), 1)
+    indexed.putpalette([*HIDDEN, 0, 0, 255])
+    indexed.paste(0, (4, 0, 8, 4))
+    indexed.info["transparency"] = 0
+    return indexed
+
+
+@pytest.mark.parametrize(
+    ("mode", "suffix", "left"),
+    [
+        ("RGBA", "png", (0, 0, 255)),
+        ("RGBA", "webp", (0, 0, 255)),
+        ("RGBA", "tif", (0, 0, 255)),
+        ("LA", "png", (29, 29, 29)),
+        ("P", "png", (0, 0, 255)),
+        ("P", "gif", (0, 0, 255)),
+    ],
+)
+def test_what_is_transparent_is_white(mode: str, suffix: str, left: tuple[int, int, int], tmp_path: Path) -> None:
+    more = {"lossless": True, "exact": True} if suffix == "webp" else {}
+    transparent(mode).save(tmp_path / f"hidden.{suffix}", **more)
+    found = opened(tmp_path / f"hidden.{suffix}")
+    assert [found.getpixel(place) for place in ((1, 1), (6, 1))] == [left, (255, 255, 255)]
+
+
+def test_a_colour_that_a_file_calls_transparent_is_white(tmp_path: Path) -> None:
+    pixels = np.full((4, 4, 3), 90, dtype=np.uint8)
+    pixels[:, 2:] = HIDDEN
+    Image.fromarray(pixels).save(tmp_path / "key.png", transparency=HIDDEN)
+    Image.fromarray(pixels[:, :, 0]).save(tmp_path / "grey.png", transparency=HIDDEN[0])
+    for name in ("key.png", "grey.png"):
+        found = opened(tmp_path / name)
+        assert [found.getpixel(place) for place in ((0, 0), (3, 0))] == [(90, 90, 90), (255, 255, 255)]
+
+
+def test_half_transparent_lets_white_through_and_stands_upright(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(2).integers(0, 256, (20, 30, 4), dtype=np.uint8)
+    alpha = pixels[:, :, 3:].astype(float) / 255
+    found = np.asarray(opened(stored_as(6, Image.fromarray(pixels), tmp_path / "half.png")), dtype=float)
+    np.testing.assert_allclose(found, pixels[:, :, :3] * alpha + 255 * (1 - alpha), atol=1)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK"])
+def test_pictures_that_hide_nothing_are_read_as_before(mode: str, tmp_path: Path) -> None:
+    pixels = np.random.default_rng(3).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+    path = tmp_path / ("any.tif" if mode == "CMYK" else "any.png")
+    Image.fromarray(pixels).convert(mode).save(path)
+    with Image.open(path) as file:
+        assert file.mode == mode
+        np.testing.assert_array_equal(np.asarray(opened(path)), np.asarray(file.convert("RGB")))
+
+
+def test_a_file_of_numbers_that_are_not_finite_is_no_picture(tmp_path: Path) -> None:
+    pixels = np.linspace(0, 1, 16, dtype=np.float32).reshape(4, 4)
+    pixels[0, 0] = np.nan
+    Image.fromarray(pixels).save(tmp_path / "nan.tif")
+    with pytest.raises(OSError, match="not a finite number"):
+        opened(tmp_path / "nan.tif")
+    assert examine((tmp_path / "nan.tif").read_bytes(), tmp_path / "nan.tif") == Missing("blank_image")
+
+
+def test_what_a_model_makes_is_stored_as_it_is_seen() -> None:
+    stored = encode(transparent("RGBA"))
+    assert isinstance(stored, EncodedPicture)
+    with Image.open(io.BytesIO(stored.data)) as file:
+        assert (file.mode, file.getpixel((1, 1)), file.getpixel((6, 1))) == ("RGB", (0, 0, 255), (255, 255, 255))
+
+
+def test_a_picture_of_hidden_colours_alone_shows_nothing() -> None:
+    pixels = np.random.default_rng(4).integers(0, 256, (8, 8, 4), dtype=np.uint8)
+    pixels[:, :, 3] = 0
+    assert is_blank(Image.fromarray(pixels))
 
 
 @pytest.mark.parametrize(("span", "blank"), [(0, True), (2, True), (3, False)])

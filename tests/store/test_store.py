@@ -103,7 +103,8 @@ def test_equal_pixels_give_equal_bytes_whatever_the_metadata() -> None:
         (np.zeros((0, 0, 3)), True),
         (drawing(), False),
         (drawing().convert("L"), False),
-        (Image.fromarray(np.arange(300, 364, dtype=np.uint16).reshape(8, 8)), False),
+        (Image.fromarray(np.arange(300, 6700, 100, dtype=np.uint16).reshape(8, 8)), False),
+        (Image.fromarray(np.arange(300, 364, dtype=np.uint16).reshape(8, 8)), True),
     ],
 )
 def test_blank(image: Image.Image, blank: bool) -> None:

@@ -18,7 +18,7 @@ from askew.errors import ModelError
 from askew.measure.attention import AttentionMaps
 from askew.models.base import Model, Request
 from askew.store.files import sha256
-from askew.store.imagefile import EncodedPicture, encode
+from askew.store.imagefile import EncodedPicture, encode, opened
 from askew.types import Missing, Picture
 
 VERSION = 1
@@ -187,8 +187,7 @@ def _pictures(layers: Mapping[str, NDArray[np.float32]]) -> int:
 
 
 def _check_same(model: Model, picture: Picture, image: Image.Image | Missing) -> None:
-    with Image.open(picture.path) as stored:
-        before = np.asarray(stored.convert("RGB"), dtype=float)
+    before = np.asarray(opened(picture.path), dtype=float)
     again = None if isinstance(image, Missing) else np.asarray(image.convert("RGB"), dtype=float)
     if again is None or again.shape != before.shape or np.abs(again - before).mean() > SAME:
         raise ModelError(

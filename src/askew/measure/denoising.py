@@ -20,6 +20,7 @@ from torch import Tensor
 
 from askew.errors import ModelError, UnknownName, UsageError
 from askew.measure.denoising_networks import Conditions, network_of
+from askew.store.imagefile import as_rgb
 
 BATCH = 64
 
@@ -186,7 +187,7 @@ class Denoiser:
     def _encode(self, picture: Image.Image) -> Tensor:
         """The scaled mean of the autoencoder's posterior, (1, channels, height, width), in main memory."""
         vae, config = self.pipe.vae, self.pipe.vae.config
-        square = ImageOps.fit(picture.convert("RGB"), self.pixels, Image.Resampling.BICUBIC)
+        square = ImageOps.fit(as_rgb(picture), self.pixels, Image.Resampling.BICUBIC)
         pixels = torch.from_numpy(np.asarray(square, dtype=np.float32) / 127.5 - 1).permute(2, 0, 1)[None]
         upcast = vae.dtype == torch.float16 and getattr(config, "force_upcast", False)
         if upcast:

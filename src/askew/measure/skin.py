@@ -16,7 +16,7 @@ from PIL import Image
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.colour import Bytes, lab, ycbcr
-from askew.store.imagefile import DEEP
+from askew.store.imagefile import as_rgb
 from askew.types import Missing
 
 Mask = NDArray[np.bool_]
@@ -113,9 +113,7 @@ def tone(degrees: float, scheme: str = SCHEME) -> str:
 def rgb(image: Image.Image | ArrayLike) -> Bytes:
     """An image as (H, W, 3) bytes. Raises UsageError for what cannot be read so without loss of meaning."""
     if isinstance(image, Image.Image):
-        if image.mode.startswith(DEEP):
-            raise UsageError(f"a picture of mode {image.mode} has more than 8 bits a channel: convert it to RGB first")
-        return np.asarray(image.convert("RGB"))
+        return np.asarray(as_rgb(image))
     pixels: NDArray[Any] = np.asarray(image)
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8:
         raise UsageError(

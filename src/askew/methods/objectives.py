@@ -12,6 +12,7 @@ from PIL import Image, ImageColor
 
 from askew.errors import AskewError, UsageError
 from askew.stats.intervals import bootstrap_errors, percentile_interval
+from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
@@ -144,12 +145,7 @@ def own_function(name: str) -> OwnLoss:
 
 
 def _images(pictures: PicturesOf, prompt: str, seed: int) -> list[Image.Image]:
-    return [_opened(one) for one in pictures(prompt, seed) if isinstance(one, Picture)]
-
-
-def _opened(picture: Picture) -> Image.Image:
-    with Image.open(picture.path) as image:
-        return image.convert("RGB")
+    return [opened(one.path) for one in pictures(prompt, seed) if isinstance(one, Picture)]
 
 
 def _pixels(image: Image.Image) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Chooser
@@ -22,7 +21,6 @@ from askew.prompts.groups import group_names, prompt_of
 from askew.run.run import Run
 from askew.run.work import wanted_files, wanted_pictures
 from askew.stats.shares import share_intervals
-from askew.store.imagefile import DEEP
 from askew.store.keys import derived_seed
 from askew.store.store import Wanted
 from askew.studio.caption import NO_OCCUPATION, parse
@@ -85,7 +83,7 @@ def source_pictures(
 ) -> dict[str, list[Picture | Missing]]:
     """The pictures of each group, by its name, in the order of `wanted_sources`: made, or imported into the store.
 
-    Raises UsageError for a group without a single usable picture, and for pictures of more than 8 bits a channel.
+    Raises UsageError for a group without a single usable picture.
     """
     if isinstance(source, Model):
         made = run.pictures(source, [group.prompt for group in groups], images, seed)
@@ -94,7 +92,6 @@ def source_pictures(
         files = {filed.path: outcome for filed, outcome in run.collection(source)}
         wanted = wanted_sources(source, groups, images, seed)
         found = {name: [files[one.source] for one in some if one.source] for name, some in wanted.items()}
-        _check_depth(found)
     check_filled(found, source.name)
     return found
 
@@ -105,18 +102,6 @@ def check_filled(sources: Outcomes, origin: str) -> None:
         if not any(isinstance(one, Picture) for one in outcomes):
             reasons = sorted({one.reason for one in outcomes if isinstance(one, Missing)})
             raise UsageError(f"the group {name!r} has no pictures from {origin}: {', '.join(reasons) or 'none'}")
-
-
-def _check_depth(sources: Outcomes) -> None:
-    """Raises UsageError for a picture whose conversion to 8 bits a channel would clip it."""
-    for one in (one for outcomes in sources.values() for one in outcomes if isinstance(one, Picture)):
-        with Image.open(one.path) as file:
-            mode = file.mode
-        if mode.startswith(DEEP):
-            raise UsageError(
-                f"{one.source or one.path} is a picture of mode {mode}, with more than 8 bits a channel: convert it to "
-                f"8-bit RGB first"
-            )
 
 
 def neutrality(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from PIL import Image
 
 from askew.report.formatting import Record
+from askew.store.imagefile import as_rgb
 
 OpenPicture = Callable[[str], Image.Image | None]
 
@@ -67,7 +68,7 @@ def _uri(picture: str | None, open_picture: OpenPicture) -> str | None:
 
 def data_uri(image: Image.Image) -> str:
     """The image at thumbnail size as a WebP data URI."""
-    small = image.convert("RGB")
+    small = as_rgb(image)
     small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     encoded = io.BytesIO()
     small.save(encoded, "WEBP", quality=72, method=4)

@@ -30,8 +30,10 @@ SUFFIXES = {
 
 
 DEEP = ("F", "I")
-"""Modes whose numbers exceed a byte, "I;16" among them; conversion to RGB would clip them."""
+"""Modes of greys that exceed a byte, "I;16" among them."""
 
+WHITES = {"F": (1.0, 255.0, 65535.0), "I": (255.0, 65535.0, 2.0**31 - 1)}
+"""What may be white in a mode that does not say how deep it is."""
 
 NOISE = 2
 """Differences between pixels, of 255, that a decoder leaves in a picture of one colour."""
@@ -49,7 +51,7 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
     """An image as RGB PNG without metadata: equal pixels give equal bytes. A blank one is `Missing`."""
     if is_blank(image):
         return Missing("blank_image")
-    clean = image.convert("RGB")
+    clean = as_rgb(image)
     clean.info = {}
     buffer = io.BytesIO()
     clean.save(buffer, "PNG", compress_level=COMPRESSION)
@@ -58,17 +60,45 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
 def opened(path: str | Path) -> Image.Image:
     """A picture file as RGB of 8 bits a channel, turned upright as its EXIF says. Raises OSError."""
-    with Image.open(path) as file:
-        return ImageOps.exif_transpose(file).convert("RGB")
+    # from a stream: of a path Pillow maps some TIFFs into memory, and then does not turn them
+    with open(path, "rb") as stream, Image.open(stream) as file:
+        return as_rgb(ImageOps.exif_transpose(file))
+
+
+def as_rgb(image: Image.Image) -> Image.Image:
+    """An image as it is meant to be seen, 8 bits a channel: deep greys scaled, what is transparent on white.
+
+    16-bit greys run from 0 to 65535. Those of 32 bits do not say what is white: it is the least of `WHITES` that none
+    of their numbers exceeds. Raises OSError for numbers that are not finite.
+    """
+    if image.mode.startswith(DEEP):
+        return _scaled(image).convert("RGB")
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    ground = Image.new("RGBA", image.size, "white")
+    ground.alpha_composite(image.convert("RGBA"))
+    return ground.convert("RGB")
+
+
+def _scaled(image: Image.Image) -> Image.Image:
+    """A deep grey as one of 8 bits."""
+    greys = np.asarray(image, dtype=np.float64)
+    if not np.isfinite(greys).all():
+        raise OSError("a pixel is not a finite number")
+    whites = (65535.0,) if image.mode.startswith("I;16") else WHITES[image.mode]
+    white = next((white for white in whites if greys.max() <= white), greys.max())
+    if white == 255:
+        return image.convert("L")
+    return Image.fromarray(np.rint(greys.clip(0, white) * (255 / white)).astype(np.uint8))
 
 
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
     """Whether an image shows nothing: no pixels, a single colour but for noise, or numbers that are not finite."""
-    if isinstance(image, Image.Image) and not image.mode.startswith(DEEP):
-        image = image.convert("RGB")
     pixels = np.asarray(image)
     if pixels.size == 0 or not np.isfinite(pixels).all():
         return True
+    if isinstance(image, Image.Image):
+        pixels = np.asarray(as_rgb(image))
     rows = pixels.reshape(pixels.shape[0] * pixels.shape[1], -1)
     noise = NOISE if pixels.dtype == np.uint8 else 0
     return bool((np.ptp(rows, axis=0) <= noise).all())

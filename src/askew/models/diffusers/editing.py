@@ -25,6 +25,7 @@ from askew.models.diffusers.settings import call_settings, fitting
 from askew.models.editing import EditRequest
 from askew.models.hub import is_out_of_memory
 from askew.models.telling import pictures_made
+from askew.store.imagefile import as_rgb
 from askew.types import Missing
 
 with quiet():
@@ -133,7 +134,7 @@ class DiffusersEditor:
             vae.to(dtype=torch.float32)
         back: list[Image.Image | Missing] = []
         for picture in pictures:
-            pixels = processor.preprocess(picture.convert("RGB")).to(self.pipeline._execution_device, vae.dtype)
+            pixels = processor.preprocess(as_rgb(picture)).to(self.pipeline._execution_device, vae.dtype)
             decoded = vae.decode(vae.encode(pixels).latent_dist.mode(), return_dict=False)[0]
             back += processor.postprocess(decoded.float(), output_type="pil")
             pictures_made(1)
@@ -163,7 +164,7 @@ class DiffusersEditor:
             noise_per_picture(self.pipeline, seeds) as generators,
         ):
             arguments = call_arguments(self._class, [request.prompt for request in requests], generators, settings)
-            output = self.pipeline(**arguments, image=[request.picture.convert("RGB") for request in requests])
+            output = self.pipeline(**arguments, image=[as_rgb(request.picture) for request in requests])
         if stray.used and len(requests) > 1:
             self._at_once = 1  # it draws noise that no seed of an edit reaches, except alone
             return [picture for request in requests for picture in self._try([request])]

@@ -1,0 +1,73 @@
+"""Whoever reads a picture reads it as it is meant to be seen: upright, greys at their depth, what is clear as white."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import tiny_networks
+from askew.measure.class_errors import ClassErrors
+from askew.measure.clip import create_embedder
+from askew.measure.studio import StudioEmbedder
+from askew.models.diffusers import create as create_model
+from askew.store.keys import derived_seed
+from askew.studio.drawing import draw
+from askew.studio.scene import Scene
+from askew.types import Picture
+
+ORIENTATION = 0x0112
+TURNED = 6
+
+
+def turned(image: Image.Image, path: Path) -> Image.Image:
+    """Stored on its side, with a note that says so."""
+    exif = Image.Exif()
+    exif[ORIENTATION] = TURNED
+    image.transpose(Image.Transpose.ROTATE_90).save(path, exif=exif)
+    return image
+
+
+def deep(image: Image.Image, path: Path) -> Image.Image:
+    """Stored as 16-bit grey."""
+    grey = image.convert("L")
+    Image.fromarray(np.asarray(grey, dtype=np.uint16) * 257).save(path)
+    return grey
+
+
+def cut_out(image: Image.Image, path: Path) -> Image.Image:
+    """Stored with the right half transparent, its colours still there."""
+    clear, seen = image.convert("RGBA"), image.copy()
+    right = (image.width // 2, 0, *image.size)
+    alpha = Image.new("L", image.size, 255)
+    alpha.paste(0, right)
+    clear.putalpha(alpha)
+    clear.save(path)
+    seen.paste((255, 255, 255), right)
+    return seen
+
+
+@pytest.fixture(scope="module", params=[turned, deep, cut_out])
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Picture, Picture]:
+    """The same drawing, stored plainly as it is meant to be seen, and in another way."""
+    folder = tmp_path_factory.mktemp("pair")
+    request.param(draw(Scene(hair="long"), 1), folder / "other.png").save(folder / "plain.png")
+    return Picture("plain", str(folder / "plain.png"), ""), Picture("other", str(folder / "other.png"), "")
+
+
+def test_embedders_see_it_so(pair: tuple[Picture, Picture], tmp_path: Path) -> None:
+    for embedder in (StudioEmbedder(), create_embedder(str(tiny_networks.clip(tmp_path)))):
+        plain, other = embedder.embed_pictures(list(pair))
+        np.testing.assert_allclose(plain, other, atol=1e-6)
+
+
+def test_a_classifier_by_denoising_sees_it_so(pair: tuple[Picture, Picture], tiny: Callable[[str], Path]) -> None:
+    model: Any = create_model(str(tiny("stable-diffusion")))
+    reader = ClassErrors(model, ("a nurse", "a maid"), 2, seed=0, seed_of=partial(derived_seed, 0, "denoising"))
+    plain, other = (reader._latents([one]).numpy() for one in pair)
+    np.testing.assert_allclose(plain, other, atol=1e-6)
