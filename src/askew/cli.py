@@ -18,8 +18,19 @@ from rich.console import Console, RenderableType
 
 from askew.errors import AskewError, CheckFailed, Interrupted, UsageError
 
-OWN: Mapping[str, str] = {}
+OWN: Mapping[str, str] = {
+    "report": "askew.commands:report",
+    "check": "askew.commands:check",
+    "export": "askew.commands:export",
+    "models": "askew.commands:models",
+    "studio sheet": "askew.commands:studio_sheet",
+    "studio path": "askew.commands:studio_path",
+    "studio truth": "askew.commands:studio_truth",
+}
 """Commands that are no method's: by name the function."""
+
+GROUPS = {"studio": "The embedded portrait world, whose bias is known."}
+"""Commands that have commands of their own."""
 
 ABOUT = 'Measure which way a text-to-image model leans.\n\nStart with: `askew audit "a photo of a nurse"`'
 STOPPED = "stopped: what was made is kept; the same command continues"
@@ -80,8 +91,14 @@ def application(listing: bool = False) -> App:
     app = App(
         name="askew", help=ABOUT, version=version("askew"), help_format="markdown", console=out, error_console=err
     )
+    groups = {name: App(name=name, help=text) for name, text in GROUPS.items()}
+    for group in groups.values():
+        app.command(group)
     for name, function in commands():
-        app.command(function, name=name, **({"help": first_line(function)} if listing else {}))
+        group, _, own = name.rpartition(" ")
+        (groups[group] if group else app).command(
+            function, name=own, **({"help": first_line(function)} if listing else {})
+        )
     app.register_install_completion_command()
     return app
 
@@ -101,7 +118,10 @@ def first_line(function: str) -> str:
 
 
 def _call(arguments: Sequence[str]) -> None:
-    app = application(listing=not arguments or arguments[0] in ("--help", "-h"))
+    app = application(
+        listing=not arguments
+        or bool({"--help", "-h"} & {arguments[0], *(arguments[1:2] if arguments[0] in GROUPS else ())})
+    )
     function, bound, _ = app.parse_args(list(arguments), exit_on_error=False, print_error=False)
     as_json = bool(bound.kwargs.get("json"))
     if _runs_plans(function):

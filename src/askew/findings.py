@@ -117,10 +117,14 @@ class PictureSet:
 
 @record
 class Head:
-    """What every results.json begins with. A method's findings are a subclass with its own fields behind these."""
+    """What every results.json begins with. A method's findings are a subclass with its own fields behind these.
+
+    `format` is that of the file, `askew` and `version` are those of the package and of the method's code.
+    """
 
     format: int
     askew: str
+    version: int
     plan: RunPlan
     plan_hash: str
     environment: Environment

@@ -31,9 +31,11 @@ from askew.store.imagefile import opened
 from askew.store.store import Store, default_store
 
 if TYPE_CHECKING:
+    import pyarrow
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
+    from askew.frame import Row
     from askew.pages.media import Media
 
 REPORT_FILE = "report.html"
@@ -134,11 +136,13 @@ class Method(Generic[P, G, F, R_co]):
         return conditions.parse(given, self.scores or conditions.every(self.findings))
 
     def _carry_out(self, plan: P, folder: Path, store: Path, budget: int | None, progress: bool) -> R_co:
+        if (found := self._finished(plan, folder, store)) is not None:
+            return self.result(self, plan, folder, store, found)
         started = datetime.now(UTC)
         with opened_run(plan, folder, store, budget=budget, progress=progress) as live:
             gathered = self.gather(plan, live)
             head = Head(
-                FORMAT, version("askew"), plan, plan.hash, Environment(**environment(gathered.device, started)),
+                FORMAT, version("askew"), self.version, plan, plan.hash, Environment(**environment(gathered.device, started)),
                 tuple(live.warnings), gathered.model, gathered.instruments, gathered.sets,
             )  # fmt: skip
             found = self.score(plan, gathered, head)
@@ -147,6 +151,26 @@ class Method(Generic[P, G, F, R_co]):
             result = self.result(self, plan, folder, store, found)
             result.write_report()
         return result
+
+    def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
+        """What a finished run found, if the same plan, instruments and code would find it again; else None.
+
+        Everything that it needs must lie in the store. What follows from answers is known to have been done by its
+        results.
+        """
+        if not ((folder / RESULTS_FILE).exists() and (folder / REPORT_FILE).exists()):
+            return None
+        try:
+            found = findings.read(self.findings, folder / RESULTS_FILE)
+        except UsageError:
+            return None
+        if (found.plan_hash, found.askew, found.version) != (plan.hash, version("askew"), self.version):
+            return None
+        with counted_run(plan, folder, store) as counted:
+            gathered = self.gather(plan, counted)
+            same = (gathered.model, gathered.instruments) == (found.model, found.instruments)
+            whole = all(one.reason or (one.path and one.path.exists()) for one in counted.store.planned(plan.hash))
+        return found if same and whole and not counted.work.left else None
 
 
 @dataclass(frozen=True)
@@ -203,6 +227,12 @@ class Result(Generic[P, F]):
         from askew.pages import markdown
 
         return markdown.text(self.page)
+
+    def frame(self) -> list[Row] | pyarrow.Table:
+        """All estimates as a tidy table: a pyarrow Table where that package is installed, else a list of rows."""
+        from askew.frame import frame
+
+        return frame(self)
 
     def plot(self) -> Figure:
         """The main findings as a matplotlib figure. Raises MissingPackage without the extra `plot`."""

@@ -60,6 +60,11 @@ class Work:
         return self.pictures - self.pictures_stored
 
     @property
+    def left(self) -> int:
+        """Pictures, answers and vectors that are not stored yet."""
+        return self.pictures_left + self.questions_left + self.embeddings_left
+
+    @property
     def calls(self) -> int:
         """Calls of the model and of all instruments."""
         return self.model_calls + self.vqa_calls + self.embedder_calls

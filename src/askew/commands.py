@@ -1,0 +1,202 @@
+"""Commands of the command line that are no method's: on finished runs, on what can be named, on the studio."""
+
+from __future__ import annotations
+
+import json as jsons
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from askew import registry
+from askew.errors import AskewError, UsageError
+from askew.frame import Form, exported
+from askew.method import Result, load
+from askew.plan import PLAN_FILE, read_toml
+from askew.presets import presets
+from askew.run.check import CheckReport
+from askew.run.check import check as check_run
+from askew.store.store import Store, default_store
+from askew.studio.paths import weights
+from askew.studio.planted import truth as planted_truth
+
+AsJson = Annotated[bool, Parameter(negative="")]
+
+
+def report(run: Path, /, *, store: Path | None = None, json: AsJson = False) -> Result[Any, Any]:
+    """Show a finished run again, and write its report anew.
+
+    Examples
+    --------
+    `askew report runs/mine`
+
+    Parameters
+    ----------
+    run
+        Folder of the run.
+    store
+        Its store; default: .askew beside the run.
+    json
+        Print results.json instead of the table.
+    """
+    result = load(run, store)
+    result.write_report()
+    return result
+
+
+def check(run: Path, /, *, store: Path | None = None) -> CheckReport:
+    """Check that a run is whole: planned = stored + missing, and every file is what it was.
+
+    Examples
+    --------
+    `askew check runs/mine`
+
+    Parameters
+    ----------
+    run
+        Folder of the run.
+    store
+        Its store; default: .askew beside the run.
+
+    Raises
+    ------
+    AskewError
+        Where something is left or wrong; what, is printed before.
+    """
+    read_toml(run / PLAN_FILE)
+    with Store(store or default_store(run), create=False) as opened:
+        found = check_run(run, opened)
+    if not found.ok:
+        raise AskewError("\n".join([*found.lines(), f"the run {run} is not whole"]))
+    return found
+
+
+def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Path | None = None) -> str | None:
+    """Write all estimates of a finished run as a table: csv, parquet, json; or its findings as markdown.
+
+    Examples
+    --------
+    `askew export runs/mine --to csv --out mine.csv`
+
+    Parameters
+    ----------
+    run
+        Folder of the run.
+    to
+        The form.
+    out
+        The file; printed if not given. parquet needs one.
+    store
+        Its store; default: .askew beside the run.
+    """
+    content = exported(load(run, store), to)
+    if out is None:
+        if isinstance(content, bytes):
+            raise UsageError("parquet is not text: name a file by --out FILE")
+        print(content, end="")
+        return None
+    try:
+        out.write_bytes(content if isinstance(content, bytes) else content.encode())
+    except OSError as error:
+        raise UsageError(f"cannot write {out}: {error.strerror}") from error
+    return str(out)
+
+
+def models(*, json: AsJson = False) -> RenderableType | None:
+    """List the models, instruments, methods and presets that can be named on the command line.
+
+    Examples
+    --------
+    `askew models`
+
+    Parameters
+    ----------
+    json
+        Print them as JSON.
+    """
+    named = [
+        {"option": f"--{kind}" if kind != "method" else "askew", "name": name, "summary": registry.summary(point)}
+        for kind in registry.GROUPS
+        for name, point in registry.providers(kind).items()
+    ]
+    if json:
+        print(jsons.dumps([*named, *({"option": "--preset", **asdict(one)} for one in presets().values())], indent=2))
+        return None
+    providers, sets = _table("option", "name", "what it is"), _table("--preset", "what it is", "download", "GPU memory")
+    for row in named:
+        providers.add_row(*row.values())
+    for one in presets().values():
+        sets.add_row(one.name, one.summary, *(f"{size:.0f} GB" for size in (one.download_gb, one.memory_gb)))
+    return Group(providers, sets)
+
+
+def studio_sheet(*, out: Path, what: Literal["attributes", "occupations"] = "attributes", seed: int = 0) -> str:
+    """Draw a labelled contact sheet of the studio world.
+
+    Examples
+    --------
+    `askew studio sheet --out sheet.png`
+
+    Parameters
+    ----------
+    out
+        PNG file to write.
+    what
+        What is drawn.
+    seed
+        Seed of all random draws.
+    """
+    from askew.studio.drawing import attribute_sheet, occupation_sheet
+
+    try:
+        (attribute_sheet if what == "attributes" else occupation_sheet)(seed).save(out, format="PNG")
+    except OSError as error:
+        raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
+    return str(out)
+
+
+def studio_path(name: str = "studio", /) -> str:
+    """Print the folder of a studio network.
+
+    Examples
+    --------
+    `askew studio path embedder`
+
+    Parameters
+    ----------
+    name
+        Name of a studio network.
+    """
+    return str(weights(name))
+
+
+def studio_truth(prompt: str, /, *, axis: str = "gender", bias: float = 1.0) -> Text:
+    """Print the planted distribution of an axis: what an audit of studio/planted should find.
+
+    Examples
+    --------
+    `askew studio truth "a photo of a nurse" --axis age`
+
+    Parameters
+    ----------
+    prompt
+        A prompt in the studio's words.
+    axis
+        The axis.
+    bias
+        The bias knob, 0 to 1.
+    """
+    shares: Mapping[str, float] = planted_truth(prompt, axis, bias)
+    return Text("\n".join(f"{value:<16} {share:.3f}" for value, share in shares.items()))
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right" if column in ("download", "GPU memory") else "left")
+    return table
