@@ -95,8 +95,8 @@ def application(listing: bool = False) -> App:
     for group in groups.values():
         app.command(group)
     for name, function in commands():
-        group, _, own = name.rpartition(" ")
-        (groups[group] if group else app).command(
+        under, _, own = name.rpartition(" ")
+        (groups[under] if under else app).command(
             function, name=own, **({"help": first_line(function)} if listing else {})
         )
     app.register_install_completion_command()
@@ -118,10 +118,7 @@ def first_line(function: str) -> str:
 
 
 def _call(arguments: Sequence[str]) -> None:
-    app = application(
-        listing=not arguments
-        or bool({"--help", "-h"} & {arguments[0], *(arguments[1:2] if arguments[0] in GROUPS else ())})
-    )
+    app = application(listing=not arguments or arguments[0] in ("--help", "-h"))
     function, bound, _ = app.parse_args(list(arguments), exit_on_error=False, print_error=False)
     as_json = bool(bound.kwargs.get("json"))
     if _runs_plans(function):
@@ -157,7 +154,6 @@ def _fail(error: object, code: int) -> int:
 
 
 OLD = frozenset(
-    "audit axes interact robustness graphs map edit classify mine mine-compare mine-study compare report check "
-    "sensitivity models studio".split()
+    "audit axes interact robustness graphs map edit classify mine mine-compare mine-study compare sensitivity report check".split()
 )
 """Commands that are not rebuilt yet."""

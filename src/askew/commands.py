@@ -6,9 +6,8 @@ import json as jsons
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +16,7 @@ from askew import registry
 from askew.errors import AskewError, UsageError
 from askew.frame import Form, exported
 from askew.method import Result, load
+from askew.options import Flag
 from askew.plan import PLAN_FILE, read_toml
 from askew.presets import presets
 from askew.run.check import CheckReport
@@ -25,15 +25,11 @@ from askew.store.store import Store, default_store
 from askew.studio.paths import weights
 from askew.studio.planted import truth as planted_truth
 
-AsJson = Annotated[bool, Parameter(negative="")]
 
-
-def report(run: Path, /, *, store: Path | None = None, json: AsJson = False) -> Result[Any, Any]:
+def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Result[Any, Any]:
     """Show a finished run again, and write its report anew.
 
-    Examples
-    --------
-    `askew report runs/mine`
+    Example: `askew report runs/mine`
 
     Parameters
     ----------
@@ -52,9 +48,7 @@ def report(run: Path, /, *, store: Path | None = None, json: AsJson = False) -> 
 def check(run: Path, /, *, store: Path | None = None) -> CheckReport:
     """Check that a run is whole: planned = stored + missing, and every file is what it was.
 
-    Examples
-    --------
-    `askew check runs/mine`
+    Example: `askew check runs/mine`
 
     Parameters
     ----------
@@ -79,9 +73,7 @@ def check(run: Path, /, *, store: Path | None = None) -> CheckReport:
 def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Path | None = None) -> str | None:
     """Write all estimates of a finished run as a table: csv, parquet, json; or its findings as markdown.
 
-    Examples
-    --------
-    `askew export runs/mine --to csv --out mine.csv`
+    Example: `askew export runs/mine --to csv --out mine.csv`
 
     Parameters
     ----------
@@ -107,12 +99,10 @@ def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Pa
     return str(out)
 
 
-def models(*, json: AsJson = False) -> RenderableType | None:
+def models(*, json: Flag = False) -> RenderableType | None:
     """List the models, instruments, methods and presets that can be named on the command line.
 
-    Examples
-    --------
-    `askew models`
+    Example: `askew models`
 
     Parameters
     ----------
@@ -138,9 +128,7 @@ def models(*, json: AsJson = False) -> RenderableType | None:
 def studio_sheet(*, out: Path, what: Literal["attributes", "occupations"] = "attributes", seed: int = 0) -> str:
     """Draw a labelled contact sheet of the studio world.
 
-    Examples
-    --------
-    `askew studio sheet --out sheet.png`
+    Example: `askew studio sheet --out sheet.png`
 
     Parameters
     ----------
@@ -163,9 +151,7 @@ def studio_sheet(*, out: Path, what: Literal["attributes", "occupations"] = "att
 def studio_path(name: str = "studio", /) -> str:
     """Print the folder of a studio network.
 
-    Examples
-    --------
-    `askew studio path embedder`
+    Example: `askew studio path embedder`
 
     Parameters
     ----------
@@ -178,9 +164,7 @@ def studio_path(name: str = "studio", /) -> str:
 def studio_truth(prompt: str, /, *, axis: str = "gender", bias: float = 1.0) -> Text:
     """Print the planted distribution of an axis: what an audit of studio/planted should find.
 
-    Examples
-    --------
-    `askew studio truth "a photo of a nurse" --axis age`
+    Example: `askew studio truth "a photo of a nurse" --axis age`
 
     Parameters
     ----------

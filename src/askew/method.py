@@ -142,8 +142,9 @@ class Method(Generic[P, G, F, R_co]):
         with opened_run(plan, folder, store, budget=budget, progress=progress) as live:
             gathered = self.gather(plan, live)
             head = Head(
-                FORMAT, version("askew"), self.version, plan, plan.hash, Environment(**environment(gathered.device, started)),
-                tuple(live.warnings), gathered.model, gathered.instruments, gathered.sets,
+                FORMAT, version("askew"), self.version, plan, plan.hash,
+                Environment(**environment(gathered.device, started)), tuple(live.warnings),
+                gathered.model, gathered.instruments, gathered.sets,
             )  # fmt: skip
             found = self.score(plan, gathered, head)
             live.claim()
@@ -274,7 +275,8 @@ def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
     Raises UsageError for a folder that holds no finished run.
     """
     folder = Path(run)
-    return method_of(folder).load(folder, Path(store) if store else None)
+    found: Result[Any, Any] = method_of(folder).load(folder, Path(store) if store else None)
+    return found
 
 
 def method_of(folder: Path) -> Method[Any, Any, Any, Any]:

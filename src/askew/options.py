@@ -81,7 +81,20 @@ def _text(_: object, tokens: Sequence[Token]) -> str:
 
 def repeated(converter: Callable[..., Any], help: str | None = None, name: str | None = None) -> Parameter:
     """An option that may be given several times, each time with one text, which `converter` reads with the others."""
-    return Parameter(name=name, help=help, converter=converter, n_tokens=1, negative="", show_default=False)
+    told: dict[str, Any] = {"help": help} if help else {}
+    return Parameter(
+        name=name, converter=converter, n_tokens=1, negative="", show_default=False, metavar=METAVARS[converter], **told
+    )
+
+
+METAVARS: Mapping[Callable[..., Any], str] = {
+    settings: "NAME=VALUE",
+    texts: "TEXT",
+    listed: "NAME,…",
+    _pairs: "NAME=VALUE",
+    _lists: "AXIS=VALUE,…",
+}
+"""What an option is followed by, by its converter."""
 
 
 Texts = str | Sequence[str] | None
@@ -89,7 +102,11 @@ Prompt = Annotated[str | Sequence[str], Parameter(converter=_text, n_tokens=1)]
 """A positional prompt; in Python a list of them, too."""
 
 SETTINGS = list[str] | Mapping[str, Setting] | None
-FLAG = Parameter(negative="")
+Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+"""An option without a value."""
+
+Place = Annotated[str | Path | None, Parameter(metavar="PATH")]
+"""A file or a folder."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -98,12 +115,19 @@ class RunOptions(TypedDict, total=False):
     `progress` is Python's alone: tell on standard error how far the run is.
     """
 
-    run: Annotated[str | Path | None, Parameter(help="Folder of the run. The same command goes on in it.")]
-    store: Annotated[str | Path | None, Parameter(help="Shared store; default: .askew beside the run.")]
-    dry_run: Annotated[bool, Parameter(negative="", help="Print what would be made and asked, and stop.")]
+    run: Annotated[
+        str | Path | None, Parameter(metavar="PATH", help="Folder of the run. The same command goes on in it.")
+    ]
+    store: Annotated[
+        str | Path | None,
+        Parameter(metavar="PATH", help="Shared store; default: .askew beside the run."),
+    ]
+    dry_run: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Print what would be made and asked, and stop.")
+    ]
     budget: Annotated[int | None, Parameter(help="Make at most this many pictures, then stop.")]
     fail_if: Annotated[Texts, repeated(texts, 'Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
-    json: Annotated[bool, Parameter(negative="", help="Print results.json instead of the table.")]
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="Print results.json instead of the table.")]
     progress: Annotated[bool, Parameter(parse=False)]
 
 
@@ -119,7 +143,10 @@ class SettingOptions(TypedDict, total=False):
     """With which settings a model works."""
 
     model_args: Annotated[SETTINGS, repeated(settings, "Model setting, such as bias=0.5.", "-M")]
-    offload: Annotated[bool, Parameter(negative="", help="Keep in GPU memory only what works; as -M offload=model.")]
+    offload: Annotated[
+        bool,
+        Parameter(negative="", show_default=False, help="Keep in GPU memory only what works; as -M offload=model."),
+    ]
     preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
 
 
@@ -157,21 +184,26 @@ class WriterOptions(TypedDict, total=False):
 class PromptOptions(TypedDict, total=False):
     """Prompts beside those that are given one by one."""
 
-    prompt_file: Annotated[str | Path | None, Parameter(name="--prompts", help="A file with one prompt a line.")]
+    prompt_file: Annotated[
+        str | Path | None, Parameter(metavar="PATH", name="--prompts", help="A file with one prompt a line.")
+    ]
     clean: Annotated[bool, Parameter(help="Shorten the prompts of --prompts to their core, as for DiffusionDB.")]
 
 
 class FolderOptions(TypedDict, total=False):
     """How pictures that exist already are described."""
 
-    manifest: Annotated[str | Path | None, Parameter(help="CSV that describes a folder's pictures.")]
+    manifest: Annotated[
+        str | Path | None,
+        Parameter(metavar="PATH", help="CSV that describes a folder's pictures."),
+    ]
     file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
     prompt_column: Annotated[str | None, Parameter(help="Column or columns that name the prompt.")]
     condition: Annotated[str | None, Parameter(help="Column of the condition.")]
     initial: Annotated[str | None, Parameter(help="The condition that is the initial one.")]
     label: Annotated[Texts, repeated(texts, "AXIS=COLUMN of a person's labels.")]
     where: Annotated[Texts, repeated(texts, "Only rows with COLUMN=VALUE.")]
-    strict: Annotated[bool, Parameter(negative="", help="Stop at a listed picture that is absent.")]
+    strict: Annotated[bool, Parameter(negative="", show_default=False, help="Stop at a listed picture that is absent.")]
     aliases: Annotated[
         list[str] | Mapping[str, str] | None,
         repeated(_pairs, "Read a label as another: both=missing.", "--alias"),

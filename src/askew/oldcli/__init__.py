@@ -10,9 +10,7 @@ from askew.oldcli import (  # noqa: F401  (each registers its commands)
     mine,
     mine_compare,
     mine_study,
-    models,
     runs,
-    studio,
 )
 from askew.oldcli.base import app, main
 

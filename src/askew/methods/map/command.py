@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal, Unpack
-
-from cyclopts import Parameter
 
 from askew.methods.map import METHOD
 from askew.methods.map.plan import plan_map
 from askew.methods.map.result import MapResult
 from askew.options import (
+    Flag,
+    Place,
     Prompt,
     PromptOptions,
     RunOptions,
@@ -39,11 +38,11 @@ def map(
     *prompts: Prompt,
     concept: Annotated[Texts, repeated(texts)] = None,
     against: str | None = None,
-    professions: Annotated[bool, Parameter(negative="")] = False,
+    professions: Flag = False,
     profession: Annotated[Texts, repeated(listed)] = None,
     model: Annotated[Texts, repeated(listed)] = None,
     images: int | None = None,
-    baseline: str | Path | None = None,
+    baseline: Place = None,
     threshold: Threshold | None = None,
     tau: float | None = None,
     definition: Literal["ovam", "daam"] | None = None,
@@ -52,13 +51,13 @@ def map(
 ) -> MapResult:
     """Where a model attends to concepts while it makes pictures, and which it attends to in one place (BiasMap).
 
-    Examples
-    --------
-    `askew map "a photo of the face of a nurse" --concept gender --concept race --against nurse`
+    Examples:
 
-    `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
+    - `askew map "a photo of the face of a nurse" --concept gender --concept race --against nurse`
 
-    `askew map --professions --concept gender --model diffusers/mitigated --baseline runs/original`
+    - `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
+
+    - `askew map --professions --concept gender --model diffusers/mitigated --baseline runs/original`
 
     Parameters
     ----------

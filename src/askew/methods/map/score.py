@@ -14,7 +14,7 @@ import numpy as np
 
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
-from askew.measure.attention_reader import decode_maps
+from askew.measure.attention_reader import Row, decode_maps
 from askew.methods.map import summary
 from askew.methods.map.findings import (
     BiasMap,
@@ -30,6 +30,7 @@ from askew.methods.map.findings import (
 from askew.methods.map.gather import MapsGathered, Watched
 from askew.methods.map.overlap import Masking, Overlaps, PairMaps, flat_pictures
 from askew.methods.map.plan import MapPlan, axes_of
+from askew.pages.media import Media
 from askew.parts.scoring import Scoring
 from askew.stats.overlap import (
     Entanglement,
@@ -86,12 +87,24 @@ def pair_maps(one: Watched) -> list[PairMaps]:
     seeds, lost = tuple(picture.seed for picture in one.present), len(one.pictures) - len(one.present)
     layers = decode_maps(one.rows)
     return [
-        PairMaps(
-            one.model, one.prompt, a, b,
-            {name: maps[:, 2 * k : 2 * k + 2].swapaxes(0, 1) for name, maps in layers.items()}, seeds, lost,
-        )
-        for k, (a, b) in enumerate(one.words)
-    ]  # fmt: skip
+        PairMaps(one.model, one.prompt, a, b, _of_pair(layers, k), seeds, lost) for k, (a, b) in enumerate(one.words)
+    ]
+
+
+def maps_of(found: MapFindings, media: Media, a: str, prompt: str, model: str, picture: str) -> PairMaps | None:
+    """The maps of one picture, by its id, for a concept; None if the store has them no more."""
+    fingerprint = next((m.fingerprint for m in found.maps if (m.model, m.prompt) == (model, prompt)), "")
+    row = media.rows(fingerprint, [picture]).get(picture)
+    if row is None:
+        return None
+    against = found.plan.against[[p.text for p in found.plan.prompts].index(prompt)]
+    layers = _of_pair(decode_maps(row[None]), found.plan.concepts.index(a))
+    return PairMaps(model, prompt, a, against, layers, (None,))
+
+
+def _of_pair(layers: Mapping[str, Row], k: int) -> dict[str, Row]:
+    """By layer the maps (2, pictures, h, w) of the pair of words `k`, of maps (pictures, words, h, w)."""
+    return {name: maps[:, 2 * k : 2 * k + 2].swapaxes(0, 1) for name, maps in layers.items()}
 
 
 def _check_any(pairs: Sequence[Pair]) -> None:

@@ -1,0 +1,69 @@
+"""What the page of `askew map` explains."""
+
+from __future__ import annotations
+
+from askew.methods.map.findings import MapFindings
+from askew.pages.blocks import Terms, Text
+
+UNET_LAYERS = ("down", "up", "mid")
+OVAM = "open-vocabulary attention maps (OVAM, Marcos-Manchón et al., CVPR 2024)"
+PASSIVE = (
+    "attention weights of words that listen in every block of a transformer without being heard (after "
+    "ConceptAttention, Helbling et al., arXiv 2502.04320)"
+)
+DAAM = "attention to the words of the prompt itself (DAAM, Tang et al., ACL 2023)"
+
+SOURCE = Text("BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are "
+              "made while the pictures are. Intervals are at the level of the plan, q-values by Benjamini and Hochberg "
+              "(1995). All random draws follow from the run seed: the same plan gives the same report.")  # fmt: skip
+
+READING = (
+    Terms((
+        ("mIoU", "The places where two words' maps are high, by the mask of the plan: what both cover over what either "
+                 "covers, from 0 to 1, mean over the pictures. mBIoU: the mean of the same over the network's blocks."),
+        ("Chance", "Not zero. Two random masks of 30 % share .176 of their union. Maps are smooth, and models put "
+                   "heads and signs where they always are. So the grey band is the overlap of the one word in a "
+                   "picture with the other word in another picture of the prompt. Corrected sets that to 0 and full "
+                   "overlap to 1: what is left happens picture by picture."),
+        ("Interval", "Where the score would lie if the model were asked for endless pictures."),
+        ("q", "How often pictures dealt at random would share as much, adjusted for the pairs tested together."),
+    )),
+    Text(lead="What a score does not mean", items=(
+        "Overlap says that two words are attended to in one place. A word for a whole person and a word for how "
+        "people look overlap wherever there is one person to see. That is not by itself an unfair link.",
+        "Instruments read how people look in pictures, and they err. Gender, ethnicity and the like are perceived: "
+        "nobody's identity is known.",
+        "A score holds for these prompts and this model with these settings, and is no statement on any law.",
+    )),
+)  # fmt: skip
+
+
+def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:
+    """How the maps were made, by the plan and by the layers of its models."""
+    own = found.plan.definition == "daam"
+    layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.layers}
+    sources = [
+        name
+        for name, used in ((OVAM, layers & {*UNET_LAYERS} or not layers), (PASSIVE, layers - {*UNET_LAYERS}))
+        if used
+    ]
+    resized = "each layer resized to the largest by bilinear interpolation"
+    summed = (
+        f"with the softmax over the prompt and its padding; {resized} after its heads were summed, where DAAM enlarges "
+        f"every head by bicubic interpolation and cuts it off below 0; the middle block is not read" if own
+        else f"{resized}; the middle block is shown by block only" if "mid" in layers else resized
+    )  # fmt: skip
+    prime = "" if own else "′"
+    return (
+        ("Source", DAAM if own else " and ".join(sources)),
+        ("Words", "Only words of the prompt have a map." if own
+         else "A word need not stand in the prompt: it is read as if it followed."),
+        *([("Branch", "It is the unconditional image, without the prompt, that was listened to.")]
+          if found.plan.branch == "uncond" else []),
+        ("Map (Eq. 1–2)", f"Σ over layers, steps and heads of softmax(Q K{prime}ᵀ ⁄ √d), {summed}"),
+        ("IoU (Eq. 4)", "|A ∩ B| ⁄ |A ∪ B| of the masks"),
+        ("mBIoU (Eq. 6)", "mean of the IoU of every block's maps"),
+        ("Chance", "mean IoU of A in one picture and B in another of the prompt; by area: pq ⁄ (p + q − pq)"),
+        ("Corrected", "(mIoU − chance) ⁄ (1 − chance)"),
+        ("Risk difference", "|share of one group − share of another| among the pictures"),
+    )  # fmt: skip
