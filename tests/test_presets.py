@@ -16,7 +16,7 @@ from askew.cli import main
 from askew.errors import UsageError
 from askew.models.diffusers.recommended import RECOMMENDED
 from askew.oldcli import app
-from askew.planning.audit import plan_audit
+from askew.parts.survey.propose import survey_plan
 from askew.presets import Preset, presets, with_preset
 
 PLAN = {"model": "studio/planted", "vqa": None, "embedder": "studio", "model_args": {}}
@@ -87,7 +87,7 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
         axes=["gender"],
         images=2,
     )
-    expected = plan_audit(
+    expected = survey_plan(
         ["a photo of a nurse"], axes=["gender"], model="studio/planted", vqa=["studio"], embedder="none", images=2
     )
     assert result.plan == expected

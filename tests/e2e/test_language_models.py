@@ -10,8 +10,8 @@ import pytest
 
 from askew.cli import run
 from askew.errors import ServerError, UsageError
+from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
-from askew.planning.audit import plan_audit
 from askew.plans.reading import read_plan
 from askew.store.completions import Completions
 from local_llm import Reply, fails, says, serving
@@ -38,7 +38,7 @@ def answer(number: int, content: dict[str, Any]) -> Reply:
 def plan(store: Path, told: list[str], **settings: Any) -> Plan:
     """A plan as `askew audit` makes it."""
     wanted = {"model": "studio/planted", "axes": ["gender", "light"], "llm": "openai/m", **settings}
-    return plan_audit([PROMPT], cache=Completions(store), tell=told.append, **wanted)
+    return survey_plan([PROMPT], cache=Completions(store), tell=told.append, **wanted)
 
 
 def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_server_that_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_several_prompts_are_planned_at_once_and_in_order(tmp_path: Path) -> None:
     prompts = [f"{PROMPT} in town {k}" for k in range(6)]
     with serving(answer) as server:
-        planned = plan_audit(
+        planned = survey_plan(
             prompts, model="studio/planted", axes=["gender"], llm="openai/m", llm_args={"url": server.url}
         )
         assert len(server.requests) == 12

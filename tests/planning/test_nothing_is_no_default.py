@@ -6,7 +6,7 @@ import pytest
 
 from askew.cli import run
 from askew.errors import UsageError
-from askew.planning.audit import plan_audit
+from askew.parts.survey.propose import survey_plan
 from askew.planning.editing import plan_editing
 from askew.planning.interactions import plan_interactions
 
@@ -27,7 +27,7 @@ def test_no_pictures_are_not_the_usual_number(command: str, capsys: pytest.Captu
     assert "images" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("plan", [plan_audit, plan_interactions])
+@pytest.mark.parametrize("plan", [survey_plan, plan_interactions])
 @pytest.mark.parametrize("field", ["draws", "images"])
 def test_zero_in_python_is_refused_by_name(plan: type, field: str) -> None:
     with pytest.raises(UsageError, match=f"{field}: Input should be greater"):
@@ -36,7 +36,7 @@ def test_zero_in_python_is_refused_by_name(plan: type, field: str) -> None:
 
 def test_no_instrument_is_not_the_usual_one() -> None:
     with pytest.raises(UsageError, match="vqa"):
-        plan_audit([NURSE], axes=["gender"], model="studio/planted", vqa=[])
+        survey_plan([NURSE], axes=["gender"], model="studio/planted", vqa=[])
     with pytest.raises(UsageError, match="vqa"):
         plan_editing("caucasian man, caucasian woman", vqa=[])
 

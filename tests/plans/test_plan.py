@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.errors import UsageError
+from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
-from askew.planning.audit import plan_audit
 from askew.plans.reading import make_plan, read_plan
 
 GENDER = {
@@ -31,7 +31,7 @@ def minimal(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_plan_survives_toml(tmp_path: Path) -> None:
-    plan = plan_audit(
+    plan = survey_plan(
         ["a photo of a nurse", "an empty room"], model="studio/planted", embedder="none", model_args={"bias": 0.5}
     )
     (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")

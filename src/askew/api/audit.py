@@ -9,8 +9,8 @@ from typing import Any
 from askew.api.jobs import finished
 from askew.errors import UsageError
 from askew.jobs.audit import Audit
+from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
-from askew.planning.audit import plan_audit
 from askew.plans.settings import column_settings
 from askew.presets import with_preset
 from askew.prompts.files import clean_prompts, read_prompts
@@ -76,7 +76,7 @@ def audit(
         "llm_args": llm_settings(llm_url, llm_args),
         "cache": Completions(default_completions(run, store)),
     }
-    plan = plan_audit(texts, axes=axes, llm=llm, seed=seed, **asking, **fields, **settings)
+    plan = survey_plan(texts, axes=axes, llm=llm, seed=seed, **asking, **fields, **settings)
     return run_plan(plan, run, store, progress=progress)
 
 

@@ -35,8 +35,8 @@ from askew.oldcli.options import (
 )
 from askew.oldcli.runs import show
 from askew.oldcli.writing import writing
+from askew.parts.survey.propose import survey_plan
 from askew.plan import DEFAULT_MODEL
-from askew.planning.audit import plan_audit
 from askew.plans.reading import read_plan
 from askew.plans.settings import column_settings, key_values, pairs
 from askew.presets import with_preset
@@ -122,7 +122,7 @@ def audit(
         only_plan(context, BESIDE_A_PLAN)
     settings = with_preset(preset, settings, given(context))
     texting = writing(llm_url, llm_arg, run, store)
-    made = read_plan(plan) if plan else plan_audit(texts, axes=listed(axes), **texting, **settings)
+    made = read_plan(plan) if plan else survey_plan(texts, axes=listed(axes), **texting, **settings)
     if dry_run:
         for line in api.work(made, run, store).lines():
             out.print(line)
@@ -156,7 +156,7 @@ def preview(
     - `askew axes "a photo of a nurse" --to plan.toml`, edit it, then `askew audit --plan plan.toml`
     """
     texts = api.collect_prompts(prompts or (), prompt_file, clean)
-    plan = plan_audit(texts, axes=listed(axes), llm=llm, seed=seed, **writing(llm_url, llm_arg, None, store))
+    plan = survey_plan(texts, axes=listed(axes), llm=llm, seed=seed, **writing(llm_url, llm_arg, None, store))
     if to is not None:
         api.write_plan(plan, to)
         out.print(f"plan: {to}", soft_wrap=True)

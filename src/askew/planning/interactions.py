@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import UsageError
+from askew.parts.survey.propose import survey_plan
 from askew.plan import AxisPlan, PromptPlan
-from askew.planning.audit import plan_audit
 from askew.plans.interactions import SLASH, InteractionPlan
 from askew.plans.reading import make_plan
 from askew.plans.reference import (
@@ -67,7 +67,7 @@ def plan_interactions(
     `InteractionPlan`. Raises UsageError.
     """
     own = {name: settings.pop(name) for name in OWN if name in settings}
-    audit = plan_audit(prompts, axes=axes, vqa=vqa, **settings, embedder="none")
+    audit = survey_plan(prompts, axes=axes, vqa=vqa, **settings, embedder="none")
     references = _references(ideal)
     planned = [_prompt(prompt, references, open_answers) for prompt in audit.prompts]
     own["joint_ideal"] = [one for name in joint_ideal for one in _joint_ideals(name, prompts=planned)]

@@ -12,7 +12,6 @@ from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
 from askew.parts.survey.instruments import LABELS, load_instruments
 from askew.plan import AxisPlan, Plan, PromptPlan
-from askew.plans.reading import make_plan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer
 from askew.prompts.llm import CompletionCache, tell_usage
@@ -22,7 +21,7 @@ AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
 """What is read from existing pictures if neither axes nor labels say otherwise."""
 
 
-def plan_audit(
+def survey_plan(
     prompts: Sequence[str],
     *,
     axes: Sequence[str] | None = None,
@@ -60,7 +59,8 @@ def plan_audit(
             PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
             for text, proposed in zip(prompts, proposals, strict=True)
         ]
-    return make_plan({**settings, "vqa": chosen["vqa"], "prompts": [p.model_dump() for p in planned]}, "this request")
+    prompts_planned = [prompt.model_dump() for prompt in planned]
+    return Plan.checked({**settings, "vqa": chosen["vqa"], "prompts": prompts_planned}, "this request")
 
 
 def _proposals(
