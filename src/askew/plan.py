@@ -90,6 +90,11 @@ class PromptPlan(Part):
             raise ValueError(f"prompt {self.text!r} names an axis twice: {', '.join(names)}")
         return self
 
+    @property
+    def closed(self) -> tuple[AxisPlan, ...]:
+        """Axes whose values are known, so that shares can be counted."""
+        return tuple(axis for axis in self.axes if len(axis.values) > 1)
+
     def prompts(self) -> list[Prompt]:
         """The initial prompt and every counterfactual, in order."""
         return [Prompt(self.text), *(prompt for axis in self.axes for prompt in axis.prompts())]

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.shares import DISTANCE
 from askew.methods.significance import add_q
 from askew.methods.tibet import Concepts, extract_concepts
 from askew.parts.scoring import Scoring, Vectors
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.shares import DISTANCE
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.association import unit_vectors
 from askew.stats.association_intervals import Associations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
 def write_json(path: Path, content: Any) -> Path:
     """Write `content` as strict JSON and return the file's path. Keys keep their order.
 
-    Estimates, Missing, tuples and NumPy numbers and arrays inside are converted. Raises RunError for a number
+    Records, tuples and NumPy numbers and arrays inside are converted. Raises RunError for a number
     that is not finite, or a thing that JSON cannot hold, with its place; and for a folder that cannot be written.
     """
     text = json.dumps(_plain(content, ""), indent=1, ensure_ascii=False, allow_nan=False)
@@ -66,8 +66,8 @@ def read_results(folder: Path) -> dict[str, Any]:
 
 def _plain(node: Any, place: str) -> Any:
     """`node` in JSON's own types; `place` is where it stands, for errors."""
-    if isinstance(node, Estimate | Missing):
-        node = estimate_json(node)
+    if is_dataclass(node) and not isinstance(node, type):
+        node = asdict(node)
     if isinstance(node, np.ndarray | np.generic):
         node = node.tolist()
     if isinstance(node, Mapping):

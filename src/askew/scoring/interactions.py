@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from askew.measure.base import VQA
@@ -10,14 +11,13 @@ from askew.methods.biasconnect import graphs
 from askew.methods.interaction_counts import Tables, pooled, tables
 from askew.methods.interaction_mixture import plan_of_mixture
 from askew.methods.joint import joint
-from askew.methods.missing_pictures import missing_pictures
-from askew.methods.shares import shares
-from askew.methods.significance import by_instrument
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.confusion import Errors, calibrations, confusions, known_errors
+from askew.parts.survey.missing import missing_pictures
+from askew.parts.survey.observed import ObservedSet, picture_set
+from askew.parts.survey.shares import SetShares, shares, with_q_of_distances
 from askew.plan import PromptPlan
 from askew.plans.interactions import InteractionPlan
-from askew.scoring.audit import Known, confusions, set_entry
 from askew.types import Missing
 
 Sets = Mapping[str, Sequence[ObservedSet]]
@@ -29,14 +29,19 @@ def score_interactions(plan: InteractionPlan, sets: Sets, instruments: Mapping[s
     The graphs are those of the first instrument; of several prompts there is one of all together, before the others.
     """
     scoring = interaction_scoring(plan)
-    compared, known = confusions(plan, sets, instruments)
+    compared = confusions(plan.prompts, sets, list(instruments))
+    known = known_errors(calibrations(plan.prompts, instruments), compared)
     counted = _counted(plan, sets, known)
     every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
     every.update(counted)
     found = graphs(every, plan, scoring)
     mixtures = {p.text: _mixture(p, sets[p.text], plan, scoring) for p in plan.prompts}
     return {
-        "sets": [set_entry(text, observed) for text, some in sets.items() for observed in some],
+        "sets": [
+            picture_set(text, one.prompt.axis, one.prompt.value, one.prompt.text, one.pictures)
+            for text, some in sets.items()
+            for one in some
+        ],
         "missing_pictures": missing_pictures(sets, scoring),
         "shares": _initial_shares(plan, sets, instruments, known),
         "confusion": compared,
@@ -48,10 +53,11 @@ def score_interactions(plan: InteractionPlan, sets: Sets, instruments: Mapping[s
 
 def counted_tables(plan: InteractionPlan, sets: Sets, instruments: Mapping[str, VQA]) -> dict[str, Tables]:
     """The tables of every prompt, with what is known of the instrument's errors unless the plan takes it as read."""
-    return _counted(plan, sets, confusions(plan, sets, instruments)[1])
+    compared = confusions(plan.prompts, sets, list(instruments))
+    return _counted(plan, sets, known_errors(calibrations(plan.prompts, instruments), compared))
 
 
-def _counted(plan: InteractionPlan, sets: Sets, known: Known) -> dict[str, Tables]:
+def _counted(plan: InteractionPlan, sets: Sets, known: Errors) -> dict[str, Tables]:
     """Errors on an axis count as known where the reference has seen every value."""
     instrument = interaction_scoring(plan).instrument
     complete = {axis: n for (name, axis), n in known.items() if name == instrument and n.sum(axis=1).all()}
@@ -84,7 +90,7 @@ def interaction_scoring(plan: InteractionPlan) -> Scoring:
 
 
 def _initial_shares(
-    plan: InteractionPlan, sets: Sets, instruments: Mapping[str, VQA], known: Known
+    plan: InteractionPlan, sets: Sets, instruments: Mapping[str, VQA], known: Errors
 ) -> list[dict[str, Any]]:
     """What is seen in the pictures of the prompts themselves, by every instrument."""
     entries = [
@@ -103,5 +109,4 @@ def _initial_shares(
         if len(axis.values) > 1
         for name in instruments
     ]
-    by_instrument(entries, lambda entry: True)
-    return entries
+    return [{f.name: getattr(one, f.name) for f in fields(SetShares)} for one in with_q_of_distances(entries)]

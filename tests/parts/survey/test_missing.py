@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
 from askew.methods.editing import EditedGroup
-from askew.methods.missing_pictures import missing_edits, missing_pictures
+from askew.methods.missing_pictures import missing_edits
 from askew.parts.scoring import Scoring
+from askew.parts.survey.missing import Gone, MissingPictures, missing_pictures
 from askew.parts.survey.observed import ObservedSet
 from askew.report.sentences import missing_pictures_sentence
 from askew.types import Missing, Picture, Prompt
 
 NURSE = "a photo of a nurse"
 SCORING = Scoring("studio", seed=4)
+
+
+def sentence(entry: MissingPictures) -> str | None:
+    return missing_pictures_sentence(asdict(entry))
 
 
 def observed(axis: str | None, value: str | None, missing: int, planned: int) -> ObservedSet:
@@ -29,10 +36,10 @@ def gender(male: tuple[int, int], female: tuple[int, int]) -> list[ObservedSet]:
 
 def test_a_rate_that_differs_is_found_and_said() -> None:
     (entry,) = missing_pictures({NURSE: gender((1, 48), (14, 48))}, SCORING)
-    assert entry["counts"] == {"male": {"missing": 1, "planned": 48}, "female": {"missing": 14, "planned": 48}}
-    assert entry["p"] == pytest.approx(fisher_exact([[1, 47], [14, 34]]).pvalue, rel=1)
-    assert entry["q"] == entry["p"] < 0.01
-    text = missing_pictures_sentence(entry)
+    assert entry.counts == {"male": Gone(1, 48), "female": Gone(14, 48)}
+    assert entry.p == pytest.approx(fisher_exact([[1, 47], [14, 34]]).pvalue, rel=1)
+    assert entry.q == entry.p < 0.01
+    text = sentence(entry)
     assert text is not None
     assert text.startswith(
         "Gender: pictures of “a photo of a nurse” are missing more often for female (14 of 48) than for male (1 of 48)"
@@ -41,15 +48,15 @@ def test_a_rate_that_differs_is_found_and_said() -> None:
 
 def test_a_difference_that_chance_would_make_is_not_said() -> None:
     (entry,) = missing_pictures({NURSE: gender((2, 48), (4, 48))}, SCORING)
-    assert entry["q"] > 0.3
-    assert missing_pictures_sentence(entry) is None
+    assert entry.q > 0.3
+    assert sentence(entry) is None
 
 
 def test_a_condition_is_held_against_the_initial_pictures() -> None:
     sets = [observed(None, None, 1, 48), observed("condition", "controlled", 14, 48)]
     (entry,) = missing_pictures({NURSE: sets}, SCORING)
-    assert entry["counts"] == {"initial": {"missing": 1, "planned": 48}, "controlled": {"missing": 14, "planned": 48}}
-    assert "more often for controlled (14 of 48) than for initial (1 of 48)" in (missing_pictures_sentence(entry) or "")
+    assert entry.counts == {"initial": Gone(1, 48), "controlled": Gone(14, 48)}
+    assert "more often for controlled (14 of 48) than for initial (1 of 48)" in (sentence(entry) or "")
 
 
 TARGETS = {"high": ("doctor", "lawyer"), "low": ("maid", "janitor")}
@@ -91,18 +98,18 @@ def test_sources_that_are_hidden_are_no_missing_edits() -> None:
 def test_many_prompts_share_one_family() -> None:
     sets = {f"prompt {k}": gender((2, 48), (3, 48)) for k in range(9)} | {NURSE: gender((0, 48), (7, 48))}
     *_, last = missing_pictures(sets, SCORING)
-    assert last["p"] < 0.05 < last["q"]
+    assert last.p < 0.05 < last.q
 
 
 @pytest.mark.parametrize(
     "sets", [gender((0, 48), (0, 48)), gender((48, 48), (48, 48)), gender((3, 48), (0, 0))[:2], []]
 )
 def test_there_is_no_test_where_nothing_could_differ(sets: list[ObservedSet]) -> None:
-    assert missing_pictures({NURSE: sets}, SCORING) == []
+    assert missing_pictures({NURSE: sets}, SCORING) == ()
 
 
 def test_equal_rates_are_called_different_about_as_often_as_promised() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.binomial(24, 0.15, (300, 2))
     found = [missing_pictures({NURSE: gender((a, 24), (b, 24))}, SCORING) for a, b in drawn.tolist()]
-    assert np.mean([entry["p"] < 0.05 for some in found for entry in some]) <= 0.08
+    assert np.mean([entry.p < 0.05 for some in found for entry in some]) <= 0.08

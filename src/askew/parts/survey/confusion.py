@@ -1,0 +1,95 @@
+"""An instrument against a person's labels, or another reference, on the same pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.base import VQA, Calibrated
+from askew.parts.survey.instruments import LABELS
+from askew.parts.survey.observed import ObservedSet
+from askew.plan import PromptPlan
+from askew.types import Axis, Missing, record
+
+Errors = Mapping[tuple[str, str], NDArray[np.int64]]
+"""By instrument and axis: counts of its answers (columns) against a reference (rows)."""
+
+
+@record
+class Confusion:
+    """How often an instrument answered one value where the reference says another.
+
+    counts   a row per value of the reference, a column per value of the instrument
+    missing  by value of the reference and reason: pictures that the instrument gave no answer for
+    """
+
+    axis: str
+    instrument: str
+    reference: str
+    values: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    missing: Mapping[str, Mapping[str, int]]
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """The counts as an array (reference, instrument)."""
+        return np.array(self.counts, dtype=np.int64)
+
+
+def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, reference: str) -> Confusion:
+    """Counts of reference against instrument, over the pictures for which the reference has a value.
+
+    Raises ValueError for an answer that is none of the axis's values.
+    """
+    place = {value: index for index, value in enumerate(axis.values)}
+    counts = np.zeros((len(place), len(place)), dtype=np.int64)
+    missing: dict[str, Counter[str]] = {value: Counter() for value in axis.values}
+    for one in sets:
+        for true, seen in zip(one.values[reference][axis.name], one.values[instrument][axis.name], strict=True):
+            if isinstance(true, Missing):
+                continue
+            if true not in place or not (isinstance(seen, Missing) or seen in place):
+                raise ValueError(f"{true!r} against {seen!r}: both must be among {', '.join(axis.values)}")
+            if isinstance(seen, Missing):
+                missing[true][seen.reason] += 1
+            else:
+                counts[place[true], place[seen]] += 1
+    lost = {value: dict(sorted(by.items())) for value, by in missing.items()}
+    return Confusion(axis.name, instrument, reference, axis.values, tuple(map(tuple, counts.tolist())), lost)
+
+
+def confusions(
+    prompts: Sequence[PromptPlan], sets: Mapping[str, Sequence[ObservedSet]], instruments: Sequence[str]
+) -> tuple[Confusion, ...]:
+    """Every instrument against a person's labels, if these were read, on every axis where both said something."""
+    everything = [one for some in sets.values() for one in some]
+    found = [
+        confusion((one for one in everything if axis.name in one.values[name]), axis, name, LABELS)
+        for name in instruments
+        if LABELS in instruments and name != LABELS
+        for axis in _axes(prompts).values()
+    ]
+    return tuple(one for one in found if one.table.any())
+
+
+def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) -> Errors:
+    """What instruments know of their own errors."""
+    return {
+        (name, axis.name): counts
+        for name, vqa in instruments.items()
+        if isinstance(vqa, Calibrated)
+        for axis in _axes(prompts).values()
+        if (counts := vqa.known_errors(axis)) is not None
+    }
+
+
+def known_errors(own: Errors, confused: Iterable[Confusion]) -> Errors:
+    """Errors of instruments: as seen against a person's labels, else what they know themselves."""
+    return {**own, **{(one.instrument, one.axis): one.table for one in confused}}
+
+
+def _axes(prompts: Sequence[PromptPlan]) -> dict[str, Axis]:
+    return {axis.name: axis.axis() for prompt in prompts for axis in prompt.closed}
