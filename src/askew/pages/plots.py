@@ -30,7 +30,8 @@ def shares(one: Shares, ids: Ids) -> Markup:
     keys = [("edge", "interval of the value named at the right")] if any(words.leading(b) for b in one.bars) else []
     ideals = {p.ideal for b in one.bars for p in b.parts} - {None}
     keys += [("ideal", "where ideal shares would part the bar")] if ideals else []
-    return tag("table", tag("caption", one.caption, names), head, *bodies, class_="shares") + legend(keys)
+    table = tag("table", tag("caption", one.caption, names), head, *bodies, class_="shares")
+    return tag("div", table, legend(keys), class_="fit")
 
 
 def _bar(one: Bar, ids: Ids, *, named: bool) -> Markup:
@@ -67,7 +68,7 @@ def lanes(one: Lanes, ids: Ids) -> Markup:
         above = tag("tr", title, class_="group") if group else None
         bodies.append(tag("tbody", above, *(_lane(on, one, row, names, ids) for row in rows)))
     table = tag("table", tag("caption", one.caption), tag("thead", head), *bodies, class_="plot")
-    return table + legend(_lane_keys(one, on))
+    return tag("div", table, legend(_lane_keys(one, on)), class_="fit")
 
 
 def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Markup:

@@ -103,7 +103,7 @@ def bar(one: Bar) -> Markup:
         share = p.share.value / whole if isinstance(p.share, Estimate) else 0.0
         parts.append(_part(k, p, start, share))
         start += share
-    return drawing("bar", BAR + STRIP, title, said, *parts, *_ideals(one.parts), _edge(one))
+    return drawing("bar", BAR + STRIP, title, said, *parts, *_ideals(one.parts), _whisker_below(one))
 
 
 def fits(one: Part) -> bool:
@@ -141,18 +141,23 @@ def _ideals(parts: Sequence[Part]) -> list[Markup]:
     ]
 
 
-def _edge(one: Bar) -> Markup:
+def edge(one: Bar) -> tuple[float, float] | None:
     """The interval of the leading part, on its edge: its right one, or of the last part its left one."""
     found = words.leading(one)
     if found is None or not isinstance(found.share, Estimate) or found.share.low is None or found.share.high is None:
-        return NOTHING
-    k = one.parts.index(found)
-    start = sum(p.share.value for p in one.parts[:k] if isinstance(p.share, Estimate))
-    low, high = start + found.share.low, min(start + found.share.high, 1.0)
-    if k == len(one.parts) - 1:
-        low, high = 1 - found.share.high, 1 - found.share.low
+        return None
+    low, high = found.share.low, found.share.high
+    if found is one.parts[-1]:
+        return 1 - min(high, 1.0), 1 - low
+    before = one.parts[: one.parts.index(found)]
+    start = sum(p.share.value for p in before if isinstance(p.share, Estimate))
+    return start + low, min(start + high, 1.0)
+
+
+def _whisker_below(one: Bar) -> Markup | None:
+    if (found := edge(one)) is None:
+        return None
+    low, high = (f"{100 * max(x, 0.0):.2f}%" for x in found)
     y = BAR + 5
-    ends = [
-        tag("line", class_="edge", x1=f"{100 * x:.2f}%", x2=f"{100 * x:.2f}%", y1=y - 3, y2=y + 3) for x in (low, high)
-    ]
-    return tag("line", class_="edge", x1=f"{100 * low:.2f}%", x2=f"{100 * high:.2f}%", y1=y, y2=y) + joined(ends)
+    ends = (tag("line", class_="edge", x1=x, x2=x, y1=y - 3, y2=y + 3) for x in (low, high))
+    return joined([tag("line", class_="edge", x1=low, x2=high, y1=y, y2=y), *ends])

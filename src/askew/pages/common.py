@@ -1,0 +1,114 @@
+"""Sections that every page has: facts at its head, missing data, the plan, and where the numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from askew.findings import Head, Identity, PictureSet
+from askew.pages import words
+from askew.pages.blocks import Code, Fold, Section, Table, Terms, Text
+
+PLACES = 12
+"""Rows of missing data before they are folded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What is missing: of so many of something, somewhere, by reason."""
+
+    what: str
+    where: str
+    of: int
+    missing: Mapping[str, int]
+
+
+def identity(one: Identity) -> str:
+    """A model with its settings."""
+    settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
+    return words.shorten(f"{one.name}, {settings}" if settings else one.name, 160)
+
+
+def facts(found: Head, models: Sequence[Identity] = ()) -> tuple[tuple[str, str], ...]:
+    """Model, pictures, who read them, what is missing, the run's seed."""
+    made = sum(name is not None for one in found.sets for name in one.pictures)
+    lost = sum(sum(one.missing.values()) for one in found.sets)
+    readers = [*(found.instruments.vqa or ()), *(found.instruments.embedder or ())]
+    seed = getattr(found.plan, "seed", None)
+    told = [
+        ("Models" if len(models) > 1 else "Model", "; ".join(map(identity, models or (found.model,)))),
+        ("Pictures", f"{words.thousands(made)} in {words.plural(len(found.sets), 'set')} of {sizes(found.sets)}"),
+        ("Read by", words.listing(list(dict.fromkeys(readers)))),
+        ("Missing", words.plural(lost, "picture") if lost else "no picture"),
+        ("Run seed", "" if seed is None else str(seed)),
+    ]
+    return tuple((name, text) for name, text in told if text)
+
+
+def sizes(sets: Sequence[PictureSet]) -> str:
+    """How many pictures a set asked for: "48", or "45 to 48"."""
+    found = sorted({len(one.pictures) for one in sets}) or [0]
+    return words.thousands(found[0]) if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
+
+
+def missing_data(found: Head, gaps: Sequence[Gap] = (), sentences: Sequence[str] = ()) -> Section:
+    """Which pictures are missing and why, with gaps of a method's own and what is to be said of them."""
+    own = [Gap("pictures", set_place(one), len(one.pictures), one.missing) for one in found.sets]
+    rows = tuple(
+        (words.capital(gap.what), gap.where, _share(gap), words.reasons(gap.missing))
+        for gap in (*own, *gaps) if any(gap.missing.values())
+    )  # fmt: skip
+    if not rows:
+        nothing = "Nothing is missing: every picture was made and every question was answered."
+        return Section("Missing data", (Text(nothing),), screen=False)
+    told = Text("Missing pictures and answers are left out of every count; they are never counted as an answer.",
+                items=tuple(sentences))  # fmt: skip
+    table = Table("What is missing, and why", ("What", "Where", "missing", "Reasons"), rows)
+    many = Fold(words.plural(len(rows), "place") + " with missing data", (table,))
+    return Section("Missing data", (told, many if len(rows) > PLACES else table), screen=False)
+
+
+def set_place(one: PictureSet) -> str:
+    """A picture set: its prompt and its condition."""
+    condition = "initial" if one.axis is None else f"{one.axis}: {one.value}"
+    return f"{words.shorten(one.prompt, 60)} – {words.set_label(condition)}"
+
+
+def provenance(found: Head) -> tuple[Section, Section]:
+    """The plan, to read and run again; and the machine, the packages, the instruments."""
+    plan = Section("Plan", (
+        Terms((*_plain(found.plan.model_dump()), ("hash", found.plan_hash)), facts=True),
+        Fold("The whole plan, to read, edit and run again", (Code(found.plan.to_toml()),)),
+    ), screen=False)  # fmt: skip
+    known, told = found.environment, found.instruments
+    machine = {"askew": found.askew, "python": known.python, "platform": known.platform, "device": known.device,
+               "threads": known.threads, "started": known.started, "finished": known.finished}  # fmt: skip
+    instruments = [
+        (f"{kind} {words.shorten(name, 60)}", fingerprint)
+        for kind, by_name in (("vqa", told.vqa), ("embedder", told.embedder), ("llm", told.llm))
+        for name, fingerprint in (by_name or {}).items()
+    ]
+    details = (*instruments, ("model", identity(found.model)), ("model revision", found.model.revision),
+               *known.packages.items())  # fmt: skip
+    fold = Fold("Instruments, model and packages", (Terms(details, facts=True),))
+    return plan, Section("Environment", (Terms(_plain(machine), facts=True), fold), screen=False)
+
+
+def notes(found: Head) -> tuple[str, ...]:
+    """What stands below a terminal's tables on every page."""
+    lost = sum(sum(one.missing.values()) for one in found.sets)
+    missing = f"Missing: {words.plural(lost, 'picture')}; the report says which and why."
+    read = "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err."
+    return (read, missing) if lost else (read,)
+
+
+def _share(gap: Gap) -> str:
+    lost = sum(gap.missing.values())
+    share = f" ({words.percent(lost / gap.of)})" if gap.of else ""
+    return f"{words.thousands(lost)} of {words.thousands(gap.of)}{share}"
+
+
+def _plain(facts: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """The facts that are a word or a number."""
+    return tuple((words.axis_label(name), str(value)) for name, value in facts.items()
+                 if isinstance(value, str | int | float) and value != "")  # fmt: skip

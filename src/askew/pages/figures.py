@@ -1,0 +1,154 @@
+"""The main findings of a page as a matplotlib figure, for papers: a panel per plot, the page's colours and marks."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from askew.errors import MissingPackage
+from askew.pages import words
+from askew.pages.axes import reach
+from askew.pages.blocks import Bar, Beside, Block, Lane, Lanes, Lines, Network, Page, Scatter, Section, Shares
+from askew.pages.network import strongest
+from askew.pages.rows import edge, lanes_axis
+from askew.types import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANELS, ROWS = 4, 24
+"""Plots in a figure, and rows in a plot."""
+
+RUNS = ("#0072b2", "#c04f00", "#00815f", "#b0589a", "#966a00", "#2a86b8")
+PARTS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#9aa0a6")
+NULL, INK = "#d3d6da", "#1b1d1f"
+WIDTH, ROW = 7.0, 0.28
+"""In inches: the text of a page of paper, and a row."""
+
+
+def figure(page: Page) -> Figure:
+    """The first plots that a terminal shows as tables. Raises MissingPackage without the extra `plot`."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingPackage("matplotlib", "plot", "a figure") from error
+    blocks = list(_plots(page.sections))[:PANELS]
+    heights = [_height(one) for one in blocks]
+    made = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
+    made.suptitle("\n".join(textwrap.wrap(f"{page.title}: {page.answer}", 90)), fontsize=10, x=0.01, ha="left")
+    panels = made.subplots(max(len(blocks), 1), 1, squeeze=False, height_ratios=heights or None)[:, 0]
+    for on, one in zip(panels, blocks, strict=False):
+        on.set_title("\n".join(textwrap.wrap(one.caption, 95)), fontsize=8, loc="left", color=INK)
+        on.tick_params(labelsize=7, length=2)
+        on.spines[["top", "right"]].set_visible(False)
+        _draw(on, one)
+    return made
+
+
+Plot = Shares | Lanes | Lines | Scatter
+
+
+def _plots(blocks: Sequence[Block]) -> Iterator[Plot]:
+    for one in blocks:
+        if isinstance(one, Beside) or (isinstance(one, Section) and one.screen):
+            yield from _plots(one.blocks)
+        elif isinstance(one, Shares | Lanes | Lines | Scatter):
+            yield one
+        elif isinstance(one, Network) and one.edges:
+            rows = (Lane(f"{e.source} → {e.target}", e.score) for e in strongest(one))
+            yield Lanes(one.caption, one.ends[0], tuple(rows), one.name, "signed")
+
+
+def _height(one: Plot) -> float:
+    rows = len(one.bars) if isinstance(one, Shares) else len(one.rows) if isinstance(one, Lanes) else 8
+    return 0.7 + ROW * max(2, min(rows, ROWS))
+
+
+def _draw(on: Axes, one: Plot) -> None:
+    match one:
+        case Shares():
+            _shares(on, one.bars[:ROWS])
+        case Lanes():
+            _lanes(on, one)
+        case Lines():
+            _lines(on, one)
+        case Scatter():
+            on.scatter([p.x for p in one.points], [p.y for p in one.points], s=12,
+                       c=[RUNS[p.series % len(RUNS)] for p in one.points])  # fmt: skip
+            on.set(xlabel=one.x[0], ylabel=one.y[0])
+
+
+def _shares(on: Axes, bars: Sequence[Bar]) -> None:
+    for row, bar in enumerate(bars):
+        start, small = 0.0, []
+        for k, part in enumerate(bar.parts):
+            share = 100 * part.share.value if isinstance(part.share, Estimate) else 0.0
+            on.barh(row, share, left=start, height=0.62, color=PARTS[k % len(PARTS)], edgecolor="white")
+            text, colour = f"{part.value} {share:.0f}", "white" if k % len(PARTS) == 0 else INK
+            if share > 1.3 * len(text) + 2:
+                on.text(start + 1, row, text, va="center", fontsize=6.5, color=colour)
+            elif share:
+                small.append(text)
+            start += share
+        on.text(101, row, textwrap.fill(", ".join(small), 32), va="center", fontsize=6)
+        ideals = [part.ideal for part in bar.parts]
+        sums = [] if None in ideals else [100 * sum(p or 0.0 for p in ideals[: k + 1]) for k in range(len(ideals) - 1)]
+        on.vlines(sums, row + 0.31, row + 0.47, color=INK, linewidth=1.2)
+        if (found := edge(bar)) is not None:
+            on.hlines(row + 0.39, 100 * found[0], 100 * found[1], color=INK, linewidth=0.8)
+    _named(on, [_label(bar.group, bar.label) for bar in bars])
+    on.set_xlim(0, 100)
+    on.set_xlabel("percent of pictures; marks: ideal shares; lines: interval of the leading share", fontsize=7)
+
+
+def _lanes(on: Axes, one: Lanes) -> None:
+    rows = one.rows[:ROWS]
+    for k, row in enumerate(rows):
+        e, colour = row.score, RUNS[(row.series or 0) % len(RUNS)]
+        band = row.chance or ((0.0, e.null) if isinstance(e, Estimate) and e.null else None)
+        if band:
+            on.barh(k, band[1] - band[0], left=band[0], height=0.8, color=NULL)
+        if isinstance(e, Estimate):
+            on.plot(_interval(e), [k, k], color=colour, linewidth=1.5)
+            on.plot(words.mark(e), k, "o", color=colour, markersize=4, fillstyle="none" if row.hollow else "full")
+        for mark in row.marks:
+            on.plot(mark.at, k, "|", color=RUNS[1], markersize=9)
+    _named(on, [_label(row.group, row.label) for row in rows])
+    axis = lanes_axis(one)
+    on.set_xticks(axis.ticks, [words.written(tick, one.scale, one.digits) for tick in axis.ticks])
+    on.set_xlim(axis.low, axis.high)
+    on.set_xlabel(f"{one.name}; line: {one.interval}; grey: {one.chance[1]}", fontsize=7)
+
+
+def _lines(on: Axes, one: Lines) -> None:
+    for line in one.lines:
+        known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
+        at, colour = [k for k, _ in known], RUNS[line.series % len(RUNS)]
+        on.plot(at, [words.mark(e) for _, e in known], color=colour, linewidth=0.6 if line.thin else 1.4,
+                drawstyle="steps-post" if line.stair else "default", label=line.name)  # fmt: skip
+        if not (line.thin or line.stair):
+            low, high = zip(*(_interval(e) for _, e in known), strict=True) if known else ((), ())
+            on.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+    for name, value in one.levels:
+        on.axhline(value, color=INK, linestyle="--", linewidth=0.8, label=name)
+    every = 1 + len(one.steps) // 12
+    on.set_xticks(range(0, len(one.steps), every), one.steps[::every])
+    on.set_xlabel(one.heading, fontsize=7)
+    on.set_ylabel(one.name, fontsize=7)
+    on.legend(fontsize=6.5, frameon=False)
+
+
+def _interval(e: Estimate) -> tuple[float, float]:
+    found = reach(e)
+    return (e.low, e.high) if e.low is not None and e.high is not None else (found[0], found[0])
+
+
+def _label(group: str, label: str) -> str:
+    return f"{words.shorten(group, 22)}: {words.shorten(label, 18)}" if group else words.shorten(label, 40)
+
+
+def _named(on: Axes, labels: Sequence[str]) -> None:
+    on.set_yticks(range(len(labels)), labels)
+    on.set_ylim(len(labels) - 0.4, -0.6)

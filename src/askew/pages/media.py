@@ -1,0 +1,139 @@
+"""Pictures in pages: small copies, attention maps laid over them, and rows of both, embedded as data URIs."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from askew.findings import PictureSet
+from askew.pages import words
+from askew.pages.blocks import PictureRow, Shot
+from askew.stats.resampling import bilinear
+
+SIDE, OVERLAY = 112, 144
+"""Longest sides of a small copy and of an overlay, in pixels."""
+
+TOTAL = 1500
+"""Small copies that one page may hold, about: of a photograph one takes some 4 kB."""
+
+VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
+"""Anchors of the colour map viridis (by S. van der Walt and N. Smith, CC0), evenly spaced: equal steps look equal, in
+grey and to colour-blind eyes too. The style's swatch `heat` shows it."""
+
+ONLY_A, ONLY_B, BOTH = "0072b2", "d55e00", "f0e442"
+"""Of the palette of Okabe and Ito; the swatches `only-a`, `only-b` and `both`."""
+
+HEAT, TINT, DIM = 0.72, 0.62, 0.55
+"""How much of an overlay is map, how much of a mask is its colour, and how bright the picture around masks stays."""
+
+Pixels = NDArray[np.float64]
+
+
+class Media(Protocol):
+    """Who opens what findings only name: a finished run."""
+
+    def picture(self, name: str) -> Image.Image | None:
+        """A picture by its id; None if its file is gone."""
+
+    def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+        """Stored rows of pictures by their ids: vectors, maps."""
+
+
+def allowance(initial: int, others: int) -> tuple[int, int]:
+    """How many pictures are shown of each initial set, and of each other one, so that a page stays small."""
+    first = max(6, min(100, TOTAL // (2 * max(initial, 1))))
+    return first, max(4, min(12, (TOTAL - min(first, 48) * initial) // max(2 * others, 1)))
+
+
+def picture_row(
+    media: Media, pictures: Sequence[str | None], of: str, most: int, note: str = "", series: int | None = None
+) -> PictureRow:
+    """The first `most` of some pictures, with the number of each; `of` names them, `note` says more."""
+    alts = (f"Picture {k} of {words.shorten(of, 60)}" for k in range(1, most + 1))
+    shots = tuple(shot(media, name, alt) for name, alt in zip(pictures, alts, strict=False))
+    shown, planned = len(shots), len(pictures)
+    count = f"all {words.plural(shown, 'picture')}" if shown == planned else f"pictures 1 to {shown} of {planned:,}"
+    return PictureRow(shots, words.shorten(of, 120), "; ".join(filter(None, (count, note))), series)
+
+
+def set_row(media: Media, found: PictureSet, most: int, seed: int | None = None) -> PictureRow:
+    """The first pictures of a set, under its value or "Initial pictures"."""
+    of = "Initial pictures" if found.axis is None else words.capital(f"{found.value}")
+    told = [] if found.axis is None else [words.quote(found.text, 120)]
+    told += [] if seed is None else [f"run seed {seed}"]
+    return picture_row(media, found.pictures, of, most, "; ".join(told))
+
+
+def shot(media: Media, name: str | None, alt: str, caption: str = "") -> Shot:
+    """A picture by its id; an empty place where there is none."""
+    image = None if name is None else media.picture(name)
+    return Shot(None if image is None else thumbnail(image), alt, caption)
+
+
+def thumbnail(image: Image.Image) -> str:
+    """A small copy as a WebP data URI."""
+    small = image.convert("RGB")
+    small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    return _uri(small, 72)
+
+
+def heat(picture: Image.Image, map: NDArray[np.floating[Any]]) -> str:
+    """A picture under the map (h, w) of a word, from its lowest (dark blue) to its highest value (yellow)."""
+    base = _pixels(picture)
+    large = bilinear(map, base.shape[:2])
+    low, high = float(large.min()), float(large.max())
+    level = (large - low) / (high - low) if high > low else np.zeros_like(large)
+    return _painted((1 - HEAT) * _grey(base) + HEAT * colours(level))
+
+
+def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> str:
+    """A picture with the places of two words: of the first alone, the second alone, and both."""
+    base = _pixels(picture)
+    grey, first, second = _grey(base), _enlarged(a, base.shape[:2]), _enlarged(b, base.shape[:2])
+    shown = DIM * grey
+    for where, colour in ((first & ~second, ONLY_A), (second & ~first, ONLY_B), (first & second, BOTH)):
+        shown[where] = (1 - TINT) * grey[where] + TINT * _rgb(colour)
+    return _painted(shown)
+
+
+def colours(level: Pixels) -> Pixels:
+    """Viridis (..., 3), 0 to 255, of numbers from 0 to 1."""
+    anchors = np.array([_rgb(one) for one in VIRIDIS])
+    at = np.linspace(0, 1, len(anchors))
+    return np.stack([np.interp(level, at, anchors[:, k]) for k in range(3)], axis=-1)
+
+
+def _pixels(picture: Image.Image) -> Pixels:
+    scale = OVERLAY / max(picture.size)
+    size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    return np.asarray(picture.convert("RGB").resize(size, Image.Resampling.LANCZOS), dtype=float)
+
+
+def _grey(pixels: Pixels) -> Pixels:
+    return np.repeat((pixels @ [0.299, 0.587, 0.114])[..., None], 3, axis=-1)
+
+
+def _enlarged(mask: NDArray[np.bool_], size: tuple[int, ...]) -> NDArray[np.bool_]:
+    """The mask at another size, every cell a rectangle."""
+    rows, columns = (np.arange(new) * old // new for old, new in zip(mask.shape, size, strict=True))
+    return np.asarray(mask[np.ix_(rows, columns)])
+
+
+def _rgb(colour: str) -> Pixels:
+    return np.array([int(colour[k : k + 2], 16) for k in (0, 2, 4)], dtype=float)
+
+
+def _painted(pixels: Pixels) -> str:
+    return _uri(Image.fromarray(pixels.round().clip(0, 255).astype(np.uint8)), 80)
+
+
+def _uri(image: Image.Image, quality: int) -> str:
+    encoded = io.BytesIO()
+    image.save(encoded, "WEBP", quality=quality, method=4)
+    return f"data:image/webp;base64,{base64.b64encode(encoded.getvalue()).decode()}"

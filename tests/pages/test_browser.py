@@ -1,0 +1,88 @@
+"""The page in a real browser at four widths: nothing sticks out, no text is small, no column is a letter wide."""
+
+from __future__ import annotations
+
+import base64
+import html as text
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askew.pages import html
+from pages.gallery import gallery
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the PATH")
+
+SWITCHES = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --hide-scrollbars --enable-logging=stderr"
+)
+MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load", () => {
+  const inner = document.querySelector("iframe").contentWindow, page = inner.document, width = inner.innerWidth;
+  page.querySelectorAll("details").forEach(e => { e.open = true; });
+  const all = [...page.body.querySelectorAll("*")], small = [], narrow = [], cut = [];
+  for (const e of all) {
+    const box = e.getBoundingClientRect();
+    const own = [...e.childNodes].filter(n => n.nodeType == 3 && n.data.trim());
+    if (!own.length || !box.width || e.closest(".hidden, title, desc")) continue;
+    const scale = e instanceof inner.SVGElement ? e.getScreenCTM().d : 1;
+    if (parseFloat(inner.getComputedStyle(e).fontSize) * scale < 11) small.push(e.outerHTML.slice(0, 80));
+    for (const node of own) {
+      const range = page.createRange(); range.selectNodeContents(node);
+      const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top))).size;
+      if (node.data.trim().length > 5 && node.data.trim().length / lines < 3) narrow.push(node.data);
+    }
+  }
+  for (const e of page.querySelectorAll("td, th"))
+    if (!e.closest(".hidden") && e.scrollWidth > e.clientWidth + 2) cut.push(e.textContent);
+  const sticking = all.filter(e =>
+    !e.closest(".wide, pre, .hidden, .part, .pin, .plane") && e.getBoundingClientRect().right > width + 1);
+  document.title = "measured " + btoa(unescape(encodeURIComponent(JSON.stringify({
+    width: page.documentElement.scrollWidth, window: width, small, narrow, cut,
+    sticking: sticking.map(e => e.outerHTML.slice(0, 80)).slice(0, 3),
+    fetched: inner.performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("data:")),
+    broken: [...page.images].filter(i => i.complete && !i.naturalWidth).length, images: page.images.length,
+    styled: inner.getComputedStyle(page.querySelector(".facts")).display,
+    background: inner.getComputedStyle(page.body).backgroundColor }))));
+});</script><iframe style="width: WIDTHpx; height: 800px; border: 0" srcdoc="PAGE"></iframe>"""
+
+
+def measure(page: str, folder: Path, width: int, *more: str) -> dict[str, Any]:
+    """What the page looks like from inside a frame of this width, all folds open."""
+    frame = folder / "frame.html"
+    frame.write_text(MEASURE.replace("WIDTH", str(width)).replace("PAGE", text.escape(page)), encoding="utf-8")
+    profile = f"--user-data-dir={folder / 'profile'}"
+    command = [str(CHROMIUM), *SWITCHES.split(), *more, profile, "--dump-dom", frame.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "CONSOLE" not in done.stderr, done.stderr
+    found = re.search(r"<title>measured ([\w+/=]+)</title>", done.stdout)
+    assert found, done.stdout[:500]
+    measured: dict[str, Any] = json.loads(base64.b64decode(found[1]))
+    return measured
+
+
+@pytest.mark.parametrize("width", [360, 390, 800, 1200, 1920])
+def test_fits(tmp_path: Path, width: int) -> None:
+    found = measure(html.page(gallery()), tmp_path, width)
+    assert found["window"] == width
+    assert found["width"] <= width
+    assert found["sticking"] == []
+    assert found["small"] == []
+    assert found["narrow"] == []
+    assert found["cut"] == []
+    assert found["fetched"] == []
+    assert found["broken"] == 0
+    assert found["images"] > 40
+    assert found["styled"] == "flex"  # the policy lets the style in
+
+
+@pytest.mark.parametrize(("scheme", "background"), [(1, "rgb(255, 255, 255)"), (0, "rgb(21, 24, 27)")])
+def test_follows_dark_mode(tmp_path: Path, scheme: int, background: str) -> None:
+    found = measure(html.page(gallery()), tmp_path, 1200, f"--blink-settings=preferredColorScheme={scheme}")
+    assert found["background"] == background

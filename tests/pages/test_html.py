@@ -1,0 +1,172 @@
+"""The page as a file: safe, whole, readable without seeing it, and the same every time."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass, replace
+
+import html5lib
+import pytest
+
+from askew.pages import html
+from askew.pages.blocks import Bar, Fold, Lane, Lanes, Line, Lines, Page, Part, Section, Shares, Table, Text
+from askew.types import Estimate
+from pages.gallery import GONE, HOSTILE, WORD, estimate, gallery
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return html.page(gallery())
+
+
+def shown(*blocks: object, **more: object) -> str:
+    section = Section("Only", blocks)  # type: ignore[arg-type]
+    return html.page(Page("kicker", "title", "answer", (), (section,), **more))  # type: ignore[arg-type]
+
+
+def test_is_valid_html(page: str) -> None:
+    html5lib.HTMLParser(strict=True).parse(page)
+
+
+def test_allows_nothing_but_its_own_style(page: str) -> None:
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert policy
+    assert style
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert policy[1].replace("&#39;", "'") == f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
+
+
+@pytest.mark.parametrize("forbidden", ["<script", " style=", "javascript:", "@import", "http-equiv=refresh"])
+def test_holds_nothing_that_runs_or_is_fetched(page: str, forbidden: str) -> None:
+    assert forbidden not in page
+
+
+def test_shows_markup_of_others_as_text(page: str) -> None:
+    assert "&lt;script&gt;alert(" in page
+    assert "<img src=x" not in page
+
+
+def test_every_picture_says_what_it_is(page: str) -> None:
+    pictures = re.findall(r"<img [^>]*>", page)
+    assert len(pictures) > 40
+    assert all(re.search(r'alt="[^"]+"', one) for one in pictures)
+
+
+def test_every_drawing_says_what_it_shows(page: str) -> None:
+    for drawing in re.findall(r'<svg [^>]*role="img"[^>]*>.{0,80}', page):
+        assert "<title>" in drawing
+
+
+def test_ids_are_used_once_and_links_lead_somewhere(page: str) -> None:
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
+
+
+def test_a_link_to_nothing_is_text() -> None:
+    page = shown(Lanes("c", "Axis", (Lane("here", estimate(0.2), link="nowhere"),), "MAD"))
+    assert "nowhere" not in page
+    assert "here" in page
+
+
+def test_a_link_leads_to_a_fold() -> None:
+    page = shown(Lanes("c", "Axis", (Lane("here", estimate(0.2), link="a b"),), "MAD"), Fold("more", (), anchor="a b"))
+    assert '<a href="#a-b"><bdi>here</bdi></a>' in page
+    assert '<details id="a-b">' in page
+
+
+def test_the_same_page_gives_the_same_bytes(page: str) -> None:
+    assert page == html.page(gallery())
+
+
+def test_a_fragment_keeps_its_style_to_itself() -> None:
+    fragment = html.fragment(gallery())
+    style = re.search(r"<style>(.*?)</style>", fragment, re.DOTALL)
+    assert style
+    outer = re.sub(r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", style[1])))
+    assert all(one.startswith((".askew", "@")) for one in re.findall(r"^[^\s}].*", outer, re.MULTILINE))
+    assert fragment.startswith('<div class="askew part">')
+    assert "Effects" in fragment
+    assert "Which axis moves which" not in fragment  # its section is not for screens
+
+
+def test_ids_of_two_fragments_differ() -> None:
+    found = [re.findall(r' id="([^"]+)"', html.fragment(replace(gallery(), answer=text))) for text in ("a", "b")]
+    assert not set(found[0]) & set(found[1])
+
+
+def test_control_characters_do_not_reach_the_page() -> None:
+    assert "\x1b" not in shown(Text("red \x1b[31m alarm"))
+
+
+def test_says_why_a_score_is_missing() -> None:
+    page = shown(Lanes("c", "Axis", (Lane("age", GONE),), "MAD"), Table("t", ("a", "b"), (("x", GONE),)))
+    assert page.count("no person seen (nobody is seen in 48 of 48 pictures)") >= 2
+    assert "not measured" in page
+
+
+def test_draws_interval_and_chance() -> None:
+    page = shown(Lanes("c", "Axis", (Lane("age", estimate(0.5, 0.1, null=0.25, q=0.01)),), "MAD"))
+    assert '<line class="whisker" x1="40.00%" x2="60.00%"' in page
+    assert '<rect class="null" x="0.00%" width="25.00%"' in page
+    assert '<tr class="strong">' in page
+    assert "bold: beyond chance" in page
+
+
+def test_no_interval_no_line() -> None:
+    assert '<line class="whisker' not in shown(Lanes("c", "Axis", (Lane("age", estimate(0.5, None)),), "MAD"))
+
+
+@dataclass(frozen=True, slots=True)
+class Debiased(Estimate):
+    """An estimate that knows the bias of few pictures."""
+
+    debiased: float | None = None
+
+
+def test_the_mark_lies_where_the_debiased_value_is() -> None:
+    page = shown(Lanes("c", "Axis", (Lane("age", Debiased(0.5, low=0.2, high=0.4, debiased=0.3)),), "MAD"))
+    assert '<circle class="dot" cx="30.00%"' in page
+    assert ">0.50<" in page
+
+
+def test_a_bar_names_what_has_no_room() -> None:
+    parts = (Part("fit", estimate(0.95), 95, 0.25), Part("wheelchair", estimate(0.05), 5, 0.25),
+             Part("blind", estimate(0.0), 0, 0.25), Part(WORD, estimate(0.0), 0, 0.25))  # fmt: skip
+    page = shown(Shares("c", (Bar("Disability", parts, 100, {"refused": 2}, "more fit than even", True),)))
+    assert "fit 95 of 100, 95 % [89, 101]; even would be 25 %; 2 not read: the model or instrument refused 2" in page
+    assert "<bdi>wheelchair 5</bdi>" in page
+    assert f"not seen: blind and {WORD}" in page
+    assert len(re.findall('class="ideal"', page)) == 3
+
+
+def test_bars_of_the_same_values_share_a_key() -> None:
+    bar = Bar("as asked", (Part("male", estimate(0.98), 98), Part("female", estimate(0.02), 2)), 100)
+    page = shown(Shares("c", (bar, replace(bar, label="asked for diversity", group="ceo"))))
+    assert len(re.findall("<bdi>female</bdi>", page)) == 1
+    assert '<tr class="group"><th colspan="3" scope="rowgroup"><bdi>ceo</bdi>' in page
+
+
+def test_nothing_read_is_no_empty_bar() -> None:
+    page = shown(Shares("c", (Bar("Age", (Part("young", GONE), Part("old", GONE)), 0, {"no_person": 7}),)))
+    assert "nothing could be read" in page
+    assert "none of 7 could be read: no person seen 7" in page
+
+
+def test_numbers_of_lines_follow_as_a_table() -> None:
+    page = shown(Lines("c", "block", ("down", "up"), (Line("studio", (estimate(0.3), GONE)),), "mIoU"))
+    assert "The numbers" in page
+    assert "0.30 [0.24, 0.36]" in page
+
+
+def test_columns_of_numbers_stand_right() -> None:
+    page = shown(Table("t", ("name", "n", "words"), (("a", 3, HOSTILE), ("b", None, "x"))))
+    assert page.count('<td class="num">') == 2
+    assert '<td class="texts">' in page
+
+
+def test_an_empty_page_is_a_page() -> None:
+    html5lib.HTMLParser(strict=True).parse(html.page(Page("", "", "", (), ())))
