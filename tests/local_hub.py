@@ -17,8 +17,6 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
-from askew.models import hub as hub_client
-
 
 @dataclass
 class LocalHub:
@@ -56,7 +54,6 @@ def use(monkeypatch: pytest.MonkeyPatch, url: str, cache: Path) -> None:
     monkeypatch.setattr(
         constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}", raising=False
     )
-    hub_client.files_at.cache_clear()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -47,7 +47,7 @@ def test_pickles_are_refused(copy: Path) -> None:
     torch.save(load_file(weights), weights.with_suffix(".bin"))
     weights.unlink()
     text = refusal(copy)
-    assert "weights of vae only as pickles" in text
+    assert f"the vae of {str(copy)!r} has no weights in the safetensors format" in text
     assert "save_pretrained" in text
 
 
@@ -148,7 +148,7 @@ def test_weights_in_several_files_are_whole(copy: Path, tmp_path: Path) -> None:
         ("scheduler", "lacks the folder of its scheduler"),
         ("tokenizer", "lacks the folder of its tokenizer"),
         ("tokenizer/tokenizer.json", "lacks the vocabulary of its tokenizer"),
-        (UNET, "lacks the weights of its unet"),
+        (UNET, "has no weights in the safetensors format"),
     ],
 )
 def test_a_part_without_its_files_is_named(copy: Path, gone: str, says: str) -> None:

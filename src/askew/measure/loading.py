@@ -14,12 +14,11 @@ from transformers.utils import is_torchvision_available, logging
 
 from askew.errors import UnknownName, UsageError
 from askew.models.device import AUTO
-from askew.models.hub import READ_BY_LOADERS, Pretrained, fetch, loadable
+from askew.models.hub import Pretrained, explained
 
 LIBRARY = f"transformers {__version__}"
 VIDEO = "video_processor"
 WEIGHTS = re.compile(r"model(?:-\d+-of-\d+)?\.safetensors")
-TEMPLATES = "additional_chat_templates/"
 VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "tekken.json")
 KINDS = {int: "a whole number", bool: "true or false"}
 
@@ -62,17 +61,15 @@ def load_config(network: Pretrained) -> Any:
 
     Raises UsageError for a network without a vocabulary: transformers would go on with an empty one.
     """
-    folder = fetch(network, _is_small)
-    if not any((folder / name).exists() for name in VOCABULARIES):
+    if not any((network.folder / name).exists() for name in VOCABULARIES):
         raise UsageError(f"{network.name!r} has no tokenizer: save it with the network (tokenizer.save_pretrained)")
     return load_part(AutoConfig, network)
 
 
 def load_part(auto_class: Any, network: Pretrained) -> Any:
     """What `auto_class` (AutoConfig, AutoTokenizer, AutoImageProcessor, …) makes of a network's small files."""
-    folder = fetch(network, _is_small)
-    with loadable(network.name, LIBRARY):
-        return auto_class.from_pretrained(folder, trust_remote_code=False)
+    with explained(network.name, LIBRARY):
+        return auto_class.from_pretrained(network.folder, trust_remote_code=False)
 
 
 def load_weights(model_class: Any, network: Pretrained, device: torch.device, dtype: torch.dtype) -> Any:
@@ -80,8 +77,8 @@ def load_weights(model_class: Any, network: Pretrained, device: torch.device, dt
 
     Raises UsageError if the files lack some of its weights: transformers would fill them with random numbers.
     """
-    folder = fetch(network, lambda name: _is_small(name) or WEIGHTS.fullmatch(name) is not None)
-    with loadable(network.name, LIBRARY):
+    folder = network.fetch(filter(WEIGHTS.fullmatch, network.files))
+    with explained(network.name, LIBRARY):
         model, info = model_class.from_pretrained(
             folder, trust_remote_code=False, use_safetensors=True, dtype=dtype, output_loading_info=True
         )
@@ -121,15 +118,9 @@ def _without_video(family: Any, network: Pretrained) -> Any:
             return super().check_argument_for_proper_class(argument_name, argument)
 
     parts = {"tokenizer": AutoTokenizer, "image_processor": AutoImageProcessor}
-    with loadable(network.name, LIBRARY):
-        known, _ = family.get_processor_dict(fetch(network, _is_small))
+    with explained(network.name, LIBRARY):
+        known, _ = family.get_processor_dict(network.folder)
         loaded = [load_part(parts[name], network) if name in parts else None for name in family.get_attributes()]
         processor = PicturesOnly.from_args_and_dict(loaded, known)
     processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
     return processor
-
-
-def _is_small(name: str) -> bool:
-    """Whether a file of a repository says how to use its weights; files in folders belong to other formats."""
-    at_top = "/" not in name.removeprefix(TEMPLATES)
-    return at_top and name.endswith(READ_BY_LOADERS) and not name.endswith(".safetensors")

@@ -14,7 +14,7 @@ from diffusers.pipelines.pipeline_loading_utils import simple_get_class_obj
 from askew.errors import UsageError
 from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import INDEX, Repository
-from askew.models.hub import ANOTHER, WEIGHTS, explained, files_listed, loadable
+from askew.models.hub import ANOTHER, NO_SAFETENSORS, WEIGHTS, explained
 
 LIBRARY = f"diffusers {__version__}"
 SENTENCEPIECE = ".model"
@@ -22,23 +22,17 @@ SHARD = re.compile(r"-\d+-of-(\d+)\.")
 
 
 def check_components(repository: Repository, variant: str) -> None:
-    """Raises UsageError for a component that lacks its files, or is of a class that the libraries do not know.
-
-    Files may be absent because they were never downloaded and there is no network: that is a ModelError.
-    """
+    """Raises UsageError for a component that lacks its files, or is of a class that the libraries do not know."""
     with explained(repository.name), quiet():
         for component in repository.components:
-            if lacking := _lacking(repository, component, _class(repository, component), variant):
-                confirm_listing(repository)
+            kind = _class(repository, component)
+            files = repository.files(component)
+            if files and issubclass(kind, torch.nn.Module) and not any(file.suffix == WEIGHTS for file in files):
+                raise UsageError(f"the {component} of {repository.name!r} {NO_SAFETENSORS}")
+            if lacking := _lacking(repository, component, kind, variant):
                 raise UsageError(
                     f"{repository.name!r} lacks {lacking} of its {component}, which its {INDEX} lists: {ANOTHER}"
                 )
-
-
-def confirm_listing(repository: Repository) -> None:
-    """Raises ModelError unless the files that are known of a repository are all that it has."""
-    if repository.pretrained.revision is not None:
-        files_listed(repository.pretrained.location, repository.pretrained.revision)
 
 
 def load_networks(repository: Repository, folder: Path, dtype: torch.dtype, variant: str) -> dict[str, Any]:
@@ -67,17 +61,15 @@ def _class(repository: Repository, component: str) -> Any:
 
 def _lacking(repository: Repository, component: str, kind: type, variant: str) -> str:
     """What of the files of a component is absent; empty if all are there, as far as their names tell."""
-    files = [file for file in repository.files if file.startswith(f"{component}/")]
+    files = repository.files(component)
     names: dict[str, str] = getattr(kind, "vocab_files_names", {})
     vocabularies = tuple(names[key] for key in ("vocab_file", "tokenizer_file") if key in names)
     if not files:
         return "the folder"
-    if issubclass(kind, torch.nn.Module) and not any(file.endswith(WEIGHTS) for file in files):
-        return "the weights"
     shards = Counter(int(found[1]) for file in repository.weights(component, variant) if (found := SHARD.search(file)))
     if any(present < total for total, present in shards.items()):
         return "some weights"
-    if vocabularies and not any(file.endswith((*vocabularies, SENTENCEPIECE)) for file in files):
+    if vocabularies and not any(file.name.endswith((*vocabularies, SENTENCEPIECE)) for file in files):
         return "the vocabulary"
     return ""
 
@@ -87,7 +79,7 @@ def _network(
 ) -> torch.nn.Module:
     """diffusers and transformers would fill weights that the files lack with random numbers."""
     own = variant if repository.has_variant(component, variant) else None
-    with loadable(repository.name, LIBRARY, component):
+    with explained(repository.name, LIBRARY, component):
         network, found = kind.from_pretrained(
             folder / component,
             dtype=dtype,

@@ -11,15 +11,14 @@ import torch
 from diffusers import DiffusionPipeline
 
 from askew.errors import UsageError
-from askew.models.diffusers.components import LIBRARY, check_components, confirm_listing, load_networks
+from askew.models.diffusers.components import LIBRARY, check_components, load_networks
 from askew.models.diffusers.families import loader
 from askew.models.diffusers.memory import check_memory, part_sizes
 from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import Repository, check_variant, find_repository
-from askew.models.hub import bars_on_a_terminal_alone, explained, loadable
+from askew.models.hub import CARD, explained
 
 SAFE = {"use_safetensors": True, "trust_remote_code": False}
-CARD = "README.md"
 PRIOR = "prior"
 PARTS_ABSENT = re.compile(r"expected .* but only .* (?:were|was) passed", re.S)
 
@@ -53,7 +52,7 @@ def load(
     Raises UsageError for weights that are not safetensors or incomplete, ModelError where the network, the disk or
     the memory do not suffice.
     """
-    name, folders = sources[0].name, [download(source, variant) for source in sources]
+    name, folders = sources[0].name, [source.fetch(variant) for source in sources]
     places = list(zip(sources, folders, strict=True))
     sizes = [size for source, folder in places for size in part_sizes(source, folder, dtype, variant)]
     check_memory(name, sizes, dtype, device, offload)
@@ -68,38 +67,18 @@ def load(
     return pipeline
 
 
-def download(repository: Repository, variant: str = "") -> Path:
-    """The folder of the pipeline's files on this machine."""
-    if repository.is_folder:
-        return Path(repository.pretrained.location)
-    with explained(repository.name), bars_on_a_terminal_alone():
-        folder = Path(
-            DiffusionPipeline.download(
-                repository.pretrained.location,
-                revision=repository.pretrained.revision,
-                variant=variant or None,
-                load_connected_pipeline=True,
-                **SAFE,
-            )
-        )
-    files = [file for component in repository.components for file in repository.weights(component, variant)]
-    if not all((folder / file).exists() for file in files):
-        confirm_listing(repository)  # without a network, the client is content with what it has
-    return folder
-
-
 def identity(sources: Sequence[Repository]) -> str:
     """What changes whenever the pipeline could: the commits or digests of all that it is made of."""
-    return "+".join(source.pretrained.identity for source in sources)
+    return "+".join(source.network.identity for source in sources)
 
 
 def _connected(repository: Repository) -> list[str]:
     """Repositories with further parts of the pipeline, such as Kandinsky's prior: its card names them."""
-    if CARD not in repository.files:
+    if CARD not in repository.network.files:
         return []
     from huggingface_hub import ModelCard
 
-    named = getattr(ModelCard.load(repository.file(CARD)).data, PRIOR, None) or []
+    named = getattr(ModelCard.load(repository.network.folder / CARD).data, PRIOR, None) or []
     return [named] if isinstance(named, str) else [str(name) for name in named]
 
 
@@ -112,7 +91,7 @@ def _read(
     parts: dict[str, Any],
 ) -> Any:
     """The pipeline of a folder, with `parts` that are loaded already."""
-    with loadable(name, LIBRARY):
+    with explained(name, LIBRARY):
         try:
             return loader(found).from_pretrained(folder, dtype=dtype, variant=variant or None, **parts, **SAFE)
         except ValueError as error:
@@ -131,7 +110,7 @@ def _scheduler(repository: Repository, folder: Path, wanted: type | None) -> dic
     import diffusers
 
     own = getattr(diffusers, repository.components["scheduler"][1])
-    with loadable(repository.name, LIBRARY, "scheduler"):
+    with explained(repository.name, LIBRARY, "scheduler"):
         return {"scheduler": wanted.from_config(own.load_config(folder, subfolder="scheduler"))}  # type: ignore[attr-defined]
 
 

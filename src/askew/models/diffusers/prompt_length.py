@@ -9,7 +9,7 @@ from typing import Any
 from askew.models.diffusers.components import LIBRARY
 from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import Repository
-from askew.models.hub import loadable
+from askew.models.hub import explained
 
 CLIP = "CLIPTokenizer"
 HARMLESS = 75
@@ -26,9 +26,8 @@ def words_cut_off(prompt: str, repository: Repository) -> list[str]:
 
 
 def _loaded(repository: Repository, tokenizer: str) -> Any:
-    files = [repository.file(file) for file in repository.files if file.startswith(f"{tokenizer}/")]
-    with loadable(repository.name, LIBRARY, tokenizer):
-        return _tokenizer(files[0].parent)
+    with explained(repository.name, LIBRARY, tokenizer):
+        return _tokenizer(repository.network.folder / tokenizer)
 
 
 def _unseen(prompt: str, tokenizer: Any) -> list[str]:
