@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -98,4 +98,6 @@ def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)
+    for point in entry_points(group="askew.methods", name=name.replace("_", "-")):
+        return getattr(import_module(f"{point.module}.command"), name)
     raise AttributeError(f"module 'askew' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""A model, a statistic and a method for askew."""
