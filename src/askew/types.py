@@ -22,7 +22,7 @@ MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
 
 T = TypeVar("T")
 
-RECORD: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
+RECORD: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 """How records are read and written: no unknown field, no number that is not finite. Pydantic reads it, askew's types
 do not need it."""
 
@@ -167,7 +167,7 @@ class Estimate:
     def __post_init__(self) -> None:
         if self.n == 0:
             raise ValueError("an Estimate needs at least one picture; use Missing where there is none")
-        for name in ("value", "low", "high", "null", "max", "corrected", "p", "q"):
+        for name in ("value", "low", "high", "level", "null", "max", "corrected", "p", "q"):
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
                 raise ValueError(f"Estimate.{name} is {number}; a score that is not a number must be Missing")

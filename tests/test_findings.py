@@ -1,0 +1,153 @@
+"""Findings: what is written is read back, faults are named by their place, one walk finds every estimate."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from askew import findings
+from askew.errors import RunError, UsageError
+from askew.findings import FORMAT, E, Environment, Head, Identity, Instruments, Keyed, estimates, scored, with_q
+from askew.plan import RunPlan
+from askew.types import Estimate, Missing, record
+
+
+class TinyPlan(RunPlan):
+    """A plan."""
+
+    method: str = "tiny"
+
+
+@record
+class Scores:
+    """Scores of an axis."""
+
+    axis: str
+    mad: E
+    shares: Annotated[Mapping[str, E], Keyed("value")]
+    chance: float | None = None
+
+
+@record
+class TinyFindings(Head):
+    """Findings."""
+
+    plan: TinyPlan
+    tiny: tuple[Scores, ...]
+
+
+def some(*scores: Scores) -> TinyFindings:
+    plan = TinyPlan()
+    machine = Environment("3.11", "here", {"numpy": "2"}, None, 1, None, "2026-01-01T00:00:00+00:00")
+    head = Head(FORMAT, "0", 1, plan, plan.hash, machine, (), Identity("m", "1", {"bias": 0.5}), Instruments(), ())
+    return head.into(TinyFindings, tiny=scores)
+
+
+def an_estimate(value: float, p: float | None = None) -> Estimate:
+    return Estimate(value, value - 1, value + 1, 0.95, "a method", 12, 1, p=p)
+
+
+FOUND = some(
+    Scores(
+        "gender", an_estimate(5.557e-05, 0.01), {"female": an_estimate(0.25, 0.02), "male": Missing("no_person", "")}
+    ),
+    Scores("age", Missing("not_asked", "nobody"), {"young": an_estimate(1.0)}),
+)
+
+
+def changed(tmp_path: Path, **fields: object) -> Path:
+    data: dict[str, Any] = json.loads(findings.written(FOUND))
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({**data, **fields}), encoding="utf-8")
+    return path
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    path = findings.write(FOUND, tmp_path / "results.json")
+    assert findings.read(TinyFindings, path) == FOUND
+    assert findings.write(FOUND, tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_finite_number_survives(value: float) -> None:
+    one = some(Scores("gender", Estimate(value), {}))
+    back = findings.adapter(TinyFindings).validate_json(findings.written(one))
+    assert back.tiny[0].mad.value == value
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_not_written(tmp_path: Path, number: float) -> None:
+    with pytest.raises(RunError, match=r"tiny\.0\.chance is not finite"):
+        findings.write(some(Scores("gender", an_estimate(1.0), {}, number)), tmp_path / "results.json")
+    assert not (tmp_path / "results.json").exists()
+    with pytest.raises(ValueError, match="must be Missing"):
+        an_estimate(number)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"format": FORMAT + 1}, "newer askew .* upgrade"),
+        ({"format": FORMAT - 1}, "older askew: run the same command again"),
+        ({"tiny": [{"axis": "gender"}]}, r"tiny\.0\.mad.* Field required.*run the same command again"),
+        ({"tiny": [{"axis": 3, "mad": {"reason": "error"}, "shares": {}}]}, r"tiny\.0\.axis is 3: .*string"),
+        ({"unheard": 1}, "unheard is 1: .*(Unexpected|not permitted)"),
+    ],
+)
+def test_reading_says_what_is_wrong_where_and_what_to_do(tmp_path: Path, fields: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        findings.read(TinyFindings, changed(tmp_path, **fields))
+
+
+@pytest.mark.parametrize(("text", "says"), [("{", "not strict JSON"), ("[]", "JSON object"), ('{"a": NaN}', "NaN")])
+def test_other_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "results.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=says):
+        findings.read(TinyFindings, tmp_path / "results.json")
+
+
+def test_a_folder_without_results_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no results\.json: name the folder of a finished run"):
+        findings.read(TinyFindings, tmp_path / "results.json")
+
+
+def test_one_walk_finds_every_estimate_and_what_it_is_about() -> None:
+    found = list(scored(FOUND))
+    assert [(one.score, one.names) for one in found] == [
+        ("mad", {"axis": "gender"}),
+        ("shares", {"axis": "gender", "value": "female"}),
+        ("shares", {"axis": "age", "value": "young"}),
+    ]
+    assert found[1].at == ("tiny", 0, "shares", "female")
+    assert findings.score_names(TinyFindings) == ["mad", "shares"]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_q_values_are_those_of_benjamini_and_hochberg(ps: list[float]) -> None:
+    found = with_q(tuple(Estimate(0.0, p=p) for p in ps), lambda at: "all")
+    expected = multipletests(ps, method="fdr_bh")[1]
+    assert np.allclose([one.q for one in found], expected)
+
+
+def test_families_are_adjusted_apart_and_one_is_left_out() -> None:
+    first, second = Estimate(0.0, p=0.01), Estimate(0.0, p=0.04)
+    found = with_q({"a": (first, second), "b": (second,), "c": (first,)}, lambda at: None if at[0] == "c" else at[0])
+    assert [one.q for _, one in estimates(found)] == pytest.approx([0.02, 0.04, 0.04, None])
+    assert found["c"] == (first,)
+
+
+def test_nothing_else_changes_with_q() -> None:
+    whole = with_q(FOUND, lambda at: "all")
+    assert replace(whole, tiny=FOUND.tiny) == FOUND
+    assert whole.tiny[0].axis == "gender"
+    assert whole.tiny[0].shares["male"] == FOUND.tiny[0].shares["male"]
