@@ -89,7 +89,12 @@ def commands() -> Iterator[tuple[str, str]]:
 def application(listing: bool = False) -> App:
     """The commands; with `listing` each with its first line, for the list of all."""
     app = App(
-        name="askew", help=ABOUT, version=version("askew"), help_format="markdown", console=out, error_console=err
+        name="askew",
+        help=ABOUT,
+        version=version("askew"),
+        help_format="plaintext" if listing else "markdown",
+        console=out,
+        error_console=err,
     )
     groups = {name: App(name=name, help=text) for name, text in GROUPS.items()}
     for group in groups.values():
