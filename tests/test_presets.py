@@ -11,11 +11,11 @@ import typer
 import askew
 from askew import registry
 from askew.api import mine
-from askew.api.map import set_up
 from askew.cli import main
 from askew.errors import UsageError
 from askew.models.diffusers.recommended import RECOMMENDED
 from askew.oldcli import app
+from askew.options import plan_fields
 from askew.parts.survey.propose import survey_plan
 from askew.presets import Preset, presets, with_preset
 
@@ -94,13 +94,12 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
 
 
 def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:
-    preset, given = presets()["sd15-clip"], {"model": ["studio"], "vqa": ["studio"], "model_args": {"offload": True}}
-    made = set_up("sd15-clip", given, {"setting", "offload"})
-    assert made == {"models": [preset.model], "vqa": preset.vqa, "model_args": {"offload": True}}
-    kept = {"models": ["studio"], "vqa": ["studio"], "model_args": {"offload": True}}
-    assert set_up("sd15-clip", given, {"model", "vqa"}) == kept
-    assert set_up(None, given, set()) == kept
-    assert set_up(None, {"model_args": {}}, set()) == {"models": ["studio"], "model_args": {}}, "the default of Python"
+    preset = presets()["sd15-clip"]
+    made = plan_fields({"preset": "sd15-clip", "offload": True, "embedder": "none"})
+    assert made == {"model": preset.model, "vqa": preset.vqa, "model_args": {"offload": True}, "embedder": "none"}
+    kept = {"model": "studio", "vqa": ("studio",), "model_args": {"offload": True}}
+    assert plan_fields({**kept, "preset": "sd15-clip", "embedder": "none"}) == {**kept, "embedder": "none"}
+    assert plan_fields({"preset": None, "offload": False}) == {}
 
 
 def test_searches_take_the_model_and_the_embedder_of_a_preset() -> None:

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from askew.api.classify import classify
     from askew.api.edit import edit
     from askew.api.interact import interact
-    from askew.api.map import map
     from askew.api.mine import mine
     from askew.api.mine_compare import mine_compare
     from askew.api.mine_study import MiningStudy, mine_study
     from askew.api.runs import compare
     from askew.errors import AskewError
     from askew.jobs.compare import Comparison
+    from askew.methods.map.command import map
+    from askew.methods.map.result import MapResult
     from askew.plan import Plan
     from askew.plans.reading import read_plan
     from askew.results.audit import AuditResult
     from askew.results.classification import ClassificationResult
     from askew.results.editing import EditingResult
     from askew.results.interactions import InteractionResult
-    from askew.results.map import MapResult
     from askew.results.mining import MiningResult
     from askew.results.mining_comparison import MiningComparisonResult
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
@@ -80,11 +80,10 @@ _HOMES = {
     "askew.results.editing": ("EditingResult",),
     "askew.errors": ("AskewError",),
     "askew.results.interactions": ("InteractionResult",),
-    "askew.api.map": ("map",),
     "askew.api.mine": ("mine",),
     "askew.api.mine_compare": ("mine_compare",),
     "askew.api.mine_study": ("MiningStudy", "mine_study"),
-    "askew.results.map": ("MapResult",),
+    "askew.methods.map.result": ("MapResult",),
     "askew.results.mining": ("MiningResult",),
     "askew.results.mining_comparison": ("MiningComparisonResult",),
     "askew.plan": ("Plan",),

@@ -12,12 +12,12 @@ import pytest
 from rich.console import Console
 
 import askew
-from askew.api.runs import load
 from askew.cli import run
 from askew.errors import NotEnoughData, UsageError
-from askew.planning.map import profession_prompt
-from askew.report.map_reading import model_label
-from askew.results.map import MapResult
+from askew.method import load
+from askew.methods.map.page import model_label
+from askew.methods.map.plan import profession_prompt
+from askew.methods.map.result import MapResult
 from askew.types import Estimate, Missing
 
 Saved = Callable[[str], Path]
@@ -58,9 +58,9 @@ def test_results(finished: Path) -> None:
 
 def test_report(finished: Path) -> None:
     page = (finished / "report.html").read_text()
-    assert page.count('<figure class="overlay">') == 8
+    assert page.count(": where either is high") == 8
     assert "viridis" not in page
-    assert page.count("(chance 0.") == 6  # of every two, inside and outside the third
+    assert "inside and outside the place of the third" in page
     assert "nan" not in page
 
 
@@ -106,7 +106,7 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(tiny: Saved
 def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
     models = [f"diffusers/{tiny(family)}" for family in ("stable-diffusion", "stable-diffusion-xl")]
     result = askew.map(
-        model=models, concept="sex", professions=["nurse", "chef"], images=3, draws=100, run=tmp_path / "run",
+        model=models, concept="sex", profession=["nurse", "chef"], images=3, draws=100, run=tmp_path / "run",
         model_args={"num_inference_steps": 2},
     )  # fmt: skip
     change = result.results["biasmap"]["changes"][0]
@@ -117,9 +117,8 @@ def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
     corrected = [entry["corrected"] for entry in result.results["biasmap"]["overall"]]
     assert all(e["q"] >= e["p"] for e in corrected)
     page = result.report.read_text()
-    for part in ("block", "layer"):
-        assert page.count(f"Overlap by {part}, from input to output, by") == 2
-    assert page.count("by block and prompt; in brackets intervals</caption>") == 2
+    assert page.count("Overlap by layer, from input to output, by") == 2
+    assert page.count("in brackets intervals</caption>") == 3  # of every model by block and prompt, and the paper's
 
 
 def test_a_prompt_without_a_picture_does_not_end_the_run(
@@ -140,7 +139,7 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
         "model": f"diffusers/{tiny('stable-diffusion')}", "concept": ["sex", "race"], "images": 3, "draws": 100,
         "model_args": {"num_inference_steps": 1},
     }  # fmt: skip
-    result = askew.map(professions=["chef", "nurse"], run=tmp_path / "run", **settings)
+    result = askew.map(profession=["chef", "nurse"], run=tmp_path / "run", **settings)
     chef, nurse = (result.miou("sex", profession_prompt(word)) for word in ("chef", "nurse"))
     assert isinstance(chef, Missing)
     assert chef.reason == "blank_image"
@@ -149,10 +148,10 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
     assert "made no usable picture of this prompt" in result.report.read_text()
     console = Console(width=80, record=True)
     console.print(result.table())
-    assert "Missing: sex with chef" in console.export_text()
+    assert "made no usable picture" in " ".join(console.export_text().split())
     blank.add("nurse")
     with pytest.raises(NotEnoughData, match="no map to measure in any prompt"):
-        askew.map(professions=["chef", "nurse"], run=tmp_path / "other", store=tmp_path / "new", **settings)
+        askew.map(profession=["chef", "nurse"], run=tmp_path / "other", store=tmp_path / "new", **settings)
 
 
 @pytest.mark.parametrize(
@@ -202,8 +201,8 @@ def test_a_finished_run_is_the_baseline_of_another(tiny: Saved, finished: Path, 
 def test_the_same_model_with_other_settings_has_another_name(tiny: Saved, finished: Path, tmp_path: Path) -> None:
     model = f"diffusers/{tiny('stable-diffusion')}"
     result = askew.map(
-        PROMPT, model, concept="race", against="nurse", images=4, draws=100, baseline=finished, run=tmp_path / "run",
-        model_args={"num_inference_steps": 1},
+        PROMPT, model=model, concept="race", against="nurse", images=4, draws=100, baseline=finished,
+        run=tmp_path / "run", model_args={"num_inference_steps": 1},
     )  # fmt: skip
     assert [m["name"] for m in result.results["models"]] == [model, f"{model} (map)"]
     assert result.results["biasmap"]["changes"][0]["prompts"][0]["miou"]["n"] == 4
@@ -259,8 +258,7 @@ def test_professions_on_the_studio_model(tmp_path: Path, capsys: pytest.CaptureF
         "down-16", "down-8", "down-4", "mid", "up-4", "up-8", "up-16",
     ]  # fmt: skip
     page = (tmp_path / "run" / "report.html").read_text()
-    assert page.count('class="null-edge"') > 2 * 7  # chance of every block of both profiles
-    assert page.count('<line class="area"') == 2
+    assert page.count("chance: masks of these areas") >= 2
     assert page.count("Overlap by layer, from input to output") == 2
 
 
@@ -337,7 +335,7 @@ def test_refusals(options: list[str], message: str, tiny: Saved, capsys: pytest.
 def test_no_model(model: Any) -> None:
     for images in (None, 2):
         with pytest.raises(UsageError, match="no model is named"):
-            askew.map("a nurse", model, concept="gender", against="nurse", images=images)
+            askew.map("a nurse", model=model, concept="gender", against="nurse", images=images)
 
 
 def test_a_concept_that_is_too_long(tiny: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

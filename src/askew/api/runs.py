@@ -14,7 +14,6 @@ from askew.plan import PLAN_FILE, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.maps import MapPlan
 from askew.plans.mining import MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
 from askew.plans.reading import read_plan
@@ -23,7 +22,6 @@ from askew.results.classification import ClassificationResult
 from askew.results.editing import EditingResult
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
-from askew.results.map import MapResult
 from askew.results.mining import MiningResult
 from askew.results.mining_comparison import MiningComparisonResult
 from askew.results.run import RunResult
@@ -49,8 +47,6 @@ def load(run: str | Path, store: str | Path | None = None) -> RunResult:
         return InteractionResult(plan, folder, place)
     if isinstance(plan, EditPlan):
         return EditingResult(plan, folder, place)
-    if isinstance(plan, MapPlan):
-        return MapResult(plan, folder, place)
     return AuditResult(plan, folder, place)
 
 

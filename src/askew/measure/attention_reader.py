@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +16,7 @@ from PIL import Image
 from askew.errors import ModelError
 from askew.measure.attention import AttentionMaps
 from askew.models.base import Model, Request
-from askew.store.files import sha256
-from askew.store.imagefile import EncodedPicture, encode, opened
+from askew.store.imagefile import opened
 from askew.types import Missing, Picture
 
 VERSION = 1
@@ -109,40 +107,6 @@ class AttentionReader:
         unet = self._definition == "ovam" and getattr(pipeline, "transformer", None) is None
         options = {"middle": True} if unet else {}
         return [AttentionMaps(pipeline, text, self._branch, self._definition, **options) for text in self.attributions]
-
-
-class MappedModel:
-    """The model itself, which also keeps the attention maps of every picture that it makes."""
-
-    def __init__(self, model: WhiteBox, readers: Mapping[str, AttentionReader], keep: Keep) -> None:
-        self._model, self._readers, self._keep = model, readers, keep
-        self.name, self.revision, self.settings = model.name, model.revision, model.settings
-        self.batch_size = model.batch_size
-        self.device, self.dtype = (getattr(model, fact, None) for fact in ("device", "dtype"))
-
-    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """The pictures. Their maps are kept under the ids that their files will have.
-
-        Prompts of one batch are made one after the other, since listening to one costs the same for all its pictures.
-        """
-        images: list[Image.Image | Missing] = []
-        for prompt, own in groupby(requests, key=lambda request: request.prompt):
-            images += self._watched(self._readers[prompt], list(own))
-        return images
-
-    def _watched(self, reader: AttentionReader, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Pictures of one prompt."""
-        with watching(self._model, reader) as found:
-            images = self._model.generate(requests)
-        for request, image in zip(requests, images, strict=True):
-            encoded = None if isinstance(image, Missing) else encode(image)
-            if isinstance(encoded, EncodedPicture):
-                self._keep(reader.fingerprint, {sha256(encoded.data): found[request]})
-        return images
-
-    def unknown_words(self, prompt: str) -> list[str]:
-        """Words of the prompt that the model ignores."""
-        return self._model.unknown_words(prompt)
 
 
 @contextmanager

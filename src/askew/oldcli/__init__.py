@@ -6,7 +6,6 @@ from askew.oldcli import (  # noqa: F401  (each registers its commands)
     compare,
     edit,
     interact,
-    map,
     mine,
     mine_compare,
     mine_study,

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from askew import registry
 from askew.errors import UsageError
 from askew.plan import Plan, RunPlan, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.maps import MapPlan
 from askew.plans.mining import MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
 
-PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan, "edit": EditPlan, "map": MapPlan}
+PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan, "edit": EditPlan}
 """The kind of plan by its method."""
 
 OTHERS: Mapping[str, type[RunPlan]] = {
@@ -45,5 +45,8 @@ def make_plan(data: Mapping[str, Any], source: str = "the plan") -> Plan:
 def recorded_hash(path: Path) -> str:
     """The hash of the plan in a TOML file, of whatever method. Raises UsageError."""
     data = read_toml(path)
+    if str(data.get("method")) in registry.providers("method"):
+        plan: RunPlan = registry.method(str(data["method"])).plan.checked(data, f"the plan {path}")
+        return plan.hash
     kind = OTHERS.get(str(data.get("method", "audit")))
     return read_plan(path).hash if kind is None else kind.checked(data, f"the plan {path}").hash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,14 @@ class Maker(Protocol[W_contra]):
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[Made]:
         """One batch, in order."""
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A maker that can say beforehand that it cannot make what is wanted."""
+
+    def check(self) -> None:
+        """Raises UsageError; called before anything is made or written."""
 
 
 class Run(Protocol):

@@ -20,7 +20,7 @@ from askew.models.base import Collection, FiledPicture, Model, Request
 from askew.models.telling import heard_by
 from askew.plan import PLAN_FILE, RunPlan
 from askew.plans.reading import recorded_hash
-from askew.run.base import Answer, Made, Maker, Outcome, Rows
+from askew.run.base import Answer, Checked, Made, Maker, Outcome, Rows
 from askew.run.environment import machine
 from askew.run.progress import Progress, Stage, StageName, silent, stage
 from askew.run.work import (
@@ -100,6 +100,8 @@ class Live:
         stored = self.store.pictures(one.key for one in wanted)
         left = unfinished(slices(wanted, maker.batch_size), stored)
         if left:
+            if isinstance(maker, Checked):
+                maker.check()
             self.claim(wanted)
             self._make(maker, self._affordable(left, maker), len(wanted), stored)
         self._check_budget(wanted, stored)

@@ -97,6 +97,11 @@ class Watcher:
         """The readers' maps."""
         return frozenset(reader.fingerprint for reader in self.readers.values())
 
+    def check(self) -> None:
+        """Raises UsageError for a network, or words, that cannot be looked for; loads the model."""
+        for reader in self.readers.values():
+            reader.check()
+
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """One batch, prompt by prompt, since listening to one costs the same for all its pictures."""
         with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from askew.methods.map import words
 from askew.methods.map.findings import Change, Gradient, Intersection, MapFindings, Overall, Pair, RiskDifference
@@ -42,6 +41,7 @@ from askew.pages.words import (
     measured,
     number,
     perceived,
+    probability,
     quote,
     reason,
     shorten,
@@ -132,7 +132,7 @@ class View:
         where = quote(prompts[0], 60) if len(prompts) == 1 else f"{len(prompts)} prompts"
         said = "; to ".join(_finding(self.pairs(a, self.models[0]), self.overall(a, self.models[0]))
                             for a in self.found.plan.concepts)  # fmt: skip
-        return f"In pictures of {where}, {_model(self.models[0], 60)} attends to {said}."
+        return f"In pictures of {where}, {model_label(self.models[0], 60)} attends to {said}."
 
     def concept(self, a: str) -> Section:
         """Overlaps of a concept, their way through the network, and pictures."""
@@ -192,7 +192,7 @@ class View:
         """A row; of several models one of a group of rows under the label."""
         if len(self.models) == 1:
             return Lane(label, score, more, muted=muted)
-        return Lane(_model(model, 30), score, more, group=label, series=self._series(model), muted=muted)
+        return Lane(model_label(model, 30), score, more, group=label, series=self._series(model), muted=muted)
 
     def _overlaps(self, a: str) -> Lanes:
         """mIoU with the word of every prompt by every model."""
@@ -223,7 +223,7 @@ class View:
             means = [self.overall(a, model) for model in self.models]
             last = [o.risk_difference for o in means] if axis else []
             rows.append(("mean", *(o.miou for o in means), *(o.mbiou for o in means), *last))
-        names = [_model(model, 30) for model in self.models]
+        names = [model_label(model, 30) for model in self.models]
         yield Fold("In the form of the paper's tables", (Table(
             f"“{shorten(a, 40)}” in the form of the paper's tables; in brackets intervals",
             ("With", *(name for _ in scores for name in names)), tuple(rows),
@@ -240,7 +240,7 @@ class View:
         """Overlap over the blocks of the network, a line for every model; of a single model one for each prompt too."""
         by_model = [self._parts_of(a, model, "blocks") for model in self.models]
         blocks = tuple(dict.fromkeys(block for own in by_model for block in own))
-        lines = [Line(_model(model, 60), tuple(own.get(block) for block in blocks), series)
+        lines = [Line(model_label(model, 60), tuple(own.get(block) for block in blocks), series)
                  for series, (model, own) in enumerate(zip(self.models, by_model, strict=True))]  # fmt: skip
         if len(self.models) == 1 and len(self.prompts) > 1:
             lines += [Line(self._word(p.prompt), tuple(p.blocks.get(block) for block in blocks), thin=True)
@@ -257,14 +257,15 @@ class View:
         for model in self.models:
             layers = self._parts_of(a, model, "layers")
             rows = tuple(Lane(name, e) for name, e in layers.items())
-            caption = f"Overlap by layer, from input to output, by {_model(model, 60)}"
+            caption = f"Overlap by layer, from input to output, by {model_label(model, 60)}"
             found.append(Lanes(caption, "Layer", rows, "overlap", "unit", SCORE, (), CHANCE))
             own = self.pairs(a, model)
             if len(own) > 1:
                 blocks = self._parts_of(a, model, "blocks")
                 singles = [(self._word(p.prompt), *(p.blocks.get(block) for block in blocks)) for p in own]
                 found.append(Table(
-                    f"Overlap of “{shorten(a, 40)}” by block and prompt, by {_model(model, 60)}; in brackets intervals",
+                    f"Overlap of “{shorten(a, 30)}” by block and prompt, by {model_label(model, 60)}; in brackets "
+                    f"intervals",
                     ("With", *blocks), (*singles, ("mean", *blocks.values())),
                 ))  # fmt: skip
         return tuple(found)
@@ -277,7 +278,7 @@ class View:
             numbered = [(k, one) for k, one in enumerate(own.pictures, 1) if one][:most]
             for k, one in numbered:
                 maps = maps_of(self.found, self.media, a, own.prompt, str(own.model), one)
-                label = f"Picture {k} of {quote(own.prompt, 40)}, {_model(str(own.model), 40)}"
+                label = f"Picture {k} of {quote(own.prompt, 40)}, {model_label(str(own.model), 40)}"
                 made = None if maps is None else self._overlays(maps, one, label)
                 if maps is not None and made is not None:
                     rows.append(made)
@@ -324,7 +325,7 @@ class View:
             caption += f" Rank correlation over {len(one.cosines)} words: {measured(one.spearman)}."
         overlaps = {p.a: p.miou for p in self.found.biasmap.pairs if (p.model, p.prompt) == (one.model, one.prompt)}
         near = sorted(one.cosines.items(), key=lambda item: -item[1])
-        note = f"{quote(one.prompt, 60)}, {_model(one.model, 40)}"
+        note = f"{quote(one.prompt, 60)}, {model_label(one.model, 40)}"
         return Table(caption, ("Word", "cosine of text embeddings", "mIoU"),
                      tuple((shorten(a, 40), number(cosine), overlaps[a]) for a, cosine in near), note=note)  # fmt: skip
 
@@ -381,28 +382,31 @@ def _plain(score: Estimate | Missing | None) -> str:
 
 
 def _three(one: Intersection) -> tuple[Content, ...]:
-    null = one.overlap.null if isinstance(one.overlap, Estimate) else None
     q = one.overlap.q if isinstance(one.overlap, Estimate) else None
     return (
         " · ".join(one.concepts),
         quote(one.prompt, 40),
-        _model(one.model, 30),
+        model_label(one.model, 30),
         one.overlap,
-        number(null),
-        number(q, 3),
+        _null(one.overlap),
+        probability(q),
     )
 
 
 def _given(one: Intersection) -> Iterator[tuple[Content, ...]]:
     for c in one.conditional:
-        chance = partial(lambda e: number(e.null if isinstance(e, Estimate) else None))
-        yield (f"{c.a} and {c.b}", c.given, quote(one.prompt, 40), _model(one.model, 30), c.inside, chance(c.inside),
-               c.outside, chance(c.outside))  # fmt: skip
+        inside, outside = (_null(e) for e in (c.inside, c.outside))
+        where = (f"{c.a} and {c.b}", c.given, quote(one.prompt, 40), model_label(one.model, 30))
+        yield (*where, c.inside, inside, c.outside, outside)
+
+
+def _null(e: Estimate | Missing) -> str:
+    return number(e.null if isinstance(e, Estimate) else None)
 
 
 def _caption(one: Change) -> str:
     first, second = one.models
-    return f"“{shorten(one.a, 40)}”: {_model(second, 40)} less {_model(first, 40)}"
+    return f"“{shorten(one.a, 40)}”: {model_label(second, 40)} less {model_label(first, 40)}"
 
 
 def _lanes(caption: str, heading: str, found: Mapping[str, Estimate | Missing | None]) -> Lanes:
@@ -412,7 +416,7 @@ def _lanes(caption: str, heading: str, found: Mapping[str, Estimate | Missing | 
     )
 
 
-def _model(name: str, width: int) -> str:
+def model_label(name: str, width: int) -> str:
     """A model's name on one line; of one that is too long the last parts of its path that fit, where paths differ."""
     line = shorten(name, len(name) + 1)
     if len(line) <= width:

@@ -69,8 +69,12 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
         tuple(pairs), tuple(risks),
         summary.overall(pairs, risks, axis_of, plan.level),
         summary.changes(pairs, risks, axis_of, held, plan.level),
-        tuple(entry for own in maps.values() for entry in _intersections(own, masking, scoring)),
-        tuple(_gradient(one, pairs, scoring) for one in found.prompts if one.cosines and one.present),
+        tuple(entry for own in maps.values() for entry in intersections(own, masking, scoring)),
+        tuple(
+            gradient(one.model, one.prompt, one.words[0][1], one.cosines, pairs, scoring)
+            for one in found.prompts
+            if one.cosines and one.present
+        ),
     )  # fmt: skip
     return head.into(
         MapFindings,
@@ -121,7 +125,12 @@ def _pairs(one: Watched, maps: Sequence[PairMaps], masking: Masking, scoring: Sc
         return [pair(words, masking, scoring) for words in maps]
     first = next(picture for picture in one.pictures if isinstance(picture, Missing))
     gap = Missing(first.reason, f"{one.model} made no usable picture of this prompt")
-    return [Pair(one.prompt, one.model, a, b, gap, gap, gap, gap, {}, {}, None, None, (), (), ()) for a, b in one.words]
+    return [no_pair(one.prompt, one.model, a, b, gap) for a, b in one.words]
+
+
+def no_pair(prompt: str, model: str, a: str, b: str, gap: Missing) -> Pair:
+    """The scores of a prompt without a picture."""
+    return Pair(prompt, model, a, b, gap, gap, gap, gap, {}, {}, None, None, (), (), ())
 
 
 def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
@@ -166,7 +175,7 @@ def _corrected(found: Entanglement | Missing) -> Estimate | Missing:
     return found if isinstance(found, Missing) else found.corrected
 
 
-def _intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Intersection]:
+def intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Intersection]:
     """Every two concepts of a prompt with the word that they are held against: the overlap of all three, against
     chance, and that of each two of them inside and outside the region of the third."""
     totals = {maps.a: maps.total() for maps in pairs}
@@ -208,19 +217,23 @@ def _conditional(three: Mapping[str, Mask], given: str, level: float) -> Conditi
     return Conditional(a, b, given, within(three[given], "inside"), within(~three[given], "outside"))
 
 
-def _gradient(one: Watched, pairs: Sequence[Pair], scoring: Scoring) -> Gradient:
-    """Whether words nearer in meaning overlap more (BiasMap, supplement E)."""
-    against = one.words[0][1]
-    rng = scoring.rng(one.model, one.prompt, against, *one.cosines, "gradient")
-    own = [p for p in pairs if (p.model, p.prompt) == (one.model, one.prompt)]
-    known = [(one.cosines[p.a], p.miou.value) for p in own if isinstance(p.miou, Estimate)]
+def gradient(
+    model: str, prompt: str, against: str, cosines: Mapping[str, float], pairs: Sequence[Pair], scoring: Scoring
+) -> Gradient:
+    """Whether words nearer in meaning overlap more (BiasMap, supplement E): a rank correlation over words.
+
+    `cosines` are those of the text embeddings of concepts with the word `against`, by concept.
+    """
+    rng = scoring.rng(model, prompt, against, *cosines, "gradient")
+    own = [p for p in pairs if (p.model, p.prompt) == (model, prompt)]
+    known = [(cosines[p.a], p.miou.value) for p in own if isinstance(p.miou, Estimate)]
     near, overlaps = [cosine for cosine, _ in known], [overlap for _, overlap in known]
     found: Estimate | Missing
     try:
         found = spearman(near, overlaps, rng=rng, draws=scoring.draws, level=scoring.level)
     except NotEnoughData as error:
         found = Missing("error", str(error))
-    return Gradient(one.prompt, one.model, against, one.cosines, found)
+    return Gradient(prompt, model, against, cosines, found)
 
 
 def _risk(one: Watched, axis: Axis, scoring: Scoring) -> RiskDifference:

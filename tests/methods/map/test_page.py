@@ -1,0 +1,150 @@
+"""The page of attention maps, from scores of maps that were made up: several models, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from io import BytesIO, StringIO
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from rich.console import Console
+
+from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet, with_q
+from askew.measure.attention_reader import encode_maps
+from askew.methods.map import METHOD
+from askew.methods.map.findings import BiasMap, MapFile, MapFindings, RiskDifference, family
+from askew.methods.map.overlap import Masking, PairMaps
+from askew.methods.map.plan import axes_of, plan_map
+from askew.methods.map.score import gradient, intersections, no_pair, pair
+from askew.methods.map.summary import changes, overall
+from askew.pages import html, terminal
+from askew.parts.scoring import Scoring
+from askew.stats.risk import risk_difference
+from askew.types import Missing, Picture
+from benchmarks.planted_overlap import planted_maps
+
+WORDS = ("nurse", "chef", "pilot")
+CONCEPTS = ("gender", "race", "cat", "ship")
+LAYERS = {"down-1-attentions-1": 16, "mid-1-attentions-1": 8, "up-1-attentions-1": 16}
+SCORING = Scoring("studio", draws=50)
+COSINES = {concept: 0.1 * k for k, concept in enumerate(CONCEPTS)}
+GAP = Missing("blank_image", "the model made no usable picture of this prompt")
+
+
+def made_up(model: str, word: str, concept: str) -> PairMaps:
+    rng = np.random.default_rng([len(model), WORDS.index(word), CONCEPTS.index(concept)])
+    layers = {name: np.stack(planted_maps(4, 0.6, rng, side)) for name, side in LAYERS.items()}
+    if (word, concept) == ("chef", "gender"):
+        layers = {name: np.ones_like(maps) for name, maps in layers.items()}
+    elif word == "chef":
+        layers["down-1-attentions-1"][:, 0] = 1.0
+    return PairMaps(model, f"A photo of the face of a {word}", concept, word, layers, (0, 1, 2, 3))
+
+
+class Made:
+    """Pictures of one colour, and the maps that were made up."""
+
+    def picture(self, name: str) -> Image.Image:
+        return Image.new("RGB", (32, 32), (90, 120, 150))
+
+    def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+        model, word = fingerprint.split("-")
+        own = [made_up(model, word, concept) for concept in CONCEPTS]
+        layers = {name: np.concatenate([maps.layers[name][:, 0] for maps in own]) for name in LAYERS}
+        return dict.fromkeys(names, encode_maps(layers))
+
+
+@cache
+def found(
+    models: tuple[str, ...], words: tuple[str, ...] = WORDS, absent: str = "pilot", **settings: Any
+) -> MapFindings:
+    """Findings of maps that were made up; no picture of the word `absent` could be made."""
+    pairs, three, near, risks, sets = [], [], [], [], []
+    for model in models:
+        for word in words:
+            prompt, gone = f"A photo of the face of a {word}", word == absent
+            maps = [] if gone else [made_up(model, word, concept) for concept in CONCEPTS]
+            own = [pair(one, Masking(), SCORING) for one in maps]
+            own = own or [no_pair(prompt, model, concept, word, GAP) for concept in CONCEPTS]
+            pairs += own
+            three += intersections(maps, Masking(), SCORING)
+            near += [] if gone else [gradient(model, prompt, word, COSINES, own, SCORING)]
+            estimate = GAP if gone else risk_difference(3, 1, 4)
+            risks += [RiskDifference(prompt, model, axis, "studio", ("x", "y"), {"x": 3, "y": 1}, estimate)
+                      for axis in ("gender", "ethnicity")]  # fmt: skip
+            pictures = [Missing("blank_image") if gone else Picture(f"{k}", "", prompt, k) for k in range(4)]
+            sets.append(PictureSet.of(prompt, pictures, model=model))
+    plan = plan_map([], concepts=CONCEPTS, professions=words, models=models, images=4, **settings)
+    axis_of, identities = axes_of(CONCEPTS), tuple(Identity(model, "", {}) for model in models)
+    section = BiasMap(tuple(pairs), tuple(risks), overall(pairs, risks, axis_of, 0.95),
+                      changes(pairs, risks, axis_of, models, 0.95), tuple(three), tuple(near))  # fmt: skip
+    machine = Environment("3", "here", {}, None, 1, None, "now")
+    head = Head(FORMAT, "0", 1, plan, plan.hash, machine, (), identities[0], Instruments({"studio": "1"}), tuple(sets))
+    files = tuple(MapFile(m, f"A photo of the face of a {w}", f"{m}-{w}") for m in models for w in words)
+    return head.into(MapFindings, models=identities, maps=files, biasmap=with_q(section, family))
+
+
+def page(one: MapFindings) -> str:
+    return html.page(METHOD.page(one, Made()))
+
+
+def table(one: MapFindings) -> str:
+    console = Console(width=80, file=StringIO(), record=True)
+    console.print(terminal.screen(METHOD.page(one, Made())))
+    return console.export_text()
+
+
+@pytest.mark.parametrize("models", [("one",), ("one", "other")])
+def test_what_is_missing_is_named_with_its_reason(models: tuple[str, ...]) -> None:
+    said = page(found(models))
+    assert "made no usable picture of this prompt" in said
+    assert "has no place that is high" in said
+    assert "nan" not in said
+    shown = " ".join(table(found(models)).split())
+    assert "everywhere has no place that" in shown
+    assert "2 missing)" in shown  # of three prompts, for gender
+
+
+def test_every_model_has_every_table() -> None:
+    said = page(found(("one", "other")))
+    for model in ("one", "other"):
+        assert said.count(f"Overlap by layer, from input to output, by {model}") == len(CONCEPTS)
+        assert said.count(f"by block and prompt, by {model}; in brackets intervals</caption>") == len(CONCEPTS)
+    assert "“gender”: other less one, by block" in said
+    assert "Two of them inside and outside the place of the third" in said
+
+
+def test_one_prompt_alone() -> None:
+    one = found(("one",), words=("nurse",))
+    assert page(one).count(": where either is high") == 4 * len(CONCEPTS)
+    assert "missing" not in table(one)
+
+
+def test_every_picture_says_what_it_is() -> None:
+    said = page(found(("one", "other")))
+    assert "<img" in said
+    assert said.count("<img") == said.count('alt="Picture ')
+
+
+@pytest.mark.parametrize(
+    ("settings", "said", "unsaid"),
+    [
+        ({}, "it is read as if it followed", "DAAM"),
+        ({"definition": "daam"}, "cuts it off below 0", "OVAM"),
+        ({"branch": "uncond"}, "the unconditional image", "DAAM"),
+    ],
+)
+def test_the_method_is_that_of_the_plan(settings: dict[str, str], said: str, unsaid: str) -> None:
+    shown = page(found(("one",), words=("nurse",), **settings))
+    assert said in shown
+    assert unsaid not in shown
+
+
+def test_the_page_is_html() -> None:
+    import html5lib
+
+    html5lib.HTMLParser(strict=True).parse(BytesIO(page(found(("one", "other"))).encode()))
