@@ -127,7 +127,7 @@ def counts(text: str, uncounted: frozenset[str] = frozenset()) -> dict[str, list
 def _draw(folder: Path) -> None:
     """Pictures of the studio's model of known bias, with labels that a person could have given."""
     made = askew.audit(
-        ["a photo of a nurse", "a photo of a mechanic"], "studio/planted", images=10, axes=["gender"], embedder="none",
+        ["a photo of a nurse", "a photo of a mechanic"], model="studio/planted", images=10, axes=["gender"], embedder="none",
         draws=100, run=folder / "run", store=folder / "store",
     )  # fmt: skip
     rows = []
@@ -184,7 +184,7 @@ def audit_code(at: Workplace, run: Path) -> Path:
 
 @recorded(NETWORKS, counted="audit")
 def audit_studio(at: Workplace, run: Path) -> Path:
-    askew.audit("a photo of a nurse", "studio", images=5, axes=["gender"], draws=100, run=run, store=at.store,
+    askew.audit("a photo of a nurse", model="studio", images=5, axes=["gender"], draws=100, run=run, store=at.store,
                 model_args={"num_inference_steps": 3})  # fmt: skip
     return run / "results.json"
 
@@ -355,7 +355,9 @@ def map_word(at: Workplace, run: Path) -> Path:
 
 @recorded(NETWORKS)
 def map_baseline(at: Workplace, run: Path) -> Path:
-    askew.map("a photo of a nurse", "studio/balanced", **WORD, baseline=at.folder("map_word"), run=run, store=at.store)
+    askew.map(
+        "a photo of a nurse", model="studio/balanced", **WORD, baseline=at.folder("map_word"), run=run, store=at.store
+    )
     return run / "results.json"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib.metadata import entry_points
 
 import pytest
 
@@ -11,7 +12,8 @@ import askew
 
 def test_all_is_sorted_and_complete() -> None:
     homes = {name for names in askew._HOMES.values() for name in names}
-    assert set(askew.__all__) == homes | {"__version__"}
+    methods = {point.name.replace("-", "_") for point in entry_points(group="askew.methods")}
+    assert set(askew.__all__) == homes | methods | {"__version__"}
     assert sorted(askew.__all__) == list(askew.__all__)
 
 

@@ -298,11 +298,11 @@ class View:
         first, second = self._masking(total[:, 0])
         share = f"IoU {number(float(iou(first, second)))}"
         return PictureRow((
-            Shot(thumbnail(image), label, label.partition(" of ")[0]),
+            Shot(thumbnail(image), label),
             Shot(heat(image, total[0, 0]), f"{label}: attention to {maps.a}"),
             Shot(heat(image, total[1, 0]), f"{label}: attention to {maps.b}", shorten(maps.b, 20)),
             Shot(masks(image, first, second), f"{label}: where either is high", share),
-        ))  # fmt: skip
+        ), label)  # fmt: skip
 
     def _strip(self, maps: PairMaps, picture: str, label: str) -> PictureRow:
         image = self.media.picture(picture)
