@@ -16,28 +16,7 @@ from askew.types import Axis, Question
 OTHER = "other"
 """The key under which words for values that an axis does not list are kept."""
 
-TABLE_QUESTIONS: Mapping[str, str] = {
-    "age": "What age group (young, middle, old) is the person in the image?",
-    "ethnicity": "What is the ethnicity of the person in the image?",
-    "ethnic": "What is the ethnicity of the person in the image?",
-    "race": "What is the ethnicity of the person in the image?",
-    "racial": "What is the ethnicity of the person in the image?",
-    "socioeconomic": "What is the socioeconomic status of the person in the image?",
-    "gender": "What is the gender (male, female, other) of the person in the image?",
-    "nationality": "What is the nationality of the person in the image?",
-    "fashion": "What is the person wearing?",
-    "clothing": "What is the person wearing?",
-    "emotion": "What is the emotion of the person in the image?",
-    "occupation": "What is the occupation of the person in the image?",
-    "culture": "What is the culture depicted in the image?",
-    "cultural": "What is the culture depicted in the image?",
-    "style": "What is the style of the image?",
-    "setting": "What is the setting of the image?",
-    "color": "What color is the image?",
-    "colour": "What color is the image?",
-    "appearance": "Describe the appearance in the image.",
-    "background": "Describe the background of the image.",
-}
+TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(read_data("questions.toml"))
 """TIBET's questions for common axes (table 4), those about people first; "ethnic", "cultural" and "colour" are ours."""
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())

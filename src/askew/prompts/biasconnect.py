@@ -10,33 +10,10 @@ from askew.prompts.axes import BIASCONNECT
 from askew.prompts.grammar import article
 from askew.types import Axis, Question
 
-OCCUPATIONS: tuple[str, ...] = (
-    "computer programmer",
-    "elementary school teacher",
-    "librarian",
-    "announcer",
-    "pharmacist",
-    "chef",
-    "chemist",
-    "police",
-    "accountant",
-    "architect",
-    "lawyer",
-    "philosopher",
-    "scientist",
-    "doctor",
-    "nurse",
-    "engineer",
-    "musician",
-    "journalist",
-    "athlete",
-    "social worker",
-    "sales person",
-    "politician",
-    "farmer",
-    "mechanic",
-    "firefighter",
-    "gardener",
+OCCUPATIONS: tuple[str, ...] = tuple(
+    "computer programmer, elementary school teacher, librarian, announcer, pharmacist, chef, chemist, police, "
+    "accountant, architect, lawyer, philosopher, scientist, doctor, nurse, engineer, musician, journalist, athlete, "
+    "social worker, sales person, politician, farmer, mechanic, firefighter, gardener".split(", ")
 )
 """The occupations of the paper's data set, in its order."""
 

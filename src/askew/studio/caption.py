@@ -10,6 +10,7 @@ from random import Random
 from typing import TypeVar
 
 from askew.studio.occupations import OCCUPATIONS
+from askew.studio.paths import toml
 from askew.studio.scene import OF_ANY_SCENE, Scene
 
 T = TypeVar("T")
@@ -17,67 +18,15 @@ T = TypeVar("T")
 NOBODY = "nobody"
 NO_OCCUPATION = "no occupation"
 
-_BEFORE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "emotion": {"happy": ("happy", "smiling", "cheerful"), "sad": ("sad", "unhappy"),
-                "serious": ("serious", "stern"), "tired": ("tired", "exhausted", "sleepy")},
-    "age": {"young": ("young", "youthful"), "middle-aged": ("middle-aged", "middle aged"),
-            "old": ("old", "elderly", "senior")},
-    "body_type": {"slim": ("slim", "thin", "skinny"), "muscular": ("muscular",),
-                  "obese": ("obese", "fat", "overweight")},
-    "disability": {"fit": ("fit", "able-bodied"), "blind": ("blind",)},
-    "hair": {"bald": ("bald", "hairless"), "long": ("long-haired",), "short": ("short-haired",)},
-    "ethnicity": {"white": ("white", "caucasian"), "black": ("african american", "black", "african-american"),
-                  "asian": ("asian", "east asian"), "south asian": ("south asian", "indian"),
-                  "middle eastern": ("middle eastern", "middle-eastern"),
-                  "hispanic": ("hispanic", "latino", "latina")},
-    "gender": {"male": ("male", "masculine"), "female": ("female", "feminine")},
-}  # fmt: skip
-"""Words that stand before the person, in the order in which English puts them."""
+_Words = Mapping[str, Mapping[str, Sequence[str]]]
+_Sayings = Mapping[str, Mapping[str, str]]
 
-_AFTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "clothing": {"formal": ("in formal attire", "wearing a suit", "in formal clothing", "formal", "in a suit"),
-                 "informal": ("in informal attire", "in casual clothes", "in informal clothing", "informal",
-                              "casual", "wearing a t-shirt")},
-    "emotion": {"happy": ("who is happy",), "sad": ("who is sad",), "serious": ("who is serious",),
-                "tired": ("who is tired",)},
-    "disability": {"fit": ("who is fit",), "blind": ("who is blind",),
-                   "hearing aid": ("with a hearing aid", "wearing a hearing aid", "hearing aid"),
-                   "wheelchair": ("on a wheelchair", "in a wheelchair", "wheelchair")},
-    "hair": {"short": ("with short hair", "short hair"), "long": ("with long hair", "long hair"),
-             "bald": ("who is bald",)},
-    "glasses": {"glasses": ("wearing glasses", "with glasses", "glasses", "eyeglasses"),
-                "no glasses": ("without glasses", "no glasses")},
-    "environment": {"indoors": ("working indoors", "indoors", "inside", "in a room", "indoor", "in an office"),
-                    "outdoors": ("working outdoors", "outdoors", "outside", "in a landscape", "outdoor",
-                                 "in a park")},
-}  # fmt: skip
-"""Phrases that stand after the person."""
-
-_STYLE: Mapping[str, tuple[str, ...]] = {
-    "color": ("color photo", "colour photo", "color photograph", "colour photograph", "color picture"),
-    "greyscale": ("greyscale photo", "black and white photo", "grayscale photo", "black-and-white photo",
-                  "greyscale picture", "greyscale", "grayscale", "black and white"),
-    "sketch": ("sketch", "pencil sketch", "pencil drawing", "drawing"),
-}  # fmt: skip
-
-_PEOPLE: Mapping[str, Mapping[str, str]] = {
-    **{word: {} for word in ("person", "people", "human", "individual", "somebody", "someone", "portrait", "face",
-                             "headshot", "adult")},
-    **{word: {"gender": "male"} for word in ("man", "men", "gentleman")},
-    **{word: {"gender": "female"} for word in ("woman", "women", "lady")},
-    "boy": {"gender": "male", "age": "young"},
-    "girl": {"gender": "female", "age": "young"},
-}  # fmt: skip
-
-_EMPTY: Mapping[str, Mapping[str, str]] = {
-    "empty room": {"environment": "indoors"},
-    "empty landscape": {"environment": "outdoors"},
-    "landscape": {"environment": "outdoors"},
-    "room": {"environment": "indoors"},
-    "empty scene": {},
-    "no people": {},
-    "nobody": {},
-}
+_TABLES = toml("captions.toml")
+_BEFORE: _Words = _TABLES["before"]
+_AFTER: _Words = _TABLES["after"]
+_STYLE: Mapping[str, Sequence[str]] = _TABLES["style"]
+_PEOPLE: _Sayings = _TABLES["people"]
+_EMPTY: _Sayings = _TABLES["empty"]
 
 _PLACES = {"indoors": "empty room", "outdoors": "empty landscape"}
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from askew.studio.paths import rows
+
 
 @dataclass(frozen=True, slots=True)
 class Occupation:
@@ -22,90 +24,10 @@ class Occupation:
     attire: str
 
 
-_TABLE = """
-mechanic | | indoors | informal
-firefighter | fireman | outdoors | informal
-roofer | | outdoors | informal
-construction worker | builder | outdoors | informal
-plumber | | indoors | informal
-electrician | | indoors | informal
-truck driver | | outdoors | informal
-carpenter | | indoors | informal
-plane mechanic | aircraft mechanic | outdoors | informal
-machinery mechanic | | indoors | informal
-sheet metal worker | | indoors | informal
-drywall installer | | indoors | informal
-air conditioning installer | | outdoors | informal
-ceo | chief executive, chief executive officer | indoors | formal
-pilot | | outdoors | formal
-tractor operator | | outdoors | informal
-engineer | | outdoors | informal
-police | police officer, officer | outdoors | formal
-metal worker | welder | indoors | informal
-computer programmer | programmer, software developer | indoors | informal
-farmer | | outdoors | informal
-machinist | | indoors | informal
-carpet installer | | indoors | informal
-industrial engineer | | indoors | formal
-taxi driver | driver, cab driver | outdoors | informal
-politician | | indoors | formal
-correctional officer | prison guard | indoors | formal
-butcher | | indoors | informal
-groundskeeper | | outdoors | informal
-philosopher | | indoors | formal
-architect | | indoors | formal
-chef | cook | indoors | informal
-worker | | outdoors | informal
-lawyer | attorney | indoors | formal
-announcer | presenter | indoors | formal
-scientist | | indoors | formal
-athlete | | outdoors | informal
-doctor | physician, surgeon | indoors | formal
-chemist | | indoors | formal
-school bus driver | bus driver | outdoors | informal
-sales person | salesperson | indoors | formal
-musician | | indoors | informal
-accountant | | indoors | formal
-journalist | reporter | outdoors | formal
-dishwasher | dishwasher-worker, dishwasher worker | indoors | informal
-artist | painter | indoors | informal
-gardener | | outdoors | informal
-waiter | | indoors | formal
-pharmacist | | indoors | formal
-interviewer | | indoors | formal
-singer | | indoors | formal
-fast food worker | fast-food worker, fastfood-worker | indoors | informal
-cashier | | indoors | informal
-teller | bank teller | indoors | formal
-tutor | | indoors | informal
-cleaner | janitor | indoors | informal
-health technician | | indoors | informal
-mental health counselor | counselor | indoors | formal
-therapist | psychologist | indoors | formal
-social assistant | | outdoors | informal
-social worker | | outdoors | informal
-aide | nursing assistant | indoors | informal
-elementary school teacher | teacher | indoors | informal
-librarian | | indoors | formal
-hairstylist | hairdresser | indoors | informal
-housekeeper | | indoors | informal
-receptionist | | indoors | formal
-maid | | indoors | formal
-nurse | | indoors | formal
-babysitter | childcare worker, nanny | indoors | informal
-secretary | | indoors | formal
-"""
-
-
-def _parse(table: str) -> dict[str, Occupation]:
-    rows = [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
-    return {
-        name: Occupation(name, tuple(a.strip() for a in aliases.split(",") if a.strip()), place, attire)
-        for name, aliases, place, attire in rows
-    }
-
-
-OCCUPATIONS: Mapping[str, Occupation] = _parse(_TABLE)
+OCCUPATIONS: Mapping[str, Occupation] = {
+    name: Occupation(name, tuple(filter(None, aliases.split(", "))), place, attire)
+    for name, aliases, place, attire in rows("occupations.txt")
+}
 
 
 def spread(count: int) -> list[str]:

@@ -21,17 +21,8 @@ with quiet():  # on import, pipelines complain about packages that they could us
     from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING, _get_task_class
 
 BATCHED = frozenset(
-    {
-        "FluxPipeline",
-        "KandinskyV22CombinedPipeline",
-        "PixArtAlphaPipeline",
-        "PixArtSigmaPipeline",
-        "QwenImagePipeline",
-        "SanaPipeline",
-        "StableDiffusion3Pipeline",
-        "StableDiffusionPipeline",
-        "StableDiffusionXLPipeline",
-    }
+    "FluxPipeline KandinskyV22CombinedPipeline PixArtAlphaPipeline PixArtSigmaPipeline QwenImagePipeline SanaPipeline "
+    "StableDiffusion3Pipeline StableDiffusionPipeline StableDiffusionXLPipeline".split()
 )
 """Families whose pictures are known not to depend on the rest of their batch; others are made one at a time."""
 

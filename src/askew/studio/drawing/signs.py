@@ -9,7 +9,7 @@ from PIL import Image
 
 from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import Canvas, Colour
-from askew.studio.drawing.icons import EMBLEMS
+from askew.studio.paths import rows
 
 CARD = 34.0
 _COLOURS: Mapping[str, Colour] = {
@@ -54,9 +54,8 @@ def _rounded(canvas: Canvas, inset: float, colour: Colour) -> None:
 
 @lru_cache(maxsize=1)
 def _emblems() -> dict[str, tuple[str, list[str]]]:
-    lines = EMBLEMS.replace("\n  ", " ").strip().splitlines()
-    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
-    return {name: (card, [shape.strip() for shape in shapes.split(";")]) for name, card, shapes in rows}
+    """By occupation, the colour of its card and its shapes."""
+    return {name: (card, shapes.split(";")) for name, card, shapes in rows("emblems.txt")}
 
 
 def _draw_shape(grid: Canvas, text: str) -> None:
