@@ -127,8 +127,8 @@ def counts(text: str, uncounted: frozenset[str] = frozenset()) -> dict[str, list
 def _draw(folder: Path) -> None:
     """Pictures of the studio's model of known bias, with labels that a person could have given."""
     made = askew.audit(
-        ["a photo of a nurse", "a photo of a mechanic"], model="studio/planted", images=10, axes=["gender"], embedder="none",
-        draws=100, run=folder / "run", store=folder / "store",
+        ["a photo of a nurse", "a photo of a mechanic"], model="studio/planted", images=10, axes=["gender"],
+        embedder="none", draws=100, run=folder / "run", store=folder / "store",
     )  # fmt: skip
     rows = []
     for one in made.results["sets"]:

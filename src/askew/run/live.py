@@ -203,7 +203,7 @@ class Live:
     def _add_vectors(self, vqa: VQA, pictures: Sequence[Picture], groups: Sequence[Group]) -> None:
         """Give the groups the rows that an instrument answers from, if it is one that does."""
         if groups and isinstance(vqa, VectorVQA):
-            rows = dict(zip((one.id for one in pictures), self.read(vqa.embedder, pictures), strict=True))
+            rows = dict(zip((one.id for one in pictures), self.read(EmbedderOf(vqa), pictures), strict=True))
             for group in groups:
                 group.rows = np.stack([rows[one.id] for one in group.pictures])
 
@@ -337,6 +337,18 @@ def encoded(image: object) -> EncodedPicture | Missing:
     if not isinstance(image, Image.Image):
         raise ModelError(f"a model must return Pillow images or Missing, not {type(image).__name__}")
     return encode(image)
+
+
+class EmbedderOf:
+    """The embedder that an instrument answers by; it travels as the instrument does."""
+
+    def __init__(self, vqa: VectorVQA) -> None:
+        self._vqa = vqa
+        self.name, self.fingerprint = vqa.embedder.name, vqa.embedder.fingerprint
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Rows:
+        """The embedder's vectors."""
+        return self._vqa.embedder.embed_pictures(pictures)
 
 
 def _ask(vqa: VQA, group: Group) -> list[list[Answer]]:
