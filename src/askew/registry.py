@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import copyreg
+import os
 import pickle
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -144,6 +145,7 @@ def _check_settings(who: str, create: Callable[..., object], settings: Mapping[s
 
 def _load(what: str, string: str, settings: dict[str, object]) -> Any:
     point, name = find(what, string)
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read with torch: spinning threads would stop other runs
     create = point.load()
     _check_settings(f"{what} {string!r}", create, settings)
     try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import cast
 
 import numpy as np
@@ -94,6 +97,24 @@ def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(stud
     planted = lean(studio)
     assert planted > 0.3
     assert abs(lean(cast(StudioModel, registry.model("studio/balanced")))) < planted
+
+
+@pytest.mark.parametrize(("told", "found"), [(None, "passive"), ("active", "active")])
+def test_idle_threads_sleep_unless_the_user_says_otherwise(told: str | None, found: str) -> None:
+    code = """if True:
+        import os, sys
+        from askew import registry
+        class Watch:
+            def find_spec(self, name, *_):
+                if name == "torch":
+                    print(os.environ["OMP_WAIT_POLICY"], flush=True)
+                    os._exit(0)
+        sys.meta_path.insert(0, Watch())
+        registry.model("studio")"""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    environment |= {"PYTHONPATH": ":".join(sys.path)} | ({} if told is None else {"OMP_WAIT_POLICY": told})
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{found}\n"
 
 
 def test_words_that_it_does_not_know_are_named(studio: StudioModel) -> None:
