@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from askew.cli import main
+from askew.cli import run
 from askew.errors import UsageError
 from askew.models.planted import PlantedModel
 from askew.parts.survey.instruments import load_instruments
@@ -58,9 +58,7 @@ def test_settings_on_the_command_line_stand_in_the_plan(tmp_path: Path) -> None:
         str(tmp_path / "run"),
     ]
     arguments += ["--vqa", f"studio,{FACES}", "--vqa-arg", "faces:side=640", "--embedder", "none"]
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 0
+    assert run(arguments) == 0
     plan = read_plan(tmp_path / "run" / "plan.toml")
     assert plan.vqa_args == {"faces:side": 640}
     assert plan.embedder_args == {}

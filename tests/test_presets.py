@@ -11,7 +11,7 @@ import typer
 import askew
 from askew import registry
 from askew.api import mine
-from askew.cli import main
+from askew.cli import run
 from askew.errors import UsageError
 from askew.models.diffusers.recommended import RECOMMENDED
 from askew.oldcli import app
@@ -67,7 +67,7 @@ def test_without_a_preset_all_stays() -> None:
 def test_an_unknown_preset_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError, match=r"unknown preset 'sdxl-clap'. Did you mean 'sdxl-clip'\? Known:.*sd15-clip"):
         askew.audit("a nurse", preset="sdxl-clap")
-    assert main_code("audit", "a nurse", "--preset", "nothing") == 2
+    assert run(["audit", "a nurse", "--preset", "nothing"]) == 2
     assert "sdxl-qwen-vl" in capsys.readouterr().err
 
 
@@ -76,7 +76,7 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     chosen = ("--model", "studio/planted", "--vqa", "studio", "--embedder", "none")
-    assert main_code("audit", "a photo of a nurse", "--preset", "sdxl-clip", *chosen, "--dry-run") == 0
+    assert run(["audit", "a photo of a nurse", "--preset", "sdxl-clip", *chosen, "--dry-run"]) == 0
     assert "pictures" in capsys.readouterr().out
     result = askew.audit(
         "a photo of a nurse",
@@ -116,10 +116,10 @@ def test_a_preset_on_the_command_line_of_searches(
     monkeypatch.chdir(tmp_path)
     size = ["--iterations", "1", "--population", "2", "--selected", "1", "--mutations", "1", "--images", "2"]
     chosen = ["--model", "studio/planted", "--embedder", "studio", "--no-baseline", "--run", "run"]
-    assert main_code("mine", "--preset", "sd15-clip", "-M", "bias=0.5", *chosen, *size) == 0
+    assert run(["mine", "--preset", "sd15-clip", "-M", "bias=0.5", *chosen, *size]) == 0
     made = tomllib.loads(Path("run/plan.toml").read_text())
     assert (made["model"], made["model_args"], made["embedder"]) == ("studio/planted", {"bias": 0.5}, "studio")
-    assert main_code("mine", "--preset", "nothing") == 2
+    assert run(["mine", "--preset", "nothing"]) == 2
     assert "unknown preset 'nothing'" in capsys.readouterr().err
 
 
@@ -129,9 +129,9 @@ def test_a_preset_and_offload_on_the_command_line_of_maps(
     monkeypatch.chdir(tmp_path)
     arguments = ["map", "a photo of a nurse", "--against", "nurse", "--concept", "gender", "--images", "2", "--dry-run"]
     chosen = ["--model", "studio", "--vqa", "studio"]
-    assert main_code(*arguments, *chosen, "--preset", "sd15-clip", "--offload") == 0
+    assert run([*arguments, *chosen, "--preset", "sd15-clip", "--offload"]) == 0
     assert "pictures    2" in capsys.readouterr().out
-    assert main_code(*arguments, "--preset", "nothing") == 2
+    assert run([*arguments, "--preset", "nothing"]) == 2
     assert "unknown preset 'nothing'" in capsys.readouterr().err
 
 
@@ -143,13 +143,7 @@ def test_every_command_that_makes_pictures_by_a_model_takes_both(command: str) -
 
 def test_they_are_listed_with_their_sizes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main_code("models") == 0
+    assert run(["models"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "sd15-clip" in line]
     assert len(lines) == 1
     assert lines[0].count(" GB") == 2
-
-
-def main_code(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return int(ended.value.code or 0)

@@ -1,5 +1,92 @@
-"""`python -m askew` is the command line."""
+"""The command line as a process: streams that may fail, Ctrl-C at any moment, and the exit code.
 
-from askew.cli import main
+`askew` and `python -m askew` begin here, before anything that takes time is imported.
+"""
 
-main()
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from typing import Any
+
+from askew.errors import STOPPED
+
+
+class Outlet(io.RawIOBase):
+    """Where the bytes of a stream go. What cannot be written is dropped, and `lost` says why."""
+
+    lost: OSError | None = None
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    def write(self, data: Any) -> int | None:
+        """Pass on, or drop: a reader that has gone stays gone, and a disk that is full is not tried again."""
+        if self.lost is None:
+            try:
+                written: int | None = self._raw.write(data)
+                return written
+            except OSError as error:
+                self.lost = error
+        return len(data)
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def isatty(self) -> bool:
+        """Whether a terminal shows what is written."""
+        return bool(self._raw.isatty())
+
+    def fileno(self) -> int:
+        """The descriptor of the file below."""
+        return int(self._raw.fileno())
+
+
+def main() -> None:
+    """Run the command line and leave: 0 success, 1 failure, 2 usage, 3 a condition of --fail-if holds, 130 stopped."""
+    try:
+        sys.stdout, sys.stderr = _lasting(sys.stdout), _lasting(sys.stderr)
+        from askew.cli import run
+
+        code = run(sys.argv[1:]) or _unwritten()
+        if code == 130:
+            _leave(code)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        print(f"askew: {STOPPED}", file=sys.stderr)
+        _leave(130)
+    sys.exit(code)
+
+
+def _lasting(stream: Any) -> Any:
+    """A text stream over an outlet; over nothing where there is no stream."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    outlet = Outlet(getattr(stream.buffer, "raw", stream.buffer))
+    return io.TextIOWrapper(
+        io.BufferedWriter(outlet), stream.encoding, stream.errors, line_buffering=stream.line_buffering
+    )
+
+
+def _unwritten() -> int:
+    """1, and a sentence, if what was asked for could not be written; a reader that wanted no more is content."""
+    sys.stdout.flush()
+    raw = getattr(sys.stdout.buffer, "raw", None)
+    if not isinstance(raw, Outlet) or raw.lost is None or isinstance(raw.lost, BrokenPipeError):
+        return 0
+    print(f"askew: cannot write to standard output: {raw.lost.strerror}", file=sys.stderr)
+    return 1
+
+
+def _leave(code: int) -> None:
+    """End at once, without waiting for threads that wait for a server."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 from cyclopts import App, CycloptsError
 from rich.console import Console, RenderableType
 
-from askew.errors import AskewError, CheckFailed, Interrupted, UsageError
+from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageError
 
 OWN: Mapping[str, str] = {
     "report": "askew.commands:report",
@@ -33,7 +33,6 @@ GROUPS = {"studio": "The embedded portrait world, whose bias is known."}
 """Commands that have commands of their own."""
 
 ABOUT = 'Measure which way a text-to-image model leans.\n\nStart with: `askew audit "a photo of a nurse"`'
-STOPPED = "stopped: what was made is kept; the same command continues"
 
 out = Console()
 err = Console(stderr=True)
@@ -50,11 +49,6 @@ class Shown(Protocol):
     @property
     def warnings(self) -> Sequence[str]: ...
     def table(self) -> RenderableType: ...
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave: 0 success, 1 failure, 2 usage, 3 a condition of --fail-if holds, 130 stopped."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:

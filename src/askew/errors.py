@@ -8,6 +8,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+STOPPED = "stopped: what was made is kept; the same command continues"
+"""What is said of Ctrl-C where nothing better is known."""
+
 
 class AskewError(Exception):
     """Root of all errors that askew raises on purpose. The message says what was wrong and what would be right."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from askew.cli import main
+from askew.cli import run as command
 
 Saved = Callable[[str], Path]
 PROMPT = "a photo of a nurse"
@@ -16,11 +16,10 @@ PROMPT = "a photo of a nurse"
 
 def audit(capfd: pytest.CaptureFixture[str], model: Path, run: Path, *options: str) -> tuple[int, str, str]:
     capfd.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main(["audit", PROMPT, "--model", f"diffusers/{model}", "--axes", "gender", "--images", "3", "--run", str(run),
-              "-M", "num_inference_steps=2", "-M", "batch_size=2", *options])  # fmt: skip
+    code = command(["audit", PROMPT, "--model", f"diffusers/{model}", "--axes", "gender", "--images", "3",
+                    "--run", str(run), "-M", "num_inference_steps=2", "-M", "batch_size=2", *options])  # fmt: skip
     out, err = capfd.readouterr()
-    return int(ended.value.code or 0), out, err
+    return code, out, err
 
 
 def test_pictures_are_made_counted_and_found_again(

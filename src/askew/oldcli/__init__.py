@@ -11,6 +11,6 @@ from askew.oldcli import (  # noqa: F401  (each registers its commands)
     mine_study,
     runs,
 )
-from askew.oldcli.base import app, main
+from askew.oldcli.base import app
 
-__all__ = ["app", "main"]
+__all__ = ["app"]

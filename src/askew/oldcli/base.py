@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 from rich.console import Console
 
 import askew
-from askew.errors import AskewError, CheckFailed, Interrupted, UsageError
+from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -31,21 +30,17 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
         raise typer.Exit
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave: 0 success, 1 failure, 2 usage, 3 a condition of --fail-if holds."""
-    sys.exit(run(arguments))
-
-
 def run(arguments: Sequence[str] | None) -> int:
     """Run the command line and return its exit code."""
     try:
-        app(args=arguments, prog_name="askew", standalone_mode=False)
+        if app(args=arguments, prog_name="askew", standalone_mode=False) == 130:  # how it tells of Ctrl-C
+            return _fail(STOPPED, 130)
     except UsageError as error:
         return _fail(error, 2)
     except CheckFailed as error:
         return _fail(error, 3)
     except (Interrupted, typer.Abort, KeyboardInterrupt) as error:
-        return _fail(str(error) or "interrupted", 130)
+        return _fail(str(error) or STOPPED, 130)
     except AskewError as error:
         return _fail(error, 1)
     except typer.Exit as error:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -88,9 +89,46 @@ class Terminal:
         self._bars.start()
 
 
+class Lasting(io.TextIOBase):
+    """A stream for progress: what cannot be written, as its reader has gone or the disk is full, is dropped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, or drop."""
+        with suppress(OSError, ValueError):  # ValueError: it is closed
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, or drop."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def isatty(self) -> bool:
+        """Whether a terminal shows what is written."""
+        return not self._stream.closed and self._stream.isatty()
+
+    def fileno(self) -> int:
+        """The descriptor of the stream."""
+        return self._stream.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """Of the stream."""
+        return self._stream.encoding
+
+
+def lasting(stream: TextIO | None = None) -> TextIO:
+    """`stream`, or standard error, or nothing where there is none, in a form that progress can be told to."""
+    chosen: TextIO | None = stream or sys.stderr
+    return cast("TextIO", Lasting(io.StringIO() if chosen is None else chosen))
+
+
 def choose(stream: TextIO | None = None) -> Progress:
     """Bars if `stream` (default: standard error) is a terminal, JSON lines if not."""
-    stream = stream or sys.stderr
+    stream = lasting(stream)
     return Terminal(stream) if stream.isatty() else JsonLines(stream)
 
 

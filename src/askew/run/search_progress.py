@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -12,7 +11,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from askew.run.progress import Event
+from askew.run.progress import Event, lasting
 
 SCORING = "scoring"
 """The stage after all searches: the best prompts on fresh seeds, beside their variations."""
@@ -93,7 +92,7 @@ class Terminal:
 
 def choose(stream: TextIO | None = None) -> Show:
     """A bar if `stream` (default: standard error) is a terminal, JSON lines if not."""
-    stream = stream or sys.stderr
+    stream = lasting(stream)
     return Terminal(stream) if stream.isatty() else JsonLines(stream)
 
 

@@ -1,0 +1,98 @@
+"""Ctrl-C at any moment ends with one sentence and 130, and the same command then completes as if nothing had been."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askew.cli import run
+from askew.studio.drawing import draw
+from askew.studio.scene import Scene
+from processes import start, wait_for_line
+
+GOES_ON = "the same command continues"
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve labelled pictures in a folder: an audit that needs no network."""
+    folder = tmp_path_factory.mktemp("signals") / "pictures"
+    folder.mkdir()
+    rows = ["file,prompt,gender"]
+    for k in range(12):
+        draw(Scene(), k).save(folder / f"{k}.png")
+        rows.append(f"{k}.png,nurse,{'MF'[k % 3 == 0]}")
+    (folder / "manifest.csv").write_text("\n".join(rows), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def of_labels(pictures: Path) -> list[str]:
+    """An audit whose scoring takes a second or more."""
+    return ["audit", "--model", f"folder/{pictures}", "--draws", "600000"]
+
+
+def results(place: Path) -> dict[str, Any]:
+    """What a run found, without what differs from run to run."""
+    found: dict[str, Any] = json.loads((place / "run" / "results.json").read_text(encoding="utf-8"))
+    del found["environment"]
+    return found
+
+
+def undisturbed(command: Sequence[str], place: Path) -> dict[str, Any]:
+    """What a command finds if nobody interrupts it."""
+    assert run([*command, "--run", str(place / "run")]) == 0
+    return results(place)
+
+
+def completed(command: Sequence[str], place: Path) -> dict[str, Any]:
+    """What the same command finds that was interrupted before."""
+    process = start([*command, "--run", str(place / "run")])
+    said = process.communicate()
+    assert process.returncode == 0, said
+    return results(place)
+
+
+def interrupted(process: subprocess.Popen[str], times: int = 1) -> str:
+    """What a process says last when it is interrupted."""
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    last = said.splitlines()[-1]
+    assert last.startswith("askew: stopped"), said
+    return last
+
+
+def test_while_modules_are_imported(of_labels: list[str], tmp_path: Path) -> None:
+    process = start([*of_labels, "--run", str(tmp_path / "run")], ["-X", "importtime"])
+    wait_for_line(process, "| ", "rich")
+    assert GOES_ON in interrupted(process)
+    assert not (tmp_path / "run").exists()
+
+
+def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
+    of_labels: list[str], tmp_path: Path
+) -> None:
+    for times, line in ((1, ("started", "files")), (2, ("started", "files")), (1, ("finished", "answers"))):
+        process = start([*of_labels, "--run", str(tmp_path / "run")])
+        wait_for_line(process, *line)
+        assert GOES_ON in interrupted(process, times)
+        assert not (tmp_path / "run" / "results.json").exists()
+    assert completed(of_labels, tmp_path) == undisturbed(of_labels, tmp_path / "undisturbed")
+
+
+def test_while_pictures_are_made(tmp_path: Path) -> None:
+    command = ["audit", "a photo of a nurse", "--model", "studio/planted", "--embedder", "none", "--axes", "gender",
+               "--images", "12", "--draws", "100"]  # fmt: skip
+    process = start([*command, "--run", str(tmp_path / "run")])
+    wait_for_line(process, "batch", "pictures")
+    assert GOES_ON in interrupted(process)
+    assert completed(command, tmp_path) == undisturbed(command, tmp_path / "undisturbed")

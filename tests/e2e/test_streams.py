@@ -1,0 +1,125 @@
+"""A run goes on where its progress cannot be written; an answer that cannot be written is one sentence and 1."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from askew.studio.drawing import draw
+from askew.studio.scene import Scene
+from processes import start
+
+if not Path("/dev/full").exists():
+    pytest.skip("this system has no /dev/full", allow_module_level=True)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    """An audit of 40 labelled pictures: three batches, two stages, no network."""
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    rows = ["file,prompt,gender"]
+    for k in range(40):
+        draw(Scene(), k).save(folder / f"{k}.png")
+        rows.append(f"{k}.png,nurse,{'MF'[k % 3 == 0]}")
+    (folder / "manifest.csv").write_text("\n".join(rows), encoding="utf-8")
+    return ["audit", "--model", f"folder/{folder}", "--draws", "200", "--run", str(tmp_path / "run")]
+
+
+def whole(place: Path) -> bool:
+    """Whether a run came to its end."""
+    return all((place / "run" / name).exists() for name in ("results.json", "report.html"))
+
+
+@pytest.fixture
+def full() -> Iterator[int]:
+    """A file that takes nothing: the disk is full."""
+    descriptor = os.open("/dev/full", os.O_WRONLY)
+    yield descriptor
+    os.close(descriptor)
+
+
+def test_progress_on_a_full_disk_is_dropped(command: list[str], full: int, tmp_path: Path) -> None:
+    process = start(command, stderr=full)
+    said, _ = process.communicate()
+    assert process.returncode == 0
+    assert "report:" in said
+    assert whole(tmp_path)
+
+
+def test_an_answer_on_a_full_disk_is_one_sentence(command: list[str], full: int, tmp_path: Path) -> None:
+    process = start(command, stdout=full)
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert said.splitlines()[-1] == "askew: cannot write to standard output: No space left on device"
+    assert "Traceback" not in said
+    assert whole(tmp_path)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["models"], ["--version"], ["audit", "--help"]])
+def test_every_command_says_so(arguments: list[str], full: int) -> None:
+    process = start(arguments, stdout=full)
+    assert process.communicate()[1] == "askew: cannot write to standard output: No space left on device\n"
+    assert process.returncode == 1
+
+
+def test_both_on_a_full_disk(command: list[str], full: int, tmp_path: Path) -> None:
+    process = start(command, stdout=full, stderr=full)
+    assert process.wait() == 1
+    assert whole(tmp_path)
+
+
+def test_a_condition_that_holds_is_told_even_so(command: list[str], full: int) -> None:
+    process = start([*command, "--fail-if", "distance > 0"], stdout=full)
+    _, said = process.communicate()
+    assert process.returncode == 3, said
+
+
+def test_a_reader_that_leaves_after_a_line_ends_nothing(command: list[str], tmp_path: Path) -> None:
+    """As in `askew … 2>&1 | head -1`."""
+    reading, writing = os.pipe()
+    process = start(command, stdout=writing, stderr=writing)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        assert '"started"' in stream.readline()
+    assert process.wait() == 0
+    assert whole(tmp_path)
+
+
+def test_a_reader_that_leaves_before_the_answer_is_no_failure(command: list[str], tmp_path: Path) -> None:
+    """As in `askew … | head -1`."""
+    process = start(command)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    said = process.stderr.read()
+    assert process.wait() == 0, said
+    assert all(line.startswith("{") for line in said.splitlines()), said
+    assert whole(tmp_path)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed(command: list[str], closed: str, tmp_path: Path) -> None:
+    line = f'"{sys.executable}" -m askew "$@" {closed}'
+    done = subprocess.run(["sh", "-c", line, "sh", *command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert whole(tmp_path)
+
+
+def test_a_terminal_that_is_closed(command: list[str], tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    process = start(command, stderr=theirs)
+    os.close(theirs)
+    assert os.read(ours, 1)
+    os.close(ours)
+    said, _ = process.communicate()
+    assert process.returncode == 0
+    assert "report:" in said
+    assert whole(tmp_path)

@@ -1,0 +1,95 @@
+"""Progress is told where somebody listens, and dropped where nobody can."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from askew.run import search_progress
+from askew.run.progress import choose, stage
+
+
+def full() -> TextIO:
+    """A disk that is full."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    return open("/dev/full", "w", encoding="utf-8")
+
+
+def closed() -> TextIO:
+    """A file that its owner closed."""
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+def unread() -> TextIO:
+    """A pipe whose reader has gone."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return os.fdopen(writing, "w")
+
+
+def hung_up() -> TextIO:
+    """A terminal that is closed."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    stream = os.fdopen(theirs, "w")
+    assert stream.isatty()
+    os.close(ours)
+    return _Terminal(stream)
+
+
+class _Terminal(io.TextIOWrapper):
+    """A closed terminal no longer says that it is one; a run that began before was told so."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream.detach())
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(params=[full, closed, unread, hung_up])
+def lost(request: pytest.FixtureRequest) -> Iterator[TextIO]:
+    stream: TextIO = request.param()
+    yield stream
+    try:
+        stream.close()
+    except OSError:
+        stream.close()
+
+
+def test_a_stage_goes_on_where_its_progress_cannot_be_written(lost: TextIO) -> None:
+    with stage(choose(lost), "pictures", "studio", 0, 2) as current:
+        current.advance(1)
+        current.advance(1)
+    assert current.done == 2
+
+
+def test_a_search_goes_on_where_its_progress_cannot_be_written(lost: TextIO) -> None:
+    meter = search_progress.SearchMeter(search_progress.choose(lost), 1, 1, 2)
+    meter.evaluated("bias", 0, 0, 0.5, "a nurse")
+    meter.evaluated("bias", 0, 0, 0.4, "a maid")
+    meter.stop()
+
+
+def test_without_standard_error_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    with stage(choose(), "pictures", "studio", 0, 1) as current:
+        current.advance(1)
+
+
+def test_a_file_gets_a_line_per_event() -> None:
+    stream = io.StringIO()
+    with stage(choose(stream), "pictures", "studio", 0, 2) as current:
+        current.advance(2)
+    events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(event["kind"], event["done"]) for event in events] == [("started", 0), ("batch", 2), ("finished", 2)]
