@@ -41,10 +41,11 @@ MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load
   }
   for (const e of page.querySelectorAll("td, th"))
     if (!e.closest(".hidden") && e.scrollWidth > e.clientWidth + 2) cut.push(e.textContent);
+  const scrolled = all.filter(e => e.matches(".fit") && e.scrollWidth > e.clientWidth + 1).length;
   const sticking = all.filter(e =>
-    !e.closest(".wide, pre, .hidden, .part, .pin, .plane") && e.getBoundingClientRect().right > width + 1);
+    !e.closest(".wide, .fit, pre, .hidden, .part, .pin, .plane") && e.getBoundingClientRect().right > width + 1);
   document.title = "measured " + btoa(unescape(encodeURIComponent(JSON.stringify({
-    width: page.documentElement.scrollWidth, window: width, small, narrow, cut,
+    width: page.documentElement.scrollWidth, window: width, small, narrow, cut, scrolled,
     sticking: sticking.map(e => e.outerHTML.slice(0, 80)).slice(0, 3),
     fetched: inner.performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("data:")),
     broken: [...page.images].filter(i => i.complete && !i.naturalWidth).length, images: page.images.length,
@@ -76,6 +77,7 @@ def test_fits(tmp_path: Path, width: int) -> None:
     assert found["small"] == []
     assert found["narrow"] == []
     assert found["cut"] == []
+    assert found["scrolled"] == 0  # plots stack before they scroll
     assert found["fetched"] == []
     assert found["broken"] == 0
     assert found["images"] > 40

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from askew.pages import words
 from askew.pages.blocks import Scale
-from askew.pages.elements import tag
+from askew.pages.elements import at, tag
 from askew.types import Estimate
 
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -37,7 +37,7 @@ class Axis:
 
     def at(self, value: float) -> str:
         """The same in percent of the width."""
-        return f"{100 * self.share(value):.2f}%"
+        return at(self.share(value))
 
     def drawn(self) -> Markup:
         """The labels, of many the ends and the middle; hidden from screen readers, whom every row tells its numbers."""

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from askew.pages import words
 from askew.pages.axes import Axis, axis, reach
 from askew.pages.blocks import Line, Lines, Point, Scatter, Trace
-from askew.pages.elements import NOTHING, RUNS, drawing, joined, tag
-from askew.types import Estimate
+from askew.pages.elements import NOTHING, RUNS, drawing, joined, rule, tag
+from askew.types import Estimate, Missing
 
 HEIGHT, TOP, BOTTOM = 300, 14, 44
 SIDE = 320
@@ -47,9 +47,7 @@ class Plane:
 
     def rows(self) -> Markup:
         """Horizontal grid lines."""
-        return joined(
-            tag("line", class_="grid", x1=0, x2="100%", y1=self.down(t), y2=self.down(t)) for t in self.y.ticks
-        )
+        return joined(rule("grid", 0, "100%", self.down(tick), self.down(tick)) for tick in self.y.ticks)
 
     def beside(self) -> Markup:
         """The labels of the vertical axis, in a drawing of their own width."""
@@ -68,8 +66,8 @@ class Plane:
 
     def stretched(self, part: Markup) -> Markup:
         """A part whose coordinates across run from 0 to 100."""
-        return tag("svg", part, viewBox=f"0 0 100 {self.height}", preserveAspectRatio="none", width="100%",
-                   height=self.height)  # fmt: skip
+        box = {"viewBox": f"0 0 100 {self.height}", "width": "100%", "height": self.height}
+        return tag("svg", part, preserveAspectRatio="none", **box)
 
 
 def chart(plane: Plane, title: str, said: str, *parts: object, kind: str = "") -> Markup:
@@ -87,18 +85,15 @@ def lines(one: Lines) -> Markup:
     shifts = {id(line): BESIDE * (k - (len(main) - 1) / 2) for k, line in enumerate(main)}
     parts = [plane.rows(), *(_chance(plane, line, k) for k, line in enumerate(main))]
     ys = [plane.down(value) for _, value in one.levels]
-    parts += [tag("line", class_="level", x1=0, x2="100%", y1=y, y2=y) for y in ys]
+    parts += [rule("level", 0, "100%", y, y) for y in ys]
     for line in sorted(one.lines, key=lambda line: not line.thin):
         parts.append(_line(plane, one, line, shifts.get(id(line), 0.0)))
-    parts += [_absent(plane, k) for k in range(len(one.steps)) if all(_is_missing(line, k) for line in main)]
+    gaps = (k for k in range(len(one.steps)) if all(isinstance(line.points[k], Missing) for line in main))
+    parts += [tag("text", "–", x=plane.x.at(k + 0.5), y=plane.floor() - 6, text_anchor="middle") for k in gaps]
     parts += [*_below(plane, one.steps), _name(plane, one.heading)]
     said = "; ".join(f"{step} {words.measured(e, one.scale, one.digits)}" for line in main[:1]
                      for step, e in zip(one.steps, line.points, strict=True))  # fmt: skip
     return _above(one.name) + chart(plane, one.caption, said, *parts)
-
-
-def _is_missing(line: Line, k: int) -> bool:
-    return line.points[k] is not None and not isinstance(line.points[k], Estimate)
 
 
 def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
@@ -115,15 +110,8 @@ def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
         found = " ".join(f"{100 * plane.x.share(x):.3f},{plane.down(y)}" for x, y in band)
         return plane.stretched(tag("polygon", class_=f"band {run}", points=found)) + path
     at = {k: plane.x.at(k + 0.5) for k, _ in known}
-    whiskers = (
-        tag("line", class_=f"whisker {run}", x1=at[k], x2=at[k], y1=plane.down(low), y2=plane.down(high))
-        for k, low, high in ends
-    )
-    dots = (
-        tag("circle", tag("title", f"{line.name}, {one.steps[k]}: {words.measured(e, one.scale, one.digits)}"),
-            class_=f"dot {run}", cx=at[k], cy=plane.down(words.mark(e)), r=4.5)
-        for k, e in known
-    )  # fmt: skip
+    whiskers = (rule(f"whisker {run}", at[k], at[k], plane.down(low), plane.down(high)) for k, low, high in ends)
+    dots = (tag("circle", class_=f"dot {run}", cx=at[k], cy=plane.down(words.mark(e)), r=4.5) for k, e in known)
     return tag("g", path, *whiskers, *dots, transform=f"translate({shift:g} 0)")
 
 
@@ -136,12 +124,8 @@ def _chance(plane: Plane, line: Line, place: int) -> Markup:
             kind = f"chance run-{line.series % RUNS}" if place else "null-edge"
             if not place:
                 parts.append(tag("rect", class_="null", x=left, width=plane.x.at(1), y=y, height=plane.floor() - y))
-            parts.append(tag("line", class_=kind, x1=left, x2=right, y1=y, y2=y))
+            parts.append(rule(kind, left, right, y, y))
     return joined(parts)
-
-
-def _absent(plane: Plane, k: int) -> Markup:
-    return tag("text", "–", class_="absent", x=plane.x.at(k + 0.5), y=plane.floor() - 6, text_anchor="middle")
 
 
 def _below(plane: Plane, labels: Sequence[str]) -> Iterator[Markup]:
@@ -181,16 +165,15 @@ def scatter(one: Scatter) -> Markup:
     parts += [_trace(plane, trace) for trace in one.traces]
     parts += [_point(plane, p) for p in sorted(one.points, key=lambda p: p.strong)]
     parts.append(_name(plane, one.x[0]))
-    return _above(one.y[0]) + chart(
-        plane, one.caption, one.said, *parts, kind="square" if one.square else "bare" if bare else ""
-    )
+    kind = "square" if one.square else "bare" if bare else ""
+    return _above(one.y[0]) + chart(plane, one.caption, one.said, *parts, kind=kind)
 
 
 def _columns(plane: Plane) -> Iterator[Markup]:
     last = len(plane.x.ticks) - 1
     for k, (tick, label) in enumerate(zip(plane.x.ticks, plane.x.labels, strict=True)):
         at = plane.x.at(tick)
-        yield tag("line", class_="grid", x1=at, x2=at, y1=TOP, y2=plane.floor())
+        yield rule("grid", at, at, TOP, plane.floor())
         anchor = "start" if k == 0 else "end" if k == last else "middle"
         yield tag("text", label, x=at, y=plane.floor() + 18, text_anchor=anchor)
 

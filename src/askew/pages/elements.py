@@ -39,6 +39,16 @@ def drawing(kind: str, height: int, title: str, said: str, *parts: object, **att
     return tag("svg", tag("title", title), tag("desc", said) if said else None, *parts, class_=kind, role="img", **size)
 
 
+def rule(kind: str, x1: object, x2: object, y1: object, y2: object) -> Markup:
+    """A straight line in a drawing."""
+    return tag("line", class_=kind, x1=x1, x2=x2, y1=y1, y2=y2)
+
+
+def at(share: float) -> str:
+    """A share of the width."""
+    return f"{100 * share:.2f}%"
+
+
 def bdi(text: str) -> Markup:
     """Text of others, whose direction turns nothing around it."""
     return tag("bdi", text)

@@ -11,7 +11,7 @@ from askew.pages import words
 from askew.pages.axes import reach
 from askew.pages.blocks import Bar, Beside, Block, Lane, Lanes, Lines, Network, Page, Scatter, Section, Shares
 from askew.pages.network import strongest
-from askew.pages.rows import edge, lanes_axis
+from askew.pages.rows import edge, lanes_axis, parted
 from askew.types import Estimate
 
 if TYPE_CHECKING:
@@ -87,15 +87,13 @@ def _shares(on: Axes, bars: Sequence[Bar]) -> None:
             share = 100 * part.share.value if isinstance(part.share, Estimate) else 0.0
             on.barh(row, share, left=start, height=0.62, color=PARTS[k % len(PARTS)], edgecolor="white")
             text, colour = f"{part.value} {share:.0f}", "white" if k % len(PARTS) == 0 else INK
-            if share > 1.3 * len(text) + 2:
+            if share > 1.7 * len(text) + 2:
                 on.text(start + 1, row, text, va="center", fontsize=6.5, color=colour)
             elif share:
                 small.append(text)
             start += share
-        on.text(101, row, textwrap.fill(", ".join(small), 32), va="center", fontsize=6)
-        ideals = [part.ideal for part in bar.parts]
-        sums = [] if None in ideals else [100 * sum(p or 0.0 for p in ideals[: k + 1]) for k in range(len(ideals) - 1)]
-        on.vlines(sums, row + 0.31, row + 0.47, color=INK, linewidth=1.2)
+        on.text(101, row, textwrap.fill(", ".join(small), 36), va="center", fontsize=6)
+        on.vlines([100 * share for share in parted(bar.parts)], row + 0.31, row + 0.47, color=INK, linewidth=1.2)
         if (found := edge(bar)) is not None:
             on.hlines(row + 0.39, 100 * found[0], 100 * found[1], color=INK, linewidth=0.8)
     _named(on, [_label(bar.group, bar.label) for bar in bars])

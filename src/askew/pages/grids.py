@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from askew.pages import words
 from askew.pages.axes import Axis, axis, reach
-from askew.pages.blocks import Cell, Content, Matrix, PictureRow, Pictures, Shot, Table
+from askew.pages.blocks import Cell, Content, Lane, Mark, Matrix, PictureRow, Pictures, Shot, Table
 from askew.pages.elements import NOTHING, Ids, bdi, classes, joined, key, legend, link, note, region, tag
-from askew.pages.rows import cell_lane
+from askew.pages.rows import lane
 from askew.types import Estimate
 
 LONG = 26
@@ -80,9 +80,10 @@ def _matrix_cell(on: Axis, one: Matrix, k: int, label: str, cells: Sequence[Cont
     value = tag("span", text, class_="value")
     if one.plot == "lanes" and isinstance(score, Estimate):
         first = cells[one.reference] if one.reference not in (None, k) else None
-        marks = ([words.mark(first)] if isinstance(first, Estimate) else []) + ([one.level[1]] if one.level else [])
-        title, said = f"{label}, {one.columns[k]}", words.told(score, "", one.scale)
-        plot = cell_lane(on, score, title, said, marks, hollow=isinstance(first, Estimate))
+        marks = [Mark(words.mark(first), one.columns[one.reference or 0])] if isinstance(first, Estimate) else []
+        marks += [Mark(one.level[1], one.level[0])] if one.level else []
+        row = Lane(label, score, marks=tuple(marks), hollow=isinstance(first, Estimate), group=one.columns[k])
+        plot = lane(on, row, "", one.scale, kind="track small")
         return tag("td", tag("div", plot, value), class_=classes(strong=strong))
     within = words.interval(score, one.scale) if isinstance(score, Estimate) else ""
     remark = note((content.note if isinstance(content, Cell) else "") or within)

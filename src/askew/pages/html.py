@@ -11,27 +11,10 @@ from importlib import resources
 
 from markupsafe import Markup
 
-from askew.pages import grids, plots, words
-from askew.pages.blocks import (
-    Beside,
-    Block,
-    Code,
-    Fold,
-    Lanes,
-    Lines,
-    Matrix,
-    Network,
-    Page,
-    Pictures,
-    Scatter,
-    Section,
-    Shares,
-    Table,
-    Terms,
-    Text,
-)  # fmt: skip
+from askew.pages import blocks, grids, plots, words
+from askew.pages.blocks import Block, Fold, Page, Section, Terms, Text
 from askew.pages.elements import NOTHING, Ids, bdi, joined, note, tag
-from askew.pages.tables import as_table
+from askew.pages.plain import as_table
 
 LONG_TITLE = 60
 
@@ -93,13 +76,13 @@ def _anchor(one: Section) -> str:
     return one.anchor or one.title
 
 
-def _anchors(blocks: Iterable[Block]) -> Iterator[str]:
-    for one in blocks:
+def _anchors(found: Iterable[Block]) -> Iterator[str]:
+    for one in found:
         if isinstance(one, Section):
             yield _anchor(one)
         elif isinstance(one, Fold) and one.anchor:
             yield one.anchor
-        if isinstance(one, Section | Fold | Beside):
+        if isinstance(one, Section | Fold | blocks.Beside):
             yield from _anchors(one.blocks)
 
 
@@ -122,31 +105,31 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
             return _section(one, ids, level)
         case Fold():
             return _fold(one, ids, level)
-        case Beside():
+        case blocks.Beside():
             inner = (tag("div", block(part, ids, level)) for part in one.blocks)
             return tag("div", *inner, class_="beside")
         case Text():
             return _text(one)
-        case Code():
+        case blocks.Code():
             return tag("pre", one.text, tabindex=0)
         case Terms():
             return _terms(one)
-        case Shares():
+        case blocks.Shares():
             return plots.shares(one, ids)
-        case Lanes():
+        case blocks.Lanes():
             return plots.lanes(one, ids)
-        case Lines():
+        case blocks.Lines():
             numbers = Fold("The numbers", tuple(filter(None, [as_table(one)])))
             return plots.lines(one) + _fold(numbers, ids, level, class_="numbers")
-        case Scatter():
+        case blocks.Scatter():
             return plots.scatter(one)
-        case Network():
+        case blocks.Network():
             return plots.network(one)
-        case Matrix():
+        case blocks.Matrix():
             return grids.matrix(one, ids)
-        case Table():
+        case blocks.Table():
             return grids.table(one, ids)
-        case Pictures():
+        case blocks.Pictures():
             return grids.pictures(one)
 
 

@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 
 from askew.pages import words
-from askew.pages.blocks import (
-    Beside,
-    Block,
-    Code,
-    Content,
-    Fold,
-    Lines,
-    Page,
-    Pictures,
-    Scatter,
-    Section,
-    Table,
-    Terms,
-    Text,
-)  # fmt: skip
-from askew.pages.tables import as_table, flat_heads
+from askew.pages.blocks import Block, Code, Content, Fold, Page, Section, Table, Text
+from askew.pages.plain import flat_heads, plain
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&])")
 
@@ -31,8 +17,7 @@ def text(page: Page) -> str:
     parts = [f"## {escaped(page.title)}", f"**{escaped(page.answer)}**", escaped(page.detail)]
     parts.append(" · ".join(f"{escaped(name)}: {escaped(value)}" for name, value in page.facts))
     parts += [f"> **Warning:** {escaped(one)}" for one in page.warnings]
-    for section in page.sections:
-        parts += _section(section, 3) if section.screen else ()
+    parts += _blocks(page.sections, 3)
     made = f"Made by askew {page.version}: {page.kicker}" if page.version else page.kicker
     parts += [f"<sub>{escaped(one)}</sub>" for one in (*page.notes, made)]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -43,44 +28,24 @@ def escaped(said: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(words.clean(said).split())).replace("@", "@\u200b")
 
 
-def _section(one: Section, level: int) -> Iterator[str]:
-    found = list(_blocks(one.blocks, level + 1))
-    if found:
-        yield f"{'#' * min(level, 6)} {escaped(one.title)}"
-        yield from found
+def _block(one: Section | Fold | Text | Code | Table, level: int) -> str:
+    match one:
+        case Section():
+            return "\n\n".join([f"{'#' * min(level, 6)} {escaped(one.title)}", *_blocks(one.blocks, level + 1)])
+        case Fold():
+            summary = f"<details><summary>{escaped(one.summary)}</summary>"
+            return "\n\n".join([summary, *_blocks(one.blocks, level), "</details>"])
+        case Text():
+            return _text(one)
+        case Code():
+            fence = "`" * (3 + max(map(len, re.findall("`+", one.text)), default=0))
+            return f"{fence}\n{words.clean(one.text)}\n{fence}"
+        case Table():
+            return _table(one)
 
 
-def _blocks(blocks: Sequence[Block], level: int) -> Iterator[str]:
-    for one in blocks:
-        match one:
-            case Section():
-                yield from _section(one, level) if one.screen else ()
-            case Beside():
-                yield from _blocks(one.blocks, level)
-            case Fold():
-                yield from _fold(one.summary, list(_blocks(one.blocks, level)))
-            case Lines():
-                table = as_table(one)
-                yield from _fold(one.caption, [_table(table)] if table else [])
-            case Text():
-                yield _text(one)
-            case Code():
-                fence = "`" * (3 + max(map(len, re.findall("`+", one.text)), default=0))
-                yield f"{fence}\n{words.clean(one.text)}\n{fence}"
-            case Terms():
-                yield "\n".join(f"- **{escaped(name)}** {escaped(meaning)}" for name, meaning in one.terms)
-            case Scatter():
-                yield f"{escaped(one.caption)}: {escaped(one.said)}"
-            case Pictures():
-                pass
-            case _:
-                table = as_table(one)
-                yield from [_table(table)] if table else []
-
-
-def _fold(summary: str, inside: Sequence[str]) -> Iterator[str]:
-    if inside:
-        yield "\n\n".join([f"<details><summary>{escaped(summary)}</summary>", *inside, "</details>"])
+def _blocks(blocks: Iterable[Block], level: int) -> list[str]:
+    return [_block(one, level) for one in plain(blocks)]
 
 
 def _text(one: Text) -> str:

@@ -12,8 +12,8 @@ from askew.pages.axes import Axis
 from askew.pages.blocks import Bar, Lane, Lanes, Lines, Network, Scatter, Shares
 from askew.pages.elements import COLOURS, NOTHING, RUNS, Ids, bdi, classes, key, legend, link, note, tag
 from askew.pages.network import drawn, sample
+from askew.pages.plain import heads
 from askew.pages.rows import bar, fits, lane, lanes_axis
-from askew.pages.tables import heads
 from askew.types import Estimate
 
 
@@ -45,7 +45,7 @@ def _bar(one: Bar, ids: Ids, *, named: bool) -> Markup:
 def _narrow(one: Bar) -> Markup | None:
     """Names of parts that have no room for them, and of values that were not seen."""
     known = [(k, p, p.share.value) for k, p in enumerate(one.parts) if isinstance(p.share, Estimate)]
-    small = [(k, f"{p.value} {words.percent(share)[:-2]}") for k, p, share in known if share and not fits(p)]
+    small = [(k, f"{p.value} {words.number(100 * share, 0)}") for k, p, share in known if share and not fits(p)]
     unseen = [p.value for _, p, share in known if not share]
     absent = tag("span", f"not seen: {words.listing(unseen)}") if unseen else None
     return _part_key(small, absent) if small or unseen else None
@@ -76,12 +76,12 @@ def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Ma
     label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
     texts = [words.part(row.score, column, one.scale, one.digits) for column in one.columns]
     cells = [*texts, *(words.content(cell, one.scale) for cell in row.more)]
-    numbers = (
-        tag("td", text, class_="num", data_name=name if text.strip("–") else None)
-        for text, name in zip(cells, names, strict=True)
-    )
+    told = [name if text.strip("–") else None for name, text in zip(names, cells, strict=True)]
+    numbers = (tag("td", text, class_="num", data_name=name) for name, text in zip(told, cells, strict=True))
     kind = classes(strong=words.is_strong(row), muted=row.muted)
-    return tag("tr", label, tag("td", lane(on, row, one), class_="plotted"), *numbers, class_=kind)
+    return tag(
+        "tr", label, tag("td", lane(on, row, one.name, one.scale, one.digits), class_="plotted"), *numbers, class_=kind
+    )
 
 
 def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
@@ -100,11 +100,9 @@ def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
 
 
 def lines(one: Lines) -> Markup:
-    """Lines with their key; the numbers follow as a table (`tables`)."""
-    keys = [
-        (f"{'stair ' if line.stair else ''}run-{line.series % RUNS}", line.name) for line in one.lines if not line.thin
-    ]
-    thin = [line.name for line in one.lines if line.thin]
+    """Lines with their key; the numbers follow as a table (`plain`)."""
+    main, thin = [li for li in one.lines if not li.thin], [li.name for li in one.lines if li.thin]
+    keys = [(f"{'stair ' if line.stair else ''}run-{line.series % RUNS}", line.name) for line in main]
     keys += [("thin", f"thin: {words.shorten(words.listing(thin), 120)}")] if thin else []
     known = [e for line in one.lines for e in line.points if isinstance(e, Estimate)]
     keys += [("null", one.chance)] if any(e.null is not None for e in known) else []
@@ -118,9 +116,8 @@ def scatter(one: Scatter) -> Markup:
     keys = [(f"{kind}run-{k % RUNS}", name) for k, name in enumerate(one.keys)]
     keys += [("strong", one.strong)] if one.strong else []
     keys += dict.fromkeys((f"{'stair' if t.stair else 'line'} run-{t.series % RUNS}", t.name) for t in one.traces)
-    return _figure(
-        one.caption, charts.scatter(one), legend([*keys, *([("diagonal", one.diagonal)] if one.diagonal else [])])
-    )
+    keys += [("diagonal", one.diagonal)] if one.diagonal else []
+    return _figure(one.caption, charts.scatter(one), legend(keys))
 
 
 def network(one: Network) -> Markup:

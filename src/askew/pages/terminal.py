@@ -11,22 +11,23 @@ from rich.table import Table as Grid
 from rich.text import Text as Line
 
 from askew.pages import words
-from askew.pages.blocks import Beside, Block, Code, Content, Lines, Page, Scatter, Section, Table, Terms, Text
-from askew.pages.tables import as_table, flat_heads
+from askew.pages.blocks import Code, Content, Fold, Page, Section, Table, Text
+from askew.pages.plain import flat_heads, plain
 
 ROWS = 24
 """Of a table, before the rest is only counted."""
 
 WARNINGS = 12
 LABEL, TEXT, LEAST = 28, 40, 12
-"""Letters of a label and of a text at most, and of either at least."""
+"""Letters of a label and of a text at most in 80 columns, and of either at least."""
 
 
 def screen(page: Page, width: int | None = None) -> RenderableType:
     """What a terminal shows of a page; as wide as the terminal unless `width` is given."""
     parts: list[RenderableType] = [Line(words.clean(page.answer), style="bold")]
     parts += [Line(words.clean(page.detail))] if page.detail else []
-    parts += [shown for section in page.sections if section.screen for shown in _blocks(section.blocks)]
+    blocks = (block for section in page.sections if section.screen for block in plain(section.blocks))
+    parts += [shown for block in blocks for shown in _shown(block)]
     parts += [Line(), *(Line(words.clean(note), style="dim") for note in page.notes)]
     parts += [Line(f"Warning: {words.clean(one)}") for one in page.warnings[:WARNINGS]]
     rest = len(page.warnings) - WARNINGS
@@ -34,32 +35,25 @@ def screen(page: Page, width: int | None = None) -> RenderableType:
     return Constrain(Group(*parts), width)
 
 
-def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
-    """Folds, pictures and lines are left to the page."""
-    for one in blocks:
-        if isinstance(one, Section) and one.screen:
+def _shown(one: Section | Fold | Text | Code | Table) -> Iterator[RenderableType]:
+    """Folds are left to the page."""
+    match one:
+        case Section():
             yield Line(f"\n{words.clean(one.title)}", style="bold")
-        if isinstance(one, Beside) or (isinstance(one, Section) and one.screen):
-            yield from _blocks(one.blocks)
-        elif isinstance(one, Text):
-            yield from _text(one)
-        elif isinstance(one, Code | Scatter):
-            yield Line("\n" + words.clean(one.text if isinstance(one, Code) else f"{one.caption}: {one.said}"))
-        elif isinstance(one, Terms):
-            yield Line("\n" + "\n".join(words.clean(f"{name}: {meaning}") for name, meaning in one.terms))
-        elif not isinstance(one, Lines) and (table := as_table(one)) is not None:
-            yield Fitted(table)
+            yield from (shown for inner in plain(one.blocks) for shown in _shown(inner))
+        case Text():
+            style = "dim" if one.muted else ""
+            yield from [Line("\n", end="").append_text(_led(one, style))] if one.lead or one.text else [Line()]
+            led = (item if isinstance(item, Text) else Text(item) for item in one.items)
+            yield from (Line("- ").append_text(_led(item, style)) for item in led)
+        case Code():
+            yield Line("\n" + words.clean(one.text))
+        case Table():
+            yield Fitted(one)
 
 
-def _text(one: Text) -> Iterator[Line]:
-    style = "dim" if one.muted else ""
-    if one.lead or one.text:
-        yield Line.assemble(
-            "\n", (words.clean(one.lead), "bold"), " " if one.lead else "", (words.clean(one.text), style)
-        )
-    for item in one.items:
-        led = Text(item) if isinstance(item, str) else item
-        yield Line.assemble("- ", (words.clean(led.lead), "bold"), " " if led.lead else "", words.clean(led.text))
+def _led(one: Text, style: str) -> Line:
+    return Line.assemble((words.clean(one.lead), "bold"), " " if one.lead else "", (words.clean(one.text), style))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +63,21 @@ class Fitted:
     table: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        one, names = self.table, flat_heads(self.table)
+        one, names, width = self.table, flat_heads(self.table), options.max_width
         texts = [[_told(cell, one, k) for k, cell in enumerate(row)] for row in one.rows[:ROWS]]
         numeric = [k >= one.labels and all(words.is_number(row[k]) for row in texts) for k in range(len(names))]
-        widths = [max([len(names[k]), *(len(row[k]) for row in texts)]) for k in range(len(names))]
-        least = [width if is_number else min(width, LEAST) for width, is_number in zip(widths, numeric, strict=True)]
+        longest = [max([len(names[k]), *(len(row[k]) for row in texts)]) for k in range(len(names))]
+        least = [width if is_number else min(width, LEAST) for width, is_number in zip(longest, numeric, strict=True)]
         if one.caption:
             yield Line(f"\n{words.clean(one.caption)}", style="italic")
-        for columns in _packed(least, one.labels, options.max_width):
+        for columns in _packed(least, one.labels, width):
             grid = Grid(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
             for k in columns:
-                most = None if numeric[k] else min(widths[k], LABEL if k < one.labels else TEXT)
+                most = (
+                    None
+                    if numeric[k]
+                    else min(longest[k], max(LABEL, width // 3) if k < one.labels else max(TEXT, width // 2))
+                )
                 grid.add_column(Line(names[k]), justify="right" if numeric[k] else "left", no_wrap=numeric[k],
                                 overflow="fold", min_width=least[k], max_width=most)  # fmt: skip
             before = ""

@@ -99,8 +99,7 @@ def part(score: E | None, column: Column, scale: Scale = "unit", digits: int | N
         return interval(score, scale, digits)
     if column in ("p", "q"):
         return probability(score.p, "p") if column == "q" and score.q is None else probability(getattr(score, column))
-    plain: Scale = "unit" if column == "corrected" and scale in ("share", "unit") else scale
-    return written(getattr(score, column), scale if column != "corrected" else plain, digits)
+    return written(getattr(score, column), scale, digits)
 
 
 def head(column: Column, name: str, chance: str = "chance") -> str:

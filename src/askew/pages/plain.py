@@ -1,26 +1,58 @@
-"""Blocks as tables, for where nothing can be drawn: terminals, Markdown, and numbers behind a plot."""
+"""Blocks as texts and tables, for where nothing can be drawn: terminals, Markdown, and numbers behind a plot."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
 from askew.pages import words
 from askew.pages.blocks import (
+    Beside,
     Block,
     Cell,
+    Code,
     Content,
     Effect,
+    Fold,
     Lane,
     Lanes,
     Lines,
     Matrix,
     Network,
+    Scatter,
+    Section,
     Shares,
     Table,
-)  # fmt: skip
+    Terms,
+    Text,
+)
 from askew.types import Estimate
 
 EFFECTS: dict[Effect, str] = {"better": "helps", "worse": "harms", "changed": "unsettled"}
+
+
+def plain(blocks: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Table]:
+    """What a screen shows of blocks, in their order: pictures are left out, lines are the numbers behind them."""
+    for one in blocks:
+        match one:
+            case Section():
+                inner = tuple(plain(one.blocks)) if one.screen else ()
+                yield from [Section(one.title, inner)] if inner else []
+            case Fold():
+                inner = tuple(plain(one.blocks))
+                yield from [Fold(one.summary, inner)] if inner else []
+            case Beside():
+                yield from plain(one.blocks)
+            case Text() | Code():
+                yield one
+            case Terms():
+                yield Text(items=tuple(Text(meaning, f"{name}:") for name, meaning in one.terms))
+            case Scatter():
+                yield Text(one.said, f"{one.caption}.")
+            case _:
+                table = as_table(one)
+                found = Fold(one.caption, (table,)) if table and isinstance(one, Lines) else table
+                yield from [found] if found else []
 
 
 @singledispatch

@@ -1,0 +1,100 @@
+"""What every page says of its run: facts, gaps, plan, machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
+from askew.pages import common
+from askew.pages.blocks import Code, Fold, Table, Terms, Text
+from askew.plan import RunPlan
+
+
+class NursePlan(RunPlan):
+    model: str = "studio"
+    images: int = 4
+    seed: int = 7
+    note: str | None = None
+
+
+def head(*sets: PictureSet, **more: Any) -> Head:
+    plan = NursePlan()
+    environment = Environment("3.11", "Linux", {"numpy": "2.0"}, None, 1, None, "2026-11-24T00:00:00Z")
+    known: dict[str, Any] = {
+        "format": FORMAT, "askew": "0.1.0", "version": 1, "plan": plan, "plan_hash": plan.hash,
+        "environment": environment, "warnings": (), "model": Identity("studio", "abc", {"bias": 0.5}),
+        "instruments": Instruments(vqa={"studio": "f1"}), "sets": sets, **more,
+    }  # fmt: skip
+    return Head(**known)
+
+
+def pictures(n: int = 4, axis: str | None = None, **missing: int) -> PictureSet:
+    made = tuple(f"id {k}" for k in range(n - sum(missing.values())))
+    names = (*made, *(None for _ in range(n - len(made))))
+    return PictureSet("a nurse", axis, axis and "male", "a nurse", n, missing, names, (None,) * n)
+
+
+def test_facts_leave_out_what_is_not_known() -> None:
+    assert dict(common.facts(head(pictures(), pictures(6, "gender", refused=1)))) == {
+        "Model": "studio, bias 0.5", "Pictures": "9 in 2 sets of 4 to 6", "Read by": "studio", "Missing": "1 picture",
+        "Run seed": "7",
+    }  # fmt: skip
+    several = (Identity("a", "", {}), Identity("b", "", {}))
+    found = dict(common.facts(head(pictures(), instruments=Instruments()), several))
+    assert found["Models"] == "a; b"
+    assert found["Missing"] == "no picture"
+    assert "Read by" not in found
+
+
+def test_nothing_missing_is_said() -> None:
+    (text,) = common.missing_data(head(pictures())).blocks
+    assert isinstance(text, Text)
+    assert text.text.startswith("Nothing is missing")
+
+
+def test_gaps_have_their_place_and_reasons() -> None:
+    gaps = (common.Gap("perceived gender by studio", "a nurse", 4, {"no_person": 1}), common.Gap("age", "x", 4, {}))
+    section = common.missing_data(head(pictures(4, "gender", refused=2)), gaps, ("Uneven.",))
+    text, table = section.blocks
+    assert isinstance(text, Text)
+    assert isinstance(table, Table)
+    assert text.items == ("Uneven.",)
+    assert table.rows == (
+        ("Pictures", "a nurse – gender: male", "2 of 4 (50 %)", "the model or instrument refused 2"),
+        ("Perceived gender by studio", "a nurse", "1 of 4 (25 %)", "no person seen 1"),
+    )
+    assert not section.screen
+
+
+def test_many_gaps_are_folded() -> None:
+    section = common.missing_data(head(*(pictures(4, f"axis {k}", error=1) for k in range(13))))
+    assert isinstance(section.blocks[1], Fold)
+    assert section.blocks[1].summary == "13 places with missing data"
+
+
+def test_provenance_tells_plan_and_machine() -> None:
+    plan, machine = common.provenance(head(pictures()))
+    facts, fold = plan.blocks
+    assert isinstance(facts, Terms)
+    assert isinstance(fold, Fold)
+    assert ("images", "4") in facts.terms
+    assert ("hash", NursePlan().hash) in facts.terms
+    assert not any(name == "note" for name, _ in facts.terms)
+    code = fold.blocks[0]
+    assert isinstance(code, Code)
+    assert 'model = "studio"' in code.text
+    known, details = machine.blocks
+    assert isinstance(known, Terms)
+    assert isinstance(details, Fold)
+    assert dict(known.terms) == {
+        "askew": "0.1.0", "python": "3.11", "platform": "Linux", "threads": "1", "finished": "2026-11-24T00:00:00Z",
+    }  # fmt: skip
+    assert isinstance(details.blocks[0], Terms)
+    assert {("vqa studio", "f1"), ("numpy", "2.0"), ("model revision", "abc")} <= set(details.blocks[0].terms)
+
+
+@pytest.mark.parametrize(("lost", "lines"), [({}, 1), ({"error": 2}, 2)])
+def test_notes_count_what_is_missing(lost: dict[str, int], lines: int) -> None:
+    assert len(common.notes(head(pictures(4, **lost)))) == lines

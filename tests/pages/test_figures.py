@@ -1,0 +1,69 @@
+"""The main findings as a matplotlib figure."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import pytest
+
+from askew.errors import MissingPackage
+from askew.pages import figures
+from askew.pages.blocks import Page, Section
+from pages.gallery import by_model, course, gallery, network, one_prompt, profile, ranking
+
+
+def page(*blocks: Any) -> Page:
+    return Page("k", "t", "The answer.", (), (Section("Only", blocks),))
+
+
+def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = builtins.__import__
+
+    def without(name: str, *more: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return own(name, *more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingPackage, match=r"pip install 'askew\[plot\]'"):
+        figures.figure(gallery())
+
+
+def test_draws_the_first_plots_of_the_page() -> None:
+    pytest.importorskip("matplotlib")
+    made = figures.figure(gallery())
+    assert [on.get_title(loc="left").split(",")[0] for on in made.axes] == [
+        "Perceived shares in percent", "Perceived gender", "What two models show",
+        "How unequally near the pictures are to the counterfactuals of each axis",
+    ]  # fmt: skip
+    made.canvas.draw()
+
+
+def test_bars_are_as_long_as_shares() -> None:
+    pytest.importorskip("matplotlib")
+    on = figures.figure(page(one_prompt())).axes[0]
+    assert [round(patch.get_width(), 1) for patch in on.patches[:2]] == [12.5, 87.5]  # type: ignore[attr-defined]
+    assert [label.get_text() for label in on.get_yticklabels()][:2] == ["Gender", "Disability"]
+
+
+def test_scores_have_interval_and_chance() -> None:
+    pytest.importorskip("matplotlib")
+    on = figures.figure(page(ranking())).axes[0]
+    assert round(on.patches[0].get_width(), 2) == 0.14  # type: ignore[attr-defined]
+    interval, mark = on.lines[0], on.lines[1]
+    assert [round(float(x), 2) for x in interval.get_xdata()] == [0.09, 0.21]
+    assert [round(float(x), 2) for x in mark.get_xdata()] == [0.15]
+
+
+@pytest.mark.parametrize("block", [by_model(), profile(), course(), network()])
+def test_draws_every_kind_of_plot(block: Any) -> None:
+    pytest.importorskip("matplotlib")
+    made = figures.figure(page(block))
+    made.canvas.draw()
+    assert len(made.axes) == 1
+
+
+def test_a_page_without_plots_is_its_answer() -> None:
+    pytest.importorskip("matplotlib")
+    assert "The answer." in figures.figure(page()).get_suptitle()

@@ -1,0 +1,49 @@
+"""The page as Markdown: whole tables, nothing of others that is read as markup."""
+
+from __future__ import annotations
+
+import re
+
+from askew.pages import markdown
+from askew.pages.blocks import Code, Lane, Lanes, Page, Section, Table, Text
+from pages.gallery import HOSTILE, estimate, gallery
+
+
+def shown(*blocks: object) -> str:
+    return markdown.text(Page("k", "t", "a", (), (Section("Only", blocks),)))  # type: ignore[arg-type]
+
+
+def test_rows_have_as_many_cells_as_their_head() -> None:
+    for table in re.findall(r"(?:^\|.*\|$\n?)+", markdown.text(gallery()), re.MULTILINE):
+        counts = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(counts) == 1
+
+
+def test_holds_no_markup_of_others() -> None:
+    said = markdown.text(gallery())
+    own = re.sub(r"</?(details|summary|sub)>", "", re.sub(r"```.*?```", "", said, flags=re.DOTALL))
+    assert not re.search(r"(?<!\\)<", own)
+    assert "\\<script\\>" in said
+
+
+def test_lines_of_others_stay_in_their_place() -> None:
+    said = shown(Table("c", ("a", "b"), (("x\n| y | z |", "@all # head\n- item"),)), Text("1\n# 2"))
+    assert "| x \\| y \\| z \\| | @\u200ball \\# head - item |" in said
+    assert "\n# 2" not in said
+
+
+def test_a_code_block_cannot_be_left() -> None:
+    said = shown(Code(f"```\n{HOSTILE}\n````"))
+    assert said.count("`````\n") == 2
+
+
+def test_what_is_beyond_chance_is_bold() -> None:
+    said = shown(Lanes("c", "Axis", (Lane("age", estimate(0.5, q=0.01)),), "MAD"))
+    assert "| age | **0.50** | **\\[0.44, 0.56\\]** | **–** | **–** | **0.010** |" in said
+
+
+def test_folds_stay_folded() -> None:
+    said = markdown.text(gallery())
+    assert said.count("<details>") == said.count("</details>") == 3
+    assert "Which axis moves which" not in said  # its section is not for screens
+    assert "data:image" not in said

@@ -1,0 +1,80 @@
+"""Pictures in pages: small, whole, and with maps where they belong."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from askew.findings import PictureSet
+from askew.pages import media
+
+
+class Album:
+    """Pictures in memory; every name but "gone" is one."""
+
+    def picture(self, name: str) -> Image.Image | None:
+        return None if name == "gone" else Image.new("RGB", (300, 200), (200, 30, 30))
+
+    def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+        return {}
+
+
+def opened(uri: str | None) -> Image.Image:
+    assert uri
+    assert uri.startswith("data:image/webp;base64,")
+    return Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2])))
+
+
+def test_a_small_copy_keeps_its_shape() -> None:
+    assert opened(media.thumbnail(Image.new("RGBA", (300, 200)))).size == (112, 75)
+
+
+def test_a_row_numbers_its_pictures_and_leaves_gaps() -> None:
+    row = media.picture_row(Album(), ["a", None, "gone", "b"], "a nurse", 3, "seed 0", 1)
+    assert [shot.uri is None for shot in row.shots] == [False, True, True]
+    assert [shot.alt for shot in row.shots] == [f"Picture {k} of a nurse" for k in (1, 2, 3)]
+    assert (row.note, row.series) == ("pictures 1 to 3 of 4; seed 0", 1)
+
+
+def test_a_set_is_named_by_its_value() -> None:
+    found = PictureSet("nurse", "gender", "male", "a male nurse", 2, {}, ("a", "b"), (1, 2))
+    row = media.set_row(Album(), found, 12, seed=0)
+    assert (row.label, row.note) == ("Male", "all 2 pictures; “a male nurse”; run seed 0")
+    initial = PictureSet("nurse", None, None, "nurse", 2, {}, ("a", "b"), (1, 2))
+    assert media.set_row(Album(), initial, 12).label == "Initial pictures"
+
+
+@pytest.mark.parametrize(("initial", "others", "shown"), [(1, 8, (100, 12)), (60, 0, (12, 12)), (500, 4000, (6, 4))])
+def test_a_page_stays_small(initial: int, others: int, shown: tuple[int, int]) -> None:
+    assert media.allowance(initial, others) == shown
+
+
+def test_heat_is_where_the_map_is_high() -> None:
+    map = np.zeros((8, 8))
+    map[:, 4:] = 1.0
+    pixels = np.asarray(opened(media.heat(Image.new("RGB", (64, 64), "grey"), map)).convert("RGB"), dtype=float)
+    left, right = pixels[:, :40].mean((0, 1)), pixels[:, -40:].mean((0, 1))
+    assert right[0] > left[0] + 60  # from violet to yellow
+    assert right[1] > left[1] + 60
+
+
+def test_a_flat_map_is_dark_everywhere() -> None:
+    pixels = np.asarray(opened(media.heat(Image.new("RGB", (64, 64), "grey"), np.ones((8, 8)))).convert("RGB"))
+    assert float(np.ptp(pixels[..., 1].astype(float))) < 6
+
+
+def test_masks_show_each_and_both() -> None:
+    a, b = np.zeros((4, 4), dtype=bool), np.zeros((4, 4), dtype=bool)
+    a[:, :2], b[:, 1:3] = True, True
+    pixels = np.asarray(opened(media.masks(Image.new("RGB", (64, 64), "grey"), a, b)).convert("RGB"), dtype=float)
+    only_a, both, only_b, neither = (pixels[:, k * 36 + 9 : k * 36 + 27].mean((0, 1)) for k in range(4))
+    assert only_a[2] > only_a[0]  # blue
+    assert only_b[0] > only_b[2]  # orange
+    assert both[1] > both[2] + 30  # yellow
+    assert np.ptp(neither) < 12  # grey

@@ -1,0 +1,71 @@
+"""Colours that everybody can read: contrast of text and marks by WCAG, in light and in dark."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+from askew.pages import figures, media
+from askew.pages.elements import COLOURS, RUNS
+from askew.pages.grids import SHADES
+
+STYLE = resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
+LIGHT, DARK = (dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", block)) for block in STYLE.split("prefers-color-scheme"))
+SCHEMES = {"light": LIGHT, "dark": {**LIGHT, **DARK}}
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(one: str, other: str, much: float) -> str:
+    parts = (int(one[k : k + 2], 16) * much + int(other[k : k + 2], 16) * (1 - much) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(part):02x}" for part in parts)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", ["--ink", "--muted", "--accent", "--other"])
+def test_text_is_readable(scheme: str, name: str) -> None:
+    colours = SCHEMES[scheme]
+    assert contrast(colours[name], colours["--paper"]) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", [*(f"--run-{k}" for k in range(RUNS)), "--null-edge"])
+def test_marks_are_seen(scheme: str, name: str) -> None:
+    colours = SCHEMES[scheme]
+    assert contrast(colours[name], colours["--paper"]) >= 3
+
+
+@pytest.mark.parametrize("k", range(COLOURS))
+def test_names_in_bars_are_readable(k: int) -> None:
+    text = "#ffffff" if k == 0 else "#111111"
+    assert contrast(LIGHT[f"--part-{k}"], text) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("colour", ["#0072b2", "#d55e00"])
+def test_numbers_on_shades_are_readable(scheme: str, colour: str) -> None:
+    colours = SCHEMES[scheme]
+    assert f".up-{SHADES}, .down-{SHADES} {{ --much: 40%; }}" in STYLE
+    assert contrast(mixed(colour, colours["--paper"], 0.4), colours["--ink"]) >= 4.5
+
+
+def test_swatches_show_the_colours_of_overlays() -> None:
+    for name, colour in (("only-a", media.ONLY_A), ("only-b", media.ONLY_B), ("both", media.BOTH)):
+        assert f"&.{name} {{ background: #{colour}; }}" in STYLE
+    assert ", ".join(f"#{anchor}" for anchor in media.VIRIDIS) in STYLE
+
+
+def test_figures_have_the_colours_of_pages() -> None:
+    assert tuple(LIGHT[f"--run-{k}"] for k in range(RUNS)) == figures.RUNS
+    assert tuple(LIGHT[f"--part-{k}"] for k in range(COLOURS)) == figures.PARTS

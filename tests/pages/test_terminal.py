@@ -1,0 +1,103 @@
+"""The page in a terminal: within its width, in the page's order, with every number told."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from askew.pages import terminal
+from askew.pages.blocks import Fold, Lane, Lanes, Page, Section, Table, Text
+from pages.gallery import GONE, LONG, by_model, estimate, gallery, network, one_prompt, paper_table
+
+
+def shown(page: Page, width: int = 80, within: int | None = None) -> str:
+    console = Console(width=width, record=True, force_terminal=False, legacy_windows=False)
+    with console.capture() as captured:
+        console.print(terminal.screen(page, within))
+    return captured.get()
+
+
+def page(*blocks: object, **more: object) -> Page:
+    return Page("k", "t", "The answer.", (), (Section("Only", blocks),), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_keeps_within_its_width(width: int) -> None:
+    assert max(len(line.rstrip()) for line in shown(gallery(), width).splitlines()) <= width
+
+
+def test_keeps_within_a_width_given() -> None:
+    assert max(len(line.rstrip()) for line in shown(gallery(), 200, 80).splitlines()) <= 80
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_cuts_no_number(width: int) -> None:
+    said = shown(page(paper_table()), width)
+    assert len(re.findall(r"\d\.\d\d \[−?\d\.\d\d, \d\.\d\d\]", said)) == 4 * 6
+    assert said.count("↑ 4.20 [1.0, 7.4]") == 4
+
+
+def test_tells_interval_and_chance_of_every_series() -> None:
+    rows = [line for line in shown(page(by_model()), 120).splitlines() if "[0.24, 0.36]" in line]
+    assert any("studio" in row and "0.30" in row and "0.18" in row for row in rows)
+
+
+def test_follows_the_order_of_the_page() -> None:
+    said = shown(gallery())
+    places = [
+        said.index(text) for text in ("42 of 48", "Perceived shares", "Perceived gender", "How unequally", "Bold:")
+    ]
+    assert places == sorted(places)
+
+
+def test_shares_name_the_interval_of_what_leads() -> None:
+    said = shown(page(one_prompt()), 200)
+    assert "female 88 % [76, 98], male 12 %" in said
+    assert re.search(r"Clothing +formal 100 % \[88, 100\], informal 0 % +45 \(3 not read\) formal alone", said)
+    assert "none of 48 could be read: no person seen 48" in said
+
+
+def test_a_graph_is_a_table_of_its_edges() -> None:
+    said = shown(page(network()), 100)
+    assert re.search(r"Gender +emotion +\+0\.30 +\[0\.25, 0\.35\] +0\.0 +< 0\.001 +helps", said)
+    assert said.index("−0.33") < said.index("+0.30") < said.index("+0.12")  # the strongest first
+
+
+def test_says_why_a_score_is_missing() -> None:
+    said = shown(page(Lanes("c", "Axis", (Lane("age", GONE),), "MAD")), 220)
+    assert "no person seen (nobody is seen in 48 of 48 pictures)" in said
+
+
+def test_what_is_beyond_chance_is_bold() -> None:
+    console = Console(width=80, force_terminal=True, color_system="standard")
+    lanes = Lanes("c", "Axis", (Lane("age", estimate(0.5, q=0.01)), Lane("sex", estimate(0.4, q=0.4))), "MAD")
+    with console.capture() as captured:
+        console.print(terminal.screen(page(lanes)))
+    assert "\x1b[1m0.50" in captured.get()
+    assert "\x1b[1m0.40" not in captured.get()
+
+
+def test_counts_the_rows_it_leaves_out() -> None:
+    rows = tuple((f"row {k}", k) for k in range(30))
+    assert "… and 6 more in the report" in shown(page(Table("t", ("name", "n"), rows)))
+
+
+def test_folds_and_sections_for_the_page_alone_are_left_out() -> None:
+    one = Page(
+        "k", "t", "a", (), (Section("s", (Fold("f", (Text("folded"),)),)), Section("h", (Text("hidden"),), False))
+    )
+    assert "folded" not in shown(one)
+    assert "hidden" not in shown(one)
+
+
+def test_sends_no_control_characters() -> None:
+    blocks = (Text("a \x1b[31m b"), Table("c \x07", ("d",), (("e \x9b",),)))
+    one = page(*blocks, warnings=("w \x1b]0;x\x07",), notes=("n \x1b",))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown(replace(one, answer="an \x1b[2J answer")))
+
+
+def test_counts_warnings_of_many() -> None:
+    assert "… and 3 more warnings." in shown(page(warnings=tuple(f"{k}: {LONG}" for k in range(15))))

@@ -1,0 +1,89 @@
+"""How numbers, scores, reasons and other people's text are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from askew.pages import words
+from askew.pages.blocks import Cell
+from askew.types import MISSING_REASONS, Estimate, Missing
+from pages.gallery import GONE, bar, estimate
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "text"),
+    [
+        (0.714, "unit", "0.71"), (-0.714, "unit", "−0.71"), (-0.001, "unit", "0.00"), (None, "unit", "–"),
+        (0.125, "share", "12 %"), (0.031, "points", "+3"), (-0.031, "points", "−3"), (0.001, "points", "0"),
+        (0.05, "signed", "+0.05"), (5.06, "degrees", "+5.1°"), (0.61234, "range", "0.612"), (12000, "count", "12,000"),
+    ],
+)  # fmt: skip
+def test_values_on_their_scale(value: float | None, scale: str, text: str) -> None:
+    assert words.written(value, scale) == text  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("score", "scale", "text"),
+    [
+        (estimate(0.7), "unit", "0.70 [0.64, 0.76]"), (estimate(0.7, None), "unit", "0.70"), (GONE, "unit", "–"),
+        (None, "unit", "–"), (estimate(0.7), "share", "70 % [64, 76]"), (estimate(0.1), "points", "+10 [+4, +16]"),
+        (estimate(0.1), "signed", "+0.10 [0.04, 0.16]"), (estimate(5.0, 1.0), "degrees", "+5.0° [4.0, 6.0]"),
+    ],
+)  # fmt: skip
+def test_scores_with_their_interval(score: Estimate | Missing | None, scale: str, text: str) -> None:
+    assert words.measured(score, scale) == text  # type: ignore[arg-type]
+
+
+def test_a_p_says_that_it_is_no_q() -> None:
+    assert words.part(estimate(0.7, p=0.04), "q") == "p = 0.040"
+    assert words.part(estimate(0.7, p=0.04, q=0.0001), "q") == "< 0.001"
+    assert words.part(estimate(0.7), "q") == "–"
+    assert words.probability(0.0001, "q") == "q < 0.001"
+
+
+def test_chance_is_written_on_the_scale_of_the_score() -> None:
+    assert words.part(estimate(0.7, null=0.25), "null", "share") == "25 %"
+    assert words.part(estimate(0.7, corrected=0.6), "corrected", "share") == "60 %"
+    assert words.part(GONE, "null") == "–"
+
+
+@pytest.mark.parametrize("name", MISSING_REASONS)
+def test_every_reason_has_words(name: str) -> None:
+    assert words.reason(Missing(name)) != name.replace("_", " ") or name == "not_asked"  # type: ignore[arg-type]
+
+
+def test_what_a_bar_rests_on() -> None:
+    assert words.bar_note(bar("g", "gender", (6, 42))) == "female 42 of 48, 88 % [76, 98]; even would be 50 %"
+    assert words.bar_note(bar("g", "gender", (6, 42), leading="male")).startswith("male 6 of 48, 12 %")
+    assert words.bar_note(bar("g", "gender", (0, 0))) == "no pictures"
+
+
+def test_text_of_others_is_cut_and_kept_in_its_direction() -> None:
+    assert words.quote("a  b\nc") == "“a b c”"
+    assert words.quote("אבג") == "“\u2068אבג\u2069”"
+    assert words.shorten("a" * 90, 80) == "a" * 79 + "…"
+    assert words.clean("a\x1b[31m\ud800") == "a\ufffd[31m\ufffd"
+
+
+def test_looks_are_perceived() -> None:
+    assert words.perceived("body_type") == "perceived body type"
+    assert words.perceived("clothing") == "clothing"
+
+
+@pytest.mark.parametrize(("text", "number"), [("0.71 [0.66, 0.75]", True), ("−3", True), ("–", True), ("< 0.001", True),
+                                              ("p = 0.04", True), ("[0.1, 0.2]", True), ("a 3", False)])  # fmt: skip
+def test_numbers_are_known(text: str, number: bool) -> None:
+    assert words.is_number(text) is number
+
+
+def test_cells() -> None:
+    assert words.content(("a", "b")) == "a, b"
+    assert words.content(12000) == "12,000"
+    assert words.content(Cell(estimate(0.7), "n")) == "0.70 [0.64, 0.76]"
+    assert words.strong(estimate(0.7, q=0.01))
+    assert not words.strong(Cell(estimate(0.7, q=0.01), strong=False))
+    assert words.notes(GONE).startswith("no person seen")
+
+
+def test_listings() -> None:
+    assert [words.listing(("a", "b", "c")[:k]) for k in range(4)] == ["", "a", "a and b", "a, b and c"]
