@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from os.path import isfile
 from typing import TypeVar
 
 import numpy as np
@@ -59,10 +60,13 @@ class Count:
         return found
 
     def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
-        """The files of a collection, imported or standing in."""
+        """The files of a collection, imported or standing in; those that are not there are missing."""
         wanted = wanted_files(collection)
         stored = self._pictures(wanted)
-        found = [stored.get(one.key, Picture(one.key, "", one.prompt)) for one in wanted]
+        found = [
+            stored.get(one.key, Picture(one.key, "", one.prompt) if isfile(filed.path) else Missing("absent_file"))
+            for filed, one in zip(collection.pictures(), wanted, strict=True)
+        ]
         return list(zip(collection.pictures(), found, strict=True))
 
     def ask(self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:

@@ -1,0 +1,29 @@
+"""What a dry run counts is what the run then makes and asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from askew.measure.labels import LabelVQA
+from askew.models.folder import create
+from askew.run.count import Count
+from askew.store.store import Store
+from askew.studio.drawing import draw
+from askew.studio.scene import Scene
+from askew.types import Missing, Picture
+
+
+def test_nothing_is_asked_of_files_that_are_absent(tmp_path: Path) -> None:
+    for k in range(3):
+        draw(Scene(), k).save(tmp_path / f"{k}.png")
+    rows = [f"{k}.png,nurse,{'FM'[k % 2]}" for k in range(5)]
+    (tmp_path / "manifest.csv").write_text("\n".join(["file,prompt,gender", *rows]), encoding="utf-8")
+    collection = create(str(tmp_path))
+    labels = LabelVQA(collection)
+    with Store(tmp_path / "store", create=False) as store:
+        counted = Count(store)
+        found = [outcome for _, outcome in counted.collect(collection)]
+        counted.ask(labels, found, labels.axes()[0].questions)
+    assert [type(one) for one in found] == [Picture, Picture, Picture, Missing, Missing]
+    assert (counted.work.pictures, counted.work.questions, counted.work.vqa_calls) == (5, 3, 1)
+    assert not (tmp_path / "store").exists()
