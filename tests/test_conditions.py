@@ -1,0 +1,61 @@
+"""Conditions for --fail-if."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from askew import conditions
+from askew.errors import CheckFailed, UsageError
+from askew.types import Estimate, Missing
+from test_findings import Scores, TinyFindings, some
+
+MAD = Estimate(0.6, corrected=0.5, q=0.001)
+FOUND = some(Scores("gender", MAD, {"female": Estimate(0.9, high=0.95)}), Scores("body_type", Missing("no_person"), {}))
+EVERY = conditions.every(TinyFindings)
+
+
+def violations(text: str, scores: conditions.Scores = EVERY) -> list[str]:
+    (condition,) = conditions.parse([text], scores).conditions
+    return condition.violations(FOUND)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("mad.corrected > 0.3", 1),
+        ("mad > 0.6", 0),
+        ("mad>=0.6", 1),
+        ("gender: mad.q < 0.05", 1),
+        ("body type: mad.q < 0.05", 0),
+        ("age: mad.q < 0.05", 0),
+        ("shares.value > .3", 1),
+        ("female: shares.high > .3", 1),
+        ("male: shares.high > .3", 0),
+        ("mad.p < 1", 0),
+    ],
+)
+def test_conditions_find_where_they_hold(text: str, count: int) -> None:
+    found = violations(text)
+    assert len(found) == count
+    assert all(line.startswith("gender") for line in found)
+
+
+@pytest.mark.parametrize("text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"])
+def test_conditions_that_cannot_be_read_say_what_would_be_right(text: str) -> None:
+    with pytest.raises(UsageError, match="mad"):
+        conditions.parse([text], EVERY)
+
+
+def test_a_method_names_its_scores() -> None:
+    named = {"association": partial(conditions.of, "mad")}
+    assert violations("association > 0.5", named) == ["gender: association.value is 0.6"]
+    with pytest.raises(UsageError, match="known: association"):
+        conditions.parse(["mad > 0.3"], named)
+
+
+def test_any_condition_that_holds_fails_the_check() -> None:
+    conditions.parse(["mad > 0.9"], EVERY).check(FOUND)
+    with pytest.raises(CheckFailed, match=r"gender: mad\.value is 0\.6; gender, female: shares\.value is 0\.9"):
+        conditions.parse(["mad > 0.9", "mad > 0.5", "shares > 0.5"], EVERY).check(FOUND)

@@ -1,0 +1,68 @@
+"""Options: how they are read from text, and what they say of a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from askew.errors import UsageError
+from askew.options import Desk, key_values, names, only_plan, pairs, plan_fields, prompts_of, run_options
+
+
+def test_numbers_and_yes_or_no_are_recognised() -> None:
+    options = ["steps=12", "bias=0.5", "offload=true", "scheduler=DDIM", "url=a=b"]
+    expected = {"steps": 12, "bias": 0.5, "offload": True, "scheduler": "DDIM", "url": "a=b"}
+    assert key_values(options, "-M") == expected
+
+
+def test_a_setting_may_be_empty_and_a_label_may_not() -> None:
+    assert key_values(["negative_prompt="], "-M") == {"negative_prompt": ""}
+    with pytest.raises(UsageError, match="--alias 'both=' is not of the form NAME=VALUE"):
+        pairs(["both="], "--alias")
+
+
+@pytest.mark.parametrize("text", ["bias", "=1", " =1", ""])
+def test_what_has_no_name_or_no_sign_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not of the form NAME=VALUE"):
+        key_values([text], "-M")
+
+
+@pytest.mark.parametrize("given", ["a, b", ["a", "b"], ["a,b"], ("a", " b ", "")])
+def test_lists_come_with_commas_or_as_lists(given: str | list[str]) -> None:
+    assert names(given) == ["a", "b"]
+
+
+def test_what_is_not_given_is_left_to_the_plan() -> None:
+    assert plan_fields({}) == {}
+    assert plan_fields({"model": None, "seed": 3, "run": "x"}) == {"seed": 3}
+
+
+def test_a_manifest_becomes_settings_of_its_folder() -> None:
+    found = plan_fields({"manifest": Path("a.csv"), "label": ["gender=g", "age=a"], "model_args": {"limit": 3}})
+    assert found == {"model_args": {"manifest": "a.csv", "label": "gender=g,age=a", "limit": 3}}
+
+
+def test_prompts_come_one_by_one_in_lists_and_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "prompts.txt").write_text("a chef\na pilot\n", encoding="utf-8")
+    options = {"prompt_file": tmp_path / "prompts.txt"}
+    assert prompts_of(("a nurse", ["a ceo"]), options) == ["a nurse", "a ceo", "a chef", "a pilot"]
+    with pytest.raises(UsageError, match="give one by --prompts FILE"):
+        prompts_of((), {"clean": True})
+
+
+def test_a_plan_is_not_said_again() -> None:
+    only_plan({"run": "x", "dry_run": True}, prompts=(), plan="plan.toml")
+    with pytest.raises(UsageError, match="edit it instead of giving: images, seed"):
+        only_plan({"seed": 1, "run": "x"}, images=3)
+
+
+def test_how_a_plan_is_run_is_told_apart_from_what_it_is() -> None:
+    assert run_options({"seed": 1, "run": "x", "progress": True}) == {"run": "x", "progress": True}
+
+
+def test_completions_are_kept_in_the_store(tmp_path: Path) -> None:
+    desk = Desk.of({"store": tmp_path, "llm_url": "http://localhost:1", "llm_args": {"budget": 9}})
+    assert desk.settings == {"budget": 9, "url": "http://localhost:1"}
+    desk.cache.put_completion("ab", {"text": "a"})
+    assert list(tmp_path.rglob("*.json"))
