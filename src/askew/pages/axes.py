@@ -16,10 +16,9 @@ from askew.types import Estimate
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
 _DEGREES = (1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0)
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
-_TICKS = 6
-FEW = 4
-"""Steps of a scale that all have room for a label, also on a narrow screen."""
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_TICKS, FEW = 6, 4
+"""Steps of a scale at most, and those that all have room for a label, also on a narrow screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +42,11 @@ class Axis:
         """The labels, of many the ends and the middle; hidden from screen readers, whom every row tells its numbers."""
         last = len(self.ticks) - 1
         kept = {0, len(self.ticks) // 2, last} if last > FEW else set(range(last + 1))
+        anchors = ["start", *["middle"] * (last - 1), "end"]
         labels = (
-            tag(
-                "text",
-                label,
-                x=self.at(tick),
-                y=13,
-                text_anchor="start" if k == 0 else "end" if k == last else "middle",
-            )
-            for k, (tick, label) in enumerate(zip(self.ticks, self.labels, strict=True))
-            if label and k in kept
-        )
+            tag("text", self.labels[k], x=self.at(tick), y=13, text_anchor=anchors[k])
+            for k, tick in enumerate(self.ticks) if k in kept and self.labels[k]
+        )  # fmt: skip
         return tag("svg", *labels, class_="scale", width="100%", height=18, aria_hidden="true")
 
 

@@ -13,22 +13,17 @@ from askew.pages.blocks import Line, Lines, Point, Scatter, Trace
 from askew.pages.elements import NOTHING, RUNS, drawing, joined, rule, tag
 from askew.types import Estimate, Missing
 
-HEIGHT, TOP, BOTTOM = 300, 14, 44
-SIDE = 320
-"""Of a square plot."""
+HEIGHT, TOP, BOTTOM, SIDE = 300, 14, 44, 320
+"""Of a plane and its margins, in pixels; of a square one the side."""
 
-NARROW, WIDE = 290, 880
+NARROW, WIDE, LETTER = 290, 880, 6.8
 """The plane on the narrowest screen, and on a wide one: how many labels have room."""
 
-LETTER = 6.8
+BESIDE, MARK = 9, 44
+"""Between the points of two series on one step, and the side of a picture in a plane."""
+
 MANY = 24
 """Steps from which intervals are a band."""
-
-BESIDE = 9
-"""Between the points of two series on one step, in pixels."""
-
-MARK = 44
-"""Side of a picture in a plane."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,8 @@ def _shade(on: Axis, content: Content, plot: str, cells: Sequence[Content]) -> s
     if level is None and isinstance(score, Estimate):
         level = words.mark(score) / (on.high or 1.0)
     if level is None and plot == "counts" and isinstance(score, int):
-        level = score / (sum(one for one in cells if isinstance(one, int)) or 1)
+        counts = (cell.value if isinstance(cell, Cell) else cell for cell in cells)
+        level = score / (sum(one for one in counts if isinstance(one, int)) or 1)
     steps = round(SHADES * min(abs(level or 0.0), 1.0))
     return f"{'up' if (level or 0) > 0 else 'down'}-{steps}" if steps else ""
 

@@ -5,35 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
-from askew.pages import words
-from askew.pages.blocks import (
-    Beside,
-    Block,
-    Cell,
-    Code,
-    Content,
-    Effect,
-    Fold,
-    Lane,
-    Lanes,
-    Lines,
-    Matrix,
-    Network,
-    Scatter,
-    Section,
-    Shares,
-    Table,
-    Terms,
-    Text,
-)
+from askew.pages import blocks, words
+from askew.pages.blocks import Block, Cell, Code, Content, Effect, Fold, Lane, Lanes, Line, Lines, Section, Table, Text
 from askew.types import Estimate
 
 EFFECTS: dict[Effect, str] = {"better": "helps", "worse": "harms", "changed": "unsettled"}
 
 
-def plain(blocks: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Table]:
+def plain(found: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Table]:
     """What a screen shows of blocks, in their order: pictures are left out, lines are the numbers behind them."""
-    for one in blocks:
+    for one in found:
         match one:
             case Section():
                 inner = tuple(plain(one.blocks)) if one.screen else ()
@@ -41,18 +22,17 @@ def plain(blocks: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Ta
             case Fold():
                 inner = tuple(plain(one.blocks))
                 yield from [Fold(one.summary, inner)] if inner else []
-            case Beside():
+            case blocks.Beside():
                 yield from plain(one.blocks)
             case Text() | Code():
                 yield one
-            case Terms():
+            case blocks.Terms():
                 yield Text(items=tuple(Text(meaning, f"{name}:") for name, meaning in one.terms))
-            case Scatter():
+            case blocks.Scatter():
                 yield Text(one.said, f"{one.caption}.")
             case _:
-                table = as_table(one)
-                found = Fold(one.caption, (table,)) if table and isinstance(one, Lines) else table
-                yield from [found] if found else []
+                if (table := as_table(one)) is not None:
+                    yield Fold(one.caption, (table,)) if isinstance(one, Lines) else table
 
 
 @singledispatch
@@ -67,23 +47,23 @@ def _(one: Table) -> Table | None:
 
 
 @as_table.register
-def _(one: Shares) -> Table | None:
+def _(one: blocks.Shares) -> Table | None:
     grouped = any(bar.group for bar in one.bars)
-    rows: list[tuple[Content, ...]] = []
-    for bar in one.bars:
-        lead = words.leading(bar)
-        known = sorted((p for p in bar.parts if isinstance(p.share, Estimate)), key=lambda p: -words.mark(p.share))  # type: ignore[arg-type]
-        seen = (words.measured(p.share, "share") if p is lead else words.written(p.share.value, "share")  # type: ignore[union-attr]
-                for p in known)  # fmt: skip
-        told = ", ".join(f"{p.value} {text}" for p, text in zip(known, seen, strict=True))
-        lost = sum(bar.missing.values())
-        read = Cell(bar.n, f"{lost} not read" if lost else "")
-        labels = (bar.group, bar.label) if grouped else (bar.label,)
-        rows.append(
-            (*labels, Cell(told or words.bar_note(bar), strong=bar.strong), read, Cell(bar.verdict, strong=bar.strong))
-        )
     heads = (one.heading, "") if grouped else (one.heading,)
-    return Table(one.caption, (*heads, "seen", "pictures", "found"), tuple(rows), labels=len(heads))
+    rows = tuple(((bar.group, bar.label) if grouped else (bar.label,)) + _seen(bar) for bar in one.bars)
+    return Table(one.caption, (*heads, "seen", "pictures", "found"), rows, labels=len(heads))
+
+
+def _seen(bar: blocks.Bar) -> tuple[Content, ...]:
+    """Shares, the largest first, that of the leading value with its interval; how many were read; the verdict."""
+    known = [(p, p.share) for p in bar.parts if isinstance(p.share, Estimate)]
+    lead, lost = words.leading(bar), sum(bar.missing.values())
+    told = ", ".join(
+        f"{p.value} {words.measured(share, 'share') if p is lead else words.percent(share.value)}"
+        for p, share in sorted(known, key=lambda item: -item[1].value)
+    )
+    seen, found = (Cell(text, strong=bar.strong) for text in (told or words.bar_note(bar), bar.verdict))
+    return seen, Cell(bar.n, f"{lost} not read" if lost else ""), found
 
 
 @as_table.register
@@ -112,41 +92,34 @@ def _lane(one: Lanes, row: Lane, marks: tuple[str, ...], *, grouped: bool) -> tu
     numbers = [words.part(row.score, column, one.scale, one.digits) for column in one.columns]
     notes = "; ".join(filter(None, (row.note, words.absence(row.score))))
     label = (row.group, Cell(row.label, notes)) if grouped else (Cell(row.label, notes),)
-    return (
-        *label,
-        *(Cell(text, strong=words.is_strong(row)) for text in numbers),
-        *row.more,
-        *(at.get(name, "") for name in marks),
-    )
+    scores = (Cell(text, strong=words.is_strong(row)) for text in numbers)
+    return (*label, *scores, *row.more, *(at.get(name, "") for name in marks))
 
 
 @as_table.register
 def _(one: Lines) -> Table | None:
-    with_null = [any(isinstance(e, Estimate) and e.null is not None for e in line.points) for line in one.lines]
-    columns: list[str] = [one.heading]
-    for line, null in zip(one.lines, with_null, strict=True):
-        columns += [line.name, *(["chance"] if null else [])]
-    rows: list[tuple[Content, ...]] = []
-    for k, step in enumerate(one.steps):
-        cells: list[Content] = []
-        for line, null in zip(one.lines, with_null, strict=True):
-            e = line.points[k]
-            text = words.measured(e, one.scale, one.digits)
-            cells += [Cell(text, words.absence(e), strong=words.beyond_chance(e)),
-                      *([words.part(e, "null", one.scale, one.digits)] if null else [])]  # fmt: skip
-        rows.append((step, *cells))
+    columns = [column for line in one.lines for column in _columns(one, line)]
+    rows = tuple(zip(one.steps, *(cells for _, cells in columns), strict=True))
     levels = "; ".join(f"{name} {words.written(value, one.scale, one.digits)}" for name, value in one.levels)
-    return Table(one.caption, tuple(columns), tuple(rows), note=levels)
+    return Table(one.caption, (one.heading, *(name for name, _ in columns)), rows, note=levels)
+
+
+def _columns(one: Lines, line: Line) -> Iterator[tuple[str, list[Content]]]:
+    """A line's scores, and beside them their chance where they have one."""
+    told = [(words.measured(e, one.scale, one.digits), e) for e in line.points]
+    yield line.name, [Cell(text, words.absence(e), strong=words.beyond_chance(e)) for text, e in told]
+    if any(isinstance(e, Estimate) and e.null is not None for e in line.points):
+        yield "chance", [words.part(e, "null", one.scale, one.digits) for e in line.points]
 
 
 @as_table.register
-def _(one: Matrix) -> Table | None:
+def _(one: blocks.Matrix) -> Table | None:
     return Table(one.caption, (one.corner, *one.columns), tuple((label, *cells) for label, cells in one.rows),
                  scale=one.scale, note=one.note)  # fmt: skip
 
 
 @as_table.register
-def _(one: Network) -> Table | None:
+def _(one: blocks.Network) -> Table | None:
     rows = tuple(
         (words.capital(e.source), e.target, Cell(words.signed(e.score.value), strong=e.effect != "changed"),
          words.interval(e.score, "signed"), *e.more, EFFECTS[e.effect])
