@@ -6,12 +6,13 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass, replace
+from html import unescape
 
 import html5lib
 import pytest
 
 from askew.pages import html
-from askew.pages.blocks import Bar, Fold, Lane, Lanes, Line, Lines, Page, Part, Section, Shares, Table, Text
+from askew.pages.blocks import Bar, Fold, Lane, Lanes, Line, Lines, Page, Part, Section, Shares, Shot, Table, Text
 from askew.types import Estimate
 from pages.gallery import GONE, HOSTILE, WORD, estimate, gallery
 
@@ -36,7 +37,7 @@ def test_allows_nothing_but_its_own_style(page: str) -> None:
     assert policy
     assert style
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert policy[1].replace("&#39;", "'") == f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
+    assert unescape(policy[1]) == f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
 
 
 @pytest.mark.parametrize("forbidden", ["<script", " style=", "javascript:", "@import", "http-equiv=refresh"])
@@ -170,3 +171,8 @@ def test_columns_of_numbers_stand_right() -> None:
 
 def test_an_empty_page_is_a_page() -> None:
     html5lib.HTMLParser(strict=True).parse(html.page(Page("", "", "", (), ())))
+
+
+def test_a_picture_without_words_is_refused() -> None:
+    with pytest.raises(ValueError, match="says in words"):
+        Shot(None, "")

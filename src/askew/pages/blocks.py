@@ -18,6 +18,8 @@ Rules that hold for all of them:
 - Text is text: no HTML, no Markdown. Prompts and names of others are quoted and cut by `words.quote`, `words.shorten`.
 - `anchor` and `link` are any text (say "a nurse gender"): a `link` leads to the block with the same `anchor`, and is
   plain text if there is none.
+- What pages share is written once: `common` (facts, missing data, plan, machine), `media` (pictures, overlays), `words`
+  (numbers, reasons, names). `Section.screen=False` keeps a section out of terminal, notebook and Markdown.
 - `series` numbers things that belong together over rows and blocks (models, runs, groups): one colour each, 0 to 5.
 """
 
@@ -362,6 +364,10 @@ class Shot:
     uri: str | None
     alt: str
     caption: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.alt.strip():
+            raise ValueError("a picture needs an `alt` that says in words what it is")
 
 
 @dataclass(frozen=True, slots=True)
