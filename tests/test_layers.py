@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import askew
+from askew import registry
 
 ROOT = Path(askew.__file__).parent
 
@@ -114,3 +115,30 @@ def test_nothing_heavy_is_imported_before_it_is_asked_for(statement: str) -> Non
     code = f"import sys; {statement}; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+WITH_NETWORKS = (
+    "measure.attention_transformers", "measure.attention_unet", "measure.attribution", "measure.class_errors",
+    "measure.clip", "measure.decoding", "measure.denoising", "measure.loading", "measure.passive_stream",
+    "measure.passive_text", "measure.studio", "measure.transformers_vqa", "models.device", "models.diffusers",
+    "models.studio", "studio.pixels", "jobs.classify",
+)  # fmt: skip
+"""What is imported only once a network is asked for."""
+
+
+def test_all_else_works_without_the_packages_of_networks() -> None:
+    names = [f"askew.{name_of(path)}" for path in modules() if path.stem != "__main__"]
+    light = [name for name in names if not name.startswith(tuple(f"askew.{name}" for name in WITH_NETWORKS))]
+    code = f"""import importlib, sys
+class NotInstalled:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in {registry.NETWORKS}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, NotInstalled())
+for name in {light}:
+    importlib.import_module(name)
+for name in {list(registry.providers("method"))}:
+    assert importlib.import_module("askew.registry").method(name)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
-from askew.errors import UnknownName, UsageError
+from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.models.base import Collection, Model
 from askew.prompts.base import Writer
@@ -51,6 +51,9 @@ class Provider:
 _LOADED: dict[bytes, Any] = {}
 PROVIDER = "__askew_provider__"
 """The attribute by which a loaded object knows how it was loaded."""
+
+NETWORKS = ("diffusers", "huggingface_hub", "safetensors", "torch", "transformers")
+"""Packages of the extra `models`."""
 
 GROUPS = {
     "model": "askew.models",
@@ -146,10 +149,14 @@ def _check_settings(who: str, create: Callable[..., object], settings: Mapping[s
 def _load(what: str, string: str, settings: dict[str, object]) -> Any:
     point, name = find(what, string)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read with torch: spinning threads would stop other runs
-    create = point.load()
-    _check_settings(f"{what} {string!r}", create, settings)
     try:
+        create = point.load()
+        _check_settings(f"{what} {string!r}", create, settings)
         return _noted(create(name, **settings), Provider(what, string, settings))
+    except ModuleNotFoundError as error:
+        if error.name not in NETWORKS:
+            raise
+        raise MissingPackage(error.name, "models", f"the {what} {string!r}") from error
     except TypeError as error:
         if any(fault in str(error) for fault in ("unexpected keyword argument", "multiple values for")):
             raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error

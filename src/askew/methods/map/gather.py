@@ -11,7 +11,6 @@ from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.attention_reader import AttentionReader, WhiteBox, watching
-from askew.measure.attribution import word_vector
 from askew.methods.map.baseline import Baseline, read_baseline
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Model, Request
@@ -174,6 +173,8 @@ def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[W
 def _cosines(model: WhiteBox, against: str, concepts: Sequence[str]) -> dict[str, float]:
     if len(concepts) < GRADIENT:
         return {}
+    from askew.measure.attribution import word_vector  # imports torch
+
     anchor = word_vector(model.pipeline, against)
     return {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in concepts}
 
