@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA
+from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA, Vectors
 from askew.studio.caption import NO_OCCUPATION
 from askew.studio.drawing import evidence
 from askew.studio.scene import Scene
@@ -31,10 +31,10 @@ COVERED = 500
 Counts = NDArray[np.int64]
 
 
-def confusion(vqa: StudioVQA, scenes: Sequence[Scene], pixels: NDArray[np.uint8], attribute: str) -> Counts:
-    """(true value, answered value) over the scenes that show somebody."""
+def confusion(vqa: StudioVQA, scenes: Sequence[Scene], vectors: Vectors, attribute: str) -> Counts:
+    """(true value, answered value) over the scenes that show somebody, given the embeddings of their drawings."""
     shown = [i for i, scene in enumerate(scenes) if _shows(scene, attribute)]
-    answers = vqa.read(vqa.embedder.embed_pixels(pixels[shown]), attribute)
+    answers = vqa.read(vectors[shown], attribute)
     values = VALUES[attribute]
     counts = np.zeros((len(values), len(values)), dtype=np.int64)
     for i, answer in zip(shown, answers, strict=True):
@@ -61,9 +61,9 @@ def chance(counts: Counts) -> float:
     return float(counts.sum(axis=1).max() / counts.sum())
 
 
-def person_accuracy(vqa: StudioVQA, scenes: Sequence[Scene], pixels: NDArray[np.uint8]) -> float:
+def person_accuracy(vqa: StudioVQA, scenes: Sequence[Scene], vectors: Vectors) -> float:
     """Share of drawings of which it is told rightly whether they show somebody."""
-    somebody = vqa.sees_somebody(vqa.embedder.embed_pixels(pixels))
+    somebody = vqa.sees_somebody(vectors)
     return float(np.mean(somebody == np.array([scene.person for scene in scenes])))
 
 
@@ -72,15 +72,17 @@ def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
     vqa = StudioVQA()
     scenes = uniform_scenes(count, SEED)
     pixels = render(scenes, range(SEED, SEED + count))
+    vectors = vqa.embedder.embed_pixels(pixels)
     lines = ["| attribute | right | covered | chance |", "| --- | ---: | ---: | ---: |"]
     tables = {}
     for attribute in VALUES:
-        tables[attribute] = confusion(vqa, scenes, pixels, attribute)
+        tables[attribute] = confusion(vqa, scenes, vectors, attribute)
         some = COVERED if attribute != "occupation" else COVERED // 5
-        hidden = confusion(vqa, scenes[:some], covered(scenes[:some], pixels[:some], attribute), attribute)
+        left_over = vqa.embedder.embed_pixels(covered(scenes[:some], pixels[:some], attribute))
+        hidden = confusion(vqa, scenes[:some], left_over, attribute)
         right, left, guess = accuracy(tables[attribute]), accuracy(hidden), chance(tables[attribute])
         lines.append(f"| {attribute.replace('_', ' ')} | {right:.1%} | {left:.1%} | {guess:.1%} |")
-    lines.append(f"| somebody or nobody | {person_accuracy(vqa, scenes, pixels):.1%} | | |")
+    lines.append(f"| somebody or nobody | {person_accuracy(vqa, scenes, vectors):.1%} | | |")
     return lines, tables
 
 

@@ -44,12 +44,12 @@ SIGNS, SIGNS_WEIGHT = (slice(88, 128), slice(4, 104)), 2.0
 """Rows and columns where the pixels count several times."""
 
 
-def create() -> AutoencoderKL:
+def create(widths: tuple[int, int, int, int] = (32, 32, 64, 96)) -> AutoencoderKL:
     """The untrained network: convolutions alone, three times halved."""
     model = AutoencoderKL(
         down_block_types=("DownEncoderBlock2D",) * 4,
         up_block_types=("UpDecoderBlock2D",) * 4,
-        block_out_channels=(32, 32, 64, 96),
+        block_out_channels=widths,
         layers_per_block=1,
         latent_channels=LATENT_CHANNELS,
         norm_num_groups=8,

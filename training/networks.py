@@ -27,8 +27,11 @@ class Networks(NamedTuple):
     tokenizer: CLIPTokenizer
 
 
-def create(channels: int) -> Networks:
-    """An untrained UNet with cross-attention at three sizes and in the middle, and the embedder's text encoder."""
+def create(channels: int, widths: tuple[int, int, int] = (64, 96, 128)) -> Networks:
+    """An untrained UNet with cross-attention at three sizes and in the middle, and the embedder's text encoder.
+
+    `widths`, by size, are multiples of 32, the width of an attention head.
+    """
     text = CLIPTextModel.from_pretrained(weights("embedder"), dtype=torch.float32)
     unet = UNet2DConditionModel(
         sample_size=16,
@@ -36,10 +39,10 @@ def create(channels: int) -> Networks:
         out_channels=channels,
         down_block_types=("CrossAttnDownBlock2D",) * 3,
         up_block_types=("CrossAttnUpBlock2D",) * 3,
-        block_out_channels=(64, 96, 128),
+        block_out_channels=widths,
         layers_per_block=1,
         cross_attention_dim=text.config.hidden_size,
-        attention_head_dim=(2, 3, 4),  # the number of heads, by size: 32 channels in each
+        attention_head_dim=tuple(width // 32 for width in widths),  # the number of heads, for all their name
         norm_num_groups=16,
     )
     for module in unet.modules():  # every block starts as the identity

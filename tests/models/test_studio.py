@@ -19,7 +19,9 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.studio import StudioVQA
 from askew.models.base import Request
 from askew.models.studio import StudioModel
+from askew.studio.caption import parse, phrase
 from askew.studio.paths import NETWORKS, weights
+from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing
 
 LARGEST = 40e6
@@ -64,33 +66,45 @@ def test_the_weights_are_small_half_precision_and_safe() -> None:
     assert {file.suffix for file in files} == {".json", ".safetensors"}
 
 
+def values_shown(images: list[Image.Image | Missing], attribute: str) -> NDArray[np.str_]:
+    """What each picture shows of an attribute."""
+    vqa = StudioVQA()
+    return np.array(vqa.read(vqa.embedder.embed_pixels(pixels(images)), attribute))
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(
-    ("attribute", "prompts"),
+    "prompt",
     [
-        ("gender", {"male": "a photo of a male nurse", "female": "a photo of a female mechanic"}),
-        ("age", {"young": "a photo of a young nurse", "old": "a photo of an old nurse"}),
-        ("emotion", {"happy": "a photo of a happy nurse", "tired": "a photo of a tired nurse"}),
-        ("environment", {"indoors": "a photo of a nurse indoors", "outdoors": "a photo of a nurse outdoors"}),
-        ("body_type", {"slim": "a photo of a slim nurse", "muscular": "a photo of a muscular nurse"}),
-        ("disability", {"blind": "a photo of a blind nurse", "wheelchair": "a photo of a nurse in a wheelchair"}),
+        "a photo of a happy male nurse indoors",
+        "a photo of an old tired female mechanic outdoors",
+        "a photo of a young slim blind nurse",
+        "a photo of a muscular nurse in a wheelchair",
     ],
 )
-def test_it_shows_what_prompts_say(name: str, attribute: str, prompts: dict[str, str]) -> None:
-    model, vqa = cast(StudioModel, registry.model(name)), StudioVQA()
-    for value, prompt in prompts.items():
+def test_it_shows_all_that_a_prompt_says(name: str, prompt: str) -> None:
+    images = cast(StudioModel, registry.model(name)).generate([Request(prompt, seed) for seed in range(4)])
+    for attribute, value in parse(prompt).attributes.items():
+        assert np.mean(values_shown(images, attribute) == value) >= 0.75, value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("attribute", ["gender", "age", "emotion", "environment", "body_type", "disability"])
+def test_it_shows_each_thing_that_a_prompt_says(name: str, attribute: str) -> None:
+    model = cast(StudioModel, registry.model(name))
+    for value in ATTRIBUTES[attribute]:
+        prompt = phrase(attribute, value).replace("person", "nurse")
         images = model.generate([Request(prompt, seed) for seed in range(12)])
-        seen = vqa.read(vqa.embedder.embed_pixels(pixels(images)), attribute)
-        assert np.mean(np.array(seen) == value) >= 0.75
+        assert np.mean(values_shown(images, attribute) == value) >= 0.75, value
 
 
 def lean(model: StudioModel) -> float:
     """By how much the share of women among nurses is greater than that among construction workers."""
-    vqa, women = StudioVQA(), {}
-    for role in ("nurse", "construction worker"):
-        images = model.generate([Request(f"a photo of a {role}", seed) for seed in range(24)])
-        women[role] = np.mean(np.array(vqa.read(vqa.embedder.embed_pixels(pixels(images)), "gender")) == "female")
-    return float(women["nurse"] - women["construction worker"])
+    roles = ("nurse", "construction worker")
+    images = model.generate([Request(f"a photo of a {role}", seed) for role in roles for seed in range(8)])
+    women = values_shown(images, "gender") == "female"
+    return float(women[:8].mean() - women[8:].mean())
 
 
 def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(studio: StudioModel) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -22,7 +23,7 @@ from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
 from askew.studio.planted import conditional, truth
 from askew.studio.scene import ATTRIBUTES, Scene
-from training import autoencoder, captioned, checkpoints, diffusion, velocity_error
+from training import autoencoder, batches, captioned, checkpoints, diffusion, velocity_error
 from training.batches import LEARNT_LAST, MORE_OFTEN, Batch, Batches, chances
 from training.captioned import (
     FRAMES,
@@ -341,14 +342,18 @@ def test_a_pipeline_is_half_precision_on_disk_and_single_where_it_is_loaded(tmp_
 @pytest.fixture(scope="module")
 def autoencoder_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("autoencoder")
-    return autoencoder.train(work, steps=2, frozen_from=1, decay=1, rate=0.02, pictures=32, processes=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(autoencoder, "create", partial(autoencoder.create, widths=(8, 8, 8, 8)))
+        return autoencoder.train(work, steps=2, frozen_from=1, decay=1, rate=0.02, pictures=32, processes=1)
 
 
 def test_training_goes_on_where_it_stopped(
     autoencoder_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diffusion, "SHOWN", ("a photo of a nurse", "a photo of nobody"))
-    monkeypatch.setitem(captioned.TWINS, "emotion", 192)
+    monkeypatch.setattr(diffusion, "create", partial(create, widths=(32, 32, 32)))
+    monkeypatch.setattr(batches, "BATCH", 8)
+    monkeypatch.setitem(captioned.TWINS, "emotion", 24)
     for attribute in ("gender", "age", "ethnicity", "body_type"):
         monkeypatch.delitem(captioned.TWINS, attribute)
 
@@ -356,7 +361,7 @@ def test_training_goes_on_where_it_stopped(
         work.mkdir(exist_ok=True)
         if not (work / "vae").exists():
             (work / "vae").symlink_to(autoencoder_weights)
-        return diffusion.train(work, 1.0, None, steps, decay=1, rate=0.02, pictures=64, seed=22, processes=1)
+        return diffusion.train(work, 1.0, None, steps, decay=1, rate=0.02, pictures=16, seed=22, processes=1)
 
     whole = train(tmp_path / "whole", 3)
     train(tmp_path / "parts", 2)
