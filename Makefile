@@ -4,6 +4,8 @@ PYTHON ?= python3
 PROMPT ?= a photo of a nurse
 MODEL ?= studio
 RUN ?=
+FILE ?=
+WORKERS ?= -n auto --maxprocesses 8 --dist worksteal
 BIN := .venv/bin
 READY := .venv/.ready
 
@@ -26,10 +28,10 @@ audit: $(READY)
 	@$(BIN)/askew audit "$(PROMPT)" --model "$(MODEL)" $(if $(RUN),--run "$(RUN)")
 
 test: $(READY)
-	@$(BIN)/pytest
+	@$(BIN)/pytest $(WORKERS) $(FILE)
 
 test-slow: $(READY)
-	@$(BIN)/pytest -m slow
+	@$(BIN)/pytest $(WORKERS) -m slow $(FILE)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

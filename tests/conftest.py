@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+for name, value in {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}.items():
+    os.environ.setdefault(name, value)  # a process, one of several perhaps, takes one core; read by what tests import
+
 settings.register_profile("askew", deadline=None, derandomize=True, max_examples=60)  # a slow machine is no fault
 settings.load_profile("askew")
 
