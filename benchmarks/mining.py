@@ -33,9 +33,9 @@ from scipy.stats import spearmanr
 from askew.jobs.mine import Mining
 from askew.methods.minethegap import Alignment, BiasObjective, enough
 from askew.plans.mining import MinePlan
-from askew.prompts.content import read
-from askew.prompts.details import main_phrase
 from askew.prompts.grammar import article
+from askew.prompts.noun_phrases import parse_prompt
+from askew.prompts.open_details import main_phrase
 from askew.results.file import read_results
 from askew.run.run import Run
 from askew.run.search_progress import SearchMeter, silent
@@ -173,7 +173,7 @@ def _interval(values: Sequence[float]) -> str:
 
 
 def _subject(prompt: str) -> str | None:
-    phrase = main_phrase(read(prompt))
+    phrase = main_phrase(parse_prompt(prompt))
     return phrase.noun.singular if phrase and phrase.noun else None
 
 

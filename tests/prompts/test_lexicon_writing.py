@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from askew import registry
 from askew.errors import UsageError
 from askew.prompts.axes import AXES
-from askew.prompts.content import read
-from askew.prompts.details import main_phrase
 from askew.prompts.lexicon import LexiconWriter, create
+from askew.prompts.noun_phrases import parse_prompt
+from askew.prompts.open_details import main_phrase
 from askew.prompts.phrases import group_of, groups, kin
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import nouns
@@ -34,7 +34,7 @@ WRONG_ARTICLE = re.compile(r"\b(?:a (?=[aeio])|an (?=[bcdfgjklmnpqrstvwxyz]))", 
 
 
 def area(prompt: str) -> str:
-    return group_of(main_phrase(read(prompt))).area
+    return group_of(main_phrase(parse_prompt(prompt))).area
 
 
 def test_they_are_writers_of_prompts() -> None:
@@ -62,12 +62,12 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
     [
         ("people", lambda prompt: area(prompt) == "people"),
         ("animals", lambda prompt: nouns()[bare(prompt).split()[-1]].kind == "animal"),
-        ("food", lambda prompt: group_of(main_phrase(read(prompt))).name == "food"),
+        ("food", lambda prompt: group_of(main_phrase(parse_prompt(prompt))).name == "food"),
         ("Red  Shoe", lambda prompt: "red shoe" in prompt),
         ("wedding dresses", lambda prompt: "wedding dresses" in prompt and "a wedding dresses" not in prompt),
         (
             "clothing",
-            lambda prompt: states(prompt, "clothing") or group_of(main_phrase(read(prompt))).name == "clothes",
+            lambda prompt: states(prompt, "clothing") or group_of(main_phrase(parse_prompt(prompt))).name == "clothes",
         ),
     ],
 )
@@ -106,7 +106,7 @@ def test_mutations_follow_the_target() -> None:
 
 def test_plurals_stay_plural() -> None:
     for text in WRITER.mutations("two nurses", 10, seed=6):
-        assert main_phrase(read(text)).plural, text  # type: ignore[union-attr]
+        assert main_phrase(parse_prompt(text)).plural, text  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)

@@ -15,13 +15,13 @@ from transformers import MODEL_MAPPING, AutoImageProcessor, AutoModel, AutoToken
 from askew.errors import UsageError
 from askew.measure.base import CAPTION, PERSON
 from askew.measure.loading import NetworkSettings, load_config, load_part, load_weights, picture_reader
-from askew.measure.wordings import (
-    Wordings,
+from askew.measure.zero_shot_texts import (
+    Texts,
     asked_value,
     is_about_a_person,
     is_yes_or_no,
-    option_wordings,
-    sight_wordings,
+    option_texts,
+    sight_texts,
 )
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
@@ -137,7 +137,7 @@ class ClipVQA:
 
     def answer_vectors(self, vectors: Vectors, questions: Sequence[Question]) -> list[list[str | Missing]]:
         """Answers for one picture or more, given as the embedder's vectors (pictures, dimensions)."""
-        somebody = np.array([sight == "person" for sight in self._best(vectors, sight_wordings())])
+        somebody = np.array([sight == "person" for sight in self._best(vectors, sight_texts())])
         columns = [self._column(vectors, question, somebody) for question in questions]
         return [list(row) for row in zip(*columns, strict=True)]
 
@@ -160,12 +160,12 @@ class ClipVQA:
                 return Missing("not_asked", "CLIP answers yes/no questions only of the catalogue's axes")
             value, texts = asked
             return ["yes" if best == value else "no" for best in self._best(vectors, texts)]
-        texts = {} if question == CAPTION else option_wordings(question)
+        texts = {} if question == CAPTION else option_texts(question)
         if not texts:
             return Missing("not_asked", "CLIP cannot write; it chooses among given values")
         return self._best(vectors, texts)
 
-    def _best(self, vectors: Vectors, texts: Wordings) -> list[str]:
+    def _best(self, vectors: Vectors, texts: Texts) -> list[str]:
         means = np.stack([self._mean(wordings) for wordings in texts.values()])
         return [list(texts)[i] for i in (vectors @ means.T).argmax(axis=1)]
 

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any, Literal
 
 from askew.errors import UnknownName
@@ -16,7 +17,9 @@ from askew.types import Axis, Question
 OTHER = "other"
 """The key under which words for values that an axis does not list are kept."""
 
-TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(read_data("questions.toml"))
+TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(
+    (files("askew.prompts") / "questions.toml").read_text(encoding="utf-8")
+)
 """TIBET's questions for common axes (table 4), those about people first; "ethnic", "cultural" and "colour" are ours."""
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from askew.errors import UnknownName, UsageError
 from askew.prompts import grammar
 from askew.prompts.axes import Entry, Form, catalogue, find_entry
-from askew.prompts.content import DETERMINERS, FRAME, Content, NounPhrase, read
+from askew.prompts.noun_phrases import DETERMINERS, FRAME, NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.statements import PHOTOS, STYLE_WORDS, Statement, statements
 from askew.prompts.vocabulary import adjectives, nouns
 
@@ -56,7 +56,7 @@ def counterfactual(prompt: str, axis: str, value: str) -> str:
     if entry.forms[value].place == "frame":
         return framed(text, entry.forms[value].words)
     changed = text
-    for edit in sorted(_edits(read(text), entry, value), key=lambda edit: (edit.start, edit.end), reverse=True):
+    for edit in sorted(_edits(parse_prompt(text), entry, value), key=lambda edit: (edit.start, edit.end), reverse=True):
         changed = _apply(changed, edit)
     return as_opened(text, changed)
 
@@ -69,40 +69,40 @@ def _apply(text: str, edit: _Edit) -> str:
     return grammar.replace(text[: edit.end] + rest, edit.start, edit.end, edit.words)
 
 
-def _edits(content: Content, entry: Entry, value: str) -> Iterator[_Edit]:
-    subjects = subjects_of(content, entry)
+def _edits(parsed: ParsedPrompt, entry: Entry, value: str) -> Iterator[_Edit]:
+    subjects = subjects_of(parsed, entry)
     form = entry.forms[value]
-    found = list(statements(content, entry, subjects))
+    found = list(statements(parsed, entry, subjects))
     rivals = [statement for statement in found if statement.value != value]
     said = [statement for statement in found if statement.value == value]
     for phrase in subjects:
         noun = _renamed(phrase, entry.axis.name, value)
         if noun:
-            yield _Edit(*content.span(phrase.noun_start, phrase.end), noun)
+            yield _Edit(*parsed.span(phrase.noun_start, phrase.end), noun)
         if form.place == "before":
-            already = _says(phrase, noun, entry.axis.name, value) or any(_belongs(content, s, phrase) for s in said)
-            yield from _before(content, entry.axis.name, form.words, phrase, rivals, already)
+            already = _says(phrase, noun, entry.axis.name, value) or any(_belongs(parsed, s, phrase) for s in said)
+            yield from _before(parsed, entry.axis.name, form.words, phrase, rivals, already)
     if form.place == "before":
         yield from (_Edit(rival.start, rival.end, "") for rival in rivals if not rival.before)
     else:
         already = bool(said) or any(_says(phrase, None, entry.axis.name, value) for phrase in subjects)
-        yield from _elsewhere(content, form, subjects, rivals, already)
+        yield from _elsewhere(parsed, form, subjects, rivals, already)
 
 
-def subjects_of(content: Content, entry: Entry) -> list[NounPhrase]:
+def subjects_of(parsed: ParsedPrompt, entry: Entry) -> list[NounPhrase]:
     """The phrases that an axis changes. An unknown noun may be anything; an animal may stand for a person."""
-    subjects = content.subjects(entry.about)
+    subjects = parsed.subjects(entry.about)
     if not subjects and "person" in entry.about:
-        subjects = content.subjects({"animal"})
+        subjects = parsed.subjects({"animal"})
     if not subjects:
-        subjects = [phrase for phrase in content.phrases if phrase.noun is None][:1]
+        subjects = [phrase for phrase in parsed.phrases if phrase.noun is None][:1]
     if not subjects and "any" not in entry.about:
         wanted = " or ".join(sorted(entry.about))
         raise UsageError(
-            f"axis {entry.axis.name!r} cannot be varied in the prompt {content.text!r}: it names no {wanted}; "
+            f"axis {entry.axis.name!r} cannot be varied in the prompt {parsed.text!r}: it names no {wanted}; "
             "leave the axis out, or name one"
         )
-    return subjects or list(content.phrases[:1])
+    return subjects or list(parsed.phrases[:1])
 
 
 def _renamed(phrase: NounPhrase, axis: str, value: str) -> str | None:
@@ -121,65 +121,65 @@ def _says(phrase: NounPhrase, renamed: str | None, axis: str, value: str) -> boo
     return noun is not None and noun.says.get(axis) == value
 
 
-def _belongs(content: Content, statement: Statement, phrase: NounPhrase) -> bool:
+def _belongs(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) -> bool:
     """Whether a statement is about this phrase: among its modifiers, or behind all phrases."""
-    start, end = content.words[phrase.first].start, content.words[phrase.head].start
+    start, end = parsed.words[phrase.first].start, parsed.words[phrase.head].start
     return not statement.before or start <= statement.start < end
 
 
 def _before(
-    content: Content, axis: str, words: str, phrase: NounPhrase, rivals: list[Statement], said: bool
+    parsed: ParsedPrompt, axis: str, words: str, phrase: NounPhrase, rivals: list[Statement], said: bool
 ) -> Iterator[_Edit]:
     """An adjective before the noun, in the place of the words that state another value."""
-    own = [rival for rival in rivals if rival.before and _belongs(content, rival, phrase)]
+    own = [rival for rival in rivals if rival.before and _belongs(parsed, rival, phrase)]
     for number, rival in enumerate(own):
         yield _Edit(rival.start, rival.end, words if number == 0 and not said else "")
     if not own and not said:
-        at = content.words[_adjective_place(content, axis, phrase)].start
+        at = parsed.words[_adjective_place(parsed, axis, phrase)].start
         yield _Edit(at, at, f"{words} ")
 
 
-def _adjective_place(content: Content, axis: str, phrase: NounPhrase) -> int:
+def _adjective_place(parsed: ParsedPrompt, axis: str, phrase: NounPhrase) -> int:
     """The word before which an adjective goes: the noun, or adjectives that English wants nearer to the noun."""
     place = phrase.head
     later = _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :] if axis in _ADJECTIVE_ORDER else []
     for name in later:
-        for statement in statements(content, catalogue()[name], [phrase]):
+        for statement in statements(parsed, catalogue()[name], [phrase]):
             if statement.before:
-                place = min(place, next(i for i, word in enumerate(content.words) if word.start == statement.start))
+                place = min(place, next(i for i, word in enumerate(parsed.words) if word.start == statement.start))
     return place
 
 
 def _elsewhere(
-    content: Content, form: Form, subjects: list[NounPhrase], rivals: list[Statement], said: bool
+    parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase], rivals: list[Statement], said: bool
 ) -> Iterator[_Edit]:
     """A phrase after the noun or at the end of the clause, in the place of a phrase that states another value."""
     words = _agreeing(form.words, subjects) if form.place == "after" else form.words
     given_way = [rival for rival in rivals if not rival.before]
     for rival in rivals:
         replaces = not said and rival in given_way[:1]
-        at_work = f"{form.at_work} " if content.text.startswith(form.at_work or " ", rival.start) else ""
+        at_work = f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
         yield _Edit(rival.start, rival.end, at_work + words if replaces else "")
     if said or given_way:
         return
-    after = word_after(content, subjects[-1]) if subjects else len(content.words)
-    if form.place == "clause" or not subjects or (form.at_work and content.lower(after).endswith("ing")):
-        end = clause_end(content, after)
+    after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
+    if form.place == "clause" or not subjects or (form.at_work and parsed.lower(after).endswith("ing")):
+        end = clause_end(parsed, after)
         yield _Edit(end, end, f" {words}")
     elif words.startswith("who "):
-        yield _clause(content, words, after)
+        yield _clause(parsed, words, after)
     else:
-        at = content.words[after - 1].end
+        at = parsed.words[after - 1].end
         yield _Edit(at, at, f" {_at_work(form, subjects)}{words}")
 
 
-def _clause(content: Content, words: str, after: int) -> _Edit:
+def _clause(parsed: ParsedPrompt, words: str, after: int) -> _Edit:
     """A clause such as "who is happy" before word `after`, joined by "and" to one that stands there already."""
-    if content.lower(after) == "who" and content.lower(after + 1) in ("is", "are"):
-        at = content.words[after + 1].end
+    if parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are"):
+        at = parsed.words[after + 1].end
         return _Edit(at, at, f" {words.split(' ', 2)[2]} and")
-    at = content.words[after - 1].end
-    goes_on = content.lower(after).endswith("ing") and not content.text[at : content.words[after].start].strip()
+    at = parsed.words[after - 1].end
+    goes_on = parsed.lower(after).endswith("ing") and not parsed.text[at : parsed.words[after].start].strip()
     return _Edit(at, at, f" {words} and" if goes_on else f" {words}")
 
 
@@ -192,19 +192,19 @@ def _at_work(form: Form, subjects: list[NounPhrase]) -> str:
     return f"{form.at_work} " if form.at_work and working else ""
 
 
-def word_after(content: Content, phrase: NounPhrase) -> int:
+def word_after(parsed: ParsedPrompt, phrase: NounPhrase) -> int:
     """The word before which a phrase about the noun goes: past an "of ..." that belongs to it."""
-    if content.lower(phrase.end) != "of":
+    if parsed.lower(phrase.end) != "of":
         return phrase.end
-    belongs = [other.end for other in content.phrases if phrase.end < other.end and other.start == phrase.end + 1]
-    return belongs[0] if belongs else min(phrase.end + 2, len(content.words))
+    belongs = [other.end for other in parsed.phrases if phrase.end < other.end and other.start == phrase.end + 1]
+    return belongs[0] if belongs else min(phrase.end + 2, len(parsed.words))
 
 
-def clause_end(content: Content, after: int) -> int:
+def clause_end(parsed: ParsedPrompt, after: int) -> int:
     """The character at which the clause of word `after` ends: at its comma, full stop, or the end of the text."""
-    start = content.words[after - 1].end if after else 0
-    found = re.search(r"\s*[,.;:!?|](?=\s|$)|\s*$", content.text[start:])
-    return start + (found.start() if found else len(content.text) - start)
+    start = parsed.words[after - 1].end if after else 0
+    found = re.search(r"\s*[,.;:!?|](?=\s|$)|\s*$", parsed.text[start:])
+    return start + (found.start() if found else len(parsed.text) - start)
 
 
 def framed(text: str, words: str) -> str:
@@ -230,7 +230,7 @@ def as_opened(text: str, changed: str) -> str:
 
 def _uncapitalised(text: str) -> str:
     """The text to stand in mid-sentence: a capital is kept on a name."""
-    content = read(text)
-    first = content.lower(0)
+    parsed = parse_prompt(text)
+    first = parsed.lower(0)
     common = first in nouns() or first in DETERMINERS or first in adjectives()
-    return grammar.lowered(text) if common and not content.words[0].text[1:].isupper() else text
+    return grammar.lowered(text) if common and not parsed.words[0].text[1:].isupper() else text

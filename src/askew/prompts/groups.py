@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from askew.errors import UsageError
 from askew.prompts.axes import catalogue
-from askew.prompts.content import read
 from askew.prompts.grammar import article
+from askew.prompts.noun_phrases import parse_prompt
 
 HEADSHOT = "A color photograph of {}, headshot, high-quality."
 """The template of source pictures and of edits."""
@@ -44,7 +44,9 @@ def stated_value(words: str, axis: str) -> str | None:
     None where it says none, or more than one.
     """
     entry = catalogue()[axis]
-    said = {phrase.noun.says[axis] for phrase in read(words).phrases if phrase.noun and axis in phrase.noun.says}
+    said = {
+        phrase.noun.says[axis] for phrase in parse_prompt(words).phrases if phrase.noun and axis in phrase.noun.says
+    }
     text = f" {re.sub(r'[^a-z0-9-]+', ' ', words.lower())} "
     for value in entry.axis.values:
         spelled = {value, *entry.stated.get(value, ()), entry.forms[value].words}

@@ -12,11 +12,11 @@ from random import Random
 from askew.errors import UsageError
 from askew.prompts.axes import BIASCONNECT, catalogue, find_axis
 from askew.prompts.base import AxisProposal
-from askew.prompts.content import read
 from askew.prompts.counterfactuals import counterfactuals
-from askew.prompts.details import Knows
 from askew.prompts.llm import CompletionCache
 from askew.prompts.mutations import mutate
+from askew.prompts.noun_phrases import parse_prompt
+from askew.prompts.open_details import Knows
 from askew.prompts.random_prompts import invent
 from askew.prompts.statements import states
 from askew.prompts.targets import find_target
@@ -128,7 +128,7 @@ def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:
 
 def _main_kind(prompt: str) -> str:
     """What the prompt is about: people if it names any, else its first noun; "any" if that is unknown."""
-    kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in read(" ".join(prompt.split())).phrases]
+    kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in parse_prompt(" ".join(prompt.split())).phrases]
     return "person" if "person" in kinds else next(iter(kinds), "any")
 
 

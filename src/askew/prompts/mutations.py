@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from askew.prompts import grammar
-from askew.prompts.content import Content, NounPhrase, read
 from askew.prompts.counterfactuals import clause_end
-from askew.prompts.details import (
+from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
+from askew.prompts.open_details import (
     MONOCHROME,
     STYLE,
     Knows,
@@ -46,29 +46,29 @@ def mutate(prompt: str, target: Target, words: Words, knows: Knows | None, rng: 
 
 def _other_subject(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
     """The main noun exchanged for a near one, or for one that the target asks for."""
-    content = read(text)
-    phrase = main_phrase(content)
+    parsed = parse_prompt(text)
+    phrase = main_phrase(parsed)
     if phrase is None:
         return text
     if target.words is not None:
-        return text if target.has(text) else _put(content, phrase.start, phrase.end, named(target.words))
+        return text if target.has(text) else _put(parsed, phrase.start, phrase.end, named(target.words))
     if target.covers(phrase):
-        return _exchanged(content, phrase, knows, rng)
+        return _exchanged(parsed, phrase, knows, rng)
     group = rng.choice(target.groups)
-    return _renamed(content, phrase, rng.choice(nouns_of(group, knows)))
+    return _renamed(parsed, phrase, rng.choice(nouns_of(group, knows)))
 
 
 def _other_noun(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
     """Any noun but the main one exchanged for a near one."""
-    content = read(text)
-    others = [phrase for phrase in content.phrases if phrase != main_phrase(content) and phrase.noun]
-    return _exchanged(content, rng.choice(others), knows, rng) if others else text
+    parsed = parse_prompt(text)
+    others = [phrase for phrase in parsed.phrases if phrase != main_phrase(parsed) and phrase.noun]
+    return _exchanged(parsed, rng.choice(others), knows, rng) if others else text
 
 
 def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
     """The place exchanged for another, or one given."""
-    content = read(text)
-    told = place_statement(content)
+    parsed = parse_prompt(text)
+    told = place_statement(parsed)
     without = text if told is None else grammar.replace(text, *told, "")
     options = open_details(without, knows)
     aspects = [aspect for aspect in ("where", "environment", "when", "weather") if aspect in options]
@@ -78,7 +78,7 @@ def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) ->
 def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
     """Something said that was open."""
     options = open_details(text, knows)
-    group = group_of(main_phrase(read(text)))
+    group = group_of(main_phrase(parse_prompt(text)))
     silent = () if target.name in STYLES else (STYLE, MONOCHROME)
     options = {
         aspect: found
@@ -90,29 +90,29 @@ def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -
 
 def _shorter(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
     """Adjectives of the subject left out, or all that follows it in its clause."""
-    content = read(text)
-    phrase = main_phrase(content)
+    parsed = parse_prompt(text)
+    phrase = main_phrase(parsed)
     if phrase is None:
         return text
     if phrase.first < phrase.head and rng.random() < 0.5:
-        return _put(content, phrase.first, phrase.head, "")
-    end = content.words[phrase.end - 1].end
-    return text[:end] + text[clause_end(content, phrase.end) :]
+        return _put(parsed, phrase.first, phrase.head, "")
+    end = parsed.words[phrase.end - 1].end
+    return text[:end] + text[clause_end(parsed, phrase.end) :]
 
 
-def _exchanged(content: Content, phrase: NounPhrase, knows: Knows | None, rng: Random) -> str:
+def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: Knows | None, rng: Random) -> str:
     if phrase.noun is None:
-        return content.text
+        return parsed.text
     near = [name for name in kin(phrase.noun) if name in nouns() and (knows is None or knows(name))]
     same = [name for name in nouns_of(group_of(phrase), knows) if name != phrase.noun.singular]
     pool = near if near and rng.random() < 0.75 else same or near
-    return _renamed(content, phrase, rng.choice(pool)) if pool else content.text
+    return _renamed(parsed, phrase, rng.choice(pool)) if pool else parsed.text
 
 
-def _renamed(content: Content, phrase: NounPhrase, name: str) -> str:
+def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
     """The text with another noun in the place of the phrase's, in the same number."""
-    return _put(content, phrase.head, phrase.end, nouns()[name].plural if phrase.plural else name)
+    return _put(parsed, phrase.head, phrase.end, nouns()[name].plural if phrase.plural else name)
 
 
-def _put(content: Content, first: int, end: int, words: str) -> str:
-    return grammar.replace(content.text, *content.span(first, end), words)
+def _put(parsed: ParsedPrompt, first: int, end: int, words: str) -> str:
+    return grammar.replace(parsed.text, *parsed.span(first, end), words)

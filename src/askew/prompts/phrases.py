@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from askew.prompts.content import NounPhrase
+from askew.prompts.noun_phrases import NounPhrase
 from askew.prompts.vocabulary import Noun, nouns, occupations, read_data
 
 Side = Literal["indoors", "outdoors", "anywhere"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from askew.prompts.content import read
-from askew.prompts.details import MONOCHROME, STYLE, Detail, Knows, main_phrase, open_details, say_all
 from askew.prompts.grammar import article
+from askew.prompts.noun_phrases import parse_prompt
+from askew.prompts.open_details import MONOCHROME, STYLE, Detail, Knows, main_phrase, open_details, say_all
 from askew.prompts.phrases import Group, group_of, topics
 from askew.prompts.targets import CLOTHING, Target, named, nouns_of
 from askew.prompts.vocabulary import nouns
@@ -46,7 +46,7 @@ def _subject(group: Group, pool: Sequence[str], knows: Knows | None, rng: Random
 
 def _with_details(text: str, length: int, target: Target, knows: Knows | None, rng: Random) -> str:
     """The prompt with details that go together, one after another as long as it stays within `length` words."""
-    group = group_of(main_phrase(read(text)))
+    group = group_of(main_phrase(parse_prompt(text)))
     found = open_details(text, knows)
     options = {aspect: some for aspect, some in found.items() if aspect in group.varies or some[0].phrase}
     chosen: list[Detail] = []

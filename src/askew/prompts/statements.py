@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from askew.prompts.axes import OTHER, PHRASE_START, Entry, catalogue, find_entry
-from askew.prompts.content import FRAME, Content, NounPhrase, read
 from askew.prompts.grammar import agree
+from askew.prompts.noun_phrases import FRAME, NounPhrase, ParsedPrompt, parse_prompt
 
 PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
 """Openings that say photograph and no more."""
@@ -42,30 +42,28 @@ def states(prompt: str, axis: str) -> bool:
     Raises UnknownName for an axis that is not in the catalogue.
     """
     entry = find_entry(axis)
-    content = read(" ".join(prompt.split()))
+    parsed = parse_prompt(" ".join(prompt.split()))
     if any(form.place == "frame" for form in entry.forms.values()):
-        return _states_style(content.text)
-    subjects = content.subjects(entry.about) or content.subjects(content.kinds())
-    places = [phrase for phrase in content.phrases if phrase.noun and "setting" in phrase.noun.says]
+        return _states_style(parsed.text)
+    subjects = parsed.subjects(entry.about) or parsed.subjects(parsed.kinds())
+    places = [phrase for phrase in parsed.phrases if phrase.noun and "setting" in phrase.noun.says]
     return (
         any(entry.axis.name in phrase.noun.says for phrase in [*subjects, *places] if phrase.noun)
-        or any(True for _ in statements(content, entry, subjects))
-        or (entry.mentions is not None and bool(entry.mentions.search(content.text)))
+        or any(True for _ in statements(parsed, entry, subjects))
+        or (entry.mentions is not None and bool(entry.mentions.search(parsed.text)))
     )
 
 
-def statements(content: Content, entry: Entry, subjects: Sequence[NounPhrase]) -> Iterator[Statement]:
+def statements(parsed: ParsedPrompt, entry: Entry, subjects: Sequence[NounPhrase]) -> Iterator[Statement]:
     """Every place that states a value: modifiers of the subjects, and phrases after the first of them."""
     for phrase in subjects:
-        start, end = content.words[phrase.first].start, content.words[phrase.head].start
-        yield from _matches(content.text, entry, True, start, end)
-    start = content.words[subjects[0].end - 1].end if subjects else 0
-    found = list(_matches(content.text, entry, False, start, len(content.text)))
+        start, end = parsed.words[phrase.first].start, parsed.words[phrase.head].start
+        yield from _matches(parsed.text, entry, True, start, end)
+    start = parsed.words[subjects[0].end - 1].end if subjects else 0
+    found = list(_matches(parsed.text, entry, False, start, len(parsed.text)))
     yield from found
     if any(form.place == "clause" for form in entry.forms.values()):
-        yield from (
-            place for place in _places(content, entry) if not any(f.start <= place.start < f.end for f in found)
-        )
+        yield from (place for place in _places(parsed, entry) if not any(f.start <= place.start < f.end for f in found))
 
 
 def _states_style(text: str) -> bool:
@@ -81,16 +79,12 @@ def _matches(text: str, entry: Entry, before: bool, start: int, end: int) -> Ite
         yield Statement(found.start(), found.end(), values[int((found.lastgroup or "v0")[1:])], before)
 
 
-def _places(content: Content, entry: Entry) -> Iterator[Statement]:
+def _places(parsed: ParsedPrompt, entry: Entry) -> Iterator[Statement]:
     """Places such as "in China" and "at a museum" that state a value of an axis said in such words."""
-    for phrase in content.phrases:
-        if (
-            phrase.noun
-            and entry.axis.name in phrase.noun.says
-            and content.lower(phrase.start - 1) in ("in", "on", "at")
-        ):
+    for phrase in parsed.phrases:
+        if phrase.noun and entry.axis.name in phrase.noun.says and parsed.lower(phrase.start - 1) in ("in", "on", "at"):
             value = phrase.noun.says[entry.axis.name]
-            start, end = content.span(phrase.start - 1, phrase.end)
+            start, end = parsed.span(phrase.start - 1, phrase.end)
             yield Statement(start, end, value if value in entry.axis.values else OTHER, False)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from askew.errors import UsageError
-from askew.prompts.content import DETERMINERS, NounPhrase, read
-from askew.prompts.details import MONOCHROME, STYLE, Detail, Knows, main_phrase
 from askew.prompts.grammar import article
+from askew.prompts.noun_phrases import DETERMINERS, NounPhrase, parse_prompt
+from askew.prompts.open_details import MONOCHROME, STYLE, Detail, Knows, main_phrase
 from askew.prompts.phrases import ANYTHING, Group, group_of, groups, topics
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import nouns
@@ -34,7 +34,7 @@ class Target:
         """Whether a prompt is about the target. One about people tells their clothes if clothing is asked for."""
         if self.words is not None:
             return self.words in prompt.lower()
-        phrase = main_phrase(read(prompt))
+        phrase = main_phrase(parse_prompt(prompt))
         dressed = self.name != CLOTHING or not group_of(phrase).who or states(prompt, CLOTHING)
         return self.covers(phrase) and dressed
 
@@ -66,7 +66,7 @@ def find_target(name: str | None, knows: Knows | None = None) -> Target:
     assert spoken is not None
     if knows is not None and not knows(spoken):
         raise UsageError(f"the target {name!r} does not stay inside the vocabulary that was asked for")
-    subject = main_phrase(read(spoken))
+    subject = main_phrase(parse_prompt(spoken))
     return Target(spoken, (group_of(subject) if subject else groups()[ANYTHING],), spoken)
 
 

@@ -10,8 +10,8 @@ from functools import partial
 from random import Random
 from typing import TypeVar
 
-from askew.prompts.content import read
-from askew.prompts.details import BEFORE, Detail, Knows, main_phrase, open_details, say_all
+from askew.prompts.noun_phrases import parse_prompt
+from askew.prompts.open_details import BEFORE, Detail, Knows, main_phrase, open_details, say_all
 from askew.prompts.phrases import group_of
 from askew.prompts.targets import Target
 from askew.prompts.writer import Words, has_length
@@ -29,7 +29,7 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Ra
     about equally often, and every value of an aspect.
     """
     text = " ".join(prompt.split())
-    group = group_of(main_phrase(read(text)))
+    group = group_of(main_phrase(parse_prompt(text)))
     details = {
         aspect: wanted
         for aspect, found in open_details(text, knows).items()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from askew.measure.base import PERSON
-from askew.measure.wordings import asked_value, is_about_a_person, option_wordings, sight_wordings
+from askew.measure.zero_shot_texts import asked_value, is_about_a_person, option_texts, sight_texts
 from askew.prompts.axes import AXES
 from askew.types import Question
 
 
 @pytest.mark.parametrize("name", AXES)
 def test_every_value_has_captions_of_its_own(name: str) -> None:
-    said = option_wordings(Question("?", AXES[name].values, name))
+    said = option_texts(Question("?", AXES[name].values, name))
     assert tuple(said) == AXES[name].values
     assert all(len(texts) >= 2 for texts in said.values())
     everything = [text for texts in said.values() for text in texts]
@@ -20,22 +20,22 @@ def test_every_value_has_captions_of_its_own(name: str) -> None:
 
 
 def test_captions_read_as_people_write_them() -> None:
-    said = option_wordings(Question("?", ("female",), "gender"))["female"]
+    said = option_texts(Question("?", ("female",), "gender"))["female"]
     assert "a photo of a woman" in said
     assert "a picture of a female person" in said
-    assert "a photo of an old man" in option_wordings(Question("?", (), "age"))["old"]
-    assert option_wordings(Question("?", (), "style"))["sketch"] == ("a sketch of a scene", "a sketch of a person")
+    assert "a photo of an old man" in option_texts(Question("?", (), "age"))["old"]
+    assert option_texts(Question("?", (), "style"))["sketch"] == ("a sketch of a scene", "a sketch of a person")
 
 
 def test_other_options_stand_in_general_templates() -> None:
-    said = option_wordings(Question("?", ("a hard hat", "no hat"), "work_clothes"))
+    said = option_texts(Question("?", ("a hard hat", "no hat"), "work_clothes"))
     assert "a photo of a hard hat" in said["a hard hat"]
     assert "work clothes: no hat" in said["no hat"]
-    assert option_wordings(Question("What?", (), "work_clothes")) == {}
+    assert option_texts(Question("What?", (), "work_clothes")) == {}
 
 
 def test_other_occupations_are_called_by_their_name_and_none_is_a_person() -> None:
-    said = option_wordings(Question("?", ("CEO", "engineer", "no occupation"), "occupation"))
+    said = option_texts(Question("?", ("CEO", "engineer", "no occupation"), "occupation"))
     assert said["CEO"] == ("a photo of a CEO", "a picture of a CEO", "an image of a CEO")
     assert "a photo of an engineer" in said["engineer"]
     assert {"a photo of a person", "a photo of a man", "a photo of a woman"} <= set(said["no occupation"])
@@ -54,4 +54,4 @@ def test_what_is_about_a_person() -> None:
     assert not is_about_a_person(AXES["style"].questions[0])
     assert not is_about_a_person(PERSON)
     assert not is_about_a_person(Question("?", ("a", "b"), "work_clothes"))
-    assert "person" in sight_wordings()
+    assert "person" in sight_texts()

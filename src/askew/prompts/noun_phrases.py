@@ -1,4 +1,4 @@
-"""What a prompt holds: its noun phrases, and which of them are people, animals, objects, places."""
+"""The noun phrases of a prompt, and which of them are people, animals, objects, places."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NounPhrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ParsedPrompt:
     """A prompt taken apart. `phrases` are in the order of the text."""
 
     text: str
@@ -96,14 +96,14 @@ class Content:
 
 
 @lru_cache(maxsize=4096)
-def read(text: str) -> Content:
-    """The content of a prompt. An opening noun phrase of unknown words is guessed from its form."""
+def parse_prompt(text: str) -> ParsedPrompt:
+    """The parsed of a prompt. An opening noun phrase of unknown words is guessed from its form."""
     words = tuple(Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(text))
     phrases = _known_phrases(text, words)
     guess = _guess(text, words)
     if guess and (not phrases or (guess.end <= phrases[0].start and words[guess.end].text.lower() != "of")):
         phrases = [guess, *phrases]
-    return Content(text, words, tuple(phrases))
+    return ParsedPrompt(text, words, tuple(phrases))
 
 
 def _known_phrases(text: str, words: Sequence[Word]) -> list[NounPhrase]:

@@ -10,8 +10,8 @@ from random import Random
 
 from askew.prompts import grammar
 from askew.prompts.axes import catalogue, find_entry
-from askew.prompts.content import Content, NounPhrase, read
 from askew.prompts.counterfactuals import clause_end, counterfactual, framed, word_after
+from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.phrases import Group, Phrase, Side, group_of, monochrome, styles, topics
 from askew.prompts.statements import statements, states
 
@@ -70,16 +70,16 @@ class Detail:
 
 def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Detail]]:
     """By aspect, all that the prompt leaves open. With `knows`, only what stays inside a model's vocabulary."""
-    content = read(" ".join(prompt.split()))
-    subject = main_phrase(content)
-    side = _side(content, subject)
+    parsed = parse_prompt(" ".join(prompt.split()))
+    subject = main_phrase(parsed)
+    side = _side(parsed, subject)
     closed: dict[str, bool] = {}
     found: dict[str, list[Detail]] = {}
     for detail in _details(group_of(subject)):
         if not _suits(detail, subject):
             continue
         if detail.aspect not in closed:
-            closed[detail.aspect] = any(_spoken(content, subject, name, side) for name in topics(detail.aspect))
+            closed[detail.aspect] = any(_spoken(parsed, subject, name, side) for name in topics(detail.aspect))
         there = side is None or detail.side in ("anywhere", side)
         if there and not closed[detail.aspect] and (knows is None or knows(f"person {detail.words}")):
             found.setdefault(detail.aspect, []).append(detail)
@@ -105,27 +105,27 @@ def say_all(prompt: str, details: Iterable[Detail]) -> str:
     return prompt
 
 
-def main_phrase(content: Content) -> NounPhrase | None:
+def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
     """The phrase that the prompt is about: the first person, else the first noun."""
-    return next(iter(content.subjects({"person"}) or content.phrases), None)
+    return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 
 def add_phrase(prompt: str, phrase: Phrase) -> str:
     """The prompt with a phrase after its subject, or at the end of the subject's clause."""
-    content = read(prompt)
-    subjects = content.subjects({"person"}) or list(content.phrases[:1])
-    after = word_after(content, subjects[-1]) if subjects else len(content.words)
-    at = content.words[after - 1].end if phrase.after_noun and after else clause_end(content, after)
+    parsed = parse_prompt(prompt)
+    subjects = parsed.subjects({"person"}) or list(parsed.phrases[:1])
+    after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
+    at = parsed.words[after - 1].end if phrase.after_noun and after else clause_end(parsed, after)
     several = bool(subjects) and (len(subjects) > 1 or subjects[-1].plural)
     words = grammar.agree(phrase.words) if several and phrase.after_noun else phrase.words
     return f"{prompt[:at]} {words}{prompt[at:]}"
 
 
-def place_statement(content: Content) -> tuple[int, int] | None:
+def place_statement(parsed: ParsedPrompt) -> tuple[int, int] | None:
     """The characters in which a prompt tells its place, such as "in a park"."""
-    subject = main_phrase(content)
+    subject = main_phrase(parsed)
     for axis in ("setting", "environment"):
-        for found in statements(content, find_entry(axis), [subject] if subject else []):
+        for found in statements(parsed, find_entry(axis), [subject] if subject else []):
             if not found.before:
                 return found.start, found.end
     return None
@@ -157,20 +157,20 @@ def _frames(group: Group) -> Iterator[Detail]:
         yield from (Detail(MONOCHROME, words) for words in monochrome())
 
 
-def _side(content: Content, subject: NounPhrase | None) -> Side | None:
+def _side(parsed: ParsedPrompt, subject: NounPhrase | None) -> Side | None:
     """The side of the door that the prompt tells, "anywhere" if it tells a place that may lie on either, None if none.
 
     A subject that is a place itself ("a church") may be anywhere.
     """
     entry = find_entry("environment")
-    for found in statements(content, entry, [subject] if subject else []):
+    for found in statements(parsed, entry, [subject] if subject else []):
         if found.value in entry.forms:
             return "indoors" if found.value == "indoors" else "outdoors"
-    for phrase in content.phrases:
+    for phrase in parsed.phrases:
         if phrase != subject and phrase.noun and "environment" in phrase.noun.says:
             return "indoors" if phrase.noun.says["environment"] == "indoors" else "outdoors"
     person = subject is not None and subject.noun is not None and subject.noun.kind == "person"
-    told = _states_place(content.text) if person else _PLACED.search(_rest(content, subject))
+    told = _states_place(parsed.text) if person else _PLACED.search(_rest(parsed, subject))
     return "anywhere" if told else None
 
 
@@ -185,18 +185,18 @@ def _states_place(text: str) -> bool:
     return any(states(text, axis) for axis in ("environment", "setting"))
 
 
-def _spoken(content: Content, subject: NounPhrase | None, topic: str, side: Side | None) -> bool:
+def _spoken(parsed: ParsedPrompt, subject: NounPhrase | None, topic: str, side: Side | None) -> bool:
     """Whether the prompt has spoken about a topic."""
     if topic == "where":
         return side is not None
-    if topic == STYLE and _VIEW.match(content.text):
+    if topic == STYLE and _VIEW.match(parsed.text):
         return True
-    if topic == "doing" and _DOES.search(_rest(content, subject)):
+    if topic == "doing" and _DOES.search(_rest(parsed, subject)):
         return True
     axes = [axis for axis in catalogue() if topic in topics(axis) and axis != "behavior"]
-    return any(states(content.text, axis) for axis in axes)
+    return any(states(parsed.text, axis) for axis in axes)
 
 
-def _rest(content: Content, subject: NounPhrase | None) -> str:
+def _rest(parsed: ParsedPrompt, subject: NounPhrase | None) -> str:
     """The text after the subject."""
-    return content.text[content.words[subject.end - 1].end :] if subject else content.text
+    return parsed.text[parsed.words[subject.end - 1].end :] if subject else parsed.text

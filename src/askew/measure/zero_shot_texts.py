@@ -34,16 +34,16 @@ SIGHTS: Mapping[str, tuple[str, ...]] = {
 }
 """What a picture may show above all."""
 
-Wordings = dict[str, tuple[str, ...]]
+Texts = dict[str, tuple[str, ...]]
 """Texts by answer."""
 
 
-def sight_wordings() -> Wordings:
+def sight_texts() -> Texts:
     """Texts for a picture of a person, and for pictures of anything else, by kind."""
     return {kind: _framed(words) for kind, words in SIGHTS.items()}
 
 
-def option_wordings(question: Question) -> Wordings:
+def option_texts(question: Question) -> Texts:
     """Texts for every option of a multiple-choice question, or for every value of its axis if it is open.
 
     Values of the catalogue's axes are said as in counterfactual prompts, other occupations as who is seen; further
@@ -58,7 +58,7 @@ def option_wordings(question: Question) -> Wordings:
     return {option: said(option) for option in options}
 
 
-def asked_value(question: Question) -> tuple[str, Wordings] | None:
+def asked_value(question: Question) -> tuple[str, Texts] | None:
     """For a yes/no question of an axis that asks several: the value it asks for, and texts for all values.
 
     None for other yes/no questions.
