@@ -7,13 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
-from transformers import CLIPModel, CLIPTokenizer
-from transformers.utils import logging
 
 from askew.errors import UsageError
 from askew.measure.base import CAPTION
@@ -21,9 +19,12 @@ from askew.store.imagefile import opened
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
-from askew.studio.pixels import network_input
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
 from askew.types import Axis, Missing, Picture, Question
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import CLIPModel, CLIPTokenizer
 
 BATCH = 64
 SIZE = 128
@@ -54,20 +55,34 @@ Vectors = NDArray[np.float32]
 
 
 class StudioEmbedder:
-    """The small CLIPModel trained on studio drawings and captions."""
+    """The small CLIPModel trained on studio drawings and captions. It is loaded when something is to be embedded."""
 
     name = "studio"
 
     def __init__(self) -> None:
+        self._folder = weights("embedder")
+        if not (self._folder / "model.safetensors").exists():
+            raise UsageError(f"the studio embedder's weights are not at {self._folder}; the installation is incomplete")
+        self._known: dict[str, Vectors] = {}
+        self.fingerprint = f"studio-embedder-2-{_digest(self._folder / 'model.safetensors')}"
+
+    @cached_property
+    def tokenizer(self) -> CLIPTokenizer:
+        """What texts are cut into."""
+        from transformers import CLIPTokenizer
+
+        return CLIPTokenizer.from_pretrained(self._folder)
+
+    @cached_property
+    def model(self) -> CLIPModel:
+        """The network, in single precision."""
+        import torch
+        from transformers import CLIPModel
+        from transformers.utils import logging
+
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        folder = weights("embedder")
-        if not (folder / "model.safetensors").exists():
-            raise UsageError(f"the studio embedder's weights are not at {folder}; the installation is incomplete")
-        self.tokenizer = CLIPTokenizer.from_pretrained(folder)
-        self.model = CLIPModel.from_pretrained(folder, dtype=torch.float32).eval()
-        self._known: dict[str, Vectors] = {}
-        self.fingerprint = f"studio-embedder-2-{_digest(folder / 'model.safetensors')}"
+        return CLIPModel.from_pretrained(self._folder, dtype=torch.float32).eval()
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
         """(pictures, 128), unit rows. Remembered by picture, since VQA and embedder ask for the same ones."""
@@ -78,20 +93,26 @@ class StudioEmbedder:
             self._known.update(zip((picture.id for picture in part), rows, strict=True))
         return np.stack([self._known[picture.id] for picture in pictures])
 
-    @torch.inference_mode()
     def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:
         """Unit rows for pictures given as (pictures, 128, 128, 3)."""
+        import torch
+
+        from askew.studio.pixels import network_input
+
         parts = []
-        for start in range(0, len(pixels), BATCH):
-            block = network_input(pixels[start : start + BATCH])
-            parts.append(_unit(self.model.get_image_features(pixel_values=block).pooler_output))
+        with torch.inference_mode():
+            for start in range(0, len(pixels), BATCH):
+                block = network_input(pixels[start : start + BATCH])
+                parts.append(_unit(self.model.get_image_features(pixel_values=block).pooler_output))
         return np.concatenate(parts)
 
-    @torch.inference_mode()
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, 128), unit rows."""
-        tokens = self.tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
-        return _unit(self.model.get_text_features(**tokens).pooler_output)
+        import torch
+
+        with torch.inference_mode():
+            tokens = self.tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
+            return _unit(self.model.get_text_features(**tokens).pooler_output)
 
 
 class StudioVQA:
@@ -239,7 +260,7 @@ def _pixels(picture: Picture) -> NDArray[np.uint8]:
 
 
 def _unit(rows: torch.Tensor) -> Vectors:
-    return np.asarray(torch.nn.functional.normalize(rows, dim=-1).numpy(), dtype=np.float32)
+    return np.asarray((rows / rows.norm(dim=-1, keepdim=True).clamp_min(1e-12)).numpy(), dtype=np.float32)
 
 
 def _digest(path: Path) -> str:

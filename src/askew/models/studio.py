@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
 
 from askew.errors import UnknownName
-from askew.models.base import Setting, Suggestion
-from askew.models.diffusers.model import DiffusersModel
+from askew.models.base import Request, Setting, Suggestion
+from askew.models.hub import find_pretrained
 from askew.studio.caption import parse
 from askew.studio.paths import weights
+from askew.types import Missing
+
+if TYPE_CHECKING:
+    from askew.models.diffusers.model import DiffusersModel
 
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
 """Folder of each model's weights, by what follows the slash."""
@@ -17,10 +25,66 @@ DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 
 BATCH_SIZE = 24
 
 
-class StudioModel(DiffusersModel):
-    """A studio pipeline. It knows the words of the caption grammar alone."""
+class StudioModel:
+    """A studio pipeline. It knows the words of the caption grammar alone.
+
+    PyTorch and diffusers are imported when the pipeline is needed, or when settings are to be checked that are not
+    of the studio's own.
+    """
 
     suggestion = Suggestion(images=24, axes=("gender", "age", "ethnicity"))
+
+    def __init__(self, name: str, **settings: Setting) -> None:
+        self.name = f"studio/{name}".rstrip("/")
+        self._folder = weights(MODELS[name])
+        self._given = settings
+        self.revision = find_pretrained(str(self._folder)).identity
+        plain = all(_is_plain(name, value) for name, value in settings.items())
+        self.settings = {name: settings.get(name, value) for name, value in DEFAULTS.items()}
+        self.batch_size = int(settings.get("batch_size", BATCH_SIZE)) if plain else self.network.batch_size
+        if not plain:
+            self.settings = dict(self.network.settings)
+
+    @cached_property
+    def network(self) -> DiffusersModel:
+        """The diffusers pipeline as a model. Raises UsageError for settings that it does not take."""
+        from askew.models.diffusers.model import DiffusersModel
+
+        settings = {"batch_size": BATCH_SIZE} | self._given
+        return DiffusersModel(self._folder, name=self.name, defaults=DEFAULTS, **settings)
+
+    @property
+    def device(self) -> str | None:
+        """Where the pictures are made; None as long as none was."""
+        return self.network.device if "network" in self.__dict__ else None
+
+    @property
+    def dtype(self) -> str | None:
+        """In which number format they are made; None as long as none was."""
+        return self.network.dtype if "network" in self.__dict__ else None
+
+    @property
+    def pipeline_class(self) -> type:
+        """The class of the pipeline."""
+        return self.network.pipeline_class
+
+    @property
+    def pipeline(self) -> Any:
+        """The diffusers pipeline itself, loaded."""
+        return self.network.pipeline
+
+    @property
+    def watch(self) -> Callable[[Any, Sequence[Request]], Any] | None:
+        """Who looks on while pictures are made."""
+        return self.network.watch
+
+    @watch.setter
+    def watch(self, watch: Callable[[Any, Sequence[Request]], Any] | None) -> None:
+        self.network.watch = watch
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """One RGB picture per request; it depends on the request alone."""
+        return self.network.generate(requests)
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of the prompt that the caption grammar does not know."""
@@ -31,5 +95,10 @@ def create(name: str, **settings: Setting) -> StudioModel:
     """The provider's factory."""
     if name not in MODELS:
         raise UnknownName("model", f"studio/{name}", ["studio", "studio/balanced", "studio/planted"])
-    settings = {"batch_size": BATCH_SIZE} | settings
-    return StudioModel(weights(MODELS[name]), name=f"studio/{name}".rstrip("/"), defaults=DEFAULTS, **settings)
+    return StudioModel(name, **settings)
+
+
+def _is_plain(name: str, value: Setting) -> bool:
+    """Whether a setting is one of the studio's own, such that nobody needs to check it."""
+    known = {**DEFAULTS, "batch_size": BATCH_SIZE}
+    return name in known and type(value) is type(known[name]) and float(value) > 0

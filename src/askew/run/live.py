@@ -189,13 +189,13 @@ class Live:
         stored: dict[str, Picture | Missing],
     ) -> None:
         """Make these slices and add them to `stored`."""
-        provenance = {**machine(_fact(maker, "device")), "dtype": _fact(maker, "dtype")}
         with self._stage("pictures", maker.name, len(stored), total) as current:
             outcomes = self._engine.map(maker.make, left)
             for part in left:
                 with _partwise(current, sum(one.key not in stored for one in part)):
                     made = next(outcomes)
                     self._spent += len(part)
+                    provenance = {**machine(_fact(maker, "device")), "dtype": _fact(maker, "dtype")}
                     kept = self.store.put_pictures(part, [one.picture for one in made], provenance,
                                                    [one.seen for one in made])  # fmt: skip
                     stored.update(zip((one.key for one in part), kept, strict=True))
