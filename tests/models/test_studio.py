@@ -124,7 +124,7 @@ def test_idle_threads_sleep_unless_the_user_says_otherwise(told: str | None, fou
                     print(os.environ["OMP_WAIT_POLICY"], flush=True)
                     os._exit(0)
         sys.meta_path.insert(0, Watch())
-        registry.model("studio")"""
+        registry.model("studio").pipeline"""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     environment |= {"PYTHONPATH": ":".join(sys.path)} | ({} if told is None else {"OMP_WAIT_POLICY": told})
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
