@@ -65,6 +65,8 @@ def _lasting(stream: Any) -> Any:
     """A text stream over an outlet; over nothing where there is no stream."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
+    if not hasattr(stream, "buffer"):  # text that stays in this process cannot be lost
+        return stream
     outlet = Outlet(getattr(stream.buffer, "raw", stream.buffer))
     return io.TextIOWrapper(
         io.BufferedWriter(outlet), stream.encoding, stream.errors, line_buffering=stream.line_buffering
@@ -74,7 +76,7 @@ def _lasting(stream: Any) -> Any:
 def _unwritten() -> int:
     """1, and a sentence, if what was asked for could not be written; a reader that wanted no more is content."""
     sys.stdout.flush()
-    raw = getattr(sys.stdout.buffer, "raw", None)
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     if not isinstance(raw, Outlet) or raw.lost is None or isinstance(raw.lost, BrokenPipeError):
         return 0
     print(f"askew: cannot write to standard output: {raw.lost.strerror}", file=sys.stderr)
