@@ -52,7 +52,7 @@ class Careless(PlantedModel):
 
 
 def test_a_model_that_does_not_listen_is_found_out() -> None:
-    found = fidelity(Careless(), count=4, each=4, open_count=4, bias=1.0)
+    found = fidelity(Careless(), count=2, each=2, open_count=2, bias=1.0)
     assert found.values["gender"]["male"] == 0.0
     assert 0 < found.occupations["nurse"] <= 1
     assert sum(found.occupations.values()) == found.occupations["nurse"]

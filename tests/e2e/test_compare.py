@@ -158,6 +158,7 @@ def test_one_run_under_two_names_is_warned_about(runs: tuple[Path, Path], tmp_pa
     assert {(e["difference"]["value"], e["difference"]["p"]) for e in found.entries} == {(0.0, 1.0)}
 
 
+@pytest.mark.slow
 def test_the_diffusion_models_in_the_box_differ_as_they_were_trained_to(tmp_path: Path) -> None:
     runs = [
         askew.audit("a photo of a nurse", model=model, axes=["gender"], images=12, embedder="none", draws=100,
