@@ -120,8 +120,8 @@ def test_nothing_heavy_is_imported_before_it_is_asked_for(statement: str) -> Non
 WITH_NETWORKS = (
     "measure.attention_transformers", "measure.attention_unet", "measure.attribution", "measure.class_errors",
     "measure.clip", "measure.decoding", "measure.denoising", "measure.loading", "measure.passive_stream",
-    "measure.passive_text", "measure.studio", "measure.transformers_vqa", "models.device", "models.diffusers",
-    "models.studio", "studio.pixels", "jobs.classify",
+    "measure.passive_text", "measure.transformers_vqa", "models.device", "models.diffusers",
+    "studio.pixels", "jobs.classify",
 )  # fmt: skip
 """What is imported only once a network is asked for."""
 

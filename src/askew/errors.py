@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 STOPPED = "stopped: what was made is kept; the same command continues"
 """What is said of Ctrl-C where nothing better is known."""
@@ -35,6 +36,12 @@ class MissingPackage(UsageError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs the package {package!r}. Install it with: pip install 'askew[{extra}]'")
+
+    @classmethod
+    def unless_installed(cls, package: str, extra: str, purpose: str) -> None:
+        """Raises itself where the package is absent. The package is looked for, and not imported."""
+        if find_spec(package) is None:
+            raise cls(package, extra, purpose)
 
 
 class ManifestError(UsageError):

@@ -91,6 +91,7 @@ def test_audits_by_labels_are_compared(core: Path, runs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "who"),
     [
+        (("--model", "studio"), "the model 'studio'"),
         (("--model", "diffusers/some/model"), "the model 'diffusers/some/model'"),
         (("--model", "studio/planted", "--vqa", "studio"), "the vqa 'studio'"),
     ],

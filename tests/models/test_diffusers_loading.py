@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from askew import registry
+from askew import errors, registry
 from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.base import Model, Request
 from askew.models.diffusers import loading, memory, settings
@@ -120,7 +120,7 @@ def test_a_setting_that_cannot_be_met_is_explained(tiny: Saved, given: dict[str,
 def test_offloading_needs_its_package_except_on_a_cpu_where_it_does_nothing(
     tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     for device in ("cuda", "mps"):
         with pytest.raises(MissingPackage, match=r"askew\[offload\]"):
             settings.offload_mode(True, torch.device(device))

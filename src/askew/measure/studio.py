@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from askew.errors import UsageError
+from askew.errors import MissingPackage, UsageError
 from askew.measure.base import CAPTION
 from askew.store.imagefile import opened
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
@@ -210,12 +210,14 @@ def shared_embedder() -> StudioEmbedder:
 
 
 def create_embedder(name: str) -> StudioEmbedder:
-    """The embedder's factory."""
+    """The embedder's factory. Raises MissingPackage without the packages of networks."""
+    MissingPackage.unless_installed("torch", "models", "the embedder 'studio'")
     return shared_embedder()
 
 
 def create_vqa(name: str) -> StudioVQA:
-    """The VQA's factory."""
+    """The VQA's factory. Raises MissingPackage without the packages of networks."""
+    MissingPackage.unless_installed("torch", "models", "the vqa 'studio'")
     return StudioVQA()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from askew.errors import UnknownName
+from askew.errors import MissingPackage, UnknownName
 from askew.models.base import Request, Setting, Suggestion
 from askew.models.hub import find_pretrained
 from askew.studio.caption import parse
@@ -92,9 +92,10 @@ class StudioModel:
 
 
 def create(name: str, **settings: Setting) -> StudioModel:
-    """The provider's factory."""
+    """The provider's factory. Raises MissingPackage without the packages of networks."""
     if name not in MODELS:
         raise UnknownName("model", f"studio/{name}", ["studio", "studio/balanced", "studio/planted"])
+    MissingPackage.unless_installed("torch", "models", f"the model {f'studio/{name}'.rstrip('/')!r}")
     return StudioModel(name, **settings)
 
 

@@ -102,8 +102,9 @@ def offload_mode(wanted: Setting, device: torch.device) -> str:
     mode = {True: "model", False: "none"}.get(wanted, wanted) if isinstance(wanted, bool) else wanted
     if mode not in OFFLOADS:
         raise UnknownName("offload", str(mode), OFFLOADS)
-    if mode != "none" and device.type != "cpu" and find_spec("accelerate") is None:
-        raise MissingPackage("accelerate", "offload", "moving parts of a model to the GPU only while they work")
+    if mode != "none" and device.type != "cpu":
+        purpose = "moving parts of a model to the GPU only while they work"
+        MissingPackage.unless_installed("accelerate", "offload", purpose)
     return str(mode)
 
 
