@@ -1,0 +1,129 @@
+"""The commands in README, tutorial and how-tos: every one is understood, and what can run here prints what is shown."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import askew.cli
+from askew import registry
+from askew.cli import application
+from processes import SOURCE
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
+REBUILDING = frozenset(getattr(askew.cli, "OLD", ()))
+
+RUN = {
+    "tutorial.md": r"askew(?! --help)|python -",
+    "many-prompts.md": r"cat > prompts\.txt|--prompts prompts\.txt",
+    "attention-maps.md": r"--images 12",
+    "compare-models.md": r"studio/planted",
+    "interactions.md": r'^askew interact "a photo of a nurse" --model studio/planted$',
+}
+"""By page the blocks that run here. Others need a hub, a server, other people's pictures or hours."""
+
+FILES = {"compare-models.md": {"prompts.txt": "a photo of a mechanic\na photo of a nurse\n"}}
+"""By page the files that a reader has by then."""
+
+SHELL = """
+set -e
+make() { :; }
+. () { :; }
+ollama() { :; }
+"""
+RECORD = 'askew() { printf "%s\\0" "$@" >> "$RECORD"; printf "\\1\\0" >> "$RECORD"; }\npython() { cat > /dev/null; }\n'
+
+
+@dataclass(frozen=True)
+class Block:
+    """Commands of a page, and the output that it shows for them."""
+
+    page: Path
+    script: str
+    shown: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced shell blocks of a page, each with a block of text that follows."""
+    text = page.read_text(encoding="utf-8")
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    for (kind, script), (next_kind, shown) in zip(fences, [*fences[1:], ("", "")], strict=True):
+        if kind == "sh":
+            yield Block(page, script, shown if next_kind == "text" else "")
+
+
+def inline(page: Path) -> Iterator[str]:
+    """Commands with options within sentences."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for span in re.findall(r"`(askew [^`]+)`", text):
+        if " --" in span:
+            yield " ".join(span.split())
+
+
+def recorded(script: str, folder: Path) -> list[list[str]]:
+    """The arguments of every `askew` that a script would call, read by the shell itself."""
+    record = folder / "record"
+    record.touch()
+    subprocess.run(["bash", "-c", SHELL + RECORD + script], cwd=folder, env={"RECORD": str(record)}, check=True)
+    calls = record.read_text(encoding="utf-8").split("\1\0")
+    return [call.split("\0")[:-1] for call in calls if call]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_are_understood(page: Path, tmp_path: Path) -> None:
+    scripts = [block.script for block in blocks(page)] + list(inline(page))
+    calls = [call for script in scripts for call in recorded(script, tmp_path)]
+    assert calls
+    app = application()
+    for call in calls:
+        if call[0] not in REBUILDING and not call[0].startswith("--"):
+            app.parse_args(call, exit_on_error=False, print_error=False)
+
+
+def runnable(page: Path) -> list[Block]:
+    """The blocks of a page that run here."""
+    found = [block for block in blocks(page) if re.search(RUN[page.name], block.script, re.MULTILINE)]
+    return [
+        block for block in found if not any(re.search(rf"^askew {name}\b", block.script, re.M) for name in REBUILDING)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name in RUN], ids=lambda page: page.name)
+def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
+    for name, text in FILES.get(page.name, {}).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    program = f'askew() {{ "{sys.executable}" -m askew "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
+    env = {"PYTHONPATH": str(SOURCE), "COLUMNS": "80", "OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"}
+    for block in runnable(page):
+        done = subprocess.run(
+            ["bash", "-c", SHELL + program + block.script], cwd=tmp_path, env=env, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        printed = iter(line.rstrip() for line in done.stdout.splitlines())
+        for line in filter(None, map(str.rstrip, block.shown.splitlines())):
+            assert line in printed, f"{page.name} shows {line!r}, which is not printed (in this order)"
+
+
+def test_the_lexicon_writes_what_is_shown() -> None:
+    text = (DOCS / "how-to" / "language-models.md").read_text(encoding="utf-8")
+    block = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[0]
+    writer = registry.prompt_writer("lexicon")
+    shown = re.findall(r"^writer\.(\w+)\((.*)\)\n((?:# .*\n)+)", block, re.MULTILINE)
+    assert shown
+    for name, given, comment in shown:
+        expected = ast.literal_eval(re.sub(r"^# ", "", comment, flags=re.MULTILINE))
+        call = ast.parse(f"f({given})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        positional = [ast.literal_eval(one) for one in call.args]
+        named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+        assert getattr(writer, name)(*positional, **named) == expected
