@@ -19,6 +19,8 @@ from rich.console import Console, RenderableType
 from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageError
 
 OWN: Mapping[str, str] = {
+    "axes": "askew.methods.audit.command:axes",
+    "sensitivity": "askew.methods.audit.sensitivity:sensitivity",
     "report": "askew.commands:report",
     "check": "askew.commands:check",
     "export": "askew.commands:export",
@@ -153,7 +155,7 @@ def _fail(error: object, code: int) -> int:
 
 
 OLD = frozenset(
-    "audit axes interact robustness graphs edit classify mine mine-compare mine-study compare sensitivity".split()
+    "interact robustness graphs edit classify mine mine-compare mine-study compare".split()
 )
 """Commands that are not rebuilt yet."""
 
