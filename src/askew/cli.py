@@ -154,9 +154,7 @@ def _fail(error: object, code: int) -> int:
     return code
 
 
-OLD = frozenset(
-    "interact robustness graphs edit classify mine mine-compare mine-study compare".split()
-)
+OLD = frozenset("interact robustness graphs edit classify mine mine-compare mine-study compare".split())
 """Commands that are not rebuilt yet."""
 
 

@@ -25,7 +25,6 @@ from askew.pages.blocks import (
     Page,
     Pictures,
     Section,
-    Shares,
     Table,
     Text,
 )
@@ -34,20 +33,15 @@ from askew.pages.words import (
     axis_label,
     capital,
     number,
-    perceived,
     percent,
     plural,
     quote,
-    set_label,
     shorten,
 )
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import difference_sentence, exceeds_chance, lean_first, shares_sentence
+from askew.parts.survey.words import difference_sentence, exceeds_chance, shares_sentence
 from askew.types import Estimate, Missing
-
-PROMPTS, AXES = 6, 3
-"""Prompts of an axis, and axes, whose shares stand at the head of a page of several prompts; the rest is folded."""
 
 FIRST = 24
 """Pictures at the head."""
@@ -70,7 +64,8 @@ def page(found: AuditFindings, media: Media) -> Page:
         detail=words.detail(found, leads),
         facts=(*common.facts(found), *view.date()),
         sections=(
-            *view.seen(), *view.pictures(), *view.scores(), *view.differences(), *view.details(), *view.domain(),
+            Section("What was seen", tuple(survey.seen(view.seen, view.anchor)) or (Text("No share was counted."),)),
+            *view.pictures(), *view.scores(), *view.differences(), *view.details(), *view.domain(),
             *view.errors(),
             common.missing_data(found, survey.gaps(found.shares), survey.missing_sentences(found.missing_pictures)),
             Section("How to read this", (Fold("The scores, and what they do not mean", words.reading(found)),
@@ -96,11 +91,14 @@ class View:
         return [prompt.text for prompt in self.found.plan.prompts]
 
     @cached_property
+    def seen(self) -> list[SetShares]:
+        """Shares of the prompts' own pictures, and of conditions; where there are none, of all sets."""
+        return [entry for entry in self.found.shares if entry.of_prompt] or list(self.found.shares)
+
+    @cached_property
     def leads(self) -> list[SetShares]:
-        """What the first instrument saw in the prompts' own pictures, and in conditions; what leans comes first."""
-        read = [entry for entry in self.found.shares if entry.of_prompt] or list(self.found.shares)
-        first = next((name for name in self.found.plan.vqa if any(e.instrument == name for e in read)), "")
-        return sorted((entry for entry in read if entry.instrument == first), key=lean_first)
+        """Those of the first instrument, what leans first."""
+        return survey.leads(self.seen)
 
     @cached_property
     def tibet(self) -> list[Tibet]:
@@ -133,64 +131,10 @@ class View:
         return [s for s in self.found.shares
                 if s.prompt not in axes or (s.of_prompt and s.axis not in axes[s.prompt])]  # fmt: skip
 
-    # what was seen
-
-    def seen(self) -> Iterator[Section]:
-        """Shares as bars: a bar an axis, or of several sets an axis with a bar each."""
-        if not self.leads:
-            return
-        readers = list(dict.fromkeys(s.instrument for s in self.found.shares if s.of_prompt))
-        folds = [Fold(f"As read by {shorten(name, 60)}", tuple(self._by_axis(self._read_by(name))))
-                 for name in readers if name != self.leads[0].instrument]  # fmt: skip
-        if len({(entry.prompt, entry.set) for entry in self.leads}) == 1:
-            bars = tuple(survey.bar(s, capital(axis_label(s.axis)), link=self._anchor(s.prompt, s.axis))
-                         for s in self.leads)  # fmt: skip
-            caption = "Shares in percent, what leans first."
-            blocks: tuple[Block, ...] = (Shares(caption, bars),)
-        else:
-            blocks = self._by_axis(self.leads)
-        yield Section("What was seen", (*blocks, *folds))
-
-    def _read_by(self, instrument: str) -> list[SetShares]:
-        own = [s for s in self.found.shares if s.of_prompt and s.instrument == instrument]
-        return sorted(own, key=lean_first)
-
-    def _by_axis(self, entries: Sequence[SetShares]) -> tuple[Block, ...]:
-        """A block an axis, those that lean most often first; of many prompts and axes the rest is folded."""
-        by_axis = {axis: [s for s in entries if s.axis == axis] for axis in dict.fromkeys(s.axis for s in entries)}
-        axes = sorted(by_axis, key=lambda axis: -sum(exceeds_chance(s.distance) is True for s in by_axis[axis]))
-        blocks: list[Block] = []
-        for axis in axes[:AXES]:
-            prompts = list(dict.fromkeys(s.prompt for s in by_axis[axis]))
-            blocks.append(self._bars(axis, by_axis[axis], prompts[:PROMPTS]))
-            if rest := prompts[PROMPTS:]:
-                blocks.append(Fold(f"{capital(axis_label(axis))} of {plural(len(rest), 'more prompt')}",
-                                   (self._bars(axis, by_axis[axis], rest),)))  # fmt: skip
-        for axis in axes[AXES:]:
-            lean = sum(exceeds_chance(s.distance) is True for s in by_axis[axis])
-            prompts = list(dict.fromkeys(s.prompt for s in by_axis[axis]))
-            told = f"{capital(axis_label(axis))}: a lean shown in {lean} of {plural(len(by_axis[axis]), 'set')}"
-            blocks.append(Fold(told, (self._bars(axis, by_axis[axis], prompts),)))
-        return tuple(blocks)
-
-    def _bars(self, axis: str, entries: Sequence[SetShares], prompts: Sequence[str]) -> Shares:
-        """A bar per prompt; of conditions one each, grouped by prompt."""
-        several = len({s.set for s in entries}) > 1
-        bars = []
-        for prompt in prompts:
-            for s in (s for name in self._order(entries) for s in entries if (s.prompt, s.set) == (prompt, name)):
-                link = self._anchor(prompt, axis)
-                label = capital(set_label(s.set)) if several else shorten(prompt, 60)
-                bars.append(survey.bar(s, label, shorten(prompt, 60) if several else "", link=link))
-        return Shares(f"{capital(perceived(axis))}, shares in percent", tuple(bars), "Prompt")
-
-    def _order(self, entries: Sequence[SetShares]) -> list[str]:
-        """Names of sets in the order of the findings."""
-        names = {s.set for s in entries}
-        return list(dict.fromkeys(s.set for s in self.found.shares if s.set in names))
-
-    def _anchor(self, prompt: str, axis: str) -> str:
-        return f"{prompt} {axis}" if any(e.prompt == prompt and axis in e.axes for e in self.found.tibet) else prompt
+    def anchor(self, entry: SetShares) -> str:
+        """Where else a set's axis is told of: in its own fold, or its prompt's."""
+        with_tibet = any(e.prompt == entry.prompt and entry.axis in e.axes for e in self.found.tibet)
+        return f"{entry.prompt} {entry.axis}" if with_tibet else entry.prompt
 
     def pictures(self) -> Iterator[Section]:
         """The first pictures of the prompt that leans most, in every condition; of a single set the others, folded."""
@@ -199,15 +143,15 @@ class View:
         if not sets:
             return
         most = FIRST if len(sets) == 1 else FIRST // 2
-        rows = [set_row(self.media, one, self._most(one), self._seed) for one in sets]
-        head = Pictures("" if len(self.prompts) == 1 else quote(first, 160),
-                        tuple(replace(row, shots=row.shots[:most]) for row in rows))  # fmt: skip
-        rest = tuple(replace(row, shots=row.shots[most:], note="") for row in rows if len(row.shots) > most)
-        more = sum(len(row.shots) for row in rest)
-        folds = [Fold(f"{plural(more, 'more picture')}", (Pictures("", rest),))] if rest else []
+        head = tuple(set_row(self.media, one, most, self._seed) for one in sets)
+        every = [set_row(self.media, one, self._most(one)) for one in sets if len(one.pictures) > most]
+        rest = tuple(replace(row, shots=row.shots[most:], note="") for row in every if row.shots[most:])
+        more = plural(sum(len(row.shots) for row in rest), "more picture")
+        folds = [Fold(more, (Pictures("", rest),))] if rest else []
         top = next((e.top_concepts for e in self.found.tibet if e.prompt == first), ())
         concepts = [Text(_frequencies(top[:15]), lead="Most seen:", muted=True)] if top else []
-        yield Section("The pictures", (head, *concepts, *folds), screen=False)
+        caption = "" if len(self.prompts) == 1 else quote(first, 160)
+        yield Section("The pictures", (Pictures(caption, head), *concepts, *folds), screen=False)
 
     def _most(self, one: PictureSet) -> int:
         """How many pictures of a set are shown, so that the page stays small."""
@@ -228,10 +172,9 @@ class View:
             blocks.append(self._overview())
         elif self.tibet:
             blocks.append(self._ranking(self.tibet))
-        for axis in dict.fromkeys(s.axis for s in self.others):
-            entries = [s for s in self.others if s.axis == axis]
-            lanes = survey.distances(entries)
-            blocks.append(lanes if len(entries) <= ROWS else Fold(lanes.caption, (lanes,)))
+        axes = dict.fromkeys(s.axis for s in self.others)
+        lanes = tuple(survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)
+        blocks += [Fold("Distances from the ideal, with interval, chance and q", lanes, screen=True)] if lanes else []
         if blocks:
             yield Section("Scores", tuple(blocks))
 
@@ -239,7 +182,7 @@ class View:
         """The axes of prompts by corrected MAD, on the scale of MAD itself."""
         rows = [
             Lane(capital(axis_label(name)), axis.mad, (words.nearest(axis),), strong=exceeds_chance(axis.mad),
-                 group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=self._anchor(entry.prompt, name))
+                 group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=f"{entry.prompt} {name}")
             for entry in entries
             for name, axis in words.ranked(entry.axes.items())
         ]  # fmt: skip
@@ -261,12 +204,11 @@ class View:
         if not found:
             return
         places = dict.fromkeys((d.axis, d.instrument) for d in found)
-        lanes = [survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places]
-        told = [f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d))]
-        none = "No difference is shown with this number of pictures."
-        many = sum(len(one.rows) for one in lanes) > 2 * ROWS
-        blocks = (Fold("All differences, by axis", tuple(lanes)),) if many else tuple(lanes)
-        yield Section("Differences between picture sets", (Text("" if told else none, items=tuple(told)), *blocks))
+        lanes = (survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places)
+        told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
+        none = "" if told else "No difference is shown with this number of pictures."
+        fold = Fold("All differences, by axis and value", tuple(lanes), screen=True)
+        yield Section("Differences between picture sets", (Text(none, items=told), fold))
 
     def domain(self) -> Iterator[Section]:
         """Prompts compared: how much nearer each is to one counterfactual than to another."""
@@ -307,12 +249,12 @@ class View:
         for entry in (e for e in self.tibet if e.prompt == prompt):
             for name, axis in words.ranked(entry.axes.items()):
                 yield Fold(f"{capital(axis_label(name))}: {words.verdict(axis)}",
-                           tuple(self._axis(prompt, name, axis)), anchor=self._anchor(prompt, name))  # fmt: skip
+                           tuple(self._axis(prompt, name, axis)), anchor=f"{prompt} {name}")  # fmt: skip
 
     def _axis(self, prompt: str, name: str, axis: AxisScores) -> Iterator[Block]:
         """Everything of one axis of one prompt."""
         shares = self.shares(prompt, "initial", name)
-        yield Text(words.ground(prompt, axis, shares[0] if shares else None), lead=f"{capital(words.verdict(axis))}.")
+        yield Text(words.ground(prompt, axis, shares[0] if shares else None))
         asked = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
         yield Text(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)
         yield Beside((_associations(name, axis), *(survey.numbers(s) for s in shares)))
