@@ -73,14 +73,17 @@ def _by_shares(leads: Sequence[SetShares]) -> str:
     if not tested:
         return "No share could be tested against chance." if leads else ""
     far = [entry for entry in tested if exceeds_chance(entry.distance)]
+    reader = f"as read by {shorten(leads[0].instrument, 40)}"
+    if len(tested) == 1:
+        return f"The shares {'' if far else 'do not '}lean beyond chance, {reader}."
     count = f"{len(far) or 'none'} of {thousands(len(tested))}"
     if len({(entry.prompt, entry.set) for entry in tested}) == 1:
-        where = f"on {count} {'axis' if len(tested) == 1 else 'axes'}"
+        where = f"on {count} axes"
     elif len({entry.axis for entry in tested}) == 1:
         where = f"in {count} picture sets on {perceived(tested[0].axis)}"
     else:
         where = f"in {count} pairs of a picture set and an axis"
-    return f"Shares lean beyond chance {where}, as read by {shorten(leads[0].instrument, 40)}."
+    return f"Shares lean beyond chance {where}, {reader}."
 
 
 def by_concepts(found: AuditFindings) -> str:
