@@ -12,20 +12,20 @@ from importlib.metadata import entry_points, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from askew.api.audit import audit
     from askew.api.classify import classify
     from askew.api.edit import edit
     from askew.api.interact import interact
     from askew.api.runs import compare
     from askew.errors import AskewError
     from askew.jobs.compare import Comparison
+    from askew.methods.audit.command import audit
+    from askew.methods.audit.result import AuditResult
     from askew.methods.map.command import map
     from askew.methods.map.result import MapResult
     from askew.methods.mine.command import mine
     from askew.methods.mine.result import MiningResult
     from askew.plan import Plan
     from askew.plans.reading import read_plan
-    from askew.results.audit import AuditResult
     from askew.results.classification import ClassificationResult
     from askew.results.editing import EditingResult
     from askew.results.interactions import InteractionResult
@@ -69,12 +69,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "askew.api.audit": ("audit",),
+    "askew.methods.audit.command": ("audit",),
+    "askew.methods.audit.result": ("AuditResult",),
     "askew.api.runs": ("compare",),
     "askew.api.edit": ("edit",),
     "askew.api.interact": ("interact",),
     "askew.api.classify": ("classify",),
-    "askew.results.audit": ("AuditResult",),
     "askew.results.classification": ("ClassificationResult",),
     "askew.jobs.compare": ("Comparison",),
     "askew.results.editing": ("EditingResult",),

@@ -19,6 +19,8 @@ from rich.console import Console, RenderableType
 from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageError
 
 OWN: Mapping[str, str] = {
+    "axes": "askew.methods.audit.command:axes",
+    "sensitivity": "askew.methods.audit.sensitivity:sensitivity",
     "report": "askew.commands:report",
     "check": "askew.commands:check",
     "export": "askew.commands:export",

@@ -79,7 +79,7 @@ def parse(texts: Sequence[str], scores: Scores) -> Conditions:
 def place(one: Scored) -> str:
     """What an estimate is about, in words: its prompt quoted, then the other names."""
     prompt = one.names.get("prompt")
-    others = [text for name, text in one.names.items() if name not in ("prompt", "kind", "instrument") and text]
+    others = [text for name, text in one.names.items() if name not in ("prompt", "set", "kind", "instrument") and text]
     return ", ".join([*([repr(prompt)] if prompt else []), *others]) or "all of the run"
 
 

@@ -95,6 +95,10 @@ class PromptPlan(Part):
         """Axes whose values are known, so that shares can be counted."""
         return tuple(axis for axis in self.axes if len(axis.values) > 1)
 
+    def has(self, axis: str | None) -> bool:
+        """Whether this is one of the axes."""
+        return any(axis == own.name for own in self.axes)
+
     def prompts(self) -> list[Prompt]:
         """The initial prompt and every counterfactual, in order."""
         return [Prompt(self.text), *(prompt for axis in self.axes for prompt in axis.prompts())]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
-from askew.cli import run
+from askew.cli import commands, run
 from askew.oldcli.base import app
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-WITH_A_PLAN = sorted(name for name, command in COMMANDS.items() if any(p.name == "plan" for p in command.params))
+OLD = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+WITH_A_PLAN = sorted(
+    [name for name, command in OLD.items() if any(p.name == "plan" for p in command.params)]
+    + [name for name, place in commands() if "plan" in signature(EntryPoint(name, place, "").load()).parameters]
+)
 
 OTHER = {
     "audit": [["a photo of a nurse"], ["--images", "8"], ["--seed", "1"]],

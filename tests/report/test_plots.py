@@ -7,7 +7,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askew.report.figures import concepts, domain
 from askew.report.formatting import interval, number, points, probability, quote, shorten
 from askew.report.html import page_environment
 from askew.report.plots import Mark, share_scale, signed_scale, track, unit_scale
@@ -51,33 +50,6 @@ def test_positions_keep_the_order_of_values(values: list[float]) -> None:
 
 def test_text_in_a_plot_is_escaped(make_mad: Any) -> None:
     assert "<b>" not in str(track(unit_scale(), make_mad(0.5), "<b>", "<b>"))
-
-
-def test_the_domain_figure_is_sorted_from_one_side_to_the_other(make_estimate: Any) -> None:
-    entry = {
-        "axis": "gender",
-        "cas": {},
-        "differences": [
-            {
-                "prompt": p,
-                "values": ["male", "female"],
-                "estimate": make_estimate(v) if v is not None else {"reason": "error", "detail": ""},
-            }
-            for p, v in (("nurse", -0.3), ("chef", 0.1), ("ghost", None), ("mechanic", 0.4))
-        ],
-    }
-    (table,) = domain(entry)
-    assert [row.label for row in table.rows] == ["mechanic", "chef", "nurse", "ghost"]
-    assert table.rows[-1].note == "an error occurred"
-
-
-def test_concepts_not_listed_for_a_set_are_not_called_zero() -> None:
-    matrix = concepts({"top_concepts": {"initial": [["scrubs", 0.9]], "male": [["beard", 0.5]]}})
-    assert matrix is not None
-    assert [(label, [text for _, text, _ in cells]) for label, _, cells in matrix.rows] == [
-        ("scrubs", ["90 %", "–"]),
-        ("beard", ["–", "50 %"]),
-    ]
 
 
 def test_numbers() -> None:

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from askew.errors import UsageError
-from askew.jobs.audit import Audit
 from askew.jobs.compare import Comparison, compare_runs
-from askew.methods.sensitivity import sensitivity as simulate_errors
+from askew.method import Result
+from askew.method import load as load_by_method
 from askew.plan import PLAN_FILE, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
 from askew.plans.reading import read_plan
-from askew.results.audit import AuditResult
 from askew.results.classification import ClassificationResult
 from askew.results.editing import EditingResult
 from askew.results.file import read_results
@@ -23,11 +21,10 @@ from askew.results.interactions import InteractionResult
 from askew.results.run import RunResult
 from askew.run.check import CheckReport
 from askew.run.check import check as check_run
-from askew.run.opening import looked_at
 from askew.store.store import Store, default_store
 
 
-def load(run: str | Path, store: str | Path | None = None) -> RunResult:
+def load(run: str | Path, store: str | Path | None = None) -> RunResult | Result[Any, Any]:
     """A finished run. Its pictures are looked up in the store."""
     folder = Path(run)
     place = Path(store) if store else default_store(folder)
@@ -39,7 +36,7 @@ def load(run: str | Path, store: str | Path | None = None) -> RunResult:
         return InteractionResult(plan, folder, place)
     if isinstance(plan, EditPlan):
         return EditingResult(plan, folder, place)
-    return AuditResult(plan, folder, place)
+    return load_by_method(folder, place)
 
 
 def check(run: str | Path, store: str | Path | None = None) -> CheckReport:
@@ -69,13 +66,3 @@ def compare(
     """
     stores = [store] if isinstance(store, str | Path) else store
     return compare_runs([Path(run) for run in runs], [Path(one) for one in stores], names, Path(to) if to else None)
-
-
-def sensitivity(run: str | Path, store: str | Path | None = None, repeats: int = 10) -> list[dict[str, Any]]:
-    """Change of a run's scores, in percent, when 5 to 40 % of the VQA's answers are replaced (TIBET, section 5.3)."""
-    folder = Path(run)
-    plan = read_plan(folder / PLAN_FILE)
-    if plan.method != "audit":
-        raise UsageError(f"{folder} is a run of the method {plan.method!r}; this needs a run of `askew audit`")
-    with looked_at(plan, folder, store) as session:
-        return simulate_errors(Audit.prepare(plan, session).observe(), plan, repeats)

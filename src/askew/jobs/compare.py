@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from askew.errors import RunError, UsageError
+from askew.methods.audit.result import AuditResult
 from askew.methods.comparison import ComparedRun, Instruments, comparison
 from askew.parts.drawings import beyond_drawings
 from askew.parts.scoring import Scoring
@@ -21,7 +22,6 @@ from askew.plan import PromptPlan
 from askew.report.compare import ComparedModel
 from askew.report.compare_page import write_comparison
 from askew.report.compare_table import comparison_table
-from askew.results.audit import AuditResult
 from askew.results.file import estimate_of, write_json
 from askew.run.comparable import check_instruments, common_prompts
 from askew.run.recorded import StoredVectors, captioner, finished_run, identity, is_generated, observed_sets
@@ -95,7 +95,7 @@ class Comparison:
 
     @cached_property
     def _models(self) -> list[ComparedModel]:
-        return [ComparedModel(name, str(run.folder), run.results, run.open_picture) for name, run in self.runs.items()]
+        return [ComparedModel(name, str(run.folder), run.results, run.picture) for name, run in self.runs.items()]
 
     def _repr_html_(self) -> str:
         console = Console(record=True, file=StringIO(), width=100)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
+from askew.methods.audit.tibet import Concepts, extract_concepts
 from askew.methods.significance import add_q
-from askew.methods.tibet import Concepts, extract_concepts
 from askew.parts.scoring import Scoring, Vectors
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import DISTANCE

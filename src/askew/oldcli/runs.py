@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from askew.api import runs as api
 from askew.errors import AskewError
+from askew.method import Result
 from askew.oldcli.base import app, err, out
 from askew.oldcli.options import AsJson, Existing, StoreFolder
-from askew.report.terminal import sensitivity_table
 from askew.results.file import RESULTS_FILE
 from askew.results.run import RunResult
 
@@ -41,22 +38,7 @@ def check(run: Existing, store: StoreFolder = None) -> None:
         raise AskewError(f"the run {run} is not whole; running its command again repairs what can be repaired")
 
 
-@app.command()
-def sensitivity(
-    run: Existing,
-    store: StoreFolder = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Simulations per error rate.")] = 10,
-    as_json: AsJson = False,
-) -> None:
-    """How much the scores of a run would change if its VQA made errors: 5 to 40 % of the answers.
-
-    Example: `askew sensitivity runs/mine`
-    """
-    rows = api.sensitivity(run, store, repeats)
-    out.print_json(json.dumps(rows)) if as_json else out.print(sensitivity_table(rows))
-
-
-def show(result: RunResult, as_json: bool) -> None:
+def show(result: RunResult | Result[Any, Any], as_json: bool) -> None:
     """Print a result as its table, with warnings and the place of the report, or as JSON."""
     if as_json:
         sys.stdout.write((result.folder / RESULTS_FILE).read_text(encoding="utf-8"))

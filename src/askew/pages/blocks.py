@@ -433,13 +433,14 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Blocks behind a summary, which says what is in them. A terminal leaves them out."""
+    """Blocks behind a summary, which says what is in them. A terminal leaves them out unless `screen`."""
 
     summary: str
     blocks: tuple[Block, ...]
     remark: str = ""
     anchor: str | None = None
     open: bool = False
+    screen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

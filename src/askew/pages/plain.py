@@ -21,7 +21,7 @@ def plain(found: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Tab
                 yield from [Section(one.title, inner)] if inner else []
             case Fold():
                 inner = tuple(plain(one.blocks))
-                yield from [Fold(one.summary, inner)] if inner else []
+                yield from [Fold(one.summary, inner, screen=one.screen)] if inner else []
             case blocks.Beside():
                 yield from plain(one.blocks)
             case Text() | Code():
@@ -56,8 +56,8 @@ def _(one: blocks.Shares) -> Table | None:
 
 def _seen(bar: blocks.Bar) -> tuple[Content, ...]:
     """Shares, the largest first, that of the leading value with its interval; how many were read; the verdict."""
-    known = [(p, p.share) for p in bar.parts if isinstance(p.share, Estimate)]
     lead, lost = words.leading(bar), sum(bar.missing.values())
+    known = [(p, p.share) for p in bar.parts if isinstance(p.share, Estimate) and (p.share.value or p is lead)]
     told = ", ".join(
         f"{p.value} {words.measured(share, 'share') if p is lead else words.percent(share.value)}"
         for p, share in sorted(known, key=lambda item: -item[1].value)

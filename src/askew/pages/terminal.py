@@ -36,10 +36,12 @@ def screen(page: Page, width: int | None = None) -> RenderableType:
 
 
 def _shown(one: Section | Fold | Text | Code | Table) -> Iterator[RenderableType]:
-    """Folds are left to the page."""
+    """Folds are left to the page, but for those of scores that a terminal must tell."""
     match one:
         case Section():
             yield Line(f"\n{words.clean(one.title)}", style="bold")
+            yield from (shown for inner in plain(one.blocks) for shown in _shown(inner))
+        case Fold(screen=True):
             yield from (shown for inner in plain(one.blocks) for shown in _shown(inner))
         case Text():
             style = "dim" if one.muted else ""

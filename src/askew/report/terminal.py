@@ -10,22 +10,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from askew.plan import Plan, PromptPlan
-
-
-def plan_preview(plan: Plan) -> RenderableType:
-    """The axes of each prompt with their questions and counterfactual prompts."""
-    return Group(*(part for prompt in plan.prompts for part in (Text(prompt.text, style="bold"), _axes(prompt))))
-
-
-def default_size(plan: Plan) -> str:
-    """How much a plan makes whose size the user left open, and how to ask for another."""
-    axes = dict.fromkeys(axis.axis().label for prompt in plan.prompts for axis in prompt.axes)
-    return (
-        f"{len(plan.texts())} prompts x {plan.images} pictures by {plan.model}, for {', '.join(axes)}: "
-        "the default size for this model; --axes and --images ask for another"
-    )
-
 
 def providers_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     """What can be named on the command line, by option; presets in a table of their own, with their sizes."""
@@ -40,15 +24,6 @@ def providers_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     return Group(providers, presets)
 
 
-def sensitivity_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Change of the scores by error rate, in percent."""
-    table = _table("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation")
-    for row in rows:
-        cells = (row[name] for name in ("cas", "mad", "wasserstein", "standard_deviation"))
-        table.add_row(f"{row['rate']:.0%}", *("–" if cell is None else f"{cell:.1f} %" for cell in cells))
-    return Group(Text("Mean absolute change of the scores when the VQA errs"), table)
-
-
 def robustness_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Change of a graph of interactions by pictures left and by error rate."""
     table = _table("what happens", "edges changed", "change of IS")
@@ -57,15 +32,6 @@ def robustness_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
         moved = "–" if row["sensitivity_change"] is None else f"{row['sensitivity_change']:.0f} %"
         table.add_row(what, f"{row['edges_changed']:.1f}", moved)
     return Group(Text("Mean change of a prompt's graph when pictures are fewer, or the VQA errs"), table)
-
-
-def _axes(prompt: PromptPlan) -> Table:
-    table = _table("axis", "question", "counterfactual prompts")
-    for axis in prompt.axes:
-        questions = "\n".join(question.text for question in axis.questions)
-        table.add_row(axis.axis().label, Text(questions), Text("\n".join(axis.counterfactuals.values())))
-        table.add_section()
-    return table
 
 
 def _table(*headers: str) -> Table:

@@ -27,10 +27,6 @@ _FORM = re.compile(
 )
 
 
-def _tibet(score: str, results: Results) -> Found:
-    return ((f"{e['prompt']!r}, {a}", (a,), s[score]) for e in results["tibet"] for a, s in e["axes"].items())
-
-
 def _distances(results: Results) -> Found:
     initial = (e for e in results["shares"] if e["set"] == "initial")
     return ((f"{e['prompt']!r}, {e['axis']}", (e["axis"],), e["distance"]) for e in initial)
@@ -74,7 +70,6 @@ def _about(prompt: str | None) -> str:
     return "all prompts together" if prompt is None else repr(prompt)
 
 
-AUDIT: Scores = {"mad": partial(_tibet, "mad"), "mad_clip": partial(_tibet, "mad_clip"), "distance": _distances}
 INTERACTIONS: Scores = {
     "sensitivity": _pulls,
     "amplification": partial(_of_graph, "amplification"),
@@ -119,7 +114,7 @@ class Condition:
         return self.where is None or _plain(self.where) in map(_plain, names)
 
 
-def parse_condition(text: str, scores: Scores = AUDIT) -> Condition:
+def parse_condition(text: str, scores: Scores) -> Condition:
     """A condition such as "mad.corrected > 0.3" or "gender: distance.q < 0.05". Raises UsageError."""
     match = _FORM.fullmatch(text)
     if match is None:

@@ -103,8 +103,9 @@ class Count:
         return [NOT_YET for _ in items]
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
-        """Book the bound."""
-        self.bounds[what] = self.bounds.get(what, Work()) + at_most
+        """Book the bound, if there is one."""
+        if at_most != Work():
+            self.bounds[what] = self.bounds.get(what, Work()) + at_most
         return otherwise
 
     def steps(self, name: StageName, who: str, total: int) -> AbstractContextManager[Stage]:

@@ -12,15 +12,14 @@ import numpy as np
 
 from askew.errors import UsageError
 from askew.measure.base import CAPTION
+from askew.methods.audit import METHOD
+from askew.methods.audit.result import AuditResult
 from askew.parts.scoring import Vectors
 from askew.parts.survey.instruments import LABELS
 from askew.parts.survey.observed import Answer, ObservedSet, observe
 from askew.plan import PLAN_FILE, PromptPlan, read_toml
-from askew.plans.reading import make_plan
-from askew.results.audit import AuditResult
-from askew.results.file import read_results
 from askew.store.keys import question_hash
-from askew.store.store import Store, default_store
+from askew.store.store import Store
 from askew.types import Missing, Picture, Prompt, Question
 
 NOT_STORED = Missing("error", "the store holds no answer")
@@ -40,9 +39,7 @@ def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
     if method != "audit":
         other = f"; `{COMPARED_BY[method]}` compares such runs" if method in COMPARED_BY else ""
         raise UsageError(f"{folder} is a run of the method {method!r}; this needs a run of `askew audit`{other}")
-    plan = make_plan(data, f"the plan {folder / PLAN_FILE}")
-    read_results(folder)
-    return AuditResult(plan, folder, store or default_store(folder))
+    return METHOD.load(folder, store)
 
 
 def identity(run: AuditResult) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact
@@ -13,6 +11,7 @@ from askew.methods.missing_pictures import missing_edits
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing import Gone, MissingPictures, missing_pictures
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.words import missing_sentence
 from askew.report.sentences import missing_pictures_sentence
 from askew.types import Missing, Picture, Prompt
 
@@ -21,7 +20,7 @@ SCORING = Scoring("studio", seed=4)
 
 
 def sentence(entry: MissingPictures) -> str | None:
-    return missing_pictures_sentence(asdict(entry))
+    return missing_sentence(entry, "pictures of “a photo of a nurse”")
 
 
 def observed(axis: str | None, value: str | None, missing: int, planned: int) -> ObservedSet:

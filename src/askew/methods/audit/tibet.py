@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.measure.concepts import ConceptCounts, concept_counts, merge_synonyms, top_concepts
-from askew.parts.scoring import Scoring, Vision
+from askew.methods.audit.findings import Alternatives, AxisScores, Domain, Frequencies, PromptDifference, Tibet
+from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
+from askew.plan import PromptPlan
 from askew.stats.association import bipartite
 from askew.stats.association_difference import cas_difference
 from askew.stats.association_intervals import Associations, associations, embedding_associations
@@ -40,26 +43,43 @@ class Concepts:
         return int((~self.complete).sum())
 
 
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Unit vectors of one space: of pictures by id, and of a prompt's concepts, (concepts, dimensions)."""
+
+    pictures: Mapping[str, NDArray[np.float32]]
+    concepts: NDArray[np.float32]
+
+
+def paired(prompt: PromptPlan, sets: Sequence[ObservedSet]) -> list[ObservedSet]:
+    """A prompt's initial set, then its counterfactual ones; empty if either is not there."""
+    initial = [one for one in sets if one.prompt.axis is None]
+    own = [one for one in sets if prompt.has(one.prompt.axis)]
+    return [initial[0], *own] if initial and own else []
+
+
 def tibet(
     initial: ObservedSet,
     counterfactuals: Sequence[ObservedSet],
     axes: Sequence[Axis],
     scoring: Scoring,
-    vision: Vision | None = None,
-) -> dict[str, Any]:
-    """Scores and concepts of one prompt, as its entry of `tibet` in results.json but for q-values.
+    vectors: Vectors | None = None,
+) -> Tibet:
+    """Scores and concepts of one prompt, but for q-values.
 
-    Without `vision` there is no CAS^CLIP and no bipartite baseline.
+    Without `vectors` there is no CAS^CLIP and no bipartite baseline.
     """
     sets = [initial, *counterfactuals]
     concepts = dict(zip([s.name for s in sets], extract_concepts(sets, axes, scoring), strict=True))
-    entry: dict[str, Any] = {"prompt": initial.prompt.text, "top_concepts": _top(concepts["initial"].counts)}
-    entry["axes"] = {
-        axis.name: _axis(axis, axes, [initial, *own], concepts, scoring, vision)
-        for axis in axes
-        if (own := [s for s in counterfactuals if s.prompt.axis == axis.name])
-    }
-    return entry
+    return Tibet(
+        initial.prompt.text,
+        _top(concepts["initial"].counts),
+        {
+            axis.name: _axis(axis, axes, [initial, *own], concepts, scoring, vectors)
+            for axis in axes
+            if (own := [s for s in counterfactuals if s.prompt.axis == axis.name])
+        },
+    )
 
 
 def extract_concepts(sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring) -> list[Concepts]:
@@ -80,10 +100,36 @@ def extract_concepts(sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring:
     return [Concepts(counts, mask) for counts, mask in zip(merged, complete, strict=True)]
 
 
-def axis_concepts(observed: ObservedSet, axis: Axis, instrument: str) -> list[tuple[str, float]]:
+def axis_concepts(observed: ObservedSet, axis: Axis, instrument: str) -> Frequencies:
     """Axis-aligned Top-K concepts (section 3.4): those of the answers about this axis alone."""
     answers = [v for v in observed.values[instrument][axis.name] if not isinstance(v, Missing)]
-    return _top(concept_counts([[answer] for answer in answers])) if answers else []
+    return _top(concept_counts([[answer] for answer in answers])) if answers else ()
+
+
+def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
+    """Every axis that at least two prompts share with the same values (section 5.2).
+
+    Prompts are the sample: mean CAS of each value with Student's t interval, and what sets two values apart per prompt.
+    """
+    shared: dict[tuple[str, tuple[str, ...]], list[tuple[str, AxisScores]]] = {}
+    for entry in entries:
+        for name, axis in entry.axes.items():
+            if all(isinstance(e, Estimate) for e in axis.cas.values()):
+                shared.setdefault((name, tuple(axis.cas)), []).append((entry.prompt, axis))
+    return tuple(_domain(name, values, rows, level) for (name, values), rows in shared.items() if len(rows) > 1)
+
+
+def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScores]], level: float) -> Domain:
+    known = {value: [e.value for _, axis in rows if isinstance(e := axis.cas[value], Estimate)] for value in values}
+    differences = (PromptDifference(prompt, (values[0], values[1]), axis.difference) for prompt, axis in rows
+                   if isinstance(axis.difference, Estimate))  # fmt: skip
+    return Domain(name, {value: _mean(scores, level) for value, scores in known.items()}, tuple(differences))
+
+
+def _mean(scores: Sequence[float], level: float) -> Estimate:
+    mean, error = float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
+    reach = float(stats.t.ppf((1 + level) / 2, len(scores) - 1)) * error
+    return Estimate(mean, mean - reach, mean + reach, level, "t over prompts", len(scores))
 
 
 def _axis(
@@ -92,26 +138,31 @@ def _axis(
     sets: Sequence[ObservedSet],
     concepts: Mapping[str, Concepts],
     scoring: Scoring,
-    vision: Vision | None,
-) -> dict[str, Any]:
+    vectors: Vectors | None,
+) -> AxisScores:
     """One axis; `sets` are the initial set and the axis's own counterfactuals."""
     names = [str(s.prompt.value) for s in sets[1:]]
-    clip = _associate_vectors(sets, axis, scoring, vision) if vision else None
-    return {
-        "kind": axis.kind,
-        "question": [question.text for question in axis.questions],
-        **_scores(sets, axis, concepts, scoring),
-        "mad_clip": clip.mad if isinstance(clip, Associations) else clip,
-        "cas_clip": _by_value(clip, names) if clip else None,
-        "bipartite": _bipartite(sets, concepts, vision) if vision else None,
-        "top_concepts": {
+    others = [other for other in axes if other.name != axis.name]
+    scores, lean = _by_concepts(sets, axis, concepts, scoring)
+    clip = _by_vectors(sets, axis, scoring, vectors.pictures) if vectors else None
+    return AxisScores(
+        kind=axis.kind,
+        question=tuple(question.text for question in axis.questions),
+        mad=_part(scores, "mad"),
+        cas=_by_value(scores, names),
+        difference=lean,
+        alternatives=Alternatives(_part(scores, "wasserstein"), _part(scores, "standard_deviation")),
+        mad_clip=_part(clip, "mad") if clip else None,
+        cas_clip=_by_value(clip, names) if clip else None,
+        bipartite=_bipartite(sets, concepts, vectors.concepts) if vectors else None,
+        top_concepts={
             name: axis_concepts(s, axis, scoring.instrument) for name, s in zip(["initial", *names], sets, strict=True)
         },
-        "second_axis": {
-            name: {other.name: axis_concepts(s, other, scoring.instrument) for other in axes if other.name != axis.name}
+        second_axis={
+            name: {other.name: axis_concepts(s, other, scoring.instrument) for other in others}
             for name, s in zip(names, sets[1:], strict=True)
         },
-    }
+    )
 
 
 def _texts(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> list[tuple[str | Missing, ...]]:
@@ -120,40 +171,31 @@ def _texts(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> list
     return list(zip(*columns, observed.captions, strict=True))
 
 
-def _scores(
+def _by_concepts(
     sets: Sequence[ObservedSet], axis: Axis, concepts: Mapping[str, Concepts], scoring: Scoring
-) -> dict[str, Any]:
-    """MAD, CAS and the alternatives from concepts, and the lean between the first two values; Missing where absent."""
-    names = [str(s.prompt.value) for s in sets[1:]]
+) -> tuple[Associations | Missing, Estimate | Missing]:
+    """CAS, MAD and the alternatives, and the lean between the first two values."""
     counts = [in_order(concepts[s.name].counts.counts) for s in sets]
     rng = scoring.rng(sets[0].prompt.text, axis.name, "concepts")
     how: dict[str, Any] = {"draws": scoring.draws, "level": scoring.level, "variant": scoring.variant}
     try:
         missing = [concepts[s.name].missing for s in sets]
-        scores: Associations | Missing = associations(
+        scores = associations(
             counts[0], counts[1:], rng=rng, initial_missing=missing[0], counterfactual_missing=missing[1:], **how
         )
-        lean: Estimate | Missing = cas_difference(counts[0], counts[1], counts[2], rng=rng, **how)
+        return scores, cas_difference(counts[0], counts[1], counts[2], rng=rng, **how)
     except NotEnoughData as error:
-        scores = lean = _why(sets, axis, scoring, error)
-    return {
-        "mad": scores.mad if isinstance(scores, Associations) else scores,
-        "cas": _by_value(scores, names),
-        "difference": lean,
-        "alternatives": {
-            name: getattr(scores, name) if isinstance(scores, Associations) else scores
-            for name in ("wasserstein", "standard_deviation")
-        },
-    }
+        why = _why(sets, axis, scoring, error)
+        return why, why
 
 
-def _associate_vectors(
-    sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring, vision: Vision
+def _by_vectors(
+    sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring, rows: Mapping[str, NDArray[np.float32]]
 ) -> Associations | Missing:
     pictures = [[p for p in s.pictures if isinstance(p, Picture)] for s in sets]
     if not all(pictures):
         return Missing("not_asked", "a set has no picture")
-    vectors = [in_order(vision.pictures(some)) for some in pictures]
+    vectors = [in_order(np.stack([rows[p.id] for p in some])) for some in pictures]
     missing = [len(s.pictures) - len(some) for s, some in zip(sets, pictures, strict=True)]
     return embedding_associations(
         vectors[0],
@@ -168,18 +210,23 @@ def _associate_vectors(
 
 
 def _bipartite(
-    sets: Sequence[ObservedSet], concepts: Mapping[str, Concepts], vision: Vision
+    sets: Sequence[ObservedSet], concepts: Mapping[str, Concepts], meanings: NDArray[np.float32]
 ) -> dict[str, float] | None:
     """The baseline of table 3: concepts matched by the cosine of their text embeddings."""
     tables = [concepts[s.name].counts for s in sets]
     if not all(table.counts.size for table in tables):
         return None
-    texts = vision.texts(tables[0].vocabulary).astype(np.float64)
+    texts = meanings.astype(np.float64)
     cosine = texts @ texts.T
     return {
         str(s.prompt.value): bipartite(tables[0].frequencies, table.frequencies, cosine)
         for s, table in zip(sets[1:], tables[1:], strict=True)
     }
+
+
+def _part(scores: Associations | Missing, name: str) -> Estimate | Missing:
+    found: Estimate | Missing = scores if isinstance(scores, Missing) else getattr(scores, name)
+    return found
 
 
 def _by_value(scores: Associations | Missing, names: Sequence[str]) -> dict[str, Estimate | Missing]:
@@ -194,5 +241,5 @@ def _why(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring, error: NotEn
     return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
 
 
-def _top(counts: ConceptCounts) -> list[tuple[str, float]]:
-    return top_concepts(counts, TOP_K)
+def _top(counts: ConceptCounts) -> Frequencies:
+    return tuple(top_concepts(counts, TOP_K))

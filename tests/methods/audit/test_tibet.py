@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from askew.methods.tibet import axis_concepts, extract_concepts, tibet
+from askew.methods.audit.tibet import axis_concepts, extract_concepts, tibet
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import BIASCONNECT
@@ -23,11 +23,11 @@ SCORING = Scoring("truth", draws=200)
 def test_the_planted_lean_is_found_and_ranked_first(planted_sets: Any) -> None:
     initial, others, axes = planted_sets("a photo of a mechanic", ["gender", "body_type"], 48, 1.0)
     entry = tibet(initial, others, axes, SCORING)
-    gender = entry["axes"]["gender"]
-    assert gender["cas"]["male"].value > gender["cas"]["female"].value
-    assert gender["difference"].low > 0
-    assert gender["mad"].p < 0.01
-    assert gender["mad"].corrected > entry["axes"]["body_type"]["mad"].corrected
+    gender = entry.axes["gender"]
+    assert gender.cas["male"].value > gender.cas["female"].value
+    assert gender.difference.low > 0
+    assert gender.mad.p < 0.01
+    assert gender.mad.corrected > entry.axes["body_type"].mad.corrected
 
 
 def test_scores_are_what_the_equations_say(planted_sets: Any) -> None:
@@ -36,9 +36,9 @@ def test_scores_are_what_the_equations_say(planted_sets: Any) -> None:
     histograms = [c.counts.counts.mean(axis=0) for c in concepts]
     cas = [np.minimum(histograms[0], h).sum() / np.maximum(histograms[0], h).sum() for h in histograms[1:]]
     deviation = np.abs(np.array(cas) - np.mean(cas)).mean()
-    entry = tibet(initial, others, axes, SCORING)["axes"]["gender"]
-    assert [entry["cas"][v].value for v in ("male", "female")] == pytest.approx(cas)
-    assert entry["mad"].value == pytest.approx(np.sqrt(deviation / 0.5))
+    entry = tibet(initial, others, axes, SCORING).axes["gender"]
+    assert [entry.cas[v].value for v in ("male", "female")] == pytest.approx(cas)
+    assert entry.mad.value == pytest.approx(np.sqrt(deviation / 0.5))
 
 
 def test_the_order_of_pictures_does_not_matter(planted_sets: Any) -> None:
@@ -53,35 +53,35 @@ def test_a_missing_answer_leaves_the_picture_out_and_is_counted(planted_sets: An
     holes = _with_missing(initial, "gender", 5)
     cut = replace(initial, pictures=initial.pictures[5:], captions=initial.captions[5:],
                   values={"truth": {name: column[5:] for name, column in initial.values["truth"].items()}})  # fmt: skip
-    missing, without = (tibet(s, others, axes, SCORING)["axes"]["age"] for s in (holes, cut))
-    assert missing["cas"]["old"].value == without["cas"]["old"].value
-    assert missing["mad"].value == without["mad"].value
-    assert (missing["mad"].n, missing["mad"].missing) == (without["mad"].n, 5)
+    missing, without = (tibet(s, others, axes, SCORING).axes["age"] for s in (holes, cut))
+    assert missing.cas["old"].value == without.cas["old"].value
+    assert missing.mad.value == without.mad.value
+    assert (missing.mad.n, missing.mad.missing) == (without.mad.n, 5)
 
 
 def test_nothing_answered_is_missing_with_the_reason(planted_sets: Any) -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender"], 6, 1.0)
-    entry = tibet(_with_missing(initial, "gender", 6), others, axes, SCORING)["axes"]["gender"]
-    assert isinstance(entry["mad"], Missing)
-    assert entry["mad"].reason == "no_person"
-    assert all(isinstance(score, Missing) for score in entry["cas"].values())
+    entry = tibet(_with_missing(initial, "gender", 6), others, axes, SCORING).axes["gender"]
+    assert isinstance(entry.mad, Missing)
+    assert entry.mad.reason == "no_person"
+    assert all(isinstance(score, Missing) for score in entry.cas.values())
 
 
 def test_a_question_that_nobody_could_answer_is_left_out(planted_sets: Any) -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 20, 1.0)
     blind = [_with_missing(s, "age", 20, "not_asked") for s in (initial, *others)]
-    entry = tibet(blind[0], blind[1:], axes, SCORING)["axes"]["gender"]
-    assert isinstance(entry["mad"], Estimate)
-    assert entry["mad"].missing == 0
+    entry = tibet(blind[0], blind[1:], axes, SCORING).axes["gender"]
+    assert isinstance(entry.mad, Estimate)
+    assert entry.mad.missing == 0
 
 
 def test_top_concepts_of_a_second_axis(planted_sets: Any) -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 48, 1.0)
-    entry = tibet(initial, others, axes, SCORING)["axes"]["gender"]
-    women, men = (dict(entry["second_axis"][value]["age"]) for value in ("female", "male"))
+    entry = tibet(initial, others, axes, SCORING).axes["gender"]
+    women, men = (dict(entry.second_axis[value]["age"]) for value in ("female", "male"))
     assert women["young"] > men["young"]
-    assert entry["top_concepts"]["initial"] == axis_concepts(initial, axes[0], "truth")
-    assert set(entry["second_axis"]["male"]) == {"age"}
+    assert entry.top_concepts["initial"] == axis_concepts(initial, axes[0], "truth")
+    assert set(entry.second_axis["male"]) == {"age"}
 
 
 def test_corrected_gender_mad_orders_occupations_as_planted(planted_sets: Any) -> None:
@@ -89,7 +89,7 @@ def test_corrected_gender_mad_orders_occupations_as_planted(planted_sets: Any) -
     found = []
     for name in names:
         initial, others, axes = planted_sets(f"a photo of a {name}", ["gender"], 48, 1.0)
-        found.append(tibet(initial, others, axes, SCORING)["axes"]["gender"]["mad"].corrected)
+        found.append(tibet(initial, others, axes, SCORING).axes["gender"].mad.corrected)
     assert spearmanr(found, [abs(2 * female_share(name) - 1) for name in names]).statistic >= 0.85
 
 
@@ -98,8 +98,8 @@ def test_false_alarms_of_a_fair_model_are_rare(planted_sets: Any) -> None:
     p = []
     for seed, name in enumerate(list(OCCUPATIONS)[:40]):
         initial, others, axes = planted_sets(f"a photo of a {name}", BIASCONNECT, 48, 0.0, seed)
-        scores = tibet(initial, others, axes, replace(SCORING, draws=500))["axes"]
-        p += [axis["mad"].p for axis in scores.values()]
+        scores = tibet(initial, others, axes, replace(SCORING, draws=500)).axes
+        p += [axis.mad.p for axis in scores.values()]
     assert 0.02 <= np.mean(np.array(p) < 0.05) <= 0.07
 
 

@@ -1,0 +1,179 @@
+"""askew audit, and the preview of what it would ask."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal, Unpack
+
+from cyclopts import Parameter
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from askew.errors import UsageError
+from askew.methods.audit import METHOD
+from askew.methods.audit.plan import AuditPlan, plan_audit
+from askew.methods.audit.result import AuditResult
+from askew.options import (
+    Desk,
+    EmbedderOptions,
+    FolderOptions,
+    Place,
+    PromptOptions,
+    Prompts,
+    RunOptions,
+    SettingOptions,
+    StatisticsOptions,
+    Texts,
+    VQAOptions,
+    WriterOptions,
+    given,
+    listed,
+    names,
+    only_known,
+    only_plan,
+    plan_fields,
+    prompts_of,
+    repeated,
+    run_options,
+)
+from askew.plan import PromptPlan
+
+Axes = Annotated[Texts, repeated(listed)]
+
+
+class AuditOptions(
+    PromptOptions, SettingOptions, VQAOptions, EmbedderOptions, WriterOptions, FolderOptions, StatisticsOptions,
+    RunOptions, total=False,
+):  # fmt: skip
+    """Options that other commands have, too."""
+
+
+class PreviewOptions(PromptOptions, WriterOptions, total=False):
+    """Options of the preview that other commands have, too."""
+
+    seed: Annotated[int, Parameter(help="Seed of the writer; 0 if not given.")]
+    store: Annotated[Place, Parameter(help="Store that keeps what a language model answers; default: runs/.askew.")]
+    progress: Annotated[bool, Parameter(parse=False)]
+
+
+def audit(
+    prompts: Prompts = (),
+    model: str | None = None,
+    *,
+    plan: Place = None,
+    images: int | None = None,
+    axes: Axes = None,
+    variant: Literal["paper", "code"] | None = None,
+    **options: Unpack[AuditOptions],
+) -> AuditResult:
+    """Audit prompts on a model, or pictures that you already have: which way they lean (TIBET).
+
+    Examples
+    --------
+    `askew audit "a photo of a nurse"`
+
+    `askew audit "a photo of a chef" --model studio/planted -M bias=0.5 --images 24`
+
+    `askew audit "a photo of a nurse" --preset sdxl-turbo-clip`
+
+    `askew audit --prompts prompts.txt --run runs/mine --dry-run`
+
+    `askew audit --model folder/pictures --manifest labels.csv --vqa labels --prompt-column occupation
+    --condition condition --initial baseline`
+
+    Parameters
+    ----------
+    prompts
+        One prompt or several; none for a folder's own.
+    model
+        The model under audit: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …
+    plan
+        Run this TOML plan, made by `askew axes`.
+    images
+        Pictures per prompt: 48, with studio 24, if not given.
+    axes
+        Names of axes, separated by commas; if not given, the writer's choice, for studio gender, age and ethnicity.
+    variant
+        Whose definition of the scores: paper (if not given) or code.
+
+    Raises
+    ------
+    UsageError
+        For a request that cannot be met; other AskewErrors where a run fails.
+    """
+    only_known(options, AuditOptions)
+    if plan is not None:
+        only_plan(options, prompts=prompts, model=model, images=images, axes=axes, variant=variant)
+        return METHOD.run(AuditPlan.read(Path(plan)), **run_options(options))
+    fields = plan_fields({**options, "model": model})
+    made = _planned(prompts, axes, options, **given(images=images, variant=variant), **fields)
+    sized = images is not None and axes is not None
+    if options.get("progress") and not options.get("dry_run") and not sized and len(made.texts()) > len(made.prompts):
+        print(_default_size(made), file=sys.stderr)
+    return METHOD.run(made, **run_options(options))
+
+
+def axes(
+    prompts: Prompts = (), /, *, axes: Axes = None, to: Place = None, **options: Unpack[PreviewOptions]
+) -> Group | str:
+    """Preview the axes, counterfactual prompts and questions of an audit.
+
+    Examples
+    --------
+    `askew axes "a photo of a nurse"`
+
+    `askew axes "a photo of a nurse" --to plan.toml`, edit it, then `askew audit --plan plan.toml`
+
+    Parameters
+    ----------
+    prompts
+        One prompt or several.
+    axes
+        Names of axes, separated by commas; the writer's choice if not given.
+    to
+        Write a TOML plan here, to edit and run.
+
+    Raises
+    ------
+    UsageError
+        For a prompt or an axis that the writer cannot use, and a file that cannot be written.
+    """
+    made = _planned(prompts, axes, options, **plan_fields(options))
+    if to is None:
+        return Group(*(part for one in made.prompts for part in (Text(one.text, style="bold"), _preview(one))))
+    try:
+        Path(to).write_text(made.to_toml(), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write the plan to {to}: {error.strerror}") from error
+    return f"plan: {to}"
+
+
+def _planned(prompts: Any, axes: Texts, options: Any, **fields: Any) -> AuditPlan:
+    """The plan of a request, with what its writer proposes."""
+    desk = Desk.of(options)
+    asked = None if axes is None else names(axes)
+    return plan_audit(prompts_of(prompts, options), axes=asked, llm_args=desk.settings, cache=desk.cache,
+                      tell=desk.tell, **fields)  # fmt: skip
+
+
+def _default_size(plan: AuditPlan) -> str:
+    """How much a plan makes whose size the user left open, and how to ask for another."""
+    axes = dict.fromkeys(axis.axis().label for prompt in plan.prompts for axis in prompt.axes)
+    return (
+        f"{len(plan.texts())} prompts x {plan.images} pictures by {plan.model}, for {', '.join(axes)}: "
+        "the default size for this model; --axes and --images ask for another"
+    )
+
+
+def _preview(prompt: PromptPlan) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in ("axis", "question", "counterfactual prompts"):
+        table.add_column(header, overflow="fold")
+    for axis in prompt.axes:
+        questions = "\n".join(question.text for question in axis.questions)
+        table.add_row(axis.axis().label, Text(questions), Text("\n".join(axis.counterfactuals.values())))
+        table.add_section()
+    return table

@@ -1,0 +1,359 @@
+"""The page of `askew audit`: what was seen in the pictures, then scores, then what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from askew.findings import PictureSet
+from askew.methods.audit import words
+from askew.methods.audit.findings import AuditFindings, AxisScores, Domain, Frequencies, Tibet
+from askew.pages import common
+from askew.pages.blocks import (
+    DIFFERENCE,
+    PLAIN,
+    Beside,
+    Block,
+    Column,
+    Content,
+    Fold,
+    Lane,
+    Lanes,
+    Mark,
+    Matrix,
+    Page,
+    Pictures,
+    Section,
+    Table,
+    Text,
+)
+from askew.pages.media import Media, allowance, set_row
+from askew.pages.words import (
+    axis_label,
+    capital,
+    number,
+    percent,
+    plural,
+    quote,
+    shorten,
+)
+from askew.parts.survey import blocks as survey
+from askew.parts.survey.shares import SetShares
+from askew.parts.survey.words import difference_sentence, exceeds_chance, shares_sentence
+from askew.types import Estimate, Missing
+
+FIRST = 24
+"""Pictures at the head."""
+
+ROWS = 24
+"""Scores of MAD that stand as rows; of more, a cell each."""
+
+CONCEPTS = 14
+
+
+def page(found: AuditFindings, media: Media) -> Page:
+    """What to show of an audit."""
+    view = View(found, media)
+    leads = view.leads
+    several = len(view.prompts) > 1
+    return Page(
+        kicker=f"askew audit of {shorten(found.model.name, 80)}",
+        title=plural(len(view.prompts), "prompt") if several else f"“{view.prompts[0]}”",
+        answer=words.answer(found, leads),
+        detail=words.detail(found, leads),
+        facts=(*common.facts(found), *view.date()),
+        sections=(
+            Section("What was seen", tuple(survey.seen(view.seen, view.anchor)) or (Text("No share was counted."),)),
+            *view.pictures(), *view.scores(), *view.differences(), *view.details(), *view.domain(),
+            *view.errors(),
+            common.missing_data(found, survey.gaps(found.shares), survey.missing_sentences(found.missing_pictures)),
+            Section("How to read this", (Fold("The scores, and what they do not mean", words.reading(found)),
+                                         Fold("Method", words.method(found))), screen=False),
+            *common.provenance(found),
+        ),
+        warnings=found.warnings,
+        notes=(*common.notes(found), *survey.missing_sentences(found.missing_pictures)),
+        version=found.askew,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class View:
+    """Findings, looked up by prompt, axis and set."""
+
+    found: AuditFindings
+    media: Media
+
+    @cached_property
+    def prompts(self) -> list[str]:
+        """Those of the plan."""
+        return [prompt.text for prompt in self.found.plan.prompts]
+
+    @cached_property
+    def seen(self) -> list[SetShares]:
+        """Shares of the prompts' own pictures, and of conditions; where there are none, of all sets."""
+        return [entry for entry in self.found.shares if entry.of_prompt] or list(self.found.shares)
+
+    @cached_property
+    def leads(self) -> list[SetShares]:
+        """Those of the first instrument, what leans first."""
+        return survey.leads(self.seen)
+
+    @cached_property
+    def tibet(self) -> list[Tibet]:
+        """Prompts with counterfactuals, those that lean most first."""
+        return words.ranked_prompts(self.found.tibet)
+
+    def date(self) -> tuple[tuple[str, str], ...]:
+        """When the run was made."""
+        started = self.found.environment.started
+        return (("Date", started.replace("T", " ")[:16]),) if started else ()
+
+    def sets(self, prompt: str, axis: str | None = None, value: str | None = None) -> PictureSet | None:
+        """A picture set; None if there is no such set."""
+        return next((s for s in self.found.sets if (s.prompt, s.axis, s.value) == (prompt, axis, value)), None)
+
+    def own_sets(self, prompt: str) -> list[PictureSet]:
+        """A prompt's pictures and its conditions; if there are none, all of its sets."""
+        plan = next(p for p in self.found.plan.prompts if p.text == prompt)
+        every = [one for one in self.found.sets if one.prompt == prompt]
+        return [one for one in every if not plan.has(one.axis)] or every
+
+    def shares(self, prompt: str, name: str, axis: str) -> list[SetShares]:
+        """The shares of an axis in one set, by every instrument."""
+        return [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, name, axis)]
+
+    @cached_property
+    def others(self) -> list[SetShares]:
+        """Shares that stand for themselves: of folders, and of axes without counterfactuals."""
+        axes = {entry.prompt: {*entry.axes} for entry in self.found.tibet}
+        return [s for s in self.found.shares
+                if s.prompt not in axes or (s.of_prompt and s.axis not in axes[s.prompt])]  # fmt: skip
+
+    def anchor(self, entry: SetShares) -> str:
+        """Where else a set's axis is told of: in its own fold, or its prompt's."""
+        with_tibet = any(e.prompt == entry.prompt and entry.axis in e.axes for e in self.found.tibet)
+        return f"{entry.prompt} {entry.axis}" if with_tibet else entry.prompt
+
+    def pictures(self) -> Iterator[Section]:
+        """The first pictures of the prompt that leans most, in every condition; of a single set the others, folded."""
+        first = self.leads[0].prompt if self.leads else self.prompts[0]
+        sets = [one for one in self.own_sets(first) if one.pictures]
+        if not sets:
+            return
+        most = FIRST if len(sets) == 1 else FIRST // 2
+        head = tuple(set_row(self.media, one, most, self._seed) for one in sets)
+        every = [set_row(self.media, one, self._most(one)) for one in sets if len(one.pictures) > most]
+        rest = tuple(replace(row, shots=row.shots[most:], note="") for row in every if row.shots[most:])
+        more = plural(sum(len(row.shots) for row in rest), "more picture")
+        folds = [Fold(more, (Pictures("", rest),))] if rest else []
+        top = next((e.top_concepts for e in self.found.tibet if e.prompt == first), ())
+        concepts = [Text(_frequencies(top[:15]), lead="Most seen:", muted=True)] if top else []
+        caption = "" if len(self.prompts) == 1 else quote(first, 160)
+        yield Section("The pictures", (Pictures(caption, head), *concepts, *folds), screen=False)
+
+    def _most(self, one: PictureSet) -> int:
+        """How many pictures of a set are shown, so that the page stays small."""
+        initial = sum(s.axis is None for s in self.found.sets)
+        own, strip = allowance(initial or len(self.found.sets), len(self.found.sets) - initial if initial else 0)
+        return own if one.axis is None or not self.found.tibet else strip
+
+    @property
+    def _seed(self) -> int | None:
+        return None if self.found.plan.model.startswith("folder/") else self.found.plan.seed
+
+    # scores
+
+    def scores(self) -> Iterator[Section]:
+        """MAD of every axis; distances of shares that stand for themselves."""
+        blocks: list[Block] = []
+        if sum(len(entry.axes) for entry in self.tibet) > ROWS:
+            blocks.append(self._overview())
+        elif self.tibet:
+            blocks.append(self._ranking(self.tibet))
+        axes = dict.fromkeys(s.axis for s in self.others)
+        lanes = tuple(survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)
+        blocks += [Fold("Distances from the ideal, with interval, chance and q", lanes, screen=True)] if lanes else []
+        if blocks:
+            yield Section("Scores", tuple(blocks))
+
+    def _ranking(self, entries: Sequence[Tibet]) -> Lanes:
+        """The axes of prompts by corrected MAD, on the scale of MAD itself."""
+        rows = [
+            Lane(capital(axis_label(name)), axis.mad, (words.nearest(axis),), strong=exceeds_chance(axis.mad),
+                 group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=f"{entry.prompt} {name}")
+            for entry in entries
+            for name, axis in words.ranked(entry.axes.items())
+        ]  # fmt: skip
+        caption = "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
+        return Lanes(caption, "Axis", tuple(rows), "MAD", more=("nearest to",))
+
+    def _overview(self) -> Matrix:
+        """MAD of every prompt and axis."""
+        names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
+        rows = tuple((entry.prompt, tuple(entry.axes[n].mad if n in entry.axes else None for n in names))
+                     for entry in self.tibet)  # fmt: skip
+        note = "Dot: MAD; line: its interval; grey: what chance alone would give. Bold: beyond chance (q < 0.05)."
+        return Matrix("MAD of every prompt and axis, the prompt that leans most first", "Prompt",
+                      tuple(capital(axis_label(n)) for n in names), rows, "lanes", note=note)  # fmt: skip
+
+    def differences(self) -> Iterator[Section]:
+        """Between the prompt's pictures and conditions."""
+        found = self.found.differences
+        if not found:
+            return
+        places = dict.fromkeys((d.axis, d.instrument) for d in found)
+        lanes = (survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places)
+        told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
+        none = "" if told else "No difference is shown with this number of pictures."
+        fold = Fold("All differences, by axis and value", tuple(lanes), screen=True)
+        yield Section("Differences between picture sets", (Text(none, items=told), fold))
+
+    def domain(self) -> Iterator[Section]:
+        """Prompts compared: how much nearer each is to one counterfactual than to another."""
+        if found := self.found.domain:
+            folds = tuple(Fold(words.domain_sentence(entry), tuple(_domain(entry))) for entry in found)
+            yield Section("Prompts compared", folds, screen=False)
+
+    def errors(self) -> Iterator[Section]:
+        """How instruments read what people labelled."""
+        if found := self.found.confusion:
+            yield Section("Reading errors", tuple(survey.confusion(one) for one in found), screen=False)
+
+    # details
+
+    def details(self) -> Iterator[Section]:
+        """All of every prompt and axis, folded."""
+        order = [entry.prompt for entry in self.tibet]
+        order += [prompt for prompt in dict.fromkeys(s.prompt for s in self.leads) if prompt not in order]
+        if len(order) == 1:
+            yield Section("Each axis", (*self._axes(order[0]), *self._own_shares(order[0])), screen=False)
+        elif order:
+            yield Section("Each prompt", tuple(self._prompt(prompt) for prompt in order), screen=False)
+
+    def _prompt(self, prompt: str) -> Fold:
+        rows = tuple(set_row(self.media, one, self._most(one), self._seed) for one in self.own_sets(prompt))
+        entry = next((e for e in self.tibet if e.prompt == prompt), None)
+        ranking = [self._ranking([entry])] if entry else []
+        top = [Text(_frequencies(entry.top_concepts), lead="Most seen:", muted=True)] if entry else []
+        blocks = (*ranking, Pictures("", rows), *top, *self._axes(prompt), *self._own_shares(prompt))
+        return Fold(quote(prompt, 160), blocks, anchor=prompt)
+
+    def _own_shares(self, prompt: str) -> Iterator[Block]:
+        for entry in (s for s in self.others if s.prompt == prompt):
+            yield Text(shares_sentence(entry))
+            yield survey.numbers(entry)
+
+    def _axes(self, prompt: str) -> Iterator[Fold]:
+        for entry in (e for e in self.tibet if e.prompt == prompt):
+            for name, axis in words.ranked(entry.axes.items()):
+                yield Fold(f"{capital(axis_label(name))}: {words.verdict(axis)}",
+                           tuple(self._axis(prompt, name, axis)), anchor=f"{prompt} {name}")  # fmt: skip
+
+    def _axis(self, prompt: str, name: str, axis: AxisScores) -> Iterator[Block]:
+        """Everything of one axis of one prompt."""
+        shares = self.shares(prompt, "initial", name)
+        yield Text(words.ground(prompt, axis, shares[0] if shares else None))
+        asked = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
+        yield Text(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)
+        yield Beside((_associations(name, axis), *(survey.numbers(s) for s in shares)))
+        sets = (self.sets(prompt), *(self.sets(prompt, name, value) for value in axis.cas))
+        strip = min(self._most(one) for one in sets if one) if any(sets) else 0
+        rows = tuple(set_row(self.media, one, strip, self._seed) for one in sets if one and one.pictures)
+        if rows:
+            yield Pictures("", rows)
+        if concepts := _concepts(axis):
+            yield concepts
+        if axis.second_axis:
+            yield Fold(f"What else changes with {axis_label(name)}", (_second(axis),))
+        yield Fold(f"Other scores of {axis_label(name)}", (_one_score(axis), self._by_value(prompt, name, axis)))
+
+    def _by_value(self, prompt: str, name: str, axis: AxisScores) -> Table:
+        """Scores of every counterfactual, and how often it shows what it asks for."""
+        own = {s.set: s for s in reversed(self.found.shares) if (s.prompt, s.axis) == (prompt, name)}
+        columns: list[tuple[str, Mapping[str, Content]]] = [("CAS", axis.cas)]
+        columns += [("CAS by embedding", axis.cas_clip)] if axis.cas_clip else []
+        columns += [("concept matching", {v: number(e) for v, e in axis.bipartite.items()})] if axis.bipartite else []
+        asked = {v: _percent(own[at].shares.get(v)) for v in axis.cas if (at := f"{name}: {v}") in own}
+        columns += [("read as asked", asked)] if asked else []
+        rows = tuple((shorten(v, 60), *(cells.get(v) for _, cells in columns)) for v in axis.cas)
+        return Table("Scores of each counterfactual", ("Counterfactual", *(head for head, _ in columns)), rows)
+
+
+def _associations(name: str, axis: AxisScores) -> Lanes:
+    """CAS of every counterfactual of an axis, with their mean."""
+    known = [e.value for e in axis.cas.values() if isinstance(e, Estimate)]
+    marks = (Mark(sum(known) / len(known), "mean of the axis", "dash"),) if len(known) > 1 else ()
+    rows = tuple(Lane(shorten(value, 60), e, marks=marks) for value, e in axis.cas.items())
+    caption = "How near the initial pictures are to each counterfactual (CAS)"
+    return Lanes(caption, capital(axis_label(name)), rows, "CAS", columns=PLAIN)
+
+
+def _concepts(axis: AxisScores) -> Matrix | None:
+    """How often the most frequent concepts occur in the initial set and in each counterfactual set."""
+    tops = {name: dict(pairs) for name, pairs in axis.top_concepts.items()}
+    initial = tops.pop("initial", {})
+    if not initial or not tops:
+        return None
+    rows = []
+    for concept in _telling(initial, tops):
+        found = [initial.get(concept), *(top.get(concept) for top in tops.values())]
+        cells = tuple(None if share is None else Estimate(share) for share in found)
+        rows.append((shorten(concept, 40), cells))
+    note = ("Dots run from no picture at the left to all pictures at the right; the mark is the initial set. – = not "
+            "among the concepts listed for that set.")  # fmt: skip
+    columns = ("initial", *(shorten(value, 40) for value in tops))
+    return Matrix("Concepts seen, in % of the pictures of each set", "Concept", columns, tuple(rows), "lanes", "share",
+                  reference=0, note=note)  # fmt: skip
+
+
+def _telling(initial: Mapping[str, float], others: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """The most frequent initial concepts, and those that set the counterfactuals apart from them most."""
+    every = dict.fromkeys([*initial, *(concept for found in others.values() for concept in found)])
+    gap = {c: max(abs(found.get(c, 0.0) - initial.get(c, 0.0)) for found in others.values()) for c in every}
+    chosen = sorted(initial, key=lambda c: -initial[c])[: CONCEPTS // 2]
+    rest = sorted((c for c in gap if c not in chosen), key=lambda c: -gap[c])
+    chosen += rest[: CONCEPTS - len(chosen)]
+    return sorted(chosen, key=lambda c: (-initial.get(c, -1.0), -gap[c]))
+
+
+def _second(axis: AxisScores) -> Table:
+    """The most frequent concepts of the other axes in each counterfactual set."""
+    values = list(axis.second_axis)
+    rows = tuple(
+        (capital(axis_label(other)), *(_frequencies(axis.second_axis[v].get(other, ())[:5]) or None for v in values))
+        for other in axis.second_axis[values[0]]
+    )
+    caption = "Most frequent concepts of the other axes in each counterfactual set, in % of its pictures"
+    return Table(caption, ("Axis", *(shorten(value, 40) for value in values)), rows)
+
+
+def _one_score(axis: AxisScores) -> Lanes:
+    scores = (
+        ("MAD of CAS", axis.mad), ("MAD of CAS by embedding", axis.mad_clip),
+        ("Wasserstein distance from equal CAS", axis.alternatives.wasserstein),
+        ("Standard deviation of CAS", axis.alternatives.standard_deviation),
+    )  # fmt: skip
+    columns: tuple[Column, ...] = ("value", "interval", "null", "corrected", "p", "q")
+    rows = tuple(Lane(name, score) for name, score in scores if score is not None)
+    return Lanes("One score for the axis", "Score", rows, "measured", columns=columns)
+
+
+def _domain(entry: Domain) -> Iterator[Lanes]:
+    """The difference of two values' CAS per prompt, the largest first."""
+    for pair in dict.fromkeys(one.values for one in entry.differences):
+        own = [(one.prompt, one.estimate) for one in entry.differences if one.values == pair]
+        own.sort(key=lambda item: -item[1].value if isinstance(item[1], Estimate) else float("inf"))
+        first, second = (shorten(value, 30) for value in pair)
+        caption = f"CAS {first} minus CAS {second}: left of zero nearer to {second}, right of zero nearer to {first}"
+        rows = tuple(Lane(shorten(prompt, 60), score, strong=exceeds_chance(score)) for prompt, score in own)
+        yield Lanes(caption, "Prompt", rows, "difference", "signed", DIFFERENCE)
+
+
+def _percent(share: Estimate | Missing | None) -> str:
+    return percent(share.value if isinstance(share, Estimate) else None)
+
+
+def _frequencies(found: Frequencies) -> str:
+    return ", ".join(f"{shorten(concept, 30)} {percent(share)}" for concept, share in found)

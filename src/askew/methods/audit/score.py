@@ -1,0 +1,72 @@
+"""From what was gathered to the findings of an audit: shares, their differences, reading errors, TIBET's scores."""
+
+from __future__ import annotations
+
+from askew.findings import Head, with_q
+from askew.methods.audit.findings import AuditFindings, Tibet
+from askew.methods.audit.gather import AuditGathered
+from askew.methods.audit.plan import AuditPlan
+from askew.methods.audit.tibet import domain, paired, tibet
+from askew.parts.scoring import Scoring
+from askew.parts.survey.confusion import Errors, confusions, known_errors
+from askew.parts.survey.missing import missing_pictures
+from askew.parts.survey.shares import SetShares, SharesDifference, differences, shares, with_q_of_distances
+
+
+def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
+    """The findings of a run. q-values: distances are one family per instrument, MADs another."""
+    confused = confusions(plan.prompts, found.observed, plan.vqa)
+    counted = _shares(plan, found, known_errors(found.errors, confused))
+    scores = with_q(_tibet(plan, found), lambda at: "mad" if at[-1] == "mad" else None)
+    return head.into(
+        AuditFindings,
+        missing_pictures=missing_pictures(found.observed, _scoring(plan, plan.vqa[0])),
+        shares=with_q_of_distances(counted, lambda entry: entry.of_prompt),
+        differences=with_q_of_distances(_differences(plan, found)),
+        confusion=confused,
+        tibet=scores,
+        domain=domain(scores, plan.level),
+    )
+
+
+def _shares(plan: AuditPlan, found: AuditGathered, known: Errors) -> list[SetShares]:
+    """Every axis in initial sets and conditions, and in the counterfactuals of an axis that axis alone."""
+    return [
+        shares(observed, axis.axis(), axis.ideal, prompt.text, _scoring(plan, name), known.get((name, axis.name)))
+        for prompt in plan.prompts
+        for observed in found.observed[prompt.text]
+        for axis in prompt.closed
+        for name in dict.fromkeys(plan.vqa)
+        if observed.prompt.axis == axis.name or not prompt.has(observed.prompt.axis)
+    ]
+
+
+def _differences(plan: AuditPlan, found: AuditGathered) -> list[SharesDifference]:
+    """Between the initial set and conditions that are no counterfactuals."""
+    conditions = {
+        prompt.text: [one for one in found.observed[prompt.text] if not prompt.has(one.prompt.axis)]
+        for prompt in plan.prompts
+    }
+    return [
+        entry
+        for prompt in plan.prompts
+        for axis in prompt.closed
+        for name in dict.fromkeys(plan.vqa)
+        for entry in differences(conditions[prompt.text], axis.axis(), axis.ideal, prompt.text, _scoring(plan, name))
+    ]
+
+
+def _tibet(plan: AuditPlan, found: AuditGathered) -> tuple[Tibet, ...]:
+    """One entry per prompt that has an initial set and counterfactuals."""
+    if found.captioner is None:
+        return ()
+    scoring = _scoring(plan, found.captioner)
+    return tuple(
+        tibet(sets[0], sets[1:], [axis.axis() for axis in prompt.axes], scoring, (found.vectors or {}).get(prompt.text))
+        for prompt in plan.prompts
+        if (sets := paired(prompt, found.observed[prompt.text]))
+    )
+
+
+def _scoring(plan: AuditPlan, instrument: str) -> Scoring:
+    return Scoring(instrument, plan.seed, plan.draws, plan.level, plan.variant)

@@ -1,0 +1,59 @@
+"""Conditions of --fail-if on audits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from askew.errors import CheckFailed, UsageError
+from askew.methods.audit import METHOD
+from askew.methods.audit.findings import AuditFindings
+
+Results = dict[str, Any]
+
+
+@pytest.fixture
+def found(results_of: Callable[[str], Results], found_in: Any, make_mad: Any) -> AuditFindings:
+    """A lean on gender, and a body type that nobody could read."""
+    results = results_of("one prompt")
+    entry = results["tibet"][0]
+    missing = {"reason": "no_person", "detail": ""}
+    entry["axes"] = {name: entry["axes"][name] | {"mad_clip": None} for name in ("gender", "body_type")}
+    entry["axes"]["gender"]["mad"] = make_mad(0.6, q=0.001) | {"corrected": 0.5, "p": None}
+    entry["axes"]["body_type"]["mad"] = missing
+    results["shares"] = [one for one in results["shares"] if one["axis"] == "gender"]
+    return found_in(results)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("mad.corrected > 0.3", 1),
+        ("mad > 0.6", 0),
+        ("mad>=0.6", 1),
+        ("gender: mad.q < 0.05", 1),
+        ("body type: mad.q < 0.05", 0),
+        ("age: mad.q < 0.05", 0),
+        ("distance.value > .3", 1),
+        ("mad_clip.value > -1e3", 0),
+        ("mad.p < 1", 0),
+    ],
+)
+def test_conditions_find_where_they_hold(found: AuditFindings, text: str, count: int) -> None:
+    (condition,) = METHOD.conditions(text).conditions
+    said = condition.violations(found)
+    assert len(said) == count
+    assert all(line.startswith("'a photo of a nurse', gender: ") for line in said)
+
+
+def test_what_holds_fails(found: AuditFindings) -> None:
+    with pytest.raises(CheckFailed, match=r"'a photo of a nurse', gender: mad\.value is 0\.6"):
+        METHOD.conditions(["mad > 0.9", "mad > 0.5"]).check(found)
+
+
+@pytest.mark.parametrize("text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"])
+def test_conditions_that_cannot_be_read_say_what_would_be_right(text: str) -> None:
+    with pytest.raises(UsageError, match="mad"):
+        METHOD.conditions(text)
