@@ -68,6 +68,11 @@ class Edge:
         return self.source == self.target
 
     @property
+    def size(self) -> float:
+        """|IS|, 0 where it is missing."""
+        return abs(self.sensitivity.value) if isinstance(self.sensitivity, Estimate) else 0.0
+
+    @property
     def effect(self) -> Effect:
         """Nearer to the ideal, further from it, or neither within the interval."""
         low, high = (getattr(self.sensitivity, end, None) for end in ("low", "high"))

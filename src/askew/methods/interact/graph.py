@@ -12,31 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from askew.methods.interaction_counts import CountedAxis, Tables
+from askew.methods.interact.findings import Edge, Graph, GraphAxis
+from askew.methods.interact.plan import InteractionPlan
+from askew.methods.interact.tables import Tables, as_recorded, rows
 from askew.parts.scoring import Scoring
-from askew.plans.interactions import InteractionPlan
 from askew.stats import interaction_graph
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import distance_for
-from askew.stats.interaction_graph import AxisPair, Edge
+from askew.stats.interaction_graph import AxisPair
 from askew.stats.sensitivity import Pair, debiased_value, interactions, null_sizes
 from askew.types import Estimate, Missing
 
-Entry = dict[str, Any]
-
 NOTHING_INITIAL = Missing("not_asked", "there are no pictures of the initial prompt")
 
-
-def biasconnect(tables: Tables, plan: InteractionPlan, scoring: Scoring, prompt: str | None) -> Entry:
-    """The graph of one prompt, or of all together for `prompt` None, as its entry of `biasconnect` in results.json."""
-    return graphs({prompt: tables}, plan, scoring)[0]
+Counted = Mapping[str | None, Tables]
+"""By prompt, all together being None."""
 
 
-def graphs(counted: Mapping[str | None, Tables], plan: InteractionPlan, scoring: Scoring) -> list[Entry]:
+def graphs(counted: Counted, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
     """The graphs of several prompts, the same as one by one.
 
     Samples are drawn for all of them at once, which takes less than half the time.
@@ -50,35 +46,12 @@ def graphs(counted: Mapping[str | None, Tables], plan: InteractionPlan, scoring:
     for (prompt, source, target), null in zip(asked, nulls, strict=True):
         if isinstance(null, float):
             sizes[prompt][source, target] = null
-    return [_entry(prompt, found[prompt], sizes[prompt], counted[prompt], plan, scoring) for prompt in counted]
-
-
-def _entry(
-    prompt: str | None,
-    graph: Sequence[Edge],
-    nulls: Mapping[AxisPair, float],
-    tables: Tables,
-    plan: InteractionPlan,
-    scoring: Scoring,
-) -> Entry:
-    return {
-        "scope": "global" if prompt is None else "prompt",
-        "prompt": prompt,
-        "instrument": scoring.instrument,
-        "axes": [_axis_entry(axis, plan.distance) for axis in tables.axes],
-        "edges": [_edge_entry(edge, tables, plan) for edge in graph],
-        "most_influenced": interaction_graph.most_influenced(graph),
-        "most_influential": interaction_graph.most_influential(graph),
-        "amplification": interaction_graph.amplification(graph, nulls),
-        "negative_share": interaction_graph.negative_share(graph),
-        "mixture": None,
-        "counts": _counts_entry(tables),
-    }
+    return [_graph(prompt, found[prompt], sizes[prompt], counted[prompt], plan, scoring) for prompt in counted]
 
 
 def edges(
-    counted: Mapping[str | None, Tables], plan: InteractionPlan, scoring: Scoring
-) -> dict[str | None, tuple[Edge, ...]]:
+    counted: Counted, plan: InteractionPlan, scoring: Scoring
+) -> dict[str | None, tuple[interaction_graph.Edge, ...]]:
     """By prompt every pair of axes with its test and its sensitivity, by the thresholds of the paper's appendix."""
     effects = _sensitivities(counted, plan, scoring)
     found = {}
@@ -111,8 +84,16 @@ def pair(tables: Tables, plan: InteractionPlan, source: str, target: str) -> Pai
     return Pair(initial[kept], sets, axis.ideal, distance, tables.missing[target], axis.known_errors)
 
 
+def thresholds(tables: Tables, plan: InteractionPlan, prompt: str | None) -> tuple[float, float]:
+    """p below which an axis depends on another, and what |IS| must exceed (A.4: open answers; A.8: all prompts)."""
+    least = plan.least_sensitivity if prompt is None else 0.0
+    if any(axis.open for axis in tables.axes):
+        return plan.open_threshold, least
+    return (plan.global_threshold if prompt is None else plan.threshold), least
+
+
 def _sensitivities(
-    counted: Mapping[str | None, Tables], plan: InteractionPlan, scoring: Scoring
+    counted: Counted, plan: InteractionPlan, scoring: Scoring
 ) -> dict[str | None, dict[AxisPair, Estimate | Missing]]:
     """Of all pairs of all prompts, from the same random draws."""
     asked = [(k, x.name, y.name) for k, tables in counted.items() for x, y in tables.pairs() if tables.initial]
@@ -127,60 +108,43 @@ def _sensitivities(
     return found
 
 
-def thresholds(tables: Tables, plan: InteractionPlan, prompt: str | None) -> tuple[float, float]:
-    """p below which an axis depends on another, and what |IS| must exceed (A.4: open answers; A.8: all prompts)."""
-    least = plan.least_sensitivity if prompt is None else 0.0
-    if any(axis.open for axis in tables.axes):
-        return plan.open_threshold, least
-    return (plan.global_threshold if prompt is None else plan.threshold), least
+def _graph(
+    prompt: str | None, found: Sequence[interaction_graph.Edge], nulls: Mapping[AxisPair, float], tables: Tables,
+    plan: InteractionPlan, scoring: Scoring,
+) -> Graph:  # fmt: skip
+    axes = (
+        GraphAxis(axis.name, axis.values, axis.counterfactuals, axis.scale, axis.open,
+                  distance_for(plan.distance, axis.scale), tuple(axis.ideal.tolist()),
+                  None if axis.known_errors is None else rows(axis.known_errors))
+        for axis in tables.axes
+    )  # fmt: skip
+    return Graph(
+        scope="global" if prompt is None else "prompt",
+        prompt=prompt,
+        instrument=scoring.instrument,
+        axes=tuple(axes),
+        edges=tuple(_edge(edge, tables, plan) for edge in found),
+        most_influenced=interaction_graph.most_influenced(found),
+        most_influential=interaction_graph.most_influential(found),
+        amplification=interaction_graph.amplification(found, nulls),
+        negative_share=interaction_graph.negative_share(found),
+        mixture=None,
+        counts=as_recorded(tables),
+    )
 
 
-def _edge_entry(edge: Edge, tables: Tables, plan: InteractionPlan) -> Entry:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        **_test_entry(edge.test),
-        "q": edge.q,
-        "sensitivity": edge.sensitivity,
-        "as_read": _as_read(edge, tables, plan),
-        "significant": edge.significant,
-    }
+def _edge(found: interaction_graph.Edge, tables: Tables, plan: InteractionPlan) -> Edge:
+    test = found.test
+    tested = (None,) * 5 + (test,) if isinstance(test, Missing) else (
+        test.statistic, test.dof, test.p, test.draws, test.cramers_v, None)  # fmt: skip
+    as_read = _as_read(found, tables, plan)
+    return Edge(found.source, found.target, *tested, found.q, found.sensitivity, as_read, found.significant)
 
 
-def _as_read(edge: Edge, tables: Tables, plan: InteractionPlan) -> float | None:
+def _as_read(edge: interaction_graph.Edge, tables: Tables, plan: InteractionPlan) -> float | None:
     """The sensitivity if the instrument did not err, where it was corrected for errors."""
     if isinstance(edge.sensitivity, Missing):
         return None
     known = pair(tables, plan, edge.source, edge.target)
     found = None if known.confusion is None else debiased_value(replace(known, confusion=None))
     return found if isinstance(found, float) else None
-
-
-def _test_entry(test: ChiSquare | Missing) -> Entry:
-    """The test of a pair, all null where it could not be made, with the reason at `untested`."""
-    if isinstance(test, Missing):
-        return dict.fromkeys(("chi2", "dof", "p", "draws", "cramers_v")) | {"untested": test}
-    found = {"chi2": test.statistic, "dof": test.dof, "p": test.p, "draws": test.draws, "cramers_v": test.cramers_v}
-    return found | {"untested": None}
-
-
-def _axis_entry(axis: CountedAxis, distance: str) -> Entry:
-    return {
-        "name": axis.name,
-        "values": axis.values,
-        "counterfactuals": axis.counterfactuals,
-        "scale": axis.scale,
-        "open": axis.open,
-        "distance": distance_for(distance, axis.scale),
-        "ideal": axis.ideal,
-        "known_errors": axis.known_errors,
-    }
-
-
-def _counts_entry(tables: Tables) -> Entry:
-    """The tables over all prompts, a row per counterfactual prompt of the source."""
-    by_source: dict[str, dict[str, Any]] = {}
-    for source, target in tables.after:
-        by_source.setdefault(source, {})[target] = tables.contingency(source, target)
-    initial = {target: counts.sum(axis=0) for target, counts in tables.initial.items()}
-    return {"initial": initial, "after": by_source, "missing": dict(tables.missing)}

@@ -1,23 +1,27 @@
-"""The mixture of counterfactual prompts that mitigates all axes at once, planned, predicted and measured.
+"""The mixture of prompts that mitigates all axes at once, planned, predicted and measured.
 
 The paper leaves open what to do about several biases together. The weights are chosen on one half of the pictures and
-judged on the other, beside two simpler plans: mitigate the worst axis alone, or one axis after another.
+judged on the other, beside two simpler plans: mitigate the worst axis alone, or one axis after another. Ways to
+mitigate are compared over the prompts of a run in the form in which InterMit, the follow-up work, compares itself with
+rivals: what bias is left, after how many steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from askew.errors import NotEnoughData
+from askew.methods.interact.findings import AS_IT_IS, THIS_MIXTURE, Graph, MixedPrompt, Mixture, Strategy
+from askew.methods.interact.plan import InteractionPlan
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
-from askew.plans.interactions import InteractionPlan
 from askew.stats.distance import distance_for
+from askew.stats.intervals import Floats
+from askew.stats.means import student_mean
 from askew.stats.mixture import (
     Goal,
     MixturePlan,
@@ -29,31 +33,55 @@ from askew.stats.mixture import (
     worst_axis,
 )
 from askew.stats.shares import distance_estimate
-from askew.types import Estimate, Missing
+from askew.types import Estimate, Missing, Prompt
 
-Entry = dict[str, Any]
-
-AS_IT_IS = "as it is"
-THIS_MIXTURE = "this mixture"
+MEASURED = "this mixture, drawn and measured"
+OVER = "Student's t over prompts"
 
 
-def plan_of_mixture(
-    prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
-) -> Entry | Missing:
-    """Weights of the prompts, and the distance of every axis before and as predicted, on pictures held out.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A mixture chosen for a prompt: its axes, the prompts of the sets that may be mixed, and the weights of these.
+
+    fitted, held_out  every axis and where it should be, by the half of the pictures that decided and by the other
+    """
+
+    axes: tuple[AxisPlan, ...]
+    prompts: tuple[Prompt, ...]
+    best: MixturePlan
+    fitted: Sequence[Goal]
+    held_out: Sequence[Goal]
+
+    def pictures(self, images: int) -> dict[str, int]:
+        """How many of `images` pictures to draw of each prompt: its weight, rounded so that they add up."""
+        used = self.best.prompts
+        weights = np.array([self.best.weights[k] for k in used]) * images
+        counts = np.floor(weights).astype(int)
+        rest = np.argsort(counts - weights, kind="stable")[: images - int(counts.sum())]
+        counts[rest] += 1
+        return {self.prompts[k].text: int(n) for k, n in zip(used, counts, strict=True) if n}
+
+
+def chosen(
+    prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, instrument: str
+) -> Chosen | Missing:
+    """The weights with the least sum of all axes' distances on half of the pictures.
 
     Missing where a prompt lacks answers, or there is no initial set.
     """
-    axes = [axis for axis in prompt.axes if len(axis.values) > 1]
-    mixed = [s for s in sets if s.prompt.axis is None or s.prompt.axis in {axis.name for axis in axes}]
-    if not axes or not mixed or mixed[0].prompt.axis is not None:
+    names = {axis.name for axis in prompt.closed}
+    mixed = [s for s in sets if s.prompt.axis is None or s.prompt.axis in names]
+    if not names or not mixed or mixed[0].prompt.axis is not None:
         return Missing("not_asked", "a mixture needs the initial pictures and axes whose values are known")
+    if lacking := names - {s.prompt.axis for s in mixed}:
+        return Missing("not_asked", f"there are no counterfactual pictures of {', '.join(sorted(lacking))}")
+    fitted, held_out = (_goals(prompt.closed, [half(s, k) for s in mixed], plan, instrument) for k in (0, 1))
     try:
-        fitted, held_out = (_goals(axes, [half(s, k) for s in mixed], plan, scoring) for k in (0, 1))
         best = plan_mixture(fitted, worsening=plan.mixture_worsening, most_prompts=plan.mixture_prompts or None)
-        return _entry(axes, mixed, best, fitted, held_out, scoring)
+        mixture_plan(held_out, best.weights)  # needs answers in both halves
     except NotEnoughData as error:
         return Missing("not_asked", str(error))
+    return Chosen(prompt.closed, tuple(s.prompt for s in mixed), best, fitted, held_out)
 
 
 def half(observed: ObservedSet, which: int) -> ObservedSet:
@@ -64,13 +92,32 @@ def half(observed: ObservedSet, which: int) -> ObservedSet:
     return replace(observed, pictures=observed.pictures[which::2], values=values, captions=observed.captions[which::2])
 
 
-def pictures_by_prompt(mixture: Mapping[str, Any], images: int) -> dict[str, int]:
-    """How many of `images` pictures to draw of each prompt: its weight, rounded so that they add up."""
-    weights = np.array([one["weight"] for one in mixture["prompts"]]) * images
-    counts = np.floor(weights).astype(int)
-    rest = np.argsort(counts - weights, kind="stable")[: images - int(counts.sum())]
-    counts[rest] += 1
-    return {one["text"]: int(n) for one, n in zip(mixture["prompts"], counts, strict=True) if n}
+def mixture(found: Chosen, scoring: Scoring) -> Mixture:
+    """The mixture, and every axis's distance before and as predicted, on the pictures held out."""
+    names = [axis.name for axis in found.axes]
+    groups = [[k for k, prompt in enumerate(found.prompts) if prompt.axis == name] for name in names]
+    start = np.eye(len(found.prompts))[0]
+    rng = scoring.rng(found.prompts[0].text, scoring.instrument, "mixture predicted")
+    before, predicted = (
+        predicted_distances(weights, found.held_out, rng=rng, draws=scoring.draws, level=scoring.level)
+        for weights in (start, found.best.weights)
+    )
+    others: dict[str, MixturePlan | Steps] = {
+        "worst axis alone": worst_axis(found.fitted, groups),
+        "one after another, the worst first": one_after_another(found.fitted, groups, order="worst"),
+        "the worst first, while it helps": one_after_another(found.fitted, groups, order="worst", while_it_helps=True),
+        "one after another, the most helpful first": one_after_another(found.fitted, groups, order="best"),
+    }
+    weights = {AS_IT_IS: start, **{name: _weights(one) for name, one in others.items()},
+               THIS_MIXTURE: found.best.weights}  # fmt: skip
+    mixed = [(found.prompts[k], float(found.best.weights[k])) for k in found.best.prompts]
+    return Mixture(
+        prompts=tuple(MixedPrompt(one.text, one.axis, one.value, weight) for one, weight in mixed),
+        before=dict(zip(names, before, strict=True)),
+        predicted=dict(zip(names, predicted, strict=True)),
+        totals={name: mixture_plan(found.held_out, own).total for name, own in weights.items()},
+        steps={name: tuple(names[k] for k in one.axes) for name, one in others.items() if isinstance(one, Steps)},
+    )
 
 
 def measured_distances(
@@ -78,19 +125,13 @@ def measured_distances(
 ) -> dict[str, Estimate | Missing]:
     """The distance of every axis from its ideal in pictures drawn from the mixture."""
     found: dict[str, Estimate | Missing] = {}
-    for axis in prompt.axes:
-        if len(axis.values) < 2:
-            continue
+    for axis in prompt.closed:
         counts = np.array(drawn.counts(scoring.instrument, axis.axis()))
         rng = scoring.rng(prompt.text, axis.name, scoring.instrument, "mixture measured")
+        distance = distance_for(plan.distance, axis.scale)
         found[axis.name] = (
             distance_estimate(
-                counts,
-                _ideal(axis),
-                distance=distance_for(plan.distance, axis.scale),
-                rng=rng,
-                draws=scoring.draws,
-                level=scoring.level,
+                counts, _ideal(axis), distance=distance, rng=rng, draws=scoring.draws, level=scoring.level
             )
             if counts.sum()
             else Missing("not_asked", "no picture of the mixture has an answer")
@@ -98,12 +139,56 @@ def measured_distances(
     return found
 
 
+def strategies(graphs: Sequence[Graph], level: float) -> tuple[Strategy, ...]:
+    """Every way to mitigate: means over the prompts whose graph has a mixture. Empty without one."""
+    mixtures = [graph.mixture for graph in graphs if isinstance(graph.mixture, Mixture)]
+    if not mixtures:
+        return ()
+    found = [
+        _strategy(name, mixtures, [_mean_distance(one, name) for one in mixtures], level) for name in mixtures[0].totals
+    ]
+    drawn = [(one, left) for one in mixtures if (left := _measured(one)) is not None]
+    if drawn:
+        found.append(_strategy(MEASURED, [one for one, _ in drawn], [left for _, left in drawn], level))
+    return tuple(found)
+
+
+def _strategy(name: str, mixtures: Sequence[Mixture], left: Sequence[float], level: float) -> Strategy:
+    planned = np.array([_mean_distance(one, THIS_MIXTURE) for one in mixtures])
+    steps = [len(one.steps[name]) if name in one.steps else int(name != AS_IT_IS) for one in mixtures]
+    return Strategy(
+        name,
+        final_bias=_not_below_zero(student_mean(left, level, OVER)),
+        steps=_not_below_zero(student_mean(steps, level, OVER)),
+        beyond_mixture=None
+        if name == THIS_MIXTURE
+        else student_mean(np.array(left) - planned, level, OVER, null=0.0),
+    )
+
+
+def _mean_distance(one: Mixture, name: str) -> float:
+    """Of all axes from their ideals, on the pictures held out."""
+    return one.totals[name] / len(one.before)
+
+
+def _measured(one: Mixture) -> float | None:
+    """The mean distance in the pictures drawn from the mixture; None where an axis has no answer there."""
+    found = list((one.measured or {}).values())
+    known = [e.value for e in found if isinstance(e, Estimate)]
+    return float(np.mean(known)) if known and len(known) == len(found) else None
+
+
+def _not_below_zero(mean: Estimate) -> Estimate:
+    """Distances and steps are never negative."""
+    return mean if mean.low is None else replace(mean, low=max(0.0, mean.low))
+
+
 def _goals(
-    axes: Sequence[AxisPlan], sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
+    axes: Sequence[AxisPlan], sets: Sequence[ObservedSet], plan: InteractionPlan, instrument: str
 ) -> list[Goal]:
     return [
         Goal(
-            np.array([s.counts(scoring.instrument, axis.axis()) for s in sets]),
+            np.array([s.counts(instrument, axis.axis()) for s in sets]),
             _ideal(axis),
             distance_for(plan.distance, axis.scale),
         )
@@ -111,50 +196,10 @@ def _goals(
     ]
 
 
-def _entry(
-    axes: Sequence[AxisPlan],
-    mixed: Sequence[ObservedSet],
-    best: MixturePlan,
-    fitted: Sequence[Goal],
-    held_out: Sequence[Goal],
-    scoring: Scoring,
-) -> Entry:
-    names = [axis.name for axis in axes]
-    groups = [[k for k, s in enumerate(mixed) if s.prompt.axis == name] for name in names]
-    start = np.eye(len(mixed))[0]
-    rng = scoring.rng(mixed[0].prompt.text, scoring.instrument, "mixture predicted")
-    how: dict[str, Any] = {"rng": rng, "draws": scoring.draws, "level": scoring.level}
-    before = predicted_distances(start, held_out, **how)
-    predicted = predicted_distances(best.weights, held_out, **how)
-    others: dict[str, MixturePlan | Steps] = {
-        "worst axis alone": worst_axis(fitted, groups),
-        "one after another, the worst first": one_after_another(fitted, groups, order="worst"),
-        "the worst first, while it helps": one_after_another(fitted, groups, order="worst", while_it_helps=True),
-        "one after another, the most helpful first": one_after_another(fitted, groups, order="best"),
-    }
-    return {
-        "prompts": [
-            {"text": mixed[k].prompt.text, "axis": mixed[k].prompt.axis, "value": mixed[k].prompt.value,
-             "weight": float(best.weights[k])}
-            for k in best.prompts
-        ],
-        "before": dict(zip(names, before, strict=True)),
-        "predicted": dict(zip(names, predicted, strict=True)),
-        "totals": {
-            AS_IT_IS: mixture_plan(held_out, start).total,
-            **{name: mixture_plan(held_out, _weights(other)).total for name, other in others.items()},
-            THIS_MIXTURE: mixture_plan(held_out, best.weights).total,
-        },
-        "steps": {name: [names[k] for k in other.axes] for name, other in others.items() if isinstance(other, Steps)},
-        "images": None,
-        "measured": None,
-    }  # fmt: skip
-
-
-def _weights(plan: MixturePlan | Steps) -> Any:
+def _weights(plan: MixturePlan | Steps) -> Floats:
     return plan.plan.weights if isinstance(plan, Steps) else plan.weights
 
 
-def _ideal(axis: AxisPlan) -> Any:
+def _ideal(axis: AxisPlan) -> Floats:
     shares = axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values))
     return np.array([shares[value] for value in axis.values])

@@ -1,15 +1,35 @@
-"""The validated plan of how biases pull on each other."""
+"""The plan of how biases pull on each other, and how a request becomes one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from askew.plan import Part, Plan, PromptPlan, Settings, Text
+from askew.errors import UsageError
+from askew.findings import RESULTS_FILE
+from askew.methods.interact.reference import (
+    Reference,
+    given_shares,
+    ideal_shares,
+    observed_shares,
+    read_joint_reference,
+    read_reference,
+)
+from askew.parts.survey.propose import survey_plan
+from askew.parts.survey.shares import recorded_shares
+from askew.plan import AxisPlan, Part, Plan, PromptPlan, Settings, Text
+from askew.prompts.axes import table_question
+from askew.prompts.biasconnect import asked_as_in_biasconnect
+from askew.types import Axis, Question
 
 SLASH = "/"
+UNIFORM = "uniform"
+AXIS = "{axis}"
+"""Stands for the name of the mitigated axis in the name and the settings of a mitigated model or run."""
 
 
 class JointIdeal(Part):
@@ -96,3 +116,96 @@ def _check_joint_ideal(ideal: JointIdeal, prompts: Sequence[PromptPlan]) -> None
                                  f"{'; '.join(', '.join(known) for known in values)}")  # fmt: skip
     if min(ideal.shares.values(), default=-1) < 0 or abs(sum(ideal.shares.values()) - 1) > 1e-6:
         raise ValueError(f"the joint shares of {ideal.source} must be at least 0 and sum to 1")
+
+
+def plan_interactions(
+    prompts: Sequence[str],
+    *,
+    axes: Sequence[str] | None = None,
+    vqa: Sequence[str] | None = None,
+    ideal: Sequence[str] = (),
+    open_answers: bool = False,
+    joint_ideal: Sequence[str] = (),
+    mitigated: Sequence[str] = (),
+    **settings: Any,
+) -> InteractionPlan:
+    """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
+
+    `ideal` names the shares that pictures should have, later ones before earlier ones: "uniform", a table of
+    `reference.SHIPPED`, a CSV file, the folder of a finished run whose initial pictures give them, or
+    AXIS=VALUE:SHARE,VALUE:SHARE. `open_answers` asks for any answer instead of the axes' values, as TIBET does.
+    `joint_ideal` names joint shares: a CSV file, or AXIS,AXIS=VALUE/VALUE:SHARE,… . `mitigated` names a model or a
+    finished run for an axis, AXIS=NAME, or with {axis} in it for every axis. `settings` are the other fields of
+    `InteractionPlan`. Raises UsageError.
+    """
+    own = {name: settings.pop(name) for name in InteractionPlan.model_fields.keys() - Plan.model_fields.keys()
+           if name in settings}  # fmt: skip
+    survey = survey_plan(prompts, axes=axes, vqa=vqa, **settings, embedder="none")
+    references = [_reference(name) for name in ideal if name != UNIFORM]
+    planned = [
+        PromptPlan(text=one.text, axes=tuple(_axis(one.text, axis, references, open_answers) for axis in one.axes))
+        for one in survey.prompts
+    ]
+    own["joint_ideal"] = [one for name in joint_ideal for one in _joint_ideals(name, planned)]
+    own["mitigated"] = _mitigated(mitigated, planned, own.get("mitigated_args", {}))
+    data = survey.model_dump() | own | {"method": "interact", "prompts": [prompt.model_dump() for prompt in planned]}
+    return InteractionPlan.checked(data, "this request")
+
+
+def is_run(name: str) -> bool:
+    """Whether this is the folder of a finished run, and not the name of a model or a table."""
+    return (Path(name) / RESULTS_FILE).exists()
+
+
+def _axis(prompt: str, planned: AxisPlan, references: Sequence[Reference], open_answers: bool) -> AxisPlan:
+    axis = planned.axis()
+    asked = _opened(axis) if open_answers else asked_as_in_biasconnect(axis)
+    made = AxisPlan.of(asked, planned.counterfactuals)
+    return made.model_copy(update={"ideal": ideal_shares(references, prompt, asked)})
+
+
+def _opened(axis: Axis) -> Axis:
+    """The axis with any answer allowed, asked as TIBET asks it."""
+    return replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
+
+
+def _reference(name: str) -> Reference:
+    if is_run(name):
+        return observed_shares(name, recorded_shares(Path(name)))
+    if "=" in name:
+        return given_shares(name)
+    if Path(name).is_dir():
+        raise UsageError(f"{name} holds no {RESULTS_FILE}: name the folder of a finished run, or a CSV file of shares")
+    return read_reference(name)
+
+
+def _joint_ideals(name: str, prompts: Sequence[PromptPlan]) -> list[JointIdeal]:
+    """What a joint reference says about each prompt."""
+    reference = read_joint_reference(name)
+    found = {prompt.text: reference.ideal(prompt.text) for prompt in prompts}
+    return [
+        JointIdeal(prompt=text, axes=reference.axes, source=reference.name,
+                   shares={SLASH.join(values): share for values, share in shares.items()})
+        for text, shares in found.items()
+        if shares is not None
+    ]  # fmt: skip
+
+
+def _mitigated(named: Sequence[str], prompts: Sequence[PromptPlan], settings: Mapping[str, object]) -> dict[str, str]:
+    """By axis the model or run in which it is mitigated, from names that are AXIS=NAME or hold {axis}."""
+    axes = list(dict.fromkeys(a.name for p in prompts for a in p.axes))
+    found: dict[str, str] = {}
+    for text in named:
+        axis, equals, name = text.partition("=")
+        if equals and axis in axes:
+            found[axis] = name
+        elif AXIS in text or any(AXIS in str(value) for value in settings.values()):
+            names = {axis: text.replace(AXIS, axis) for axis in axes}
+            runs = {axis: name for axis, name in names.items() if is_run(name)}  # axes that have one, if any do
+            found |= runs or names
+        else:
+            raise UsageError(
+                f"{text!r} does not say which axis is mitigated: write AXIS={text}, or {AXIS} in the name or in "
+                f"--mitigated-arg; the axes are: {', '.join(axes)}"
+            )
+    return found

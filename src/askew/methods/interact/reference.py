@@ -11,6 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from askew.errors import UsageError
+from askew.parts.survey.shares import SetShares
 from askew.types import Axis
 
 SHIPPED: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
@@ -76,15 +77,13 @@ def given_shares(text: str) -> Reference:
     return _checked(Reference(text, {"": {axis.strip(): shares}}))
 
 
-def observed_shares(name: str, entries: Iterable[Mapping[str, object]]) -> Reference:
-    """The shares of a finished run's initial pictures, from the `shares` of its results.json, as a reference."""
+def observed_shares(name: str, seen: Iterable[SetShares]) -> Reference:
+    """The shares of a finished run's initial pictures, by its first instrument, as a reference. Raises UsageError."""
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for entry in entries:
-        counts = entry["counts"]
-        if entry["set"] == "initial" and isinstance(counts, Mapping) and sum(counts.values()):
-            total = sum(counts.values())
-            by_axis = found.setdefault(str(entry["prompt"]), {})
-            by_axis.setdefault(str(entry["axis"]), {value: count / total for value, count in counts.items()})
+    for one in seen:
+        if one.set == "initial" and (total := sum(one.counts.values())):
+            shares = {value: count / total for value, count in one.counts.items()}
+            found.setdefault(one.prompt, {}).setdefault(one.axis, shares)
     if not found:
         raise UsageError(f"the run {name} has no shares of initial pictures to hold others against")
     return Reference(name, found)

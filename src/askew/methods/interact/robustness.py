@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+from rich.console import RenderableType
 
 from askew.errors import NotEnoughData
-from askew.methods.biasconnect import pair, tests, thresholds
-from askew.methods.interaction_counts import Tables, tables
+from askew.findings import adapter
+from askew.methods.interact.graph import pair, tests, thresholds
+from askew.methods.interact.plan import InteractionPlan
+from askew.methods.interact.tables import Tables, tables
+from askew.pages.blocks import Table
+from askew.pages.terminal import Fitted
+from askew.pages.words import ABSENT
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
+from askew.parts.survey.reader import Observed
 from askew.plan import AxisPlan, PromptPlan
-from askew.plans.interactions import InteractionPlan
 from askew.stats.contingency import ChiSquare
 from askew.stats.sensitivity import debiased_value
 from askew.store.keys import derived_seed
-from askew.types import Missing
+from askew.types import Missing, record
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
 """Shares of the answers that are replaced by another one."""
@@ -26,15 +32,52 @@ ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
 PICTURES = (48, 40, 32, 24, 16, 8)
 """Pictures left in every set, where it has more."""
 
-Sets = Mapping[str, Sequence[ObservedSet]]
+Kind = Literal["pictures", "errors"]
 
 
-def robustness(sets: Sets, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> list[dict[str, Any]]:
-    """Rows of edges changed, and of the change of IS in percent, by pictures left and by error rate.
+@record
+class Change:
+    """How a graph changes where so many pictures are left of every set, or that share of answers is wrong.
 
-    Both are means over prompts and `repeats`. Edges changed are those that come and go; the change of IS is the sum of
-    its absolute changes over the sum of its sizes, of pairs of different axes, debiased for the number of pictures: the
-    plug-in IS of fewer pictures would move by itself. Answers are taken as read.
+    edges_changed       edges that come and go
+    sensitivity_change  percent of the sizes of IS by which they move; None where there is none to move
+    """
+
+    kind: Kind
+    size: float
+    edges_changed: float
+    sensitivity_change: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """Mean changes of a prompt's graph."""
+
+    changes: tuple[Change, ...]
+
+    def json(self) -> str:
+        """The changes as JSON."""
+        return adapter(tuple[Change, ...]).dump_json(self.changes, indent=2).decode() + "\n"
+
+    def __rich__(self) -> RenderableType:
+        rows = tuple(
+            (
+                f"{one.size:g} pictures a set" if one.kind == "pictures" else f"{one.size:.0%} answers wrong",
+                f"{one.edges_changed:.1f}",
+                ABSENT if one.sensitivity_change is None else f"{one.sensitivity_change:.0f} %",
+            )
+            for one in self.changes
+        )
+        caption = "Mean change of a prompt's graph when pictures are fewer, or the VQA errs"
+        return Fitted(Table(caption, ("what happens", "edges changed", "change of IS"), rows))
+
+
+def robustness(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> Robustness:
+    """Edges changed, and the change of IS in percent, by pictures left and by error rate.
+
+    Both are means over prompts and `repeats`. The change of IS is the sum of its absolute changes over the sum of its
+    sizes, of pairs of different axes, debiased for the number of pictures: the plug-in IS of fewer pictures would move
+    by itself. Answers are taken as read.
 
     Raises NotEnoughData where no prompt has a graph.
     """
@@ -42,19 +85,15 @@ def robustness(sets: Sets, plan: InteractionPlan, scoring: Scoring, repeats: int
     if not prompts:
         raise NotEnoughData("no prompt of this run has counterfactual sets, so there is no graph that could change")
     most = max(len(s.pictures) for p in prompts for s in sets[p.text])
-    changes = [("pictures", n) for n in PICTURES if n < most] + [("errors", rate) for rate in ERROR_RATES]
-    return [_row(kind, size, prompts, sets, plan, scoring, repeats) for kind, size in changes]
+    changes: list[tuple[Kind, float]] = [("pictures", n) for n in PICTURES if n < most]
+    changes += [("errors", rate) for rate in ERROR_RATES]
+    return Robustness(tuple(_change(kind, size, prompts, sets, plan, scoring, repeats) for kind, size in changes))
 
 
-def _row(
-    kind: str,
-    size: float,
-    prompts: Sequence[PromptPlan],
-    sets: Sets,
-    plan: InteractionPlan,
-    scoring: Scoring,
+def _change(
+    kind: Kind, size: float, prompts: Sequence[PromptPlan], sets: Observed, plan: InteractionPlan, scoring: Scoring,
     repeats: int,
-) -> dict[str, Any]:
+) -> Change:  # fmt: skip
     edges_changed, moved = [], []
     for prompt in prompts:
         own = sets[prompt.text]
@@ -67,12 +106,7 @@ def _row(
             edges_changed.append(len(before[0] ^ after[0]))
             moved.append(_moved(before[1], after[1]))
     known = [one for one in moved if one is not None]
-    return {
-        "kind": kind,
-        "size": size,
-        "edges_changed": float(np.mean(edges_changed)),
-        "sensitivity_change": float(np.mean(known)) if known else None,
-    }
+    return Change(kind, size, float(np.mean(edges_changed)), float(np.mean(known)) if known else None)
 
 
 Graph = tuple[frozenset[tuple[str, str]], dict[tuple[str, str], float]]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.concepts import concept_counts, merge_synonyms
+from askew.methods.interact.findings import Counts as Recorded
+from askew.methods.interact.findings import Graph, GraphAxis, Row
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan
 from askew.types import Missing, Scale
@@ -115,31 +115,38 @@ def pooled(parts: Sequence[Tables]) -> Tables:
     )
 
 
-def recorded_tables(entry: Mapping[str, Any]) -> Tables:
-    """The tables of one prompt, from its entry of `biasconnect` in results.json."""
-    counts = entry["counts"]
+def recorded_tables(graph: Graph) -> Tables:
+    """The tables of one prompt, from its graph."""
+    counts = graph.counts
     return Tables(
-        tuple(_recorded_axis(axis) for axis in entry["axes"]),
-        {target: _one_prompt(row) for target, row in counts["initial"].items()},
-        {(x, y): _one_prompt(table) for x, by_target in counts["after"].items() for y, table in by_target.items()},
-        counts["missing"],
+        tuple(_recorded_axis(axis) for axis in graph.axes),
+        {target: _one_prompt(row) for target, row in counts.initial.items()},
+        {(x, y): _one_prompt(table) for x, by_target in counts.after.items() for y, table in by_target.items()},
+        counts.missing,
     )
 
 
-def _recorded_axis(axis: Mapping[str, Any]) -> CountedAxis:
-    known = axis["known_errors"]
-    return CountedAxis(
-        axis["name"],
-        tuple(axis["values"]),
-        tuple(axis["counterfactuals"]),
-        axis["scale"],
-        np.array(axis["ideal"], dtype=float),
-        axis["open"],
-        None if known is None else np.array(known, dtype=np.int64),
-    )
+def as_recorded(tables: Tables) -> Recorded:
+    """The tables over all prompts, as they stand in findings."""
+    after: dict[str, dict[str, tuple[Row, ...]]] = {}
+    for source, target in tables.after:
+        after.setdefault(source, {})[target] = rows(tables.contingency(source, target))
+    initial = {target: tuple(counts.sum(axis=0).tolist()) for target, counts in tables.initial.items()}
+    return Recorded(initial, after, dict(tables.missing))
 
 
-def _one_prompt(counts: Sequence[object]) -> Counts:
+def rows(table: Counts) -> tuple[Row, ...]:
+    """A table (K, m) as tuples."""
+    return tuple(tuple(row) for row in table.tolist())
+
+
+def _recorded_axis(axis: GraphAxis) -> CountedAxis:
+    known = None if axis.known_errors is None else np.array(axis.known_errors, dtype=np.int64)
+    ideal = np.array(axis.ideal, dtype=float)
+    return CountedAxis(axis.name, axis.values, axis.counterfactuals, axis.scale, ideal, axis.open, known)
+
+
+def _one_prompt(counts: Row | tuple[Row, ...]) -> Counts:
     return np.array(counts, dtype=np.int64)[None]
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from askew.errors import UsageError
-from askew.methods.biasconnect import pair
-from askew.methods.interaction_counts import Counts, Tables, tables
+from askew.methods.interact.findings import Graph, ValidatedEdge, ValidatedPrompt, Validation
+from askew.methods.interact.graph import pair
+from askew.methods.interact.plan import InteractionPlan
+from askew.methods.interact.tables import Counts, Tables, tables
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.shares import SetShares
 from askew.plan import PromptPlan
-from askew.plans.interactions import InteractionPlan
-from askew.stats.interaction_graph import Edge, correlation, mean_correlation, negative_share
+from askew.stats.interaction_graph import AxisPair, Edge, correlation, mean_correlation, negative_share
 from askew.stats.sensitivity import interactions
 from askew.types import Estimate, Missing
-
-Entry = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,60 +43,59 @@ def of_pictures(observed: ObservedSet, prompt: PromptPlan, instrument: str) -> M
     return Mitigation(own.initial, own.missing)
 
 
-def of_run(name: str, results: Mapping[str, Any], prompt: PromptPlan, instrument: str) -> Mitigation | None:
+def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument: str) -> Mitigation | None:
     """A mitigation from the initial pictures of another run; None if it has none of this prompt.
 
     Raises UsageError where that run read them with another instrument, or other values.
     """
-    entries = [e for e in results.get("shares") or () if e["set"] == "initial" and e["prompt"] == prompt.text]
-    own = {e["axis"]: e for e in entries if e["instrument"] == instrument}
-    if entries and not own:
-        others = ", ".join(sorted({e["instrument"] for e in entries}))
+    initial = [one for one in found if (one.prompt, one.set) == (prompt.text, "initial")]
+    own = {one.axis: one for one in initial if one.instrument == instrument}
+    if initial and not own:
+        others = ", ".join(sorted({one.instrument for one in initial}))
         raise UsageError(f"the pictures of the run {name} were read by {others}; {instrument} is needed to compare")
     for axis in prompt.axes:
-        if axis.name in own and set(own[axis.name]["counts"]) != set(axis.values):
-            found = ", ".join(own[axis.name]["counts"])
-            raise UsageError(f"{name} has the values {found} of {axis.name}; here they are {', '.join(axis.values)}")
+        if axis.name in own and set(own[axis.name].counts) != set(axis.values):
+            listed = ", ".join(own[axis.name].counts)
+            raise UsageError(f"{name} has the values {listed} of {axis.name}; here they are {', '.join(axis.values)}")
     shared = {axis.name: axis.values for axis in prompt.axes if axis.name in own}
-    counts = {axis: np.array([[own[axis]["counts"][value] for value in shared[axis]]]) for axis in shared}
-    return Mitigation(counts, {axis: sum(own[axis]["missing"].values()) for axis in shared}) if shared else None
+    counts = {axis: np.array([[own[axis].counts[value] for value in shared[axis]]]) for axis in shared}
+    return Mitigation(counts, {axis: sum(own[axis].missing.values()) for axis in shared}) if shared else None
 
 
 def validation(
     counted: Mapping[str, Tables],
-    graphs: Mapping[str, Sequence[Entry]],
+    graphs: Sequence[Graph],
     mitigated: Mapping[str, Mitigated],
     plan: InteractionPlan,
     scoring: Scoring,
-) -> Entry:
+) -> Validation:
     """Estimates against what mitigation did, over the edges between different axes, of each prompt and of all.
 
-    `graphs` are the edges of each prompt's entry of `biasconnect`. The share of pairs that mitigation made worse is
-    over all pairs of different axes, whether they are edges or not (A.5).
+    The share of pairs that mitigation made worse is over all pairs of different axes, whether they are edges or not.
     """
+    by_prompt = {graph.prompt: graph for graph in graphs}
     after = {text: _after(counted[text], text, sets, plan, scoring) for text, sets in mitigated.items()}
-    entries = [_prompt_entry(text, graphs[text], found, scoring) for text, found in after.items()]
-    everything = [edge for entry in entries for edge in entry["edges"]]
+    prompts = tuple(_prompt(by_prompt[text], found, scoring) for text, found in after.items())
     pairs = [
         Edge(x, y, Missing("not_asked"), None, effect, False)
         for found in after.values()
         for (x, y), effect in found.items()
     ]
-    return {
-        "mitigated": dict(plan.mitigated),
-        "settings": dict(plan.mitigated_args),
-        "prompts": entries,
-        "mean_correlation": mean_correlation([entry["correlation"] for entry in entries], level=scoring.level),
-        "overall_correlation": _correlation(everything, scoring, "all prompts"),
-        "made_worse": negative_share(pairs),
-    }
+    return Validation(
+        mitigated=dict(plan.mitigated),
+        settings=dict(plan.mitigated_args),
+        prompts=prompts,
+        mean_correlation=mean_correlation([one.correlation for one in prompts], level=scoring.level),
+        overall_correlation=_correlation([edge for one in prompts for edge in one.edges], scoring, "all prompts"),
+        made_worse=negative_share(pairs),
+    )
 
 
 def _after(
     counted: Tables, prompt: str, mitigated: Mitigated, plan: InteractionPlan, scoring: Scoring
-) -> dict[tuple[str, str], Estimate | Missing]:
+) -> dict[AxisPair, Estimate | Missing]:
     """IS with the mitigated pictures in the place of the counterfactual ones (Eq. 8)."""
-    found: dict[tuple[str, str], Estimate | Missing] = {}
+    found: dict[AxisPair, Estimate | Missing] = {}
     for source, own in mitigated.items():
         targets = [axis.name for axis in counted.axes if (source, axis.name) in counted.after]
         targets = [name for name in targets if name in own.counts]
@@ -111,23 +109,21 @@ def _after(
     return found
 
 
-def _prompt_entry(
-    prompt: str, edges: Sequence[Entry], after: Mapping[tuple[str, str], Estimate | Missing], scoring: Scoring
-) -> Entry:
-    found = [
-        {"source": e["source"], "target": e["target"], "estimated": e["sensitivity"],
-         "measured": after[e["source"], e["target"]]}
-        for e in edges
-        if e["significant"] and e["source"] != e["target"] and (e["source"], e["target"]) in after
-    ]  # fmt: skip
-    return {"prompt": prompt, "edges": found, "correlation": _correlation(found, scoring, prompt)}
+def _prompt(graph: Graph, after: Mapping[AxisPair, Estimate | Missing], scoring: Scoring) -> ValidatedPrompt:
+    edges = tuple(
+        ValidatedEdge(one.source, one.target, estimated=one.sensitivity, measured=after[one.source, one.target])
+        for one in graph.edges
+        if one.significant and not one.direct and (one.source, one.target) in after
+    )
+    prompt = str(graph.prompt)
+    return ValidatedPrompt(prompt, edges, _correlation(edges, scoring, prompt))
 
 
-def _correlation(edges: Sequence[Entry], scoring: Scoring, name: str) -> Estimate | Missing:
+def _correlation(edges: Sequence[ValidatedEdge], scoring: Scoring, name: str) -> Estimate | Missing:
     known = [
-        (e["estimated"].value, e["measured"].value)
-        for e in edges
-        if isinstance(e["estimated"], Estimate) and isinstance(e["measured"], Estimate)
+        (one.estimated.value, one.measured.value)
+        for one in edges
+        if isinstance(one.estimated, Estimate) and isinstance(one.measured, Estimate)
     ]
     estimated, measured = np.array(known, dtype=float).reshape(-1, 2).T
     rng = scoring.rng(name, scoring.instrument, "validation")
