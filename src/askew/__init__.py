@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from askew.api.audit import audit
     from askew.api.classify import classify
     from askew.api.edit import edit
-    from askew.api.interact import interact
     from askew.api.mine import mine
     from askew.api.mine_compare import mine_compare
     from askew.api.mine_study import MiningStudy, mine_study
     from askew.api.runs import compare
     from askew.errors import AskewError
     from askew.jobs.compare import Comparison
+    from askew.methods.interact.command import interact
+    from askew.methods.interact.result import InteractionResult
     from askew.methods.map.command import map
     from askew.methods.map.result import MapResult
     from askew.plan import Plan
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from askew.results.audit import AuditResult
     from askew.results.classification import ClassificationResult
     from askew.results.editing import EditingResult
-    from askew.results.interactions import InteractionResult
     from askew.results.mining import MiningResult
     from askew.results.mining_comparison import MiningComparisonResult
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
@@ -72,14 +72,14 @@ _HOMES = {
     "askew.api.audit": ("audit",),
     "askew.api.runs": ("compare",),
     "askew.api.edit": ("edit",),
-    "askew.api.interact": ("interact",),
+    "askew.methods.interact.command": ("interact",),
     "askew.api.classify": ("classify",),
     "askew.results.audit": ("AuditResult",),
     "askew.results.classification": ("ClassificationResult",),
     "askew.jobs.compare": ("Comparison",),
     "askew.results.editing": ("EditingResult",),
     "askew.errors": ("AskewError",),
-    "askew.results.interactions": ("InteractionResult",),
+    "askew.methods.interact.result": ("InteractionResult",),
     "askew.api.mine": ("mine",),
     "askew.api.mine_compare": ("mine_compare",),
     "askew.api.mine_study": ("MiningStudy", "mine_study"),

@@ -23,6 +23,8 @@ OWN: Mapping[str, str] = {
     "check": "askew.commands:check",
     "export": "askew.commands:export",
     "models": "askew.commands:models",
+    "robustness": "askew.methods.interact.robustness:robustness",
+    "graphs": "askew.studies.graphs.command:graphs",
     "studio sheet": "askew.commands:studio_sheet",
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
@@ -153,7 +155,7 @@ def _fail(error: object, code: int) -> int:
 
 
 OLD = frozenset(
-    "audit axes interact robustness graphs edit classify mine mine-compare mine-study compare sensitivity".split()
+    "audit axes edit classify mine mine-compare mine-study compare sensitivity".split()
 )
 """Commands that are not rebuilt yet."""
 

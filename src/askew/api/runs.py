@@ -13,7 +13,6 @@ from askew.methods.sensitivity import sensitivity as simulate_errors
 from askew.plan import PLAN_FILE, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
-from askew.plans.interactions import InteractionPlan
 from askew.plans.mining import MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
 from askew.plans.reading import read_plan
@@ -21,7 +20,6 @@ from askew.results.audit import AuditResult
 from askew.results.classification import ClassificationResult
 from askew.results.editing import EditingResult
 from askew.results.file import read_results
-from askew.results.interactions import InteractionResult
 from askew.results.mining import MiningResult
 from askew.results.mining_comparison import MiningComparisonResult
 from askew.results.run import RunResult
@@ -43,8 +41,6 @@ def load(run: str | Path, store: str | Path | None = None) -> RunResult:
     if results.get("classification") is not None:
         return ClassificationResult(ClassificationPlan.read(folder / PLAN_FILE), folder, place)
     plan = read_plan(folder / PLAN_FILE)
-    if isinstance(plan, InteractionPlan):
-        return InteractionResult(plan, folder, place)
     if isinstance(plan, EditPlan):
         return EditingResult(plan, folder, place)
     return AuditResult(plan, folder, place)

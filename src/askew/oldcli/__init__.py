@@ -5,7 +5,6 @@ from askew.oldcli import (  # noqa: F401  (each registers its commands)
     classify,
     compare,
     edit,
-    interact,
     mine,
     mine_compare,
     mine_study,

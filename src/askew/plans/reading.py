@@ -11,11 +11,10 @@ from askew.errors import UsageError
 from askew.plan import Plan, RunPlan, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
-from askew.plans.interactions import InteractionPlan
 from askew.plans.mining import MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
 
-PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan, "edit": EditPlan}
+PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "edit": EditPlan}
 """The kind of plan by its method."""
 
 OTHERS: Mapping[str, type[RunPlan]] = {
@@ -39,6 +38,9 @@ def make_plan(data: Mapping[str, Any], source: str = "the plan") -> Plan:
     method = str(data.get("method", "audit"))
     if method in OTHERS:
         raise UsageError(f"{source} is one of the method {method!r}, which `askew {method}` runs")
+    if method not in PLANS and method in registry.providers("method"):
+        plan: Plan = registry.method(method).plan.checked(data, source)
+        return plan
     return PLANS.get(method, Plan).checked(data, source)
 
 

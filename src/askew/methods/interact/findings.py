@@ -68,6 +68,11 @@ class Edge:
         return self.source == self.target
 
     @property
+    def drawn(self) -> bool:
+        """Whether this is an edge between different axes whose sensitivity is known."""
+        return self.significant and not self.direct and isinstance(self.sensitivity, Estimate)
+
+    @property
     def size(self) -> float:
         """|IS|, 0 where it is missing."""
         return abs(self.sensitivity.value) if isinstance(self.sensitivity, Estimate) else 0.0
@@ -145,9 +150,8 @@ class Graph:
 
     @property
     def drawn(self) -> list[Edge]:
-        """The edges between different axes that have a sensitivity, the strongest first."""
-        found = [one for one in self.edges if one.significant and not one.direct]
-        return sorted((one for one in found if isinstance(one.sensitivity, Estimate)), key=lambda one: -one.size)
+        """The edges to draw, the strongest first."""
+        return sorted((one for one in self.edges if one.drawn), key=lambda one: -one.size)
 
     def edge(self, source: str, target: str) -> Edge | None:
         """The pair of two axes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from askew import conditions
 from askew.errors import NotEnoughData
 from askew.findings import Head, Scored
-from askew.methods.interact.findings import Graph, InteractionFindings, JointCell, JointShares, Mixture
+from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares, Mixture
 from askew.methods.interact.gather import InteractionGathered
 from askew.methods.interact.graph import Counted, graphs
 from askew.methods.interact.mixture import chosen, measured_distances, mixture, strategies
