@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, cast
 
 from cyclopts import Parameter, Token
 
-from askew.errors import UsageError
+from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
 
 if TYPE_CHECKING:
@@ -102,6 +102,12 @@ METAVARS: Mapping[Callable[..., Any], str] = {
 Texts = str | Sequence[str] | None
 Prompt = Annotated[str | Sequence[str], Parameter(converter=_text, n_tokens=1)]
 """A positional prompt; in Python a list of them, too."""
+
+Prompts = Annotated[
+    str | Sequence[str],
+    Parameter(name="PROMPT", converter=texts, n_tokens=-1, consume_multiple=True, negative="", show_default=False),
+]
+"""All that is not behind an option; in Python a prompt or a list of them."""
 
 SETTINGS = list[str] | Mapping[str, Setting] | None
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -272,11 +278,12 @@ def _folder_settings(given: Mapping[str, Any]) -> dict[str, Setting]:
     return found | {name: True for name in ("offload", "strict") if given.get(name)}
 
 
-def prompts_of(prompts: Iterable[str | Sequence[str]], options: Mapping[str, Any]) -> list[str]:
+def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: Mapping[str, Any]) -> list[str]:
     """Prompts as given, lists among them, and from a file, the file's shortened to their core if so asked."""
     from askew.prompts.files import clean_prompts, read_prompts
 
-    given = [text for one in prompts for text in ([one] if isinstance(one, str) else one)]
+    some = [prompts] if isinstance(prompts, str) else prompts
+    given = [text for one in some for text in ([one] if isinstance(one, str) else one)]
     file, clean = options.get("prompt_file"), options.get("clean")
     filed = read_prompts(Path(file)) if file else []
     if clean and not file:
@@ -312,6 +319,13 @@ def given(**own: object) -> dict[str, Any]:
     return {name: value for name, value in own.items() if value is not None}
 
 
+def only_known(options: Mapping[str, Any], kind: Any) -> None:
+    """Raises UsageError for an option that is none of those of `kind`, a TypedDict: in Python a slip of the pen."""
+    for name in options:
+        if name not in kind.__annotations__:
+            raise UnknownName("option", name, kind.__annotations__)
+
+
 def run_options(options: Mapping[str, Any]) -> RunOptions:
     """Those of the options that say how a plan is run."""
     found = {name: options[name] for name in RunOptions.__annotations__ if name in options}
@@ -321,12 +335,6 @@ def run_options(options: Mapping[str, Any]) -> RunOptions:
 def several(given: str | Sequence[T] | None) -> list[str | T]:
     """One or more of something, as a list; a text is one."""
     return [given] if isinstance(given, str) else list(given or ())
-
-
-def only_known(options: Mapping[str, Any], kind: type, command: str) -> None:
-    """Python's own error for keyword arguments that a command does not have."""
-    if extra := [name for name in options if name not in kind.__annotations__]:
-        raise TypeError(f"{command}() got an unexpected keyword argument {extra[0]!r}")
 
 
 def only_plan(options: Mapping[str, Any], **own: object) -> None:

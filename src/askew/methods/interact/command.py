@@ -1,4 +1,4 @@
-"""askew interact, and how robust what it found is."""
+"""askew interact."""
 
 from __future__ import annotations
 
@@ -11,22 +11,18 @@ from cyclopts import Parameter
 from askew.errors import UsageError
 from askew.method import read_plan
 from askew.methods.interact import METHOD
-from askew.methods.interact.gather import seen
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
 from askew.methods.interact.result import InteractionResult
-from askew.methods.interact.robustness import Robustness
-from askew.methods.interact.robustness import robustness as simulated
-from askew.methods.interact.score import scoring_of
 from askew.options import (
     SETTINGS,
     Desk,
     Flag,
     FolderOptions,
-    ModelOptions,
     Place,
-    Prompt,
     PromptOptions,
+    Prompts,
     RunOptions,
+    SettingOptions,
     StatisticsOptions,
     Texts,
     VQAOptions,
@@ -44,20 +40,19 @@ from askew.options import (
     several,
     texts,
 )
-from askew.plan import PLAN_FILE
 from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
-from askew.run.folder import counted_run
-from askew.store.store import default_store
 
 
 class InteractOptions(
-    PromptOptions, ModelOptions, VQAOptions, WriterOptions, FolderOptions, StatisticsOptions, RunOptions, total=False
+    PromptOptions, SettingOptions, VQAOptions, WriterOptions, FolderOptions, StatisticsOptions, RunOptions, total=False
 ):
     """Options that other commands have, too."""
 
 
 def interact(
-    *prompts: Prompt,
+    prompts: Prompts = (),
+    model: str | None = None,
+    *,
     occupations: Annotated[bool | Sequence[str], Parameter(negative="", show_default=False)] = False,
     occupation: Annotated[Texts, repeated(listed)] = None,
     plan: Place = None,
@@ -98,7 +93,9 @@ def interact(
     Parameters
     ----------
     prompts
-        Prompts; of a folder of pictures its own, if none is given.
+        One prompt or several; none for occupations, or for a folder's own.
+    model
+        The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …
     occupations
         Add BiasConnect's 26 occupations.
     occupation
@@ -152,7 +149,7 @@ def interact(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    only_known(options, InteractOptions, "interact")
+    only_known(options, InteractOptions)
     fields = given(
         images=images, distance=distance, threshold=threshold, open_threshold=open_threshold,
         global_threshold=global_threshold, least_sensitivity=least_sensitivity, mitigated_args=mitigated_args,
@@ -164,12 +161,14 @@ def interact(
         "joint_ideal": several(joint_ideal), "mitigated": several(mitigated), "mixture": mixture,
     }  # fmt: skip
     if plan is not None:
-        only_plan(options, prompts=prompts, occupations=occupations, occupation=occupation, **wanted, **fields)
+        only_plan(
+            options, prompts=prompts, model=model, occupations=occupations, occupation=occupation, **wanted, **fields
+        )
         made = _planned(Path(plan))
     else:
         listed_occupations = OCCUPATIONS if occupations is True else occupations or ()
         people = [*occupation_prompts(listed_occupations), *occupation_prompts(names(occupation))]
-        told, desk = plan_fields({**options, "embedder": None}), Desk.of(options)
+        told, desk = plan_fields({**options, "model": model}), Desk.of(options)
         made = plan_interactions(
             [*prompts_of(prompts, options), *people],
             llm_args=desk.settings, cache=desk.cache, tell=desk.tell, **told, **wanted, **fields,
@@ -181,40 +180,6 @@ def interact(
         if graphml:
             result.write_graphml(graphml)
     return result
-
-
-def robustness(run: Path, /, *, store: Path | None = None, repeats: int = 3, json: Flag = False) -> Robustness:
-    """How much a run's graph of interactions would change with fewer pictures, or with errors of its VQA.
-
-    Example: `askew robustness runs/mine`
-
-    Parameters
-    ----------
-    run
-        Folder of the run.
-    store
-        Its store; default: .askew beside the run.
-    repeats
-        Simulations per number of pictures and error rate.
-    json
-        Print the numbers as JSON.
-
-    Raises
-    ------
-    UsageError
-        For a run of another method, or a store that does not hold what it saw.
-    """
-    if repeats < 1:
-        raise UsageError(f"{repeats} repeats simulate nothing; at least 1 is needed")
-    plan, place = _planned(run / PLAN_FILE), store or default_store(run)
-    with counted_run(plan, run, place) as counted:
-        sets = seen(plan, counted)
-    if counted.work.left:
-        raise UsageError(
-            f"the store {place} does not hold the pictures and answers of {run}: name its store (--store), or give "
-            "the run's own command again"
-        )
-    return simulated(sets, plan, scoring_of(plan), repeats)
 
 
 def _planned(path: Path) -> InteractionPlan:

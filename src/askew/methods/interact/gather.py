@@ -123,14 +123,12 @@ def _mixture(
     return drawn
 
 
-def _mitigated(plan: InteractionPlan, reader: Reader) -> dict[str, Mitigated]:
+def _mitigated(plan: InteractionPlan, reader: Reader) -> Mapping[str, Mitigated]:
     """Pictures of the prompts in which one axis each is mitigated, by a model or in a finished run."""
     runs = {name: recorded_shares(Path(name)) for name in sorted(set(plan.mitigated.values())) if is_run(name)}
     found: dict[str, dict[str, Mitigation]] = {}
     for prompt, axis, name in _mitigations(plan):
-        own = (
-            of_run(name, runs[name], prompt, plan.vqa[0]) if name in runs else _by_model(plan, reader, prompt, axis)
-        )
+        own = of_run(name, runs[name], prompt, plan.vqa[0]) if name in runs else _by_model(plan, reader, prompt, axis)
         if own is not None:
             found.setdefault(prompt.text, {})[axis] = own
     if not found:

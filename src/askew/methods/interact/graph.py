@@ -134,11 +134,21 @@ def _graph(
 
 
 def _edge(found: interaction_graph.Edge, tables: Tables, plan: InteractionPlan) -> Edge:
-    test = found.test
-    tested = (None,) * 5 + (test,) if isinstance(test, Missing) else (
-        test.statistic, test.dof, test.p, test.draws, test.cramers_v, None)  # fmt: skip
-    as_read = _as_read(found, tables, plan)
-    return Edge(found.source, found.target, *tested, found.q, found.sensitivity, as_read, found.significant)
+    test = None if isinstance(found.test, Missing) else found.test
+    return Edge(
+        source=found.source,
+        target=found.target,
+        chi2=test.statistic if test else None,
+        dof=test.dof if test else None,
+        p=test.p if test else None,
+        draws=test.draws if test else None,
+        cramers_v=test.cramers_v if test else None,
+        untested=found.test if isinstance(found.test, Missing) else None,
+        q=found.q,
+        sensitivity=found.sensitivity,
+        as_read=_as_read(found, tables, plan),
+        significant=found.significant,
+    )
 
 
 def _as_read(edge: interaction_graph.Edge, tables: Tables, plan: InteractionPlan) -> float | None:

@@ -62,9 +62,7 @@ class Chosen:
         return {self.prompts[k].text: int(n) for k, n in zip(used, counts, strict=True) if n}
 
 
-def chosen(
-    prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, instrument: str
-) -> Chosen | Missing:
+def chosen(prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, instrument: str) -> Chosen | Missing:
     """The weights with the least sum of all axes' distances on half of the pictures.
 
     Missing where a prompt lacks answers, or there is no initial set.
@@ -160,9 +158,7 @@ def _strategy(name: str, mixtures: Sequence[Mixture], left: Sequence[float], lev
         name,
         final_bias=_not_below_zero(student_mean(left, level, OVER)),
         steps=_not_below_zero(student_mean(steps, level, OVER)),
-        beyond_mixture=None
-        if name == THIS_MIXTURE
-        else student_mean(np.array(left) - planned, level, OVER, null=0.0),
+        beyond_mixture=None if name == THIS_MIXTURE else student_mean(np.array(left) - planned, level, OVER, null=0.0),
     )
 
 
@@ -183,9 +179,7 @@ def _not_below_zero(mean: Estimate) -> Estimate:
     return mean if mean.low is None else replace(mean, low=max(0.0, mean.low))
 
 
-def _goals(
-    axes: Sequence[AxisPlan], sets: Sequence[ObservedSet], plan: InteractionPlan, instrument: str
-) -> list[Goal]:
+def _goals(axes: Sequence[AxisPlan], sets: Sequence[ObservedSet], plan: InteractionPlan, instrument: str) -> list[Goal]:
     return [
         Goal(
             np.array([s.counts(instrument, axis.axis()) for s in sets]),

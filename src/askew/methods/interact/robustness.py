@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import json as jsons
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from rich.console import RenderableType
 
-from askew.errors import NotEnoughData
-from askew.findings import adapter
+from askew.errors import NotEnoughData, UsageError
+from askew.method import read_plan
+from askew.methods.interact.gather import seen
 from askew.methods.interact.graph import pair, tests, thresholds
 from askew.methods.interact.plan import InteractionPlan
+from askew.methods.interact.score import scoring_of
 from askew.methods.interact.tables import Tables, tables
+from askew.options import Flag
 from askew.pages.blocks import Table
 from askew.pages.terminal import Fitted
 from askew.pages.words import ABSENT
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed
-from askew.plan import AxisPlan, PromptPlan
+from askew.plan import PLAN_FILE, AxisPlan, PromptPlan
+from askew.run.folder import counted_run
 from askew.stats.contingency import ChiSquare
 from askew.stats.sensitivity import debiased_value
 from askew.store.keys import derived_seed
+from askew.store.store import default_store
 from askew.types import Missing, record
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
@@ -49,15 +56,8 @@ class Change:
     sensitivity_change: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Robustness:
+class Robustness(tuple[Change, ...]):
     """Mean changes of a prompt's graph."""
-
-    changes: tuple[Change, ...]
-
-    def json(self) -> str:
-        """The changes as JSON."""
-        return adapter(tuple[Change, ...]).dump_json(self.changes, indent=2).decode() + "\n"
 
     def __rich__(self) -> RenderableType:
         rows = tuple(
@@ -66,13 +66,58 @@ class Robustness:
                 f"{one.edges_changed:.1f}",
                 ABSENT if one.sensitivity_change is None else f"{one.sensitivity_change:.0f} %",
             )
-            for one in self.changes
+            for one in self
         )
         caption = "Mean change of a prompt's graph when pictures are fewer, or the VQA errs"
         return Fitted(Table(caption, ("what happens", "edges changed", "change of IS"), rows))
 
 
-def robustness(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> Robustness:
+def robustness(
+    run: str | Path, /, *, store: str | Path | None = None, repeats: int = 3, json: Flag = False
+) -> Robustness | None:
+    """How much a run's graph of interactions would change with fewer pictures, or with errors of its VQA.
+
+    Example: `askew robustness runs/mine`
+
+    Parameters
+    ----------
+    run
+        Folder of a run of interactions.
+    store
+        Its store; default: .askew beside the run.
+    repeats
+        Simulations per number of pictures and error rate.
+    json
+        Print the numbers as JSON.
+
+    Raises
+    ------
+    UsageError
+        For a run of another method, and a store that does not hold what the run saw.
+    NotEnoughData
+        Where no prompt has a graph.
+    """
+    plan, place = read_plan(Path(run) / PLAN_FILE), Path(store) if store else default_store(Path(run))
+    if not isinstance(plan, InteractionPlan):
+        method = getattr(plan, "method", "audit")
+        raise UsageError(f"{run} is a run of the method {method!r}; this needs a run of `askew interact`")
+    if repeats < 1:
+        raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
+    with counted_run(plan, Path(run), place) as counted:
+        sets = seen(plan, counted)
+    if counted.work.left:
+        raise UsageError(
+            f"the store {place} does not hold all that {run} saw: name its store (--store), or give the run's own "
+            "command again"
+        )
+    found = simulated(sets, plan, scoring_of(plan), repeats)
+    if not json:
+        return found
+    print(jsons.dumps([asdict(one) for one in found], indent=1))
+    return None
+
+
+def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> Robustness:
     """Edges changed, and the change of IS in percent, by pictures left and by error rate.
 
     Both are means over prompts and `repeats`. The change of IS is the sum of its absolute changes over the sum of its
@@ -87,7 +132,7 @@ def robustness(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats:
     most = max(len(s.pictures) for p in prompts for s in sets[p.text])
     changes: list[tuple[Kind, float]] = [("pictures", n) for n in PICTURES if n < most]
     changes += [("errors", rate) for rate in ERROR_RATES]
-    return Robustness(tuple(_change(kind, size, prompts, sets, plan, scoring, repeats) for kind, size in changes))
+    return Robustness(_change(kind, size, prompts, sets, plan, scoring, repeats) for kind, size in changes)
 
 
 def _change(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from askew.errors import NotEnoughData
 from askew.findings import Head, Scored
 from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares, Mixture
 from askew.methods.interact.gather import InteractionGathered
-from askew.methods.interact.graph import Counted, graphs
+from askew.methods.interact.graph import graphs
 from askew.methods.interact.mixture import chosen, measured_distances, mixture, strategies
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.tables import Tables, pooled, tables
@@ -36,11 +37,12 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     compared = confusions(plan.prompts, sets, list(plan.vqa))
     known = known_errors(found.calibrations, compared)
     counted = counted_tables(plan, sets, known)
-    together: Counted = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
+    every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
+    every.update(counted)
     prompts = {prompt.text: prompt for prompt in plan.prompts}
     drawn = tuple(
         graph if graph.prompt is None else replace(graph, mixture=_mixture(prompts[graph.prompt], found, plan, scoring))
-        for graph in graphs({**together, **counted}, plan, scoring)
+        for graph in graphs(every, plan, scoring)
     )
     return head.into(
         InteractionFindings,
@@ -130,7 +132,7 @@ def joint(
         [-1 if isinstance(v, Missing) else axis.values.index(v) for axis, v in zip(axes, row, strict=True)]
         for row in zip(*columns, strict=True)
     ]
-    against, source = ("independence", None) if ideal is None else ("reference", ideal.source)
+    against: Literal["independence", "reference"] = "independence" if ideal is None else "reference"
     distance: Estimate | Missing
     try:
         found = joint_shares(
@@ -149,7 +151,7 @@ def joint(
                   cell.pooled, cell.expected, cell.share, cell.ratio)
         for cell in cells
     )  # fmt: skip
-    return JointShares(prompt, names, scoring.instrument, against, source, LEAST_EXPECTED, distance, told)
+    return JointShares(prompt, names, scoring.instrument, against, ideal.source if ideal else None, LEAST_EXPECTED, distance, told)
 
 
 def _expected(ideal: JointIdeal, axes: Sequence[AxisPlan]) -> Floats:

@@ -102,7 +102,5 @@ def _finished(folder: Path) -> InteractionFindings:
     """The findings of a run of interactions. Raises UsageError."""
     run = load(folder)
     if not isinstance(run, InteractionResult):
-        raise UsageError(
-            f"{folder} is a run of the method {run.method.name!r}; this needs a run of `askew interact`"
-        )
+        raise UsageError(f"{folder} is a run of the method {run.method.name!r}; this needs a run of `askew interact`")
     return run.found
