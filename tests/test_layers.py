@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("method", "frame"),
     ("parts",),
     ("methods",),
+    ("studies",),
     ("commands",),
     ("planning", "scoring", "run.comparable", "run.edit_work"),
     ("report", "results.condition"),

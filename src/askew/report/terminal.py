@@ -49,16 +49,6 @@ def sensitivity_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     return Group(Text("Mean absolute change of the scores when the VQA errs"), table)
 
 
-def robustness_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Change of a graph of interactions by pictures left and by error rate."""
-    table = _table("what happens", "edges changed", "change of IS")
-    for row in rows:
-        what = f"{row['size']} pictures a set" if row["kind"] == "pictures" else f"{row['size']:.0%} answers wrong"
-        moved = "–" if row["sensitivity_change"] is None else f"{row['sensitivity_change']:.0f} %"
-        table.add_row(what, f"{row['edges_changed']:.1f}", moved)
-    return Group(Text("Mean change of a prompt's graph when pictures are fewer, or the VQA errs"), table)
-
-
 def _axes(prompt: PromptPlan) -> Table:
     table = _table("axis", "question", "counterfactual prompts")
     for axis in prompt.axes:

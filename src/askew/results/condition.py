@@ -57,30 +57,7 @@ def _classified(part: str, key: str, results: Results) -> Found:
             yield f"{' less '.join(groups)} by {e['classifier']}", (*groups, e["classifier"]), e[key]
 
 
-def _pulls(results: Results) -> Found:
-    """Sensitivities of edges between different axes, picked by either axis."""
-    for graph in results["biasconnect"]:
-        for e in graph["edges"]:
-            if e["significant"] and e["source"] != e["target"]:
-                where = f"{_about(graph['prompt'])}, {e['source']} on {e['target']}"
-                yield where, (e["source"], e["target"]), e["sensitivity"]
-
-
-def _of_graph(score: str, results: Results) -> Found:
-    return ((_about(graph["prompt"]), (), graph[score]) for graph in results["biasconnect"])
-
-
-def _about(prompt: str | None) -> str:
-    return "all prompts together" if prompt is None else repr(prompt)
-
-
 AUDIT: Scores = {"mad": partial(_tibet, "mad"), "mad_clip": partial(_tibet, "mad_clip"), "distance": _distances}
-INTERACTIONS: Scores = {
-    "sensitivity": _pulls,
-    "amplification": partial(_of_graph, "amplification"),
-    "negative_share": partial(_of_graph, "negative_share"),
-    "distance": _distances,
-}
 EDITING: Scores = {
     "axis_change": _edited_axes,
     **{name: partial(_edits, name) for name in ("gender_change", "ita_change", "lightness_change", "beyond_exposure",

@@ -21,7 +21,7 @@ from askew.methods.interact.tables import Tables, tables
 from askew.options import Flag
 from askew.pages.blocks import Table
 from askew.pages.terminal import Fitted
-from askew.pages.words import ABSENT
+from askew.pages.words import ABSENT, percent
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed
@@ -62,7 +62,7 @@ class Robustness(tuple[Change, ...]):
     def __rich__(self) -> RenderableType:
         rows = tuple(
             (
-                f"{one.size:g} pictures a set" if one.kind == "pictures" else f"{one.size:.0%} answers wrong",
+                f"{one.size:g} pictures a set" if one.kind == "pictures" else f"{percent(one.size)} answers wrong",
                 f"{one.edges_changed:.1f}",
                 ABSENT if one.sensitivity_change is None else f"{one.sensitivity_change:.0f} %",
             )

@@ -73,7 +73,8 @@ def pulls(found: InteractionFindings) -> Iterator[Scored]:
     for k, graph in enumerate(found.biasconnect):
         for j, edge in enumerate(graph.edges):
             if edge.significant and not edge.direct and isinstance(edge.sensitivity, Estimate):
-                names = {"prompt": graph.prompt or "", "source": edge.source, "target": edge.target}
+                where = {"prompt": graph.prompt} if graph.prompt else {"scope": "all prompts together"}
+                names = {**where, "source": edge.source, "target": edge.target}
                 yield Scored("sensitivity", ("biasconnect", k, "edges", j, "sensitivity"), names, edge.sensitivity)
 
 
@@ -151,7 +152,9 @@ def joint(
                   cell.pooled, cell.expected, cell.share, cell.ratio)
         for cell in cells
     )  # fmt: skip
-    return JointShares(prompt, names, scoring.instrument, against, ideal.source if ideal else None, LEAST_EXPECTED, distance, told)
+    return JointShares(
+        prompt, names, scoring.instrument, against, ideal.source if ideal else None, LEAST_EXPECTED, distance, told
+    )
 
 
 def _expected(ideal: JointIdeal, axes: Sequence[AxisPlan]) -> Floats:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from askew.errors import UsageError
-from askew.plans.reference import Reference, given_shares, ideal_shares, observed_shares, read_reference
+from askew.methods.interact.reference import Reference, given_shares, ideal_shares, observed_shares, read_reference
+from askew.parts.survey.shares import SetShares
 from askew.prompts.axes import AXES
 from askew.prompts.biasconnect import occupation_prompts
+from askew.types import Missing
 
 GENDER, AGE = AXES["gender"], AXES["age"]
 
@@ -85,8 +88,9 @@ def test_a_later_reference_comes_first_and_none_is_uniform() -> None:
 
 
 def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
-    entry = {"prompt": "nurse", "set": "initial", "axis": "gender", "counts": {"male": 1, "female": 3}}
-    found = observed_shares("runs/real", [entry, {**entry, "set": "gender: male", "counts": {"male": 9, "female": 0}}])
+    none, ideal = Missing("not_asked"), {"male": 0.5, "female": 0.5}
+    seen = SetShares("nurse", "initial", "gender", "studio", ideal, {"male": 1, "female": 3}, {}, {}, none, None, None)
+    found = observed_shares("runs/real", [seen, replace(seen, set="gender: male", counts={"male": 9, "female": 0})])
     assert isinstance(found, Reference)
     assert found.ideal("a photo of a nurse", GENDER) == {"male": 0.25, "female": 0.75}
     with pytest.raises(UsageError, match="runs/real"):

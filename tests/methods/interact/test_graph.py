@@ -10,25 +10,25 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from askew.errors import UsageError
-from askew.methods.biasconnect import biasconnect, graphs
-from askew.methods.interaction_counts import pooled, tables
-from askew.methods.interaction_mixture import half, measured_distances, pictures_by_prompt, plan_of_mixture
-from askew.methods.interaction_robustness import robustness
-from askew.methods.interaction_validation import Mitigation, of_pictures, of_run, validation
-from askew.methods.joint import joint
-from askew.plans.interactions import InteractionPlan, JointIdeal
-from askew.scoring.interactions import interaction_scoring, score_interactions
+from askew.methods.interact.findings import Edge, Graph, Mixture
+from askew.methods.interact.graph import graphs
+from askew.methods.interact.mixture import Chosen, chosen, half, measured_distances, mixture
+from askew.methods.interact.plan import InteractionPlan, JointIdeal
+from askew.methods.interact.robustness import simulated
+from askew.methods.interact.score import joint, scoring_of
+from askew.methods.interact.tables import Tables, pooled, tables
+from askew.methods.interact.validation import Mitigation, of_pictures, of_run, validation
 from askew.stats.distance import sensitivity
 from askew.studio.caption import Said
 from askew.studio.planted import NAMES, conditional
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Axis, Estimate, Missing, Prompt
-from planted_answers import INSTRUMENT, observed, planned, planted
+from planted_answers import INSTRUMENT, known, observed, planned, planted, scored
 
 NURSE, MECHANIC = "a photo of a nurse", "a photo of a mechanic"
 AXES = ("gender", "age", "clothing", "emotion")
 PLAN = planned([NURSE, MECHANIC], AXES)
-SCORING = interaction_scoring(PLAN)
+SCORING = scoring_of(PLAN)
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +37,17 @@ def sets() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def entry(sets: dict[str, Any]) -> dict[str, Any]:
-    return biasconnect(tables(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT), PLAN, SCORING, NURSE)
+def entry(sets: dict[str, Any]) -> Graph:
+    return graph(tables(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
 
 
-def edge(entry: dict[str, Any], source: str, target: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(e for e in entry["edges"] if (e["source"], e["target"]) == (source, target))
+def graph(counted: Tables, prompt: str | None) -> Graph:
+    return graphs({prompt: counted}, PLAN, SCORING)[0]
+
+
+def edge(entry: Graph, source: str, target: str) -> Edge:
+    found = entry.edge(source, target)
+    assert found is not None
     return found
 
 
@@ -55,26 +60,26 @@ def test_tables_hold_a_row_per_counterfactual_and_a_column_per_value(sets: dict[
     assert table[1, 0] == sum(value == "young" for value in own.values[INSTRUMENT]["age"])
 
 
-def test_the_test_of_a_pair_is_pearsons(entry: dict[str, Any]) -> None:
+def test_the_test_of_a_pair_is_pearsons(entry: Graph) -> None:
     found = edge(entry, "gender", "age")
-    table = np.array(entry["counts"]["after"]["gender"]["age"])
-    assert found["chi2"] == pytest.approx(chi2_contingency(table, correction=False).statistic, abs=1e-10)
-    assert found["significant"]
-    assert found["q"] >= found["p"]
+    table = np.array(entry.counts.after["gender"]["age"])
+    assert found.chi2 == pytest.approx(chi2_contingency(table, correction=False).statistic, abs=1e-10)
+    assert found.significant
+    assert (found.q or 0) >= (found.p or 1)
 
 
-def test_the_planted_edges_are_found_and_the_direct_effect_is_kept(entry: dict[str, Any]) -> None:
-    assert edge(entry, "gender", "age")["significant"]  # planted: gender -> age, clothing -> emotion
-    assert edge(entry, "clothing", "emotion")["significant"]
-    assert edge(entry, "gender", "gender")["sensitivity"].low > 0.2
-    assert not edge(entry, "emotion", "gender")["significant"]
+def test_the_planted_edges_are_found_and_the_direct_effect_is_kept(entry: Graph) -> None:
+    assert edge(entry, "gender", "age").significant  # planted: gender -> age, clothing -> emotion
+    assert edge(entry, "clothing", "emotion").significant
+    assert known(edge(entry, "gender", "gender").sensitivity).low > 0.2
+    assert not edge(entry, "emotion", "gender").significant
 
 
 def test_without_a_bias_there_are_only_direct_effects() -> None:
     fair = planted(PLAN, 48, bias=0.0)
-    found = biasconnect(tables(fair[NURSE], PLAN.prompts[0].axes, INSTRUMENT), PLAN, SCORING, NURSE)
-    assert [e for e in found["edges"] if e["significant"] and e["source"] != e["target"]] == []
-    assert found["most_influenced"] is None
+    found = graph(tables(fair[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+    assert [e for e in found.edges if e.significant and e.source != e.target] == []
+    assert found.most_influenced is None
 
 
 def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> None:
@@ -84,24 +89,25 @@ def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> 
         together.contingency("gender", "age").tolist()
         == sum(part.contingency("gender", "age") for part in parts).tolist()
     )
-    found = biasconnect(together, PLAN, SCORING, None)
-    assert found["scope"] == "global"
-    for one in found["edges"]:
-        if one["significant"]:
-            assert one["p"] < PLAN.global_threshold
-            assert abs(one["sensitivity"].value) > PLAN.least_sensitivity
+    found = graph(together, None)
+    assert found.scope == "global"
+    for one in found.edges:
+        if one.significant:
+            assert one.p is not None
+            assert one.p < PLAN.global_threshold
+            assert one.size > PLAN.least_sensitivity
 
 
 @pytest.mark.parametrize("erring", [False, True])
 def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], erring: bool) -> None:
-    known = {"gender": np.array([[90, 10], [5, 95]]), "age": np.eye(3, dtype=int) * 85 + 5} if erring else {}
-    counted = {p.text: tables(sets[p.text], p.axes[:2], INSTRUMENT, known) for p in PLAN.prompts}
+    errors = {"gender": np.array([[90, 10], [5, 95]]), "age": np.eye(3, dtype=int) * 85 + 5} if erring else {}
+    counted = {p.text: tables(sets[p.text], p.axes[:2], INSTRUMENT, errors) for p in PLAN.prompts}
     for together, prompt in zip(graphs({**counted}, PLAN, SCORING), counted, strict=True):
-        alone = biasconnect(counted[prompt], PLAN, SCORING, prompt)
-        assert together["prompt"] == prompt
-        assert together["amplification"].null == pytest.approx(alone["amplification"].null)
-        for one in together["edges"]:
-            same, found = edge(alone, one["source"], one["target"])["sensitivity"], one["sensitivity"]
+        alone = graph(counted[prompt], prompt)
+        assert together.prompt == prompt
+        assert known(together.amplification).null == pytest.approx(known(alone.amplification).null)
+        for one in together.edges:
+            same, found = known(edge(alone, one.source, one.target).sensitivity), known(one.sensitivity)
             assert (found.value, found.low, found.high, found.p) == pytest.approx(
                 (same.value, same.low, same.high, same.p)
             )
@@ -110,16 +116,16 @@ def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], err
 def test_missing_answers_give_missing_and_a_reason() -> None:
     prompt = PLAN.prompts[0]
     gone = [observed(one, prompt.axes, 8, skip=8) for one in prompt.prompts()]
-    found = biasconnect(tables(gone, prompt.axes, INSTRUMENT), PLAN, SCORING, NURSE)
-    assert all(isinstance(e["untested"], Missing) and e["p"] is None and not e["significant"] for e in found["edges"])
-    assert all(isinstance(e["sensitivity"], Missing) for e in found["edges"])
-    assert isinstance(found["amplification"], Missing)
+    found = graph(tables(gone, prompt.axes, INSTRUMENT), NURSE)
+    assert all(isinstance(e.untested, Missing) and e.p is None and not e.significant for e in found.edges)
+    assert all(isinstance(e.sensitivity, Missing) for e in found.edges)
+    assert isinstance(found.amplification, Missing)
 
 
 def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(sets: dict[str, Any]) -> None:
-    found = biasconnect(tables(sets[NURSE][1:], PLAN.prompts[0].axes, INSTRUMENT), PLAN, SCORING, NURSE)
-    assert edge(found, "gender", "age")["p"] is not None
-    assert isinstance(edge(found, "gender", "age")["sensitivity"], Missing)
+    found = graph(tables(sets[NURSE][1:], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+    assert edge(found, "gender", "age").p is not None
+    assert isinstance(edge(found, "gender", "age").sensitivity, Missing)
 
 
 def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[str, Any]) -> None:
@@ -129,43 +135,51 @@ def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[s
     gender = next(axis for axis in counted.axes if axis.name == "gender")
     assert set(gender.values) == {"male", "female"}
     assert gender.ideal.tolist() == [0.5, 0.5]
-    found = biasconnect(counted, PLAN, SCORING, NURSE)
-    assert all(e["significant"] == (e["p"] < 0.05) for e in found["edges"])
+    found = graph(counted, NURSE)
+    assert all(e.significant == (e.p < 0.05) for e in found.edges)
 
 
-def test_the_order_of_the_axes_changes_nothing(sets: dict[str, Any], entry: dict[str, Any]) -> None:
+def test_the_order_of_the_axes_changes_nothing(sets: dict[str, Any], entry: Graph) -> None:
     axes = PLAN.prompts[0].axes[::-1]
-    other = biasconnect(tables(sets[NURSE], axes, INSTRUMENT), PLAN, SCORING, NURSE)
-    for one in entry["edges"]:
-        assert one == edge(other, one["source"], one["target"])
+    other = graph(tables(sets[NURSE], axes, INSTRUMENT), NURSE)
+    for one in entry.edges:
+        assert one == edge(other, one.source, one.target)
 
 
 def test_scores_hold_all_that_was_asked_for(sets: dict[str, Any]) -> None:
     wanted = PLAN.model_copy(update={"mixture": True, "joint": (("gender", "age"),)})
-    scores = score_interactions(wanted, sets, {INSTRUMENT: object()})  # type: ignore[dict-item]
-    assert [g["prompt"] for g in scores["biasconnect"]] == [None, NURSE, MECHANIC]
-    assert scores["biasconnect"][1]["mixture"]["prompts"]
-    assert len(scores["joint"]) == 2
-    assert {s["set"] for s in scores["shares"]} == {"initial"}
+    found = scored(wanted, sets)
+    assert [g.prompt for g in found.biasconnect] == [None, NURSE, MECHANIC]
+    assert isinstance(found.biasconnect[1].mixture, Mixture)
+    assert len(found.joint) == 2
+    assert {s.set for s in found.shares} == {"initial"}
 
 
 def test_the_mixture_beats_one_axis_alone_and_its_shares_make_whole_pictures(sets: dict[str, Any]) -> None:
     prompt = PLAN.prompts[0]
-    mixture = plan_of_mixture(prompt, sets[NURSE], PLAN, SCORING)
-    assert isinstance(mixture, dict)
-    assert sum(one["weight"] for one in mixture["prompts"]) == pytest.approx(1)
-    assert len(mixture["steps"]["the worst first, while it helps"]) <= len(prompt.axes)
-    assert mixture["totals"]["this mixture"] < mixture["totals"]["worst axis alone"] < mixture["totals"]["as it is"]
-    drawn = pictures_by_prompt(mixture, 47)
+    best = chosen(prompt, sets[NURSE], PLAN, INSTRUMENT)
+    assert isinstance(best, Chosen)
+    found = mixture(best, SCORING)
+    assert sum(one.weight for one in found.prompts) == pytest.approx(1)
+    assert len(found.steps["the worst first, while it helps"]) <= len(prompt.axes)
+    assert found.totals["this mixture"] < found.totals["worst axis alone"] < found.totals["as it is"]
+    drawn = best.pictures(47)
     assert sum(drawn.values()) == 47
     measured = measured_distances(prompt, observed(Prompt(NURSE), prompt.axes, 48), PLAN, SCORING)
     assert all(isinstance(e, Estimate) for e in measured.values())
 
 
 def test_a_limit_on_the_prompts_of_the_mixture_holds(sets: dict[str, Any]) -> None:
-    few = plan_of_mixture(PLAN.prompts[0], sets[NURSE], PLAN.model_copy(update={"mixture_prompts": 2}), SCORING)
-    assert isinstance(few, dict)
-    assert len(few["prompts"]) <= 2
+    few = chosen(PLAN.prompts[0], sets[NURSE], PLAN.model_copy(update={"mixture_prompts": 2}), INSTRUMENT)
+    assert isinstance(few, Chosen)
+    assert len(few.best.prompts) <= 2
+
+
+def test_an_axis_without_counterfactual_pictures_leaves_no_mixture(sets: dict[str, Any]) -> None:
+    some = [one for one in sets[NURSE] if one.prompt.axis != "age"]
+    found = chosen(PLAN.prompts[0], some, PLAN, INSTRUMENT)
+    assert isinstance(found, Missing)
+    assert "no counterfactual pictures of age" in found.detail
 
 
 def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> None:
@@ -174,32 +188,32 @@ def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> Non
     assert not {*first.pictures} & {*second.pictures}
 
 
-def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entry: dict[str, Any]) -> None:
+def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entry: Graph) -> None:
     prompt = PLAN.prompts[0]
     counted = tables(sets[NURSE], prompt.axes, INSTRUMENT)
     # the pictures of an axis's counterfactual prompts together are that mitigation
     drawn = {axis.name: _together([s for s in sets[NURSE] if s.prompt.axis == axis.name]) for axis in prompt.axes}
     mitigated = {axis: of_pictures(some, prompt, INSTRUMENT) for axis, some in drawn.items()}
-    found = validation({NURSE: counted}, {NURSE: entry["edges"]}, {NURSE: mitigated}, PLAN, SCORING)
-    (only,) = found["prompts"]
-    assert {(e["source"], e["target"]) for e in only["edges"]} >= {("gender", "age"), ("clothing", "emotion")}
-    for e in only["edges"]:
-        assert e["measured"].value == pytest.approx(e["estimated"].value, abs=0.05)
-    assert 0 <= found["made_worse"].value <= 1
+    found = validation({NURSE: counted}, [entry], {NURSE: mitigated}, PLAN, SCORING)
+    (only,) = found.prompts
+    assert {(e.source, e.target) for e in only.edges} >= {("gender", "age"), ("clothing", "emotion")}
+    for e in only.edges:
+        assert known(e.measured).value == pytest.approx(known(e.estimated).value, abs=0.05)
+    assert 0 <= known(found.made_worse).value <= 1
 
 
 @pytest.mark.slow
 def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> None:
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
     fewer = {NURSE: [half(s, 0) for s in sets[NURSE]]}
-    rows = {(r["kind"], r["size"]): r for r in robustness(fewer, small, SCORING, repeats=2)}
-    assert rows["pictures", 8]["sensitivity_change"] > rows["pictures", 40]["sensitivity_change"] > 0
-    assert rows["errors", 0.4]["sensitivity_change"] > rows["errors", 0.05]["sensitivity_change"] > 0
+    moved = {(one.kind, one.size): one.sensitivity_change or 0 for one in simulated(fewer, small, SCORING, repeats=2)}
+    assert moved["pictures", 8] > moved["pictures", 40] > 0
+    assert moved["errors", 0.4] > moved["errors", 0.05] > 0
 
 
 def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any]) -> None:
     prompt = PLAN.prompts[0]
-    other = score_interactions(PLAN, sets, {INSTRUMENT: object()})  # type: ignore[dict-item]
+    other = scored(PLAN, sets).shares
     found = of_run("runs/other", other, prompt, INSTRUMENT)
     here = of_pictures(sets[NURSE][0], prompt, INSTRUMENT)
     assert isinstance(found, Mitigation)
@@ -213,23 +227,23 @@ def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any
 
 def test_joint_shares_add_up(sets: dict[str, Any]) -> None:
     found = joint(NURSE, sets[NURSE][0], PLAN.prompts[0].axes[:2], SCORING)
-    assert sum(cell["share"].value for cell in found["cells"]) == pytest.approx(1)
-    assert found["against"] == "independence"
-    assert found["distance"].low <= found["distance"].value
+    assert sum(known(cell.share).value for cell in found.cells) == pytest.approx(1)
+    assert found.against == "independence"
+    assert known(found.distance).low <= known(found.distance).value
 
 
 def test_joint_shares_are_held_against_a_reference_in_any_order_of_its_axes(sets: dict[str, Any]) -> None:
     shares = {"young/male": 0.1, "young/female": 0.2, "old/female": 0.3, "middle-aged/male": 0.4}
     ideal = JointIdeal(axes=("age", "gender"), shares=shares, source="census.csv")
     found = joint(NURSE, sets[NURSE][0], PLAN.prompts[0].axes[:2], SCORING, ideal)
-    expected = {tuple(cell["values"][0]): cell["expected"] for cell in found["cells"] if not cell["pooled"]}
+    expected = {tuple(cell.values[0]): cell.expected for cell in found.cells if not cell.pooled}
     assert expected == {("male", "middle-aged"): pytest.approx(0.4), ("female", "old"): pytest.approx(0.3),
                         ("female", "young"): pytest.approx(0.2)}  # fmt: skip
-    rest = found["cells"][-1]  # combinations without a share, and the rarest with one, as none alone would be expected
-    assert rest["expected"] == pytest.approx(0.1)
-    assert ["male", "young"] in rest["values"]
-    assert (found["against"], found["reference"]) == ("reference", "census.csv")
-    assert found["distance"].low > 0
+    rest = found.cells[-1]  # combinations without a share, and the rarest with one, as none alone would be expected
+    assert rest.expected == pytest.approx(0.1)
+    assert ("male", "young") in rest.values
+    assert (found.against, found.reference) == ("reference", "census.csv")
+    assert known(found.distance).low > 0
 
 
 class Erring:
@@ -275,22 +289,24 @@ def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -
     plan = planned([f"a photo of a {one}" for one in ("nurse", "mechanic", "ceo")], ("gender", "age"))
     noisy, rng = Erring(0.8), np.random.default_rng(0)
     read = {text: [noisy.reads(s, plan, rng) for s in some] for text, some in planted(plan, 96).items()}
-    graphs = score_interactions(plan, read, {INSTRUMENT: noisy})["biasconnect"][1:]  # type: ignore[dict-item]
+    errors = {(INSTRUMENT, axis.name): noisy.known_errors(axis.axis()) for axis in plan.prompts[0].axes}
+    graphs = scored(plan, read, errors).biasconnect[1:]
     off: dict[str, list[float]] = {"as read": [], "corrected": []}
     covered = []
     for prompt, graph in zip(plan.prompts, graphs, strict=True):
         for source, target in (("gender", "gender"), ("gender", "age"), ("age", "age")):
-            found, truth = edge(graph, source, target), true_sensitivity(prompt.text.split()[-1], source, target)
-            off["as read"].append(abs(found["as_read"] - truth))
-            off["corrected"].append(abs(found["sensitivity"].value - truth))
-            covered.append(found["sensitivity"].low <= truth <= found["sensitivity"].high)
+            edge_found, truth = edge(graph, source, target), true_sensitivity(prompt.text.split()[-1], source, target)
+            found = known(edge_found.sensitivity)
+            off["as read"].append(abs((edge_found.as_read or 0) - truth))
+            off["corrected"].append(abs(found.value - truth))
+            covered.append(found.low <= truth <= found.high)
     assert np.mean(covered) > 0.8
     assert np.mean(off["corrected"]) < 0.7 * np.mean(off["as read"])
     plain = plan.model_copy(update={"as_read": True})
-    left = score_interactions(plain, read, {INSTRUMENT: noisy})["biasconnect"][1]  # type: ignore[dict-item]
-    assert edge(left, "gender", "gender")["as_read"] is None
-    assert edge(left, "gender", "gender")["sensitivity"].value == pytest.approx(
-        edge(graphs[0], "gender", "gender")["as_read"], abs=0.02
+    left = scored(plain, read, errors).biasconnect[1]
+    assert edge(left, "gender", "gender").as_read is None
+    assert edge(left, "gender", "gender").sensitivity.value == pytest.approx(
+        edge(graphs[0], "gender", "gender").as_read, abs=0.02
     )
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import askew
 from askew.errors import UsageError
-from askew.planning.interactions import plan_interactions
-from askew.plans.interactions import InteractionPlan
-from askew.plans.reading import make_plan
+from askew.method import read_plan
+from askew.methods.interact.plan import InteractionPlan, plan_interactions
 
 NURSE = ["a photo of a nurse"]
 
@@ -20,14 +19,15 @@ def plan(**settings: Any) -> InteractionPlan:
     return plan_interactions(NURSE, **{"model": "studio/planted", "axes": ["gender", "age"], **settings})
 
 
-def test_a_plan_asks_as_the_paper_does_and_survives_toml() -> None:
+def test_a_plan_asks_as_the_paper_does_and_survives_toml(tmp_path: Path) -> None:
     made = plan()
     assert [axis.questions[0].text for axis in made.prompts[0].axes] == [
         "What is the gender (male, female) of the person?",
         "What is the age group (young, middle-aged, old) of the person?",
     ]
     assert (made.method, made.embedder, made.threshold) == ("interact", "none", 1e-4)
-    assert make_plan(tomllib.loads(made.to_toml())) == made
+    (tmp_path / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
+    assert read_plan(tmp_path / "plan.toml") == made
 
 
 def test_all_eight_axes_unless_the_model_or_the_user_says_otherwise() -> None:
@@ -81,7 +81,8 @@ def test_joint_ideals_come_from_a_table_or_as_given(tmp_path: Path) -> None:
     assert found is not None
     assert found.by_values() == {("female", "young"): 0.6, ("male", "old"): 0.4}
     assert made.joint_ideal_of(NURSE[0], ("gender", "clothing")) is None
-    assert make_plan(tomllib.loads(made.to_toml())) == made
+    (tmp_path / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
+    assert read_plan(tmp_path / "plan.toml") == made
 
 
 def test_mitigations_are_named_by_axis(tmp_path: Path) -> None:
@@ -98,3 +99,19 @@ def test_mitigations_are_named_by_axis(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"holds no results\.json"):
         plan(ideal=[str(tmp_path)])
+
+
+def test_shares_of_a_finished_run_are_the_ideal_of_another(tmp_path: Path) -> None:
+    found = askew.interact(NURSE, "studio/planted", images=8, axes=["gender"], draws=100, run=tmp_path / "run")
+    (gender,) = plan(axes=["gender"], ideal=[str(tmp_path / "run")]).prompts[0].axes
+    counts = found.found.shares[0].counts
+    assert gender.ideal == {value: count / sum(counts.values()) for value, count in counts.items()}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "results.json").write_text('{"shares": [{"prompt": "x"}]}')
+    with pytest.raises(UsageError, match="cannot be read"):
+        plan(ideal=[str(tmp_path / "other")])
+
+
+def test_options_that_do_not_exist_are_refused_in_python() -> None:
+    with pytest.raises(UsageError, match="unknown option 'image'"):
+        askew.interact(NURSE, "studio/planted", image=8)  # type: ignore[call-arg]

@@ -1,0 +1,104 @@
+"""What pages show of people in pictures: shares as bars and in numbers, differences, reading errors, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from askew.pages.blocks import DIFFERENCE, PLAIN, SCORE, Bar, Content, Lane, Lanes, Mark, Matrix, Part
+from askew.pages.common import Gap
+from askew.pages.words import axis_label, capital, perceived, percent, quote, reads_appearance, set_label, shorten
+from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.missing import MissingPictures
+from askew.parts.survey.shares import SetShares, SharesDifference
+from askew.parts.survey.words import exceeds_chance, leaning_value, missing_sentence, verdict
+
+
+def bar(entry: SetShares, label: str, group: str = "", series: int | None = None, link: str | None = None) -> Bar:
+    """What one set shows on one axis."""
+    parts = tuple(
+        Part(value, share, entry.counts.get(value), entry.ideal.get(value)) for value, share in entry.shares.items()
+    )
+    return Bar(
+        label, parts, sum(entry.counts.values()), entry.missing, verdict(entry), bool(exceeds_chance(entry.distance)),
+        group, series, link, leaning_value(entry) if any(entry.counts.values()) else "",
+    )  # fmt: skip
+
+
+def numbers(entry: SetShares) -> Lanes:
+    """The share of every value in one set, against the ideal; without reading errors, and at worst, where known."""
+    corrected, bounds = entry.instrument_corrected, entry.bounds
+    more = (*(["corrected for reading errors"] if corrected else []), *(["worst case"] if bounds else []))
+    rows = []
+    for value, share in entry.shares.items():
+        cells: list[Content] = [entry.counts.get(value)]
+        cells += [corrected.get(value)] if corrected else []
+        cells += [f"{percent(bounds[value][0])} to {percent(bounds[value][1])}"] if bounds else []
+        marks = (Mark(entry.ideal[value], "ideal"),) if value in entry.ideal else ()
+        rows.append(Lane(shorten(value, 60), share, tuple(cells), marks=marks))
+    how = "Perceived shares" if reads_appearance(entry.axis) else "Shares seen"
+    caption = f"{how} in {set_label(entry.set)}, read by {shorten(entry.instrument, 60)}"
+    heading = capital(axis_label(entry.axis))
+    return Lanes(caption, heading, tuple(rows), "share", "share", PLAIN, ("pictures", *more))
+
+
+def distances(entries: Sequence[SetShares]) -> Lanes:
+    """How far the shares of some sets on one axis are from the ideal."""
+    several = len({entry.instrument for entry in entries}) > 1
+    prompts = len({entry.prompt for entry in entries}) > 1
+    rows = []
+    for entry in entries:
+        reader = f", {shorten(entry.instrument, 30)}" if several else ""
+        group = shorten(entry.prompt, 50) if prompts else ""
+        rows.append(Lane(f"{set_label(entry.set)}{reader}", entry.distance, group=group,
+                         strong=exceeds_chance(entry.distance)))  # fmt: skip
+    caption = f"How far the shares of {perceived(entries[0].axis)} are from the ideal (distance)"
+    return Lanes(caption, "Pictures", tuple(rows), "distance", "unit", SCORE)
+
+
+def differences(entries: Sequence[SharesDifference]) -> Lanes:
+    """How much more often each value is seen in the second of two sets, for some pairs on one axis."""
+    rows = [
+        Lane(shorten(value, 60), score, group=_pair(entry, {one.prompt for one in entries}),
+             strong=exceeds_chance(score))
+        for entry in entries
+        for value, score in entry.shares.items()
+    ]  # fmt: skip
+    axis, reader = entries[0].axis, shorten(entries[0].instrument, 60)
+    caption = f"Differences of {perceived(axis)}, in percentage points, read by {reader}"
+    return Lanes(caption, "Pictures", tuple(rows), "points", "points", DIFFERENCE,
+                 interval="interval for the true difference")  # fmt: skip
+
+
+def _pair(entry: SharesDifference, prompts: set[str]) -> str:
+    before, after = map(set_label, entry.sets)
+    which = f"{quote(entry.prompt, 40)}: " if len(prompts) > 1 else ""
+    return f"{which}{after} minus {before}"
+
+
+def confusion(entry: Confusion) -> Matrix:
+    """How an instrument read what a reference says, in pictures."""
+    rows: list[tuple[str, tuple[Content, ...]]] = []
+    for k, (value, counts) in enumerate(zip(entry.values, entry.counts, strict=True)):
+        unread, total = sum(entry.missing.get(value, {}).values()), sum(counts)
+        alike = percent(counts[k] / total) if total else None
+        rows.append((shorten(value, 40), (*counts, str(unread), alike)))
+    caption = (f"{capital(perceived(entry.axis))}: rows as {shorten(entry.reference, 60)} says, columns as "
+               f"{shorten(entry.instrument, 60)} reads; number of pictures")  # fmt: skip
+    columns = (*(shorten(value, 40) for value in entry.values), "not read", "read alike")
+    return Matrix(caption, shorten(entry.reference, 40), columns, tuple(rows), "counts", diagonal=True)
+
+
+def gaps(entries: Iterable[SetShares]) -> list[Gap]:
+    """Answers that are missing."""
+    return [
+        Gap(f"{perceived(entry.axis)} by {shorten(entry.instrument, 40)}",
+            f"{shorten(entry.prompt, 60)} – {set_label(entry.set)}",
+            sum(entry.counts.values()) + sum(entry.missing.values()), entry.missing)
+        for entry in entries
+    ]  # fmt: skip
+
+
+def missing_sentences(entries: Iterable[MissingPictures]) -> list[str]:
+    """Where pictures of prompts are missing more often for one value than for another."""
+    told = (missing_sentence(entry, f"pictures of {quote(entry.prompt or '')}") for entry in entries)
+    return [sentence for sentence in told if sentence]
