@@ -11,7 +11,7 @@ import typer
 import askew
 from askew import registry
 from askew.api import mine
-from askew.cli import run
+from askew.cli import application, run
 from askew.errors import UsageError
 from askew.models.diffusers.recommended import RECOMMENDED
 from askew.oldcli import app
@@ -137,7 +137,11 @@ def test_a_preset_and_offload_on_the_command_line_of_maps(
 
 @pytest.mark.parametrize("command", ["audit", "interact", "edit", "classify", "map", "mine"])
 def test_every_command_that_makes_pictures_by_a_model_takes_both(command: str) -> None:
-    options = {name for one in typer.main.get_command(app).commands[command].params for name in one.opts}
+    old = typer.main.get_command(app).commands
+    if command in old:
+        options = {name for one in old[command].params for name in one.opts}
+    else:
+        options = {name for one in application()[command].assemble_argument_collection() for name in one.names}
     assert {"--preset", "--offload"} <= options
 
 

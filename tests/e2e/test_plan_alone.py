@@ -8,11 +8,23 @@ from typing import Any
 import pytest
 import typer
 
-from askew.cli import run
+from askew.cli import application, commands, run
 from askew.oldcli.base import app
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-WITH_A_PLAN = sorted(name for name, command in COMMANDS.items() if any(p.name == "plan" for p in command.params))
+
+def options_of(command: str) -> set[str]:
+    """The options of a command that is rebuilt."""
+    app = application()
+    for name in command.split():
+        app = app[name]
+    return {name for one in app.assemble_argument_collection() for name in one.names}
+
+
+OLD = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+WITH_A_PLAN = sorted(
+    [name for name, command in OLD.items() if any(p.name == "plan" for p in command.params)]
+    + [name for name, _ in commands() if "--plan" in options_of(name)]
+)
 
 OTHER = {
     "audit": [["a photo of a nurse"], ["--images", "8"], ["--seed", "1"]],

@@ -53,7 +53,7 @@ def interact(
     prompts: Prompts = (),
     model: str | None = None,
     *,
-    occupations: Annotated[bool | Sequence[str], Parameter(negative="", show_default=False)] = False,
+    occupations: Annotated[bool | Sequence[str], Parameter(negative="", show_default=False, metavar="")] = False,
     occupation: Annotated[Texts, repeated(listed)] = None,
     plan: Place = None,
     images: int | None = None,

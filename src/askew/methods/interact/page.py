@@ -29,7 +29,6 @@ from askew.pages.blocks import (
     Page,
     Pictures,
     Section,
-    Shares,
     Table,
     Text,
 )
@@ -41,7 +40,6 @@ from askew.pages.words import (
     listing,
     measured,
     number,
-    perceived,
     percent,
     plural,
     probability,
@@ -49,16 +47,11 @@ from askew.pages.words import (
     reason,
     shorten,
 )
-from askew.parts.survey.blocks import bar, gaps, missing_sentences, numbers
-from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import exceeds_chance, lean_first
+from askew.parts.survey.blocks import gaps, missing_sentences, numbers, seen
 from askew.types import Estimate, Missing
 
 SENTENCES = 8
 """Sentences of a graph before the rest is folded away."""
-
-BARS = 24
-"""Bars of shares before they are folded, axis by axis."""
 
 STAGES = ("before", "predicted", "measured")
 
@@ -113,36 +106,10 @@ class View:
         return figures.axes_of(self.found.biasconnect)
 
     def seen(self) -> Iterator[Section]:
-        """Shares in the initial pictures: of one prompt a bar per axis, else for every axis a bar per prompt."""
-        own = self.found.shares
-        if not own:
-            return
-        if len(self.prompts) == 1:
-            yield Section("What was seen", (self._bars(own, "Shares in the initial pictures, by axis"),))
-            return
-        axes = dict.fromkeys(one.axis for one in own)
-        by_axis = {axis: [one for one in own if one.axis == axis] for axis in axes}
-        shown = [self._bars(some, f"{capital(perceived(axis))} in the initial pictures, by prompt")
-                 for axis, some in by_axis.items()]  # fmt: skip
-        if len(own) > BARS:
-            folds = (Fold(f"{capital(perceived(axis))}: {_leaning(some)}", (block,))
-                     for (axis, some), block in zip(by_axis.items(), shown, strict=True))  # fmt: skip
-            yield Section("What was seen", tuple(folds))
-        else:
-            yield Section("What was seen", tuple(shown))
-
-    def _bars(self, own: tuple[SetShares, ...] | list[SetShares], caption: str) -> Shares:
-        """A bar per axis or prompt; of several instruments one of a group of bars."""
-        single, readers = len(self.prompts) == 1, len({one.instrument for one in own}) > 1
-        bars = []
-        for one in sorted(own, key=lean_first):
-            name = capital(axis_label(one.axis)) if single else shorten(one.prompt, 60)
-            reader = shorten(one.instrument, 40)
-            bars.append(bar(one, reader, group=name) if readers else bar(one, name, link=_anchor(one)))
-        if readers:  # keep those of a group together
-            order = list(dict.fromkeys(one.group for one in bars))
-            bars.sort(key=lambda one: order.index(one.group))
-        return Shares(caption, tuple(bars), "Axis" if single else "Prompt")
+        """Shares in the initial pictures."""
+        if self.found.shares:
+            blocks = seen(self.found.shares, lambda one: f"{one.prompt} {one.axis}")
+            yield Section("What was seen", tuple(blocks))
 
     def graph(self) -> Section:
         """The first graph: that of the only prompt, or of all together."""
@@ -212,7 +179,7 @@ class View:
         if not planned:
             return
         blocks: list[Block] = []
-        if self.found.strategies and self.several:
+        if self.found.strategies:
             blocks = [_strategies(self.found.strategies), Text(
                 "A step is one intervention: an axis made equal, or the mixture drawn. Few pictures make every "
                 "distance a little too large, more so for ways that use few prompts.", muted=True)]  # fmt: skip
@@ -234,15 +201,6 @@ class View:
             pooled = Text(f"Combinations of which fewer than {own[0].least_expected:g} pictures are expected are "
                           "pooled, by what is expected alone, whatever was seen.", muted=True)  # fmt: skip
             yield Section("Joint shares", (pooled, *(_joint(one) for one in own)))
-
-
-def _anchor(one: SetShares) -> str:
-    return f"{one.prompt} {one.axis}"
-
-
-def _leaning(own: list[SetShares]) -> str:
-    leaning = sum(exceeds_chance(one.distance) is True for one in own)
-    return f"further from the ideal than chance in {leaning} of {len(own)}"
 
 
 def _mixture(one: Mixture) -> tuple[Block, ...]:

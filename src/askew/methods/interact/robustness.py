@@ -18,7 +18,7 @@ from askew.methods.interact.graph import pair, tests, thresholds
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import scoring_of
 from askew.methods.interact.tables import Tables, tables
-from askew.options import Flag
+from askew.options import Flag, Place
 from askew.pages.blocks import Table
 from askew.pages.terminal import Fitted
 from askew.pages.words import ABSENT, percent
@@ -73,7 +73,7 @@ class Robustness(tuple[Change, ...]):
 
 
 def robustness(
-    run: str | Path, /, *, store: str | Path | None = None, repeats: int = 3, json: Flag = False
+    run: str | Path, /, *, store: Place = None, repeats: int = 3, json: Flag = False
 ) -> Robustness | None:
     """How much a run's graph of interactions would change with fewer pictures, or with errors of its VQA.
 

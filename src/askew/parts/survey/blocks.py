@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from askew.pages.blocks import DIFFERENCE, PLAIN, SCORE, Bar, Content, Lane, Lanes, Mark, Matrix, Part
+from askew.pages.blocks import (
+    DIFFERENCE,
+    PLAIN,
+    SCORE,
+    Bar,
+    Block,
+    Content,
+    Fold,
+    Lane,
+    Lanes,
+    Mark,
+    Matrix,
+    Part,
+    Shares,
+)
 from askew.pages.common import Gap
-from askew.pages.words import axis_label, capital, perceived, percent, quote, reads_appearance, set_label, shorten
+from askew.pages.words import (
+    axis_label,
+    capital,
+    perceived,
+    percent,
+    plural,
+    quote,
+    reads_appearance,
+    set_label,
+    shorten,
+)  # fmt: skip
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.missing import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference
-from askew.parts.survey.words import exceeds_chance, leaning_value, missing_sentence, verdict
+from askew.parts.survey.words import exceeds_chance, lean_first, leaning_value, missing_sentence, verdict
+
+BARS, AXES = 10, 2
+"""Bars of an axis, and axes, that stand at the head of a page of several prompts or conditions; the rest is folded."""
 
 
 def bar(entry: SetShares, label: str, group: str = "", series: int | None = None, link: str | None = None) -> Bar:
@@ -22,6 +49,54 @@ def bar(entry: SetShares, label: str, group: str = "", series: int | None = None
         label, parts, sum(entry.counts.values()), entry.missing, verdict(entry), bool(exceeds_chance(entry.distance)),
         group, series, link, leaning_value(entry) if any(entry.counts.values()) else "",
     )  # fmt: skip
+
+
+def leads(entries: Sequence[SetShares]) -> list[SetShares]:
+    """What the first instrument saw, what leans first."""
+    return sorted((entry for entry in entries if entry.instrument == entries[0].instrument), key=lean_first)
+
+
+def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda entry: entry.prompt) -> list[Block]:
+    """What was seen, as bars: of one set a bar an axis, else an axis with a bar a prompt or condition.
+
+    The first instrument's stand at the head, those of others are folded. `link` is the anchor of what else is told.
+    """
+    blocks: list[Block] = []
+    for name in dict.fromkeys(entry.instrument for entry in entries):
+        own = leads([entry for entry in entries if entry.instrument == name])
+        if len({(entry.prompt, entry.set) for entry in own}) == 1:
+            bars = (bar(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in own)
+            found: list[Block] = [Shares("Shares in percent, what leans first", tuple(bars))]
+        else:
+            found = _by_axis(own, [entry.set for entry in entries], link)
+        blocks += [Fold(f"As read by {shorten(name, 60)}", tuple(found))] if blocks else found
+    return blocks
+
+
+def _by_axis(own: Sequence[SetShares], order: Sequence[str], link: Callable[[SetShares], str]) -> list[Block]:
+    """A block an axis, those that lean most often first; of many prompts and axes the rest is folded."""
+    axes = {axis: [entry for entry in own if entry.axis == axis] for axis in dict.fromkeys(e.axis for e in own)}
+    lean = {axis: sum(exceeds_chance(entry.distance) is True for entry in found) for axis, found in axes.items()}
+    blocks: list[Block] = []
+    for k, axis in enumerate(sorted(axes, key=lambda axis: -lean[axis])):
+        prompts, name = list(dict.fromkeys(entry.prompt for entry in axes[axis])), capital(perceived(axis))
+        shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
+        sets = sorted(axes[axis], key=lambda entry: (prompts.index(entry.prompt), order.index(entry.set)))
+        bars = [_bar_of(entry, len({*order}) > 1, link) for entry in sets]
+        head = [one for one, entry in zip(bars, sets, strict=True) if entry.prompt in prompts[:shown]]
+        told = f"{name}: a lean in {lean[axis]} of {plural(len(sets), 'set')}"
+        if head:
+            blocks.append(Shares(f"{name}, shares in percent", tuple(head), "Prompt"))
+            told = f"{name} of {plural(len(prompts) - shown, 'more prompt')}"
+        if rest := bars[len(head) :]:
+            blocks.append(Fold(told, (Shares(told, tuple(rest), "Prompt"),)))
+    return blocks
+
+
+def _bar_of(entry: SetShares, conditions: bool, link: Callable[[SetShares], str]) -> Bar:
+    prompt = shorten(entry.prompt, 60)
+    return bar(entry, capital(set_label(entry.set)) if conditions else prompt, prompt if conditions else "",
+               link=link(entry))  # fmt: skip
 
 
 def numbers(entry: SetShares) -> Lanes:
