@@ -72,9 +72,7 @@ class Robustness(tuple[Change, ...]):
         return Fitted(Table(caption, ("what happens", "edges changed", "change of IS"), rows))
 
 
-def robustness(
-    run: str | Path, /, *, store: Place = None, repeats: int = 3, json: Flag = False
-) -> Robustness | None:
+def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, json: Flag = False) -> Robustness | None:
     """How much a run's graph of interactions would change with fewer pictures, or with errors of its VQA.
 
     Example: `askew robustness runs/mine`
