@@ -26,13 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from askew.methods.biasconnect import graphs
-from askew.methods.interaction_counts import CountedAxis, Tables, pooled
-from askew.planning.interactions import plan_interactions
-from askew.plans.interactions import InteractionPlan
+from askew.methods.interact.graph import graphs
+from askew.methods.interact.plan import InteractionPlan, plan_interactions
+from askew.methods.interact.score import scoring_of
+from askew.methods.interact.tables import CountedAxis, Tables, pooled
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.biasconnect import occupation_prompts
-from askew.scoring.interactions import interaction_scoring
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
 from askew.studio.scene import ATTRIBUTES
@@ -82,9 +81,9 @@ def whole(counted: Mapping[str, Tables], plan: InteractionPlan) -> tuple[int, in
     """What the method does; the number of tested pairs, of edges, of permuted tables."""
     every: dict[str | None, Tables] = {None: pooled(list(counted.values()))}
     every.update(counted)
-    found = graphs(every, plan, interaction_scoring(plan))
-    edges = [edge for graph in found for edge in graph["edges"]]
-    return len(edges), sum(edge["significant"] for edge in edges), sum(edge["draws"] is not None for edge in edges)
+    found = graphs(every, plan, scoring_of(plan))
+    edges = [edge for graph in found for edge in graph.edges]
+    return len(edges), sum(edge.significant for edge in edges), sum(edge.draws is not None for edge in edges)
 
 
 def loop(prompts: list[Tables], draws: int) -> int:

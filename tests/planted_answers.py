@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from askew.findings import FORMAT, Environment, Head, Identity, Instruments
+from askew.methods.interact.findings import InteractionFindings
+from askew.methods.interact.gather import InteractionGathered
+from askew.methods.interact.plan import InteractionPlan
+from askew.methods.interact.score import score
+from askew.parts.survey.confusion import Errors
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
-from askew.plans.interactions import InteractionPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.biasconnect import asked_as_in_biasconnect
 from askew.prompts.counterfactuals import counterfactuals
 from askew.store.keys import picture_seed
 from askew.studio.caption import parse
 from askew.studio.planted import sample
-from askew.types import Missing, Picture, Prompt
+from askew.types import Estimate, Missing, Picture, Prompt
 
 INSTRUMENT = "truth"
 
@@ -45,3 +51,24 @@ def observed(prompt: Prompt, axes: Sequence[AxisPlan], images: int, bias: float 
 def planted(plan: InteractionPlan, images: int, bias: float = 1.0) -> dict[str, list[ObservedSet]]:
     """All sets of a plan."""
     return {p.text: [observed(one, p.axes, images, bias) for one in p.prompts()] for p in plan.prompts}
+
+
+def head(plan: InteractionPlan) -> Head:
+    """What findings begin with."""
+    machine = Environment("3.11", "here", {}, None, 1, None, "2026-01-01T00:00:00+00:00")
+    model, told = Identity("studio/planted", "1", {"bias": 1.0}), Instruments(vqa={INSTRUMENT: "1"})
+    return Head(FORMAT, "0", 1, plan, plan.hash, machine, (), model, told, ())
+
+
+def scored(
+    plan: InteractionPlan, sets: Mapping[str, Sequence[ObservedSet]], errors: Errors | None = None
+) -> InteractionFindings:
+    """The findings of a run that saw these sets."""
+    own = head(plan)
+    return score(plan, InteractionGathered(own.model, None, own.instruments, sets, errors or {}, {}, {}), own)
+
+
+def known(score: Estimate | Missing | None) -> Any:
+    """A score that must be there."""
+    assert isinstance(score, Estimate)
+    return score

@@ -213,9 +213,9 @@ def audit_people(at: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
+CHEF = "a photo of a chef"
 CROSSED: dict[str, Any] = {
     **PLANTED,
-    "prompts": "a photo of a chef",
     "images": 12,
     "axes": ["gender", "age", "clothing"],
 }
@@ -223,21 +223,21 @@ CROSSED: dict[str, Any] = {
 
 @recorded(counted="interact")
 def interact_validated(at: Workplace, run: Path) -> Path:
-    askew.interact(**CROSSED, mixture=True, mixture_images=6, joint=(("gender", "clothing"),),
+    askew.interact(CHEF, **CROSSED, mixture=True, mixture_images=6, joint=(("gender", "clothing"),),
                    mitigated="studio/planted", mitigated_args={"equal": "{axis}"}, run=run, store=at.store)  # fmt: skip
     return run / "results.json"
 
 
 @recorded(counted="interact")
 def interact_fair(at: Workplace, run: Path) -> Path:
-    askew.interact(**CROSSED, model_args={"bias": 0.0}, run=run, store=at.store)
+    askew.interact(CHEF, **CROSSED, model_args={"bias": 0.0}, run=run, store=at.store)
     return run / "results.json"
 
 
 @recorded()
 def interact_as_read(at: Workplace, run: Path) -> Path:
     mitigated = [f"{axis}={at.folder('interact_fair')}" for axis in CROSSED["axes"]]
-    askew.interact(**CROSSED, as_read=True, distance="nominal", threshold=0.99, level=0.9, mitigated=mitigated,
+    askew.interact(CHEF, **CROSSED, as_read=True, distance="nominal", threshold=0.99, level=0.9, mitigated=mitigated,
                    ideal="gender=male:0.3,female:0.7", run=run, store=at.store)  # fmt: skip
     return run / "results.json"
 
@@ -251,7 +251,7 @@ def interact_occupations(at: Workplace, run: Path) -> Path:
 
 @recorded()
 def interact_open(at: Workplace, run: Path) -> Path:
-    askew.interact("a photo of a chef", images=8, axes=["gender", "clothing"], open_answers=True, run=run,
+    askew.interact(CHEF, images=8, axes=["gender", "clothing"], open_answers=True, run=run,
                    store=at.store, **PLANTED)  # fmt: skip
     return run / "results.json"
 

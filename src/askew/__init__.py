@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from askew.jobs.compare import Comparison
     from askew.methods.audit.command import audit
     from askew.methods.audit.result import AuditResult
+    from askew.api.mine import mine
+    from askew.api.mine_compare import mine_compare
+    from askew.api.mine_study import MiningStudy, mine_study
+    from askew.methods.interact.command import interact
+    from askew.methods.interact.result import InteractionResult
     from askew.methods.map.command import map
     from askew.methods.map.result import MapResult
     from askew.methods.mine.command import mine
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
     from askew.studies.mine_compare.command import mine_compare
     from askew.studies.mine_compare.result import MiningComparisonResult
     from askew.studies.mine_study.command import MiningStudy, mine_study
+    from askew.results.mining import MiningResult
+    from askew.results.mining_comparison import MiningComparisonResult
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
 
 __version__ = version("askew")
@@ -73,13 +80,17 @@ _HOMES = {
     "askew.methods.audit.result": ("AuditResult",),
     "askew.api.runs": ("compare",),
     "askew.api.edit": ("edit",),
-    "askew.api.interact": ("interact",),
+    "askew.methods.interact.command": ("interact",),
     "askew.api.classify": ("classify",),
     "askew.results.classification": ("ClassificationResult",),
     "askew.jobs.compare": ("Comparison",),
     "askew.results.editing": ("EditingResult",),
     "askew.errors": ("AskewError",),
     "askew.results.interactions": ("InteractionResult",),
+    "askew.methods.interact.result": ("InteractionResult",),
+    "askew.api.mine": ("mine",),
+    "askew.api.mine_compare": ("mine_compare",),
+    "askew.api.mine_study": ("MiningStudy", "mine_study"),
     "askew.methods.map.result": ("MapResult",),
     "askew.methods.mine.result": ("MiningResult",),
     "askew.studies.mine_compare.result": ("MiningComparisonResult",),

@@ -26,6 +26,8 @@ OWN: Mapping[str, str] = {
     "export": "askew.commands:export",
     "mine-study": "askew.studies.mine_study.command:mine_study",
     "models": "askew.commands:models",
+    "robustness": "askew.methods.interact.robustness:robustness",
+    "graphs": "askew.studies.graphs.command:graphs",
     "studio sheet": "askew.commands:studio_sheet",
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",

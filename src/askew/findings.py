@@ -278,7 +278,9 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
         yield Scored(score, at, names, node)
         return
     if is_dataclass(node) and not isinstance(node, Missing | Environment | Identity | PictureSet):
-        told = {name: text for name, text in _children(node) if isinstance(name, str) and isinstance(text, str)}
+        unnamed = getattr(type(node), "not_names", ())  # texts that do not say what an estimate is about
+        told = {name: text for name, text in _children(node)
+                if isinstance(name, str) and isinstance(text, str) and name not in unnamed}  # fmt: skip
         names, keys = names if isinstance(node, Head) else {**names, **told}, _keys(type(node))
         for name, child in _children(node):
             yield from _scored(child, (*at, name), names, str(name), keys.get(str(name)))

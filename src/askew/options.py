@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, cast
 
 from cyclopts import Parameter, Token
 
@@ -17,6 +17,8 @@ from askew.models.base import Setting
 
 if TYPE_CHECKING:
     from askew.store.completions import Completions
+
+T = TypeVar("T")
 
 
 def pairs(texts: Iterable[str], option: str, empty: bool = False) -> dict[str, str]:
@@ -338,6 +340,11 @@ def run_options(options: Mapping[str, Any]) -> RunOptions:
     """Those of the options that say how a plan is run."""
     found = {name: options[name] for name in RunOptions.__annotations__ if name in options}
     return cast("RunOptions", found)
+
+
+def several(given: str | Sequence[T] | None) -> list[str | T]:
+    """One or more of something, as a list; a text is one."""
+    return [given] if isinstance(given, str) else list(given or ())
 
 
 def only_plan(options: Mapping[str, Any], **own: object) -> None:

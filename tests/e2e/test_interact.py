@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 import askew
-from askew.api import runs as api
 from askew.cli import run
+from askew.method import load
 
 ASKED = ["a photo of a nurse", "--model", "studio/planted", "--images", "8", "--axes", "gender,age", "--draws", "100"]
 
@@ -83,9 +83,9 @@ def test_a_dry_run_counts_pictures_of_mixtures_and_mitigated_models_too(
     more = ["--mixture-images", "6", "--mitigated", "studio/planted", "--mitigated-arg", "equal={axis}"]
     assert run(["interact", *ASKED, *more, *other]) == 0
     out = capsys.readouterr().out
-    assert "pictures    70 (64 stored, 6 left)" in out  # 48, twice 8 of mitigated models, and 6 that cannot be known
-    assert "prompts     6" in out
-    assert "mixture" in out
+    assert "pictures    at most 70 (64 stored, 6 left)" in out  # 48, twice 8 of mitigated models, and 6 not yet known
+    assert "prompts     at most 6" in out
+    assert "mixture     at most 6 of the pictures" in out
 
 
 def test_estimates_are_held_against_another_run_and_shares_against_a_population(folder: Path) -> None:
@@ -115,7 +115,7 @@ def test_report_and_check_know_the_run(folder: Path, capsys: pytest.CaptureFixtu
 def test_python_gives_the_same_run(folder: Path) -> None:
     found = askew.interact("a photo of a nurse", model="studio/planted", images=8, axes=["gender", "age"], draws=100,
                            run=folder.parent / "python", store=folder.parent / ".askew")  # fmt: skip
-    assert found.sensitivity("gender", "gender") == api.load(folder).sensitivity("gender", "gender")
+    assert found.sensitivity("gender", "gender") == load(folder).sensitivity("gender", "gender")
     with pytest.raises(askew.AskewError, match="no pair of axes"):
         found.sensitivity("gender", "height")
 
@@ -124,7 +124,7 @@ def test_graphs_of_runs_stand_side_by_side(folder: Path, capsys: pytest.CaptureF
     other = folder.parent / "fair"
     assert run(["interact", *ASKED, "-M", "bias=0", "--run", str(other)]) == 0
     assert run(["graphs", str(folder), str(other), "--names", "stereotyped,fair"]) == 0
-    page = Path(capsys.readouterr().out.strip().splitlines()[-1].removeprefix("page: "))
+    page = Path(capsys.readouterr().out.strip().splitlines()[-1].removeprefix("report: "))
     assert page == folder.parent / "graphs.html"
     assert "stereotyped" in page.read_text(encoding="utf-8")
     found = json.loads((folder.parent / "graphs.json").read_text(encoding="utf-8"))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from askew.errors import CheckFailed, UsageError
-from askew.results.condition import CLASSIFICATION, EDITING, INTERACTIONS, check_conditions, parse_condition
+from askew.results.condition import CLASSIFICATION, EDITING, check_conditions, parse_condition
 
 EDITED = {
     "editing": [
@@ -55,17 +53,3 @@ def test_conditions_on_a_classification_look_at_most_samples() -> None:
         check_conditions([parse_condition("denoising: association.low > 0.5", CLASSIFICATION)], results)
     with pytest.raises(UsageError, match="association, differential, accuracy"):
         parse_condition("mad > 0.3", CLASSIFICATION)
-
-
-def test_conditions_on_interactions_are_about_edges_between_axes() -> None:
-    def edge(source: str, target: str, value: float, significant: bool = True) -> dict[str, Any]:
-        e = {"value": value, "high": value + 0.1}
-        return {"source": source, "target": target, "sensitivity": e, "significant": significant}
-
-    edges = [edge("gender", "gender", -0.5), edge("gender", "age", -0.2), edge("age", "body_type", -0.3, False)]
-    results = {"shares": [], "biasconnect": [{"prompt": None, "edges": edges, "amplification": {"value": 0.9}}]}
-    found = parse_condition("sensitivity.high < 0", INTERACTIONS).violations(results)
-    assert found == ["all prompts together, gender on age: sensitivity.high is -0.1"]
-    assert len(parse_condition("age: sensitivity < -0.1", INTERACTIONS).violations(results)) == 1
-    assert parse_condition("clothing: sensitivity < -0.1", INTERACTIONS).violations(results) == []
-    assert len(parse_condition("amplification > 0.5", INTERACTIONS).violations(results)) == 1

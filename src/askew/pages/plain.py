@@ -69,7 +69,7 @@ def _seen(bar: blocks.Bar) -> tuple[Content, ...]:
 @as_table.register
 def _(one: Lanes) -> Table | None:
     grouped = any(row.group for row in one.rows)
-    marks = tuple(dict.fromkeys(m.name for row in one.rows for m in row.marks))
+    marks = tuple(dict.fromkeys(m.name for row in one.rows for m in row.marks if m.name not in one.more))
     rows = tuple(_lane(one, row, marks, grouped=grouped) for row in one.rows)
     labels = (one.heading, "") if grouped else (one.heading,)
     return Table(one.caption, (*labels, *heads(one), *marks), rows, labels=len(labels), scale=one.scale)
@@ -120,6 +120,8 @@ def _(one: blocks.Matrix) -> Table | None:
 
 @as_table.register
 def _(one: blocks.Network) -> Table | None:
+    if not one.edges:
+        return None
     rows = tuple(
         (words.capital(e.source), e.target, Cell(words.signed(e.score.value), strong=e.effect != "changed"),
          words.interval(e.score, "signed"), *e.more, EFFECTS[e.effect])

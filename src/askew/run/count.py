@@ -130,7 +130,8 @@ class Count:
 
     def lines(self) -> list[str]:
         """The numbers in words, and what they are bounds of."""
-        notes = [f"at most     {work.pictures} of the pictures are of {what}" for what, work in self.bounds.items()]
+        notes = [f"{what.removeprefix('the '):<11} at most {work.pictures} of the pictures; which, the others decide"
+                 for what, work in self.bounds.items()]  # fmt: skip
         return [*self.total.lines(at_most=bool(self.bounds)), *notes]
 
     def _pictures(self, wanted: Sequence[Wanted]) -> dict[str, Outcome]:

@@ -173,12 +173,12 @@ def count(
     )
 
 
-def unmade(model: Model, images: int, asking: Sequence[Asking]) -> Work:
-    """The size of so many pictures whose prompts nobody can say yet; they take at least so many calls."""
-    parts = -(-images // SLICE)
-    questions = images * sum(len(ask.questions) for ask in asking)
+def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:
+    """The size of so many pictures whose prompts nobody can say yet, of which every instrument is asked so many
+    questions; they take at least so many calls."""
+    questions, parts = images * sum(asked), -(-images // SLICE)
     return Work(pictures=images, model_calls=-(-images // model.batch_size), questions=questions,
-                questions_left=questions, vqa_calls=parts * len(asking))  # fmt: skip
+                questions_left=questions, vqa_calls=parts * len(asked))  # fmt: skip
 
 
 def _count_questions(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.errors import NotEnoughData
-from askew.findings import Address, E, Keyed, with_q
+from askew.errors import NotEnoughData, UsageError
+from askew.findings import AGAIN, RESULTS_FILE, Address, E, Keyed, adapter, read_text, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.stats.confusion import corrected_share_intervals
@@ -130,6 +132,17 @@ def with_q_of_distances(found: Iterable[S], wanted: Callable[[S], bool] = lambda
         return entry.instrument if at[1:] == ("distance",) and wanted(entry) else None
 
     return with_q(entries, family)
+
+
+def recorded_shares(folder: Path) -> tuple[SetShares, ...]:
+    """The shares that a finished run found, of whatever method. Raises UsageError for a folder that holds none."""
+    path = folder / RESULTS_FILE
+    try:
+        content = json.loads(read_text(path)).get("shares") or []
+        found: tuple[SetShares, ...] = adapter(tuple[SetShares, ...]).validate_json(json.dumps(content))
+    except (ValueError, AttributeError) as error:
+        raise UsageError(f"the shares in {path} cannot be read ({error}): {AGAIN}") from error
+    return found
 
 
 def _in_order(shares: Mapping[str, float], axis: Axis) -> NDArray[np.float64]:

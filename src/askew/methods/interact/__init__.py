@@ -1,0 +1,29 @@
+"""How biases pull on each other: which axes move when one is made equal (BiasConnect)."""
+
+from functools import partial
+
+from askew import conditions
+from askew.method import Method
+from askew.methods.interact.findings import InteractionFindings
+from askew.methods.interact.gather import gather
+from askew.methods.interact.page import page
+from askew.methods.interact.plan import InteractionPlan
+from askew.methods.interact.result import InteractionResult
+from askew.methods.interact.score import distances, pulls, score
+
+METHOD = Method(
+    name="interact",
+    plan=InteractionPlan,
+    findings=InteractionFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=InteractionResult,
+    label=lambda plan: plan.prompts[0].text,
+    scores={
+        "sensitivity": pulls,
+        "amplification": partial(conditions.of, "amplification"),
+        "negative_share": partial(conditions.of, "negative_share"),
+        "distance": distances,
+    },
+)

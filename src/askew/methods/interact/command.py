@@ -1,0 +1,190 @@
+"""askew interact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Unpack
+
+from cyclopts import Parameter
+
+from askew.errors import UsageError
+from askew.method import read_plan
+from askew.methods.interact import METHOD
+from askew.methods.interact.plan import InteractionPlan, plan_interactions
+from askew.methods.interact.result import InteractionResult
+from askew.options import (
+    SETTINGS,
+    Desk,
+    Flag,
+    FolderOptions,
+    Place,
+    PromptOptions,
+    Prompts,
+    RunOptions,
+    SettingOptions,
+    StatisticsOptions,
+    Texts,
+    VQAOptions,
+    WriterOptions,
+    given,
+    listed,
+    names,
+    only_known,
+    only_plan,
+    plan_fields,
+    prompts_of,
+    repeated,
+    run_options,
+    settings,
+    several,
+    texts,
+)
+from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
+
+
+class InteractOptions(
+    PromptOptions, SettingOptions, VQAOptions, WriterOptions, FolderOptions, StatisticsOptions, RunOptions, total=False
+):
+    """Options that other commands have, too."""
+
+
+def interact(
+    prompts: Prompts = (),
+    model: str | None = None,
+    *,
+    occupations: Annotated[bool | Sequence[str], Parameter(negative="", show_default=False, metavar="")] = False,
+    occupation: Annotated[Texts, repeated(listed)] = None,
+    plan: Place = None,
+    images: int | None = None,
+    axes: Annotated[Texts, repeated(listed)] = None,
+    ideal: Annotated[Texts, repeated(texts)] = None,
+    distance: Literal["auto", "ordinal", "nominal", "values"] | None = None,
+    threshold: float | None = None,
+    open_threshold: float | None = None,
+    global_threshold: float | None = None,
+    least_sensitivity: float | None = None,
+    open_answers: Flag = False,
+    as_read: Flag = False,
+    joint: Annotated[str | Sequence[str | Sequence[str]] | None, repeated(texts)] = None,
+    joint_ideal: Annotated[Texts, repeated(texts)] = None,
+    mitigated: Annotated[Texts, repeated(texts)] = None,
+    mitigated_args: Annotated[SETTINGS, repeated(settings, name="--mitigated-arg")] = None,
+    mixture: Flag = False,
+    mixture_prompts: int | None = None,
+    mixture_worsening: float | None = None,
+    mixture_images: int | None = None,
+    dot: Place = None,
+    graphml: Place = None,
+    **options: Unpack[InteractOptions],
+) -> InteractionResult:
+    """How biases pull on each other: which axes move when one is made equal (BiasConnect).
+
+    Pictures that an audit with the same store has made are used again.
+
+    Examples:
+
+    - `askew interact "a photo of a nurse"`
+
+    - `askew interact --occupations --model studio/planted --ideal bls-2022`
+
+    - `askew interact --prompts prompts.txt --axes gender,age,clothing --dot graph.dot`
+
+    Parameters
+    ----------
+    prompts
+        One prompt or several; none for occupations, or for a folder's own.
+    model
+        The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …
+    occupations
+        Add BiasConnect's 26 occupations.
+    occupation
+        Add these occupations, separated by commas.
+    plan
+        Run this TOML plan, such as a run's plan.toml.
+    images
+        Pictures per prompt: 48, with studio 24, if not given.
+    axes
+        Axes, separated by commas; if not given, all that the writer proposes.
+    ideal
+        Shares to hold against: uniform (if not given), bls-2022, a CSV, a run's folder, AXIS=VALUE:SHARE,…; a later
+        one precedes.
+    distance
+        From the ideal: auto (if not given: by the axis's scale), ordinal, nominal or values.
+    threshold
+        p below which there is an edge; 0.0001 if not given.
+    open_threshold
+        The same of axes with open answers; 0.05 if not given.
+    global_threshold
+        The same of all prompts together; 0.00005 if not given.
+    least_sensitivity
+        What |IS| of an edge must exceed, of all prompts together; 0.03 if not given.
+    open_answers
+        Take the concepts in any answer instead of the axes' values.
+    as_read
+        Do not correct for what is known of the instrument's errors.
+    joint
+        Two or three axes, separated by commas, whose joint shares are wanted; may be repeated.
+    joint_ideal
+        Joint shares to hold against: a CSV, AXIS,AXIS=VALUE/VALUE:SHARE,…
+    mitigated
+        Model or run to validate against: AXIS=NAME, or with {axis} for the mitigated axis.
+    mitigated_args
+        Setting of that model, such as equal={axis}.
+    mixture
+        Plan the mixture of prompts against all biases.
+    mixture_prompts
+        The most prompts of the mixture; no limit if 0 or not given.
+    mixture_worsening
+        How much further from its ideal any axis may get; no limit if not given.
+    mixture_images
+        Draw so many pictures of the mixture and measure them.
+    dot
+        Write the graph for Graphviz to this file.
+    graphml
+        Write the graph as GraphML to this file.
+
+    Raises
+    ------
+    UsageError
+        For a request that cannot be met; other AskewErrors where a run fails.
+    """
+    only_known(options, InteractOptions)
+    fields = given(
+        images=images, distance=distance, threshold=threshold, open_threshold=open_threshold,
+        global_threshold=global_threshold, least_sensitivity=least_sensitivity, mitigated_args=mitigated_args,
+        mixture_prompts=mixture_prompts, mixture_worsening=mixture_worsening, mixture_images=mixture_images,
+    )  # fmt: skip
+    wanted: dict[str, Any] = {
+        "axes": None if axes is None else names(axes), "ideal": several(ideal), "open_answers": open_answers,
+        "as_read": as_read, "joint": tuple(tuple(names(group)) for group in several(joint)),
+        "joint_ideal": several(joint_ideal), "mitigated": several(mitigated), "mixture": mixture,
+    }  # fmt: skip
+    if plan is not None:
+        only_plan(
+            options, prompts=prompts, model=model, occupations=occupations, occupation=occupation, **wanted, **fields
+        )
+        made = _planned(Path(plan))
+    else:
+        listed_occupations = OCCUPATIONS if occupations is True else occupations or ()
+        people = [*occupation_prompts(listed_occupations), *occupation_prompts(names(occupation))]
+        told, desk = plan_fields({**options, "model": model}), Desk.of(options)
+        made = plan_interactions(
+            [*prompts_of(prompts, options), *people],
+            llm_args=desk.settings, cache=desk.cache, tell=desk.tell, **told, **wanted, **fields,
+        )  # fmt: skip
+    result = METHOD.run(made, **run_options(options))
+    if not options.get("dry_run"):
+        if dot:
+            result.write_dot(dot)
+        if graphml:
+            result.write_graphml(graphml)
+    return result
+
+
+def _planned(path: Path) -> InteractionPlan:
+    found = read_plan(path)
+    if not isinstance(found, InteractionPlan):
+        method = getattr(found, "method", "audit")
+        raise UsageError(f"{path} is a plan of the method {method!r}; this needs one of `askew interact`")
+    return found

@@ -1,0 +1,256 @@
+"""What `askew interact` finds: graphs of which axis moves which, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from askew.findings import E, Head, Keyed
+from askew.methods.interact.plan import InteractionPlan
+from askew.models.base import Setting
+from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.missing import MissingPictures
+from askew.parts.survey.shares import SetShares
+from askew.types import Estimate, Missing, Scale, record
+
+Effect = Literal["better", "worse", "changed"]
+Row = tuple[int, ...]
+
+AS_IT_IS = "as it is"
+THIS_MIXTURE = "this mixture"
+
+
+@record
+class GraphAxis:
+    """An axis of a graph: the values that are seen on it, and those of its counterfactual prompts.
+
+    ideal         share of every value
+    open          whether the values are concepts of open answers
+    known_errors  answers of the instrument (columns) to pictures whose truth is known (rows)
+    """
+
+    name: str
+    values: tuple[str, ...]
+    counterfactuals: tuple[str, ...]
+    scale: Scale
+    open: bool
+    distance: str
+    ideal: tuple[float, ...]
+    known_errors: tuple[Row, ...] | None
+
+
+@record
+class Edge:
+    """A pair of axes: whether `target` depends on what prompts say of `source`, and if that is for the better.
+
+    chi2 … q     Pearson's test of the counts, q among all pairs of the graph; None where `untested` says why not
+    sensitivity  Intersectional Sensitivity (Eq. 4): how much nearer to its ideal the target comes
+    as_read      the same without a correction for the instrument's errors, where there was one
+    significant  whether the pair is an edge of the graph
+    """
+
+    source: str
+    target: str
+    chi2: float | None
+    dof: int | None
+    p: float | None
+    draws: int | None
+    cramers_v: float | None
+    untested: Missing | None
+    q: float | None
+    sensitivity: E
+    as_read: float | None
+    significant: bool
+
+    @property
+    def direct(self) -> bool:
+        """Whether this is the effect of an axis on itself."""
+        return self.source == self.target
+
+    @property
+    def drawn(self) -> bool:
+        """Whether this is an edge between different axes whose sensitivity is known."""
+        return self.significant and not self.direct and isinstance(self.sensitivity, Estimate)
+
+    @property
+    def size(self) -> float:
+        """|IS|, 0 where it is missing."""
+        return abs(self.sensitivity.value) if isinstance(self.sensitivity, Estimate) else 0.0
+
+    @property
+    def effect(self) -> Effect:
+        """Nearer to the ideal, further from it, or neither within the interval."""
+        low, high = (getattr(self.sensitivity, end, None) for end in ("low", "high"))
+        return "better" if low is not None and low > 0 else "worse" if high is not None and high < 0 else "changed"
+
+
+@record
+class Counts:
+    """The tables behind a graph, over all its prompts.
+
+    initial  by target: answers in the initial pictures, by value
+    after    by source and target: a row of answers per counterfactual prompt of the source
+    missing  by target: pictures of all sets without an answer
+    """
+
+    initial: Mapping[str, Row]
+    after: Mapping[str, Mapping[str, tuple[Row, ...]]]
+    missing: Mapping[str, int]
+
+
+@record
+class MixedPrompt:
+    """A prompt of a mixture; `axis` and `value` are None for the initial one."""
+
+    text: str
+    axis: str | None
+    value: str | None
+    weight: float
+
+
+@record
+class Mixture:
+    """Prompts whose pictures together are nearest to all ideals.
+
+    before, predicted, measured  distances from the ideals: of the initial pictures, of the mixture on pictures that had
+                                 no part in choosing it, and in `images` pictures drawn from it
+    totals                       sum of all axes' distances, by the way to mitigate; steps: the axes it takes, in turn
+    """
+
+    prompts: tuple[MixedPrompt, ...]
+    before: Annotated[Mapping[str, E], Keyed("axis")]
+    predicted: Annotated[Mapping[str, E], Keyed("axis")]
+    totals: Mapping[str, float]
+    steps: Mapping[str, tuple[str, ...]]
+    images: int | None = None
+    measured: Annotated[Mapping[str, E], Keyed("axis")] | None = None
+
+
+@record
+class Graph:
+    """Which axis moves which in the pictures of a prompt, or of all together where `prompt` is None.
+
+    amplification   sum of |IS| over pairs of different axes (Eq. 14); negative_share: of pairs with IS < 0 (A.5)
+    most_influenced the axis on which most others act (MaxInf); most_influential: that acts on most others (MaxImp)
+    """
+
+    scope: Literal["prompt", "global", "models"]
+    prompt: str | None
+    instrument: str
+    axes: tuple[GraphAxis, ...]
+    edges: tuple[Edge, ...]
+    most_influenced: str | None
+    most_influential: str | None
+    amplification: E
+    negative_share: E
+    mixture: Mixture | Missing | None
+    counts: Counts
+
+    not_names: ClassVar[frozenset[str]] = frozenset({"scope", "most_influenced", "most_influential"})
+
+    @property
+    def drawn(self) -> list[Edge]:
+        """The edges to draw, the strongest first."""
+        return sorted((one for one in self.edges if one.drawn), key=lambda one: -one.size)
+
+    def edge(self, source: str, target: str) -> Edge | None:
+        """The pair of two axes."""
+        return next((one for one in self.edges if (one.source, one.target) == (source, target)), None)
+
+    def axis(self, name: str) -> GraphAxis:
+        """An axis by its name."""
+        return next(one for one in self.axes if one.name == name)
+
+
+@record
+class JointCell:
+    """A combination of values, or all rare ones pooled. `ratio`: share by expected, with its interval."""
+
+    values: tuple[tuple[str, ...], ...]
+    pooled: bool
+    expected: float
+    share: E
+    ratio: tuple[float, float | None, float | None]
+
+
+@record
+class JointShares:
+    """Combinations of the values of two or three axes in the initial pictures of a prompt.
+
+    against         the axes' own shares multiplied ("independence"), or those of `reference`
+    least_expected  pictures; combinations of which fewer are expected are pooled
+    distance        total variation of the combinations from what is expected
+    """
+
+    prompt: str
+    axes: tuple[str, ...]
+    instrument: str
+    against: Literal["independence", "reference"]
+    reference: str | None
+    least_expected: float
+    distance: E
+    cells: tuple[JointCell, ...]
+
+
+@record
+class ValidatedEdge:
+    """IS as the counterfactual prompts tell it, and as measured once the source is really mitigated."""
+
+    source: str
+    target: str
+    estimated: E
+    measured: E
+
+
+@record
+class ValidatedPrompt:
+    """The edges of a prompt between different axes of which the source was mitigated."""
+
+    prompt: str
+    edges: tuple[ValidatedEdge, ...]
+    correlation: E
+
+
+@record
+class Validation:
+    """Estimates against what a real mitigation did (Eq. 5-8, Table 1).
+
+    mitigated   by axis the model or run in which it is; settings: of those models
+    made_worse  share of all pairs of different axes that mitigation moved away from their ideal (A.5)
+    """
+
+    mitigated: Mapping[str, str]
+    settings: Mapping[str, Setting]
+    prompts: tuple[ValidatedPrompt, ...]
+    mean_correlation: E
+    overall_correlation: E
+    made_worse: E
+
+
+@record
+class Strategy:
+    """A way to mitigate several biases: means over the prompts that have a mixture.
+
+    final_bias      mean distance of all axes from their ideals that is left, on pictures that had no part in the plan
+    steps           interventions: axes made equal, or a mixture drawn
+    beyond_mixture  the final bias less that of the mixture, prompt by prompt
+    """
+
+    strategy: str
+    final_bias: E
+    steps: E
+    beyond_mixture: E | None
+
+
+@record
+class InteractionFindings(Head):
+    """The content of results.json. Graphs of several prompts begin with that of all together."""
+
+    plan: InteractionPlan
+    missing_pictures: tuple[MissingPictures, ...]
+    shares: tuple[SetShares, ...]
+    confusion: tuple[Confusion, ...]
+    biasconnect: tuple[Graph, ...]
+    joint: tuple[JointShares, ...]
+    validation: Validation | None
+    strategies: tuple[Strategy, ...]

@@ -1,0 +1,161 @@
+"""What `askew interact` costs: pictures of every prompt, of mitigated models, and of the mixture that graphs advise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from askew import registry
+from askew.errors import UsageError
+from askew.findings import Identity, Instruments, PictureSet
+from askew.methods.interact.mixture import chosen
+from askew.methods.interact.plan import AXIS, InteractionPlan, is_run
+from askew.methods.interact.validation import Mitigated, Mitigation, of_pictures, of_run
+from askew.models.base import Model
+from askew.parts import drawings
+from askew.parts.survey.confusion import Errors, calibrations
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.reader import (
+    Observed,
+    Reader,
+    Source,
+    fingerprints,
+    identity_of,
+    instruments_of,
+    observed_sets,
+    oddities,
+    picture_sets,
+    source_of,
+)
+from askew.parts.survey.shares import recorded_shares
+from askew.plan import PromptPlan
+from askew.run.base import Run
+from askew.run.work import unmade
+from askew.store.keys import derived_seed
+from askew.types import Missing, Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionGathered:
+    """All of a run.
+
+    observed      by prompt its sets
+    calibrations  what instruments know of their own errors
+    mixed         by prompt the pictures drawn from its mixture
+    mitigated     by prompt what is seen once an axis is mitigated
+    """
+
+    model: Identity
+    device: str | None
+    instruments: Instruments
+    observed: Observed
+    calibrations: Errors
+    mixed: Mapping[str, ObservedSet]
+    mitigated: Mapping[str, Mitigated]
+
+    @property
+    def sets(self) -> tuple[PictureSet, ...]:
+        """The sets of the graphs."""
+        return picture_sets(self.observed)
+
+
+def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
+    """Every set of every prompt, and what follows.
+
+    Raises UsageError for a mixture of pictures that exist already, and for a mitigation that cannot be held against it.
+    """
+    source = source_of(plan)
+    reader = reader_of(plan, run, source)
+    observed = observed_sets(plan, run, source, reader)
+    mixed = _mixtures(plan, source, reader, observed) if plan.mixture_images else {}
+    mitigated = _mitigated(plan, reader) if plan.mitigated else {}
+    makers = [source.name, *(name for name in plan.mitigated.values() if not is_run(name))]
+    run.warn(*oddities(plan, source, reader.instruments))
+    run.warn(*drawings.beyond(makers, {"vqa": reader.instruments}))
+    return InteractionGathered(
+        identity_of(plan, source),
+        getattr(source, "device", None),
+        fingerprints(reader.instruments),
+        observed,
+        calibrations(plan.prompts, reader.instruments),
+        mixed,
+        mitigated,
+    )
+
+
+def seen(plan: InteractionPlan, run: Run) -> Observed:
+    """By prompt its sets."""
+    source = source_of(plan)
+    return observed_sets(plan, run, source, reader_of(plan, run, source))
+
+
+def reader_of(plan: InteractionPlan, run: Run, source: Source) -> Reader:
+    """The instruments; they are asked whether there is a person, and describe nothing."""
+    return Reader(run, instruments_of(plan, source), person=True)
+
+
+def _mixtures(plan: InteractionPlan, source: Source, reader: Reader, observed: Observed) -> dict[str, ObservedSet]:
+    """Pictures of the mixture that each prompt's graph advises; of prompts without a mixture none."""
+    if not isinstance(source, Model):
+        raise UsageError("pictures that exist already cannot be drawn anew; --mixture-images needs a model")
+    found = {}
+    for prompt in plan.prompts:
+        at_most = unmade(source, plan.mixture_images, [len(reader.questions(prompt, name)) for name in plan.vqa])
+        flow = partial(_mixture, plan, source, reader, prompt, observed[prompt.text])
+        drawn = reader.run.decide("the mixture", flow, at_most, otherwise=None)
+        if drawn is not None:
+            found[prompt.text] = drawn
+    return found
+
+
+def _mixture(
+    plan: InteractionPlan, model: Model, reader: Reader, prompt: PromptPlan, sets: Sequence[ObservedSet]
+) -> ObservedSet | None:
+    """Drawn on fresh seeds, as many of each of its prompts as its weight says."""
+    best, seed = chosen(prompt, sets, plan, plan.vqa[0]), derived_seed(plan.seed, "mixture")
+    if isinstance(best, Missing):
+        return None
+    wanted = best.pictures(plan.mixture_images)
+    pictures = [one for text, n in wanted.items() for one in reader.run.pictures(model, [text], n, seed)[text]]
+    (drawn,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
+    return drawn
+
+
+def _mitigated(plan: InteractionPlan, reader: Reader) -> Mapping[str, Mitigated]:
+    """Pictures of the prompts in which one axis each is mitigated, by a model or in a finished run."""
+    runs = {name: recorded_shares(Path(name)) for name in sorted(set(plan.mitigated.values())) if is_run(name)}
+    found: dict[str, dict[str, Mitigation]] = {}
+    for prompt, axis, name in _mitigations(plan):
+        own = of_run(name, runs[name], prompt, plan.vqa[0]) if name in runs else _by_model(plan, reader, prompt, axis)
+        if own is not None:
+            found.setdefault(prompt.text, {})[axis] = own
+    if not found:
+        prompts = ", ".join(prompt.text for prompt in plan.prompts)
+        raise UsageError(f"no run given by --mitigated has one of the prompts: {prompts}")
+    return found
+
+
+def _mitigations(plan: InteractionPlan) -> Iterator[tuple[PromptPlan, str, str]]:
+    """Every prompt and axis of it that is mitigated somewhere, and where."""
+    for prompt in plan.prompts:
+        for axis in prompt.axes:
+            if axis.name in plan.mitigated:
+                yield prompt, axis.name, plan.mitigated[axis.name]
+
+
+def _by_model(plan: InteractionPlan, reader: Reader, prompt: PromptPlan, axis: str) -> Mitigation:
+    """The pictures of a prompt by the model in which one axis is mitigated.
+
+    Their seed is not that of the initial pictures, so that both are independent.
+    """
+    name = plan.mitigated[axis]
+    settings = {k: v.replace(AXIS, axis) if isinstance(v, str) else v for k, v in plan.mitigated_args.items()}
+    model = registry.model(name, **settings)
+    if not isinstance(model, Model):
+        raise UsageError(f"{name} holds pictures that exist already; --mitigated needs a model, or a finished run")
+    seed = derived_seed(plan.seed, "mitigated", axis)
+    pictures = reader.run.pictures(model, [prompt.text], plan.images, seed)[prompt.text]
+    (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
+    return of_pictures(observed, prompt, plan.vqa[0])

@@ -1,0 +1,191 @@
+"""Shares that pictures are held against: published tables, such as a census of occupations, or shares as given."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from askew.errors import UsageError
+from askew.parts.survey.shares import SetShares
+from askew.types import Axis
+
+SHIPPED: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
+"""Tables that come with askew. bls-2022: shares of women and men in 65 occupations, U.S. Bureau of Labor Statistics,
+Current Population Survey, table 11, annual averages of 2022 (public domain)."""
+
+SUBJECTS = ("prompt", "occupation")
+NEEDED = ("axis", "value", "share")
+TOLERANCE = 0.005
+"""How far published shares may be from a sum of 1, since they are rounded."""
+
+Shares = Mapping[str, float]
+Combination = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all."""
+
+    name: str
+    shares: Mapping[str, Mapping[str, Shares]]
+
+    def ideal(self, prompt: str, axis: Axis) -> dict[str, float] | None:
+        """The shares for a prompt that names the subject, the longest one first; None if there are none.
+
+        Raises UsageError where the shares are not about the axis's values.
+        """
+        named = [s for s, by_axis in self.shares.items() if axis.name in by_axis and _names(prompt, s)]
+        if not named:
+            return None
+        shares = self.shares[max(named, key=len)][axis.name]
+        if not axis.values or not set(shares) <= set(axis.values):
+            raise UsageError(
+                f"{self.name} has shares of {axis.label} for: {', '.join(shares)}; "
+                f"the axis has the values: {', '.join(axis.values) or 'none'}"
+            )
+        total = sum(shares.values())
+        return {value: shares.get(value, 0.0) / total for value in axis.values}
+
+
+def read_reference(name: str) -> Reference:
+    """A table that comes with askew, by its name, or a CSV file with a column prompt or occupation, and axis, value,
+    share. Raises UsageError that names the line."""
+    table = _rows(name, files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name))
+    subject = next((column for column in SUBJECTS if column in (table.fieldnames or ())), None)
+    absent = [column for column in NEEDED if column not in (table.fieldnames or ())]
+    if subject is None or absent:
+        raise UsageError(f"{name} needs the columns prompt (or occupation), axis, value and share")
+    shares: dict[str, dict[str, dict[str, float]]] = {}
+    for number, row in enumerate(table, start=2):
+        by_value = shares.setdefault(row[subject].strip(), {}).setdefault(row["axis"].strip(), {})
+        by_value[row["value"].strip()] = _share(row["share"], f"{name}, line {number}")
+    return _checked(Reference(name, shares))
+
+
+def given_shares(text: str) -> Reference:
+    """AXIS=VALUE:SHARE,VALUE:SHARE as shares for every prompt. Raises UsageError."""
+    axis, _, listed = text.partition("=")
+    pairs = [part.rpartition(":") for part in listed.split(",")]
+    if not axis.strip() or not all(value.strip() for value, _, _ in pairs):
+        raise UsageError(f"{text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE: gender=male:0.5,female:0.5")
+    shares = {value.strip(): _share(share, text) for value, _, share in pairs}
+    return _checked(Reference(text, {"": {axis.strip(): shares}}))
+
+
+def observed_shares(name: str, seen: Iterable[SetShares]) -> Reference:
+    """The shares of a finished run's initial pictures, by its first instrument, as a reference. Raises UsageError."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for one in seen:
+        if one.set == "initial" and (total := sum(one.counts.values())):
+            shares = {value: count / total for value, count in one.counts.items()}
+            found.setdefault(one.prompt, {}).setdefault(one.axis, shares)
+    if not found:
+        raise UsageError(f"the run {name} has no shares of initial pictures to hold others against")
+    return Reference(name, found)
+
+
+@dataclass(frozen=True, slots=True)
+class JointReference:
+    """Shares of combinations of several axes' values by subject (a prompt, or an occupation); "" holds for all."""
+
+    name: str
+    axes: tuple[str, ...]
+    shares: Mapping[str, Mapping[Combination, float]]
+
+    def ideal(self, prompt: str) -> Mapping[Combination, float] | None:
+        """The shares for a prompt that names the subject, the longest one first, scaled to sum 1; None if none fit."""
+        named = [subject for subject in self.shares if _names(prompt, subject)]
+        if not named:
+            return None
+        shares = self.shares[max(named, key=len)]
+        total = sum(shares.values())
+        return {combination: share / total for combination, share in shares.items()}
+
+
+def read_joint_reference(name: str) -> JointReference:
+    """Joint shares from a CSV file, or given as AXIS,AXIS=VALUE/VALUE:SHARE,VALUE/VALUE:SHARE.
+
+    The file has a column share, a column per axis, and may have a column prompt or occupation. Raises UsageError.
+    """
+    return _given_joint(name) if "=" in name and not Path(name).exists() else _joint_table(name)
+
+
+def _joint_table(name: str) -> JointReference:
+    table = _rows(name, Path(name))
+    columns = list(table.fieldnames or ())
+    subject = next((column for column in SUBJECTS if column in columns), None)
+    axes = tuple(column for column in columns if column not in (*SUBJECTS, "share"))
+    if "share" not in columns or not 2 <= len(axes) <= 3:
+        raise UsageError(f"{name} needs a column share and one for each of two or three axes: gender,age,share")
+    shares: dict[str, dict[Combination, float]] = {}
+    for number, row in enumerate(table, start=2):
+        combination = tuple((row[axis] or "").strip() for axis in axes)
+        by_values = shares.setdefault(row[subject].strip() if subject else "", {})
+        by_values[combination] = _share(row["share"], f"{name}, line {number}")
+    return _checked_joint(JointReference(name, axes, shares))
+
+
+def _given_joint(text: str) -> JointReference:
+    named, _, listed = text.partition("=")
+    axes = tuple(axis.strip() for axis in named.split(","))
+    shares: dict[Combination, float] = {}
+    for part in listed.split(","):
+        values, _, share = part.rpartition(":")
+        combination = tuple(value.strip() for value in values.split("/"))
+        if len(combination) != len(axes):
+            raise UsageError(f"{text!r} is not of the form AXIS,AXIS=VALUE/VALUE:SHARE,…: gender,age=male/old:0.5,…")
+        shares[combination] = _share(share, text)
+    return _checked_joint(JointReference(text, axes, {"": shares}))
+
+
+def _checked_joint(reference: JointReference) -> JointReference:
+    for subject, shares in reference.shares.items():
+        if abs(sum(shares.values()) - 1) > TOLERANCE:
+            where = f" of {subject}" if subject else ""
+            raise UsageError(f"{reference.name}: the joint shares{where} sum to {sum(shares.values()):g}, not 1")
+    return reference
+
+
+def ideal_shares(references: Sequence[Reference], prompt: str, axis: Axis) -> dict[str, float] | None:
+    """The ideal by the last reference that has one; None is uniform."""
+    found = (reference.ideal(prompt, axis) for reference in reversed(references))
+    return next((shares for shares in found if shares is not None), None)
+
+
+def _checked(reference: Reference) -> Reference:
+    for subject, by_axis in reference.shares.items():
+        for axis, shares in by_axis.items():
+            if abs(sum(shares.values()) - 1) > TOLERANCE:
+                where = f" of {subject}" if subject else ""
+                raise UsageError(f"{reference.name}: shares of {axis}{where} sum to {sum(shares.values()):g}, not 1")
+    return reference
+
+
+def _rows(name: str, path: Traversable) -> csv.DictReader[str]:
+    """The rows of a CSV file. Raises UsageError."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        known = ", ".join(SHIPPED)
+        raise UsageError(f"cannot read the reference table {name!r} ({error}); there are: {known}") from error
+    return csv.DictReader(lines)
+
+
+def _share(text: str, where: str) -> float:
+    try:
+        share = float(text)
+    except (TypeError, ValueError):
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError(f"{where}: the share {text!r} is no number from 0 to 1")
+    return share
+
+
+def _names(prompt: str, subject: str) -> bool:
+    """Whether the prompt names the subject, as whole words."""
+    return subject == "" or bool(re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", prompt, re.I))

@@ -1,0 +1,166 @@
+"""From what was seen in pictures to the findings of BiasConnect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from askew import conditions
+from askew.errors import NotEnoughData
+from askew.findings import Head, Scored
+from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares, Mixture
+from askew.methods.interact.gather import InteractionGathered
+from askew.methods.interact.graph import graphs
+from askew.methods.interact.mixture import chosen, measured_distances, mixture, strategies
+from askew.methods.interact.plan import InteractionPlan, JointIdeal
+from askew.methods.interact.tables import Tables, pooled, tables
+from askew.methods.interact.validation import validation
+from askew.parts.scoring import Scoring
+from askew.parts.survey.confusion import Errors, confusions, known_errors
+from askew.parts.survey.missing import missing_pictures
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.reader import Observed
+from askew.parts.survey.shares import SetShares, shares, with_q_of_distances
+from askew.plan import AxisPlan, PromptPlan
+from askew.stats.intervals import Floats
+from askew.stats.joint_shares import LEAST_EXPECTED, joint_shares
+from askew.types import Estimate, Missing
+
+
+def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> InteractionFindings:
+    """The findings of a run. Graphs are those of the first instrument; of several prompts there is one of all together,
+    before the others."""
+    scoring, sets = scoring_of(plan), found.observed
+    compared = confusions(plan.prompts, sets, list(plan.vqa))
+    known = known_errors(found.calibrations, compared)
+    counted = counted_tables(plan, sets, known)
+    every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
+    every.update(counted)
+    prompts = {prompt.text: prompt for prompt in plan.prompts}
+    drawn = tuple(
+        graph if graph.prompt is None else replace(graph, mixture=_mixture(prompts[graph.prompt], found, plan, scoring))
+        for graph in graphs(every, plan, scoring)
+    )
+    return head.into(
+        InteractionFindings,
+        missing_pictures=missing_pictures(sets, scoring),
+        shares=with_q_of_distances(_initial_shares(plan, sets, known)),
+        confusion=compared,
+        biasconnect=drawn,
+        joint=tuple(_joint_shares(plan, sets, scoring)),
+        validation=validation(counted, drawn, found.mitigated, plan, scoring) if plan.mitigated else None,
+        strategies=strategies(drawn, plan.level),
+    )
+
+
+def scoring_of(plan: InteractionPlan) -> Scoring:
+    """How a plan's graphs are computed."""
+    return Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
+
+
+def counted_tables(plan: InteractionPlan, sets: Observed, known: Errors) -> dict[str, Tables]:
+    """The tables of every prompt. Errors on an axis count as known where the reference has seen every value."""
+    instrument = plan.vqa[0]
+    complete = {axis: n for (name, axis), n in known.items() if name == instrument and n.sum(axis=1).all()}
+    return {p.text: tables(sets[p.text], p.axes, instrument, {} if plan.as_read else complete) for p in plan.prompts}
+
+
+def pulls(found: InteractionFindings) -> Iterator[Scored]:
+    """The sensitivities of edges between different axes, for --fail-if: picked by either axis."""
+    for k, graph in enumerate(found.biasconnect):
+        for j, edge in enumerate(graph.edges):
+            if edge.significant and not edge.direct and isinstance(edge.sensitivity, Estimate):
+                where = {"prompt": graph.prompt} if graph.prompt else {"scope": "all prompts together"}
+                names = {**where, "source": edge.source, "target": edge.target}
+                yield Scored("sensitivity", ("biasconnect", k, "edges", j, "sensitivity"), names, edge.sensitivity)
+
+
+def distances(found: InteractionFindings) -> Iterator[Scored]:
+    """The distances of the initial pictures' shares from the ideals, for --fail-if."""
+    return (one for one in conditions.of("distance", found) if one.at[0] == "shares")
+
+
+def _mixture(
+    prompt: PromptPlan, found: InteractionGathered, plan: InteractionPlan, scoring: Scoring
+) -> Mixture | Missing | None:
+    """The mixture of a prompt, if it was asked for, with what is seen in pictures drawn from it."""
+    if not (plan.mixture or plan.mixture_images):
+        return None
+    best = chosen(prompt, found.observed[prompt.text], plan, scoring.instrument)
+    if isinstance(best, Missing):
+        return best
+    planned, drawn = mixture(best, scoring), found.mixed.get(prompt.text)
+    if drawn is None:
+        return planned
+    return replace(planned, images=len(drawn.pictures), measured=measured_distances(prompt, drawn, plan, scoring))
+
+
+def _initial_shares(plan: InteractionPlan, sets: Observed, known: Errors) -> Iterator[SetShares]:
+    """What is seen in the pictures of the prompts themselves, by every instrument."""
+    for prompt in plan.prompts:
+        for observed in sets[prompt.text]:
+            for axis in prompt.closed if observed.prompt.axis is None else ():
+                for name in plan.vqa:
+                    scoring = Scoring(name, plan.seed, plan.draws, plan.level)
+                    errors = known.get((name, axis.name))
+                    yield shares(observed, axis.axis(), axis.ideal, prompt.text, scoring, errors)
+
+
+def _joint_shares(plan: InteractionPlan, sets: Observed, scoring: Scoring) -> Iterator[JointShares]:
+    """Of the groups of axes that the plan names, in the initial pictures."""
+    for prompt in plan.prompts:
+        axes = {axis.name: axis for axis in prompt.closed}
+        initial = next((s for s in sets[prompt.text] if s.prompt.axis is None), None)
+        for group in plan.joint:
+            if initial is not None and axes.keys() >= set(group):
+                ideal = plan.joint_ideal_of(prompt.text, group)
+                yield joint(prompt.text, initial, [axes[name] for name in group], scoring, ideal)
+
+
+def joint(
+    prompt: str, initial: ObservedSet, axes: Sequence[AxisPlan], scoring: Scoring, ideal: JointIdeal | None = None
+) -> JointShares:
+    """Shares of every combination of values, sparse ones pooled, against a reference population.
+
+    Without one, `ideal` None, against the axes' own shares multiplied.
+    """
+    names = tuple(axis.name for axis in axes)
+    columns = [initial.values[scoring.instrument][name] for name in names]
+    codes = [
+        [-1 if isinstance(v, Missing) else axis.values.index(v) for axis, v in zip(axes, row, strict=True)]
+        for row in zip(*columns, strict=True)
+    ]
+    against: Literal["independence", "reference"] = "independence" if ideal is None else "reference"
+    distance: Estimate | Missing
+    try:
+        found = joint_shares(
+            np.array(codes, dtype=np.int64).reshape(-1, len(axes)),
+            [len(axis.values) for axis in axes],
+            None if ideal is None else _expected(ideal, axes),
+            rng=scoring.rng(prompt, *names, scoring.instrument, "joint shares"),
+            level=scoring.level,
+            draws=scoring.draws,
+        )
+        cells, distance = found.cells, found.distance
+    except NotEnoughData as error:
+        cells, distance = (), Missing("not_asked", str(error))
+    told = tuple(
+        JointCell(tuple(tuple(axis.values[k] for axis, k in zip(axes, one, strict=True)) for one in cell.values),
+                  cell.pooled, cell.expected, cell.share, cell.ratio)
+        for cell in cells
+    )  # fmt: skip
+    return JointShares(
+        prompt, names, scoring.instrument, against, ideal.source if ideal else None, LEAST_EXPECTED, distance, told
+    )
+
+
+def _expected(ideal: JointIdeal, axes: Sequence[AxisPlan]) -> Floats:
+    """The reference's shares in the order of the axes and their values; a combination that it does not name has 0."""
+    shares = np.zeros([len(axis.values) for axis in axes])
+    for values, share in ideal.by_values().items():
+        own = dict(zip(ideal.axes, values, strict=True))
+        shares[tuple(axis.values.index(own[axis.name]) for axis in axes)] = share
+    return shares

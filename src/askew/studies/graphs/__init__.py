@@ -1,0 +1,1 @@
+"""Graphs of interactions of several models, side by side and together."""

@@ -1,0 +1,106 @@
+"""askew graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import RenderableType
+
+from askew import findings
+from askew.errors import UsageError
+from askew.method import load
+from askew.methods.interact.findings import InteractionFindings
+from askew.methods.interact.result import InteractionResult
+from askew.options import Flag, Place, Texts, listed, repeated
+from askew.options import names as parts_of
+from askew.pages import html, terminal
+from askew.pages.blocks import Page
+from askew.store.files import write_whole
+from askew.studies.graphs.page import page, shared_prompts
+from askew.studies.graphs.pooled import ModelGraphs, model_graphs
+
+
+@dataclass(frozen=True)
+class GraphsResult:
+    """The graphs of several runs by name, what was found over all of them, and the page that shows it."""
+
+    report: Path
+    runs: Mapping[str, InteractionFindings]
+    found: ModelGraphs
+
+    @property
+    def numbers(self) -> Path:
+        """Where the pooled graph lies as JSON."""
+        return self.report.with_suffix(".json")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """None: what a reader must know stands in the runs' own reports."""
+        return ()
+
+    @cached_property
+    def page(self) -> Page:
+        """What the report shows."""
+        return page(self.runs, self.found.pooled)
+
+    def table(self) -> RenderableType:
+        """The edges of the pooled graph for a terminal, to print with rich."""
+        return terminal.screen(self.page)
+
+
+def graphs(
+    *runs: str | Path,
+    names: Annotated[Texts, repeated(listed)] = None,
+    to: Place = None,
+    json: Flag = False,
+) -> GraphsResult:
+    """Graphs of interactions of several models side by side, on one layout, and one graph of all of them together.
+
+    Example: `askew graphs runs/base runs/new --names base,new`
+
+    Parameters
+    ----------
+    runs
+        Folders of runs of interactions.
+    names
+        A short name for each run, separated by commas; if not given its model, or its folder where models are the same.
+    to
+        The page to write; if not given graphs.html beside the first run. The pooled graph stands beside it as JSON.
+    json
+        Print the graph of all models as JSON.
+
+    Raises
+    ------
+    UsageError
+        For runs of another method, that are not finished, or that share no prompt, and for a page that is no HTML file.
+    """
+    folders = [Path(run) for run in runs]
+    if len(folders) < 2:
+        raise UsageError("graphs side by side need two runs or more: askew graphs RUN RUN")
+    report = Path(to) if to else folders[0].absolute().parent / "graphs.html"
+    if report.suffix not in (".html", ".htm"):
+        raise UsageError(f"{report} is no name of a page; write one that ends in .html")
+    loaded = [_finished(folder) for folder in folders]
+    models = [one.model.name for one in loaded]
+    own = parts_of(names) or (models if len(set(models)) == len(models) else [str(folder) for folder in folders])
+    if len(own) != len(folders) or len(set(own)) < len(own):
+        raise UsageError(f"{len(folders)} runs need as many different names, not: {', '.join(own)}")
+    named = dict(zip(own, loaded, strict=True))
+    if not shared_prompts(named):
+        raise UsageError("these runs share no prompt, so there are no graphs to show side by side")
+    result = GraphsResult(report, named, model_graphs(named))
+    findings.write(result.found, result.numbers)
+    write_whole({report: html.page(result.page).encode()})
+    return result
+
+
+def _finished(folder: Path) -> InteractionFindings:
+    """The findings of a run of interactions. Raises UsageError."""
+    run = load(folder)
+    if not isinstance(run, InteractionResult):
+        raise UsageError(f"{folder} is a run of the method {run.method.name!r}; this needs a run of `askew interact`")
+    return run.found

@@ -1,0 +1,211 @@
+"""The page of `askew graphs`: graphs of several runs on one layout, what differs, and one graph of all together.
+
+What differs is told against the first run, edge by edge, with an interval of its own: an edge in one graph and none in
+another is not yet a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from askew.methods.interact import figures
+from askew.methods.interact.findings import Edge, Graph, InteractionFindings
+from askew.pages.blocks import PLAIN, Beside, Block, Cell, Content, Fold, Lane, Lanes, Mark, Page, Section, Table, Text
+from askew.pages.words import ABSENT, capital, listing, plural, quote, shorten, signed, thousands
+from askew.stats.interaction_graph import difference
+from askew.studies.graphs.pooled import PooledEdge, PooledGraph
+from askew.types import Estimate, Missing
+
+READING = Text(items=(
+    "Every axis stands at the same place in every graph, and equal lines mean equal sensitivities.",
+    "An edge in one graph and none in another is not yet a difference of the models. What differs is told against the "
+    "first run, with an interval for the change itself (both runs' intervals joined as in Newcombe's method).",
+    "The graph of all models together adds up their counts over the prompts that all of them have; every model and "
+    "prompt weighs alike. An edge there need not be one of every model, so the table says how many models, and how "
+    "many graphs of single prompts, have it. The interval of the mean is about these models; the interval of the share "
+    "of prompts takes the prompts as a sample, the models of one prompt as alike.",
+    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived.",
+))  # fmt: skip
+
+Runs = Mapping[str, InteractionFindings]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The sensitivity of a pair of axes in a later run, less that in the first."""
+
+    edge: Edge
+    run: str
+    score: Estimate
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return (self.score.low or 0.0) > 0 or (self.score.high or 0.0) < 0
+
+
+def page(runs: Runs, pooled: PooledGraph | Missing) -> Page:
+    """What to show of several runs by name. Only graphs that every run has are shown."""
+    axes = figures.axes_of(graph for found in runs.values() for graph in found.biasconnect)
+    first, *others = shared_prompts(runs)
+    counts = sorted(((len(graph.drawn), name) for name, graph in graphs_of(runs, first).items()),
+                    key=lambda item: (-item[0], item[1]))  # fmt: skip
+    told = listing([f"{shorten(name, 50)} has {plural(edges, 'edge')}" for edges, name in counts])
+    more = (Fold(capital(_title(prompt)), _side_by_side(graphs_of(runs, prompt), axes)) for prompt in others)
+    return Page(
+        kicker=f"askew graphs: how biases pull on each other in {plural(len(runs), 'run')}",
+        title=shorten(listing(list(runs)), 120),
+        answer=f"{capital(_title(first))}: {told}.",
+        facts=(),
+        sections=(
+            Section(capital(_title(first)), _side_by_side(graphs_of(runs, first), axes), screen=False),
+            Section("All models together", tuple(_together(pooled, runs, axes))),
+            *([Section("Each prompt", tuple(more), screen=False)] if others else []),
+            Section("How to read this", (READING,), screen=False),
+        ),
+        notes=(
+            f"IS: from the counts of all {len(runs)} models added up. Mean: of the models' own IS. Models, prompts: in "
+            "how many models' graphs, and in how many graphs of single prompts, the edge is there. Attributes are "
+            "perceived.",
+        ),
+        version=next(iter(runs.values())).askew,
+    )  # fmt: skip
+
+
+def shared_prompts(runs: Runs) -> list[str | None]:
+    """What all runs have a graph of: all prompts together (None) where there is such a graph, then every prompt."""
+    first, *others = ([graph.prompt for graph in found.biasconnect] for found in runs.values())
+    return [prompt for prompt in first if all(prompt in prompts for prompts in others)]
+
+
+def graphs_of(runs: Runs, prompt: str | None) -> dict[str, Graph]:
+    """By run the graph of a prompt that all have."""
+    return {name: next(graph for graph in found.biasconnect if graph.prompt == prompt) for name, found in runs.items()}
+
+
+def changes(graphs: Mapping[str, Graph]) -> list[Change]:
+    """Every edge of any run against the first run, clear changes first, large ones before small ones."""
+    (_, first), *others = graphs.items()
+    found = []
+    for edge in any_edges(graphs):
+        for name, graph in others:
+            before, after = (own.edge(edge.source, edge.target) for own in (first, graph))
+            scores = [one.sensitivity for one in (before, after) if one]
+            known = [e for e in scores if isinstance(e, Estimate) and e.low is not None]
+            if len(known) == 2:
+                found.append(Change(edge, name, Estimate(*difference(*known))))
+    return sorted(found, key=lambda one: (not one.clear, -abs(one.score.value)))
+
+
+def any_edges(graphs: Mapping[str, Graph]) -> list[Edge]:
+    """The edges of any run, the strongest of the first run first."""
+    found: dict[tuple[str, str], Edge] = {}
+    for graph in graphs.values():
+        for one in graph.drawn:
+            found.setdefault((one.source, one.target), one)
+    return list(found.values())
+
+
+def pooled_edges(pooled: PooledGraph) -> list[PooledEdge]:
+    """The edges of all models together, the strongest first."""
+    return sorted((one for one in pooled.edges if one.drawn), key=lambda one: -one.size)
+
+
+def _title(prompt: str | None) -> str:
+    return "all prompts together" if prompt is None else quote(prompt, 120)
+
+
+def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[Block, ...]:
+    """Every run's graph, and what differs from the first."""
+    sides = tuple(
+        Section(shorten(name, 60), (figures.network(graph, axes, f"{name}: {figures.title(graph)}"),
+                                    figures.summary(graph)), note=plural(len(graph.drawn), "edge"))
+        for name, graph in graphs.items()
+    )  # fmt: skip
+    rows: tuple[tuple[Content, ...], ...] = tuple(
+        (figures.pair(edge), *(_cell(graph.edge(edge.source, edge.target)) for graph in graphs.values()))
+        for edge in any_edges(graphs)
+    )
+    if not rows:
+        return (Beside(sides),)
+    table = Table(
+        "Every pair of axes that is an edge in any run: Intersectional Sensitivity with its interval. Bold: an edge "
+        "there.", ("Edge", *(shorten(name, 40) for name in graphs)), rows, scale="signed",
+    )  # fmt: skip
+    fold = Fold("The sensitivities in every run", (table,))
+    first = shorten(next(iter(graphs)), 60)
+    return Beside(sides), Section(f"Against {first}", (*_changes(graphs), fold))
+
+
+def _changes(graphs: Mapping[str, Graph]) -> tuple[Text, Lanes]:
+    """How many edges clearly differ from the first run's, by run, and all changes."""
+    first, *others = graphs
+    found = changes(graphs)
+    told = []
+    for name in others:
+        own = [one for one in found if one.run == name]
+        clear = sum(one.clear for one in own)
+        told.append(f"{thousands(clear)} of {plural(len(own), 'edge')} in {shorten(name, 50)}")
+    rows = tuple(
+        Lane(figures.pair(one.edge), one.score, note=one.run if len(others) > 1 else "", strong=one.clear,
+             hollow=not one.clear)
+        for one in found
+    )  # fmt: skip
+    lanes = Lanes(
+        f"Change of Intersectional Sensitivity against {shorten(first, 60)}; right of zero the axis is brought nearer "
+        "to its ideal than there", "Edge", rows, "change", "signed", PLAIN, interval="interval of the change",
+        hollow="the interval holds zero",
+    )  # fmt: skip
+    return Text(f"Clearly different from {shorten(first, 50)}: {listing(told)}."), lanes
+
+
+def _cell(edge: Edge | None) -> Cell:
+    if edge is None or isinstance(edge.sensitivity, Missing):
+        return Cell(None)
+    return Cell(edge.sensitivity, strong=edge.significant)
+
+
+def _together(pooled: PooledGraph | Missing, runs: Runs, axes: Sequence[str]) -> list[Block]:
+    """The graph of all models, or why there is none."""
+    if isinstance(pooled, Missing):
+        return [Text(f"No graph of all models together: {pooled.detail}.")]
+    edges = pooled_edges(pooled)
+    drawn = Section("Graph", (figures.network(pooled, axes, "All models together"), figures.summary(pooled)),
+                    screen=False)  # fmt: skip
+    return [Text(pooled_answer(pooled, len(runs))), drawn, *([pooled_lanes(edges)] if edges else [])]
+
+
+def pooled_answer(pooled: PooledGraph, models: int) -> str:
+    """How many edges all models have together, and how many of them each model has."""
+    edges = pooled_edges(pooled)
+    if not edges:
+        return f"Over all {models} models no pair of axes pulls on another beyond chance."
+    shared = sum(isinstance(one.models, Estimate) and one.models.value == 1 for one in edges)
+    count = f"Over all {models} models and {plural(len(pooled.prompts), 'prompt')}"
+    which = {0: "none of them is", 1: "one of them is"}.get(shared, f"{thousands(shared)} of them are")
+    return f"{count}: {plural(len(edges), 'edge')}; {which} in every model's own graph."
+
+
+def pooled_lanes(edges: Sequence[PooledEdge]) -> Lanes:
+    """Sensitivity on its interval, the mean over models as a mark, and who has the edge."""
+    rows = tuple(
+        Lane(
+            figures.pair(one), one.sensitivity,
+            (signed(one.mean_sensitivity.value) if isinstance(one.mean_sensitivity, Estimate) else ABSENT,
+             _of(one.models), _of(one.prompts)),
+            marks=(Mark(one.mean_sensitivity.value, "mean"),)
+            if isinstance(one.mean_sensitivity, Estimate) else (),
+            strong=False,
+        )
+        for one in edges
+    )  # fmt: skip
+    return Lanes(
+        "Intersectional Sensitivity from the counts of all models added up (Eq. 9–11), the strongest first", "Edge",
+        rows, "IS", "signed", PLAIN, ("mean", "models", "prompts’ graphs"), interval="interval for the true value",
+    )  # fmt: skip
+
+
+def _of(share: Estimate | Missing) -> str:
+    """ "3 of 4"."""
+    return f"{round(share.value * (share.n or 0))} of {share.n}" if isinstance(share, Estimate) else ABSENT

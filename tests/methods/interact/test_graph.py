@@ -1,0 +1,317 @@
+"""BiasConnect on the planted world, read without error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+from askew.errors import UsageError
+from askew.methods.interact.findings import Edge, Graph, Mixture
+from askew.methods.interact.graph import graphs
+from askew.methods.interact.mixture import Chosen, chosen, half, measured_distances, mixture
+from askew.methods.interact.plan import InteractionPlan, JointIdeal
+from askew.methods.interact.robustness import simulated
+from askew.methods.interact.score import joint, scoring_of
+from askew.methods.interact.tables import Tables, pooled, tables
+from askew.methods.interact.validation import Mitigation, of_pictures, of_run, validation
+from askew.stats.distance import sensitivity
+from askew.studio.caption import Said
+from askew.studio.planted import NAMES, conditional
+from askew.studio.scene import ATTRIBUTES
+from askew.types import Axis, Estimate, Missing, Prompt
+from planted_answers import INSTRUMENT, known, observed, planned, planted, scored
+
+NURSE, MECHANIC = "a photo of a nurse", "a photo of a mechanic"
+AXES = ("gender", "age", "clothing", "emotion")
+PLAN = planned([NURSE, MECHANIC], AXES)
+SCORING = scoring_of(PLAN)
+
+
+@pytest.fixture(scope="module")
+def sets() -> dict[str, Any]:
+    return planted(PLAN, 96)
+
+
+@pytest.fixture(scope="module")
+def entry(sets: dict[str, Any]) -> Graph:
+    return graph(tables(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+
+
+def graph(counted: Tables, prompt: str | None) -> Graph:
+    return graphs({prompt: counted}, PLAN, SCORING)[0]
+
+
+def edge(entry: Graph, source: str, target: str) -> Edge:
+    found = entry.edge(source, target)
+    assert found is not None
+    return found
+
+
+def test_tables_hold_a_row_per_counterfactual_and_a_column_per_value(sets: dict[str, Any]) -> None:
+    counted = tables(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT)
+    table = counted.contingency("gender", "age")
+    assert table.shape == (2, 3)
+    assert table.sum(axis=1).tolist() == [96, 96]
+    own = next(s for s in sets[NURSE] if s.name == "gender: female")
+    assert table[1, 0] == sum(value == "young" for value in own.values[INSTRUMENT]["age"])
+
+
+def test_the_test_of_a_pair_is_pearsons(entry: Graph) -> None:
+    found = edge(entry, "gender", "age")
+    table = np.array(entry.counts.after["gender"]["age"])
+    assert found.chi2 == pytest.approx(chi2_contingency(table, correction=False).statistic, abs=1e-10)
+    assert found.significant
+    assert (found.q or 0) >= (found.p or 1)
+
+
+def test_the_planted_edges_are_found_and_the_direct_effect_is_kept(entry: Graph) -> None:
+    assert edge(entry, "gender", "age").significant  # planted: gender -> age, clothing -> emotion
+    assert edge(entry, "clothing", "emotion").significant
+    assert known(edge(entry, "gender", "gender").sensitivity).low > 0.2
+    assert not edge(entry, "emotion", "gender").significant
+
+
+def test_without_a_bias_there_are_only_direct_effects() -> None:
+    fair = planted(PLAN, 48, bias=0.0)
+    found = graph(tables(fair[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+    assert [e for e in found.edges if e.significant and e.source != e.target] == []
+    assert found.most_influenced is None
+
+
+def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> None:
+    parts = [tables(sets[p.text], p.axes, INSTRUMENT) for p in PLAN.prompts]
+    together = pooled(parts)
+    assert (
+        together.contingency("gender", "age").tolist()
+        == sum(part.contingency("gender", "age") for part in parts).tolist()
+    )
+    found = graph(together, None)
+    assert found.scope == "global"
+    for one in found.edges:
+        if one.significant:
+            assert one.p is not None
+            assert one.p < PLAN.global_threshold
+            assert one.size > PLAN.least_sensitivity
+
+
+@pytest.mark.parametrize("erring", [False, True])
+def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], erring: bool) -> None:
+    errors = {"gender": np.array([[90, 10], [5, 95]]), "age": np.eye(3, dtype=int) * 85 + 5} if erring else {}
+    counted = {p.text: tables(sets[p.text], p.axes[:2], INSTRUMENT, errors) for p in PLAN.prompts}
+    for together, prompt in zip(graphs({**counted}, PLAN, SCORING), counted, strict=True):
+        alone = graph(counted[prompt], prompt)
+        assert together.prompt == prompt
+        assert known(together.amplification).null == pytest.approx(known(alone.amplification).null)
+        for one in together.edges:
+            same, found = known(edge(alone, one.source, one.target).sensitivity), known(one.sensitivity)
+            assert (found.value, found.low, found.high, found.p) == pytest.approx(
+                (same.value, same.low, same.high, same.p)
+            )
+
+
+def test_missing_answers_give_missing_and_a_reason() -> None:
+    prompt = PLAN.prompts[0]
+    gone = [observed(one, prompt.axes, 8, skip=8) for one in prompt.prompts()]
+    found = graph(tables(gone, prompt.axes, INSTRUMENT), NURSE)
+    assert all(isinstance(e.untested, Missing) and e.p is None and not e.significant for e in found.edges)
+    assert all(isinstance(e.sensitivity, Missing) for e in found.edges)
+    assert isinstance(found.amplification, Missing)
+
+
+def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(sets: dict[str, Any]) -> None:
+    found = graph(tables(sets[NURSE][1:], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+    assert edge(found, "gender", "age").p is not None
+    assert isinstance(edge(found, "gender", "age").sensitivity, Missing)
+
+
+def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[str, Any]) -> None:
+    prompt = PLAN.prompts[0]
+    opened = [axis.model_copy(update={"values": ()}) for axis in prompt.axes]
+    counted = tables(sets[NURSE], opened, INSTRUMENT)
+    gender = next(axis for axis in counted.axes if axis.name == "gender")
+    assert set(gender.values) == {"male", "female"}
+    assert gender.ideal.tolist() == [0.5, 0.5]
+    found = graph(counted, NURSE)
+    assert all(e.significant == (e.p < 0.05) for e in found.edges)
+
+
+def test_the_order_of_the_axes_changes_nothing(sets: dict[str, Any], entry: Graph) -> None:
+    axes = PLAN.prompts[0].axes[::-1]
+    other = graph(tables(sets[NURSE], axes, INSTRUMENT), NURSE)
+    for one in entry.edges:
+        assert one == edge(other, one.source, one.target)
+
+
+def test_scores_hold_all_that_was_asked_for(sets: dict[str, Any]) -> None:
+    wanted = PLAN.model_copy(update={"mixture": True, "joint": (("gender", "age"),)})
+    found = scored(wanted, sets)
+    assert [g.prompt for g in found.biasconnect] == [None, NURSE, MECHANIC]
+    assert isinstance(found.biasconnect[1].mixture, Mixture)
+    assert len(found.joint) == 2
+    assert {s.set for s in found.shares} == {"initial"}
+
+
+def test_the_mixture_beats_one_axis_alone_and_its_shares_make_whole_pictures(sets: dict[str, Any]) -> None:
+    prompt = PLAN.prompts[0]
+    best = chosen(prompt, sets[NURSE], PLAN, INSTRUMENT)
+    assert isinstance(best, Chosen)
+    found = mixture(best, SCORING)
+    assert sum(one.weight for one in found.prompts) == pytest.approx(1)
+    assert len(found.steps["the worst first, while it helps"]) <= len(prompt.axes)
+    assert found.totals["this mixture"] < found.totals["worst axis alone"] < found.totals["as it is"]
+    drawn = best.pictures(47)
+    assert sum(drawn.values()) == 47
+    measured = measured_distances(prompt, observed(Prompt(NURSE), prompt.axes, 48), PLAN, SCORING)
+    assert all(isinstance(e, Estimate) for e in measured.values())
+
+
+def test_a_limit_on_the_prompts_of_the_mixture_holds(sets: dict[str, Any]) -> None:
+    few = chosen(PLAN.prompts[0], sets[NURSE], PLAN.model_copy(update={"mixture_prompts": 2}), INSTRUMENT)
+    assert isinstance(few, Chosen)
+    assert len(few.best.prompts) <= 2
+
+
+def test_an_axis_without_counterfactual_pictures_leaves_no_mixture(sets: dict[str, Any]) -> None:
+    some = [one for one in sets[NURSE] if one.prompt.axis != "age"]
+    found = chosen(PLAN.prompts[0], some, PLAN, INSTRUMENT)
+    assert isinstance(found, Missing)
+    assert "no counterfactual pictures of age" in found.detail
+
+
+def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> None:
+    first, second = half(sets[NURSE][0], 0), half(sets[NURSE][0], 1)
+    assert {*first.pictures, *second.pictures} == set(sets[NURSE][0].pictures)
+    assert not {*first.pictures} & {*second.pictures}
+
+
+def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entry: Graph) -> None:
+    prompt = PLAN.prompts[0]
+    counted = tables(sets[NURSE], prompt.axes, INSTRUMENT)
+    # the pictures of an axis's counterfactual prompts together are that mitigation
+    drawn = {axis.name: _together([s for s in sets[NURSE] if s.prompt.axis == axis.name]) for axis in prompt.axes}
+    mitigated = {axis: of_pictures(some, prompt, INSTRUMENT) for axis, some in drawn.items()}
+    found = validation({NURSE: counted}, [entry], {NURSE: mitigated}, PLAN, SCORING)
+    (only,) = found.prompts
+    assert {(e.source, e.target) for e in only.edges} >= {("gender", "age"), ("clothing", "emotion")}
+    for e in only.edges:
+        assert known(e.measured).value == pytest.approx(known(e.estimated).value, abs=0.05)
+    assert 0 <= known(found.made_worse).value <= 1
+
+
+@pytest.mark.slow
+def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> None:
+    small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
+    fewer = {NURSE: [half(s, 0) for s in sets[NURSE]]}
+    moved = {(one.kind, one.size): one.sensitivity_change or 0 for one in simulated(fewer, small, SCORING, repeats=2)}
+    assert moved["pictures", 8] > moved["pictures", 40] > 0
+    assert moved["errors", 0.4] > moved["errors", 0.05] > 0
+
+
+def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any]) -> None:
+    prompt = PLAN.prompts[0]
+    other = scored(PLAN, sets).shares
+    found = of_run("runs/other", other, prompt, INSTRUMENT)
+    here = of_pictures(sets[NURSE][0], prompt, INSTRUMENT)
+    assert isinstance(found, Mitigation)
+    assert {axis: counts.tolist() for axis, counts in found.counts.items()} == {
+        axis: counts.tolist() for axis, counts in here.counts.items()
+    }
+    assert of_run("runs/other", other, prompt.model_copy(update={"text": "a photo of a chef"}), INSTRUMENT) is None
+    with pytest.raises(UsageError, match="read by truth"):
+        of_run("runs/other", other, prompt, "clip")
+
+
+def test_joint_shares_add_up(sets: dict[str, Any]) -> None:
+    found = joint(NURSE, sets[NURSE][0], PLAN.prompts[0].axes[:2], SCORING)
+    assert sum(known(cell.share).value for cell in found.cells) == pytest.approx(1)
+    assert found.against == "independence"
+    assert known(found.distance).low <= known(found.distance).value
+
+
+def test_joint_shares_are_held_against_a_reference_in_any_order_of_its_axes(sets: dict[str, Any]) -> None:
+    shares = {"young/male": 0.1, "young/female": 0.2, "old/female": 0.3, "middle-aged/male": 0.4}
+    ideal = JointIdeal(axes=("age", "gender"), shares=shares, source="census.csv")
+    found = joint(NURSE, sets[NURSE][0], PLAN.prompts[0].axes[:2], SCORING, ideal)
+    expected = {tuple(cell.values[0]): cell.expected for cell in found.cells if not cell.pooled}
+    assert expected == {("male", "middle-aged"): pytest.approx(0.4), ("female", "old"): pytest.approx(0.3),
+                        ("female", "young"): pytest.approx(0.2)}  # fmt: skip
+    rest = found.cells[-1]  # combinations without a share, and the rarest with one, as none alone would be expected
+    assert rest.expected == pytest.approx(0.1)
+    assert ("male", "young") in rest.values
+    assert (found.against, found.reference) == ("reference", "census.csv")
+    assert known(found.distance).low > 0
+
+
+class Erring:
+    """An instrument that reads a value rightly in so many of a hundred cases, as 300 labelled pictures of each tell."""
+
+    def __init__(self, right: float) -> None:
+        self.right = right
+
+    def rates(self, values: int) -> Any:
+        return np.full((values, values), (1 - self.right) / (values - 1)) + np.eye(values) * (
+            self.right - (1 - self.right) / (values - 1)
+        )
+
+    def known_errors(self, axis: Axis) -> Any:
+        rng = np.random.default_rng(len(axis.values))
+        return rng.multinomial(300, self.rates(len(axis.values)))
+
+    def reads(self, some: Any, plan: InteractionPlan, rng: np.random.Generator) -> Any:
+        """A set as this instrument reads it."""
+        columns = {
+            axis.name: tuple(
+                str(rng.choice(axis.values, p=self.rates(len(axis.values))[axis.values.index(value)]))
+                for value in some.values[INSTRUMENT][axis.name]
+            )
+            for axis in plan.prompts[0].axes
+        }
+        return replace(some, values={INSTRUMENT: columns})
+
+
+def true_sensitivity(occupation: str, source: str, target: str) -> float:
+    """By total variation or ranks, the ideal uniform, from the planted world itself."""
+
+    def shares(said: dict[str, str]) -> Any:
+        table = conditional(Said(said, occupation, True, ()), 1.0)
+        return table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != target))
+
+    after = np.mean([shares({source: value}) for value in ATTRIBUTES[source]], axis=0)
+    distance = "wasserstein" if target == "age" else "total_variation"
+    return float(sensitivity(shares({}), after, np.ones(len(after)), distance))
+
+
+def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -> None:
+    plan = planned([f"a photo of a {one}" for one in ("nurse", "mechanic", "ceo")], ("gender", "age"))
+    noisy, rng = Erring(0.8), np.random.default_rng(0)
+    read = {text: [noisy.reads(s, plan, rng) for s in some] for text, some in planted(plan, 96).items()}
+    errors = {(INSTRUMENT, axis.name): noisy.known_errors(axis.axis()) for axis in plan.prompts[0].axes}
+    graphs = scored(plan, read, errors).biasconnect[1:]
+    off: dict[str, list[float]] = {"as read": [], "corrected": []}
+    covered = []
+    for prompt, graph in zip(plan.prompts, graphs, strict=True):
+        for source, target in (("gender", "gender"), ("gender", "age"), ("age", "age")):
+            edge_found, truth = edge(graph, source, target), true_sensitivity(prompt.text.split()[-1], source, target)
+            found = known(edge_found.sensitivity)
+            off["as read"].append(abs((edge_found.as_read or 0) - truth))
+            off["corrected"].append(abs(found.value - truth))
+            covered.append(found.low <= truth <= found.high)
+    assert np.mean(covered) > 0.8
+    assert np.mean(off["corrected"]) < 0.7 * np.mean(off["as read"])
+    plain = plan.model_copy(update={"as_read": True})
+    left = scored(plain, read, errors).biasconnect[1]
+    assert edge(left, "gender", "gender").as_read is None
+    assert edge(left, "gender", "gender").sensitivity.value == pytest.approx(
+        edge(graphs[0], "gender", "gender").as_read, abs=0.02
+    )
+
+
+def _together(some: list[Any]) -> Any:
+    columns = {name: tuple(v for s in some for v in s.values[INSTRUMENT][name]) for name in some[0].values[INSTRUMENT]}
+    pictures = tuple(p for s in some for p in s.pictures)
+    captions = tuple(c for s in some for c in s.captions)
+    return replace(some[0], prompt=Prompt(NURSE), pictures=pictures, values={INSTRUMENT: columns}, captions=captions)

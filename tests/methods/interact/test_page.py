@@ -1,0 +1,226 @@
+"""The page of interactions: graph, matrix, sentences, what a terminal shows, exports, and conditions on its scores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from io import BytesIO, StringIO
+from pathlib import Path
+
+import html5lib
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from rich.console import Console
+
+from askew import findings as findings_of
+from askew.errors import UsageError
+from askew.methods.interact import METHOD, figures
+from askew.methods.interact.findings import (
+    Graph,
+    InteractionFindings,
+    JointCell,
+    JointShares,
+    Strategy,
+    ValidatedEdge,
+    ValidatedPrompt,
+    Validation,
+)
+from askew.methods.interact.page import page
+from askew.methods.interact.result import InteractionResult, dot, graphml
+from askew.pages import html, terminal
+from askew.types import Missing
+from made_graphs import AXES, PLAN, PROMPT, edge, estimate, findings, graph
+
+ABSENT = Missing("no_person")
+
+
+class Nothing:
+    """A store without pictures."""
+
+    def picture(self, name: str) -> Image.Image | None:
+        return None
+
+    def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+        return {}
+
+
+def rendered(found: InteractionFindings) -> str:
+    text = html.page(page(found, Nothing()))
+    html5lib.HTMLParser(strict=True).parse(text)
+    return text
+
+
+def printed(found: InteractionFindings) -> list[str]:
+    console = Console(width=80, file=StringIO(), record=True)
+    console.print(terminal.screen(page(found, Nothing())))
+    return console.export_text().splitlines()
+
+
+def test_only_significant_edges_between_different_axes_are_drawn() -> None:
+    drawn = {(e.source, e.target): e.effect for e in figures.network(graph(), AXES, "").edges}
+    assert drawn == {("gender", "age"): "worse", ("age", "gender"): "better", ("gender", "clothing"): "changed"}
+
+
+def test_every_model_has_the_same_layout() -> None:
+    other = replace(graph(), edges=graph().edges[::-1])
+    nodes = [[name for name, _ in figures.network(one, AXES, "").nodes] for one in (graph(), other)]
+    assert nodes[0] == nodes[1] == list(AXES)
+    assert figures.axes_of([graph()]) == list(AXES)
+
+
+@pytest.mark.parametrize(
+    ("value", "reach", "kind"), [(0.1, 0.09, "better"), (-0.1, 0.09, "worse"), (0.0, 0.1, "changed")]
+)
+def test_the_effect_follows_the_interval(value: float, reach: float, kind: str) -> None:
+    assert edge("gender", "age", value, reach, True).effect == kind
+
+
+def test_sentences_say_which_way_and_how_far() -> None:
+    said = [text.replace("\N{NO-BREAK SPACE}", " ") for text in figures.sentences(graph())]
+    assert said[0] == "Making age equal makes perceived gender more even: +0.20 [0.15, 0.25]."
+    assert said[1] == "Making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]."
+    assert said[2].startswith("Making gender equal changes clothing, to which side is not settled")
+    assert "3 of 6 pairs" in figures.answer(graph())
+    assert figures.moved(graph(), "gender") == "harms age; changes clothing"
+
+
+def test_with_another_ideal_the_words_change() -> None:
+    axes = [replace(one, ideal=(0.2, 0.5, 0.3)) if one.name == "age" else one for one in graph().axes]
+    said = " ".join(figures.sentences(replace(graph(), axes=tuple(axes))))
+    assert "makes perceived age further from its ideal" in said
+
+
+def test_the_matrix_has_every_pair_and_marks_edges() -> None:
+    matrix = figures.matrix(graph(), AXES)
+    assert len(matrix.rows) == len(matrix.columns) == 3
+    assert sum(cell.strong for _, cells in matrix.rows for cell in cells) == 6  # type: ignore[union-attr, misc]
+    assert matrix.diagonal
+
+
+def test_tables_of_counts_begin_with_the_initial_pictures() -> None:
+    table = next(t for t in figures.count_tables(graph(), "gender") if "age" in t.caption)
+    assert [name for name, _ in table.rows] == ["initial", "male", "female"]
+    cell = table.rows[1][1][0]
+    assert (cell.value, cell.note) == (3, "33 %")  # type: ignore[union-attr]
+    assert "d.f." in table.note
+
+
+def test_the_page_is_valid_html_and_needs_nothing_else() -> None:
+    text = rendered(findings())
+    assert "<script" not in text
+    assert not re.search(r'(?:src|href)="(?!#|data:)', text)
+    assert "perceived" in text
+
+
+def test_several_prompts_begin_with_the_graph_of_all() -> None:
+    text = rendered(findings(graph(None), graph()))
+    assert text.index("All prompts together") < text.index("Each prompt")
+
+
+def test_a_graph_without_answers_is_shown_as_such() -> None:
+    edges = [
+        replace(e, chi2=None, dof=None, p=None, q=None, cramers_v=None, untested=ABSENT, sensitivity=ABSENT,
+                significant=False)
+        for e in graph().edges
+    ]  # fmt: skip
+    none = replace(graph(), edges=tuple(edges), amplification=ABSENT, negative_share=ABSENT, most_influenced=None)
+    text = rendered(findings(none))
+    assert "no pair of axes could be tested" in text
+    assert "no person seen" in text
+
+
+def test_the_terminal_fits_80_columns() -> None:
+    lines = printed(findings(graph(None), graph()))
+    assert max(map(len, lines)) <= 80
+    assert any("−0.11" in line and "harms" in line for line in lines)
+
+
+def test_ways_to_mitigate_stand_in_one_table() -> None:
+    assert not any("Ways to mitigate" in line for line in printed(findings(graph(None), graph())))
+
+    def strategy(name: str, final: float, steps: float, beyond: float | None) -> Strategy:
+        more = None if beyond is None else estimate(beyond, beyond - 0.02, beyond + 0.02)
+        return Strategy(name, estimate(final, final - 0.05, final + 0.05, 26),
+                        estimate(steps, steps - 0.5, steps + 0.5, 26), more)  # fmt: skip
+
+    ways = (
+        strategy("one after another, the most helpful first", 0.33, 2.38, 0.1),
+        strategy("this mixture", 0.23, 1, None),
+    )
+    planned = replace(graph(), mixture=Missing("not_asked", "no answers"))
+    found = findings(graph(None), planned, strategies=ways)
+    text = " ".join(" ".join(printed(found)).split())
+    assert "averaged over 26 prompts" in text
+    assert "0.33 [0.28, 0.38] 2.4 [1.9, 2.9] +0.10 [0.08, 0.12]" in text
+    assert "No mixture: not asked (no answers)" in rendered(found)
+
+
+def test_a_correction_for_reading_errors_is_told() -> None:
+    assert "Corrected for reading errors" not in rendered(findings())
+    axes = [replace(one, known_errors=((90, 10, 0), (5, 95, 0), (0, 0, 100))) if one.name == "age" else one
+            for one in graph().axes]  # fmt: skip
+    edges = (replace(graph().edges[0], as_read=0.12), *graph().edges[1:])
+    text = rendered(findings(replace(graph(), axes=tuple(axes), edges=edges)))
+    assert "age 90 % to 100 %" in text
+    assert "as read +0.12" in text
+
+
+def test_mitigations_and_joint_shares_stand_on_the_page() -> None:
+    missing = Missing("not_asked", "a correlation needs at least three pairs")
+    one = ValidatedEdge("gender", "age", estimate(-0.1, -0.2, 0), estimate(0, -1, 1))
+    prompt, fair = ValidatedPrompt(PROMPT, (one,), missing), dict.fromkeys(("gender", "age"), "runs/fair")
+    validation = Validation(fair, {}, (prompt,), missing, missing, missing)
+    cell = JointCell((("male", "old"),), False, 0.2, estimate(0.3, 0.2, 0.4), (1.5, 1.0, 2.0))
+    joint = JointShares(
+        PROMPT, ("gender", "age"), "studio", "reference", "census.csv", 5.0, estimate(0.2, 0.1, 0.3), (cell,)
+    )
+    text = rendered(findings(validation=validation, joint=(joint,)))
+    assert "gender and age in runs/fair" in text
+    assert "against the shares of census.csv; distance 0.20 [0.10, 0.30]" in text
+    assert "male, old" in text
+
+
+def test_exports_can_be_read_again(tmp_path: Path) -> None:
+    network = nx.read_graphml(BytesIO(graphml(graph())))
+    assert network.edges["gender", "age"]["sensitivity"] == pytest.approx(-0.11)
+    assert network.edges["gender", "age"]["effect"] == "worse"
+    assert set(network.nodes) == set(AXES)
+    text = dot(graph()).decode()
+    assert '"gender" -> "age" [label="−0.11", color="#d55e00", style=dashed' in text
+    assert '"clothing" -> "age"' not in text
+    result = InteractionResult(METHOD, PLAN, tmp_path, tmp_path, findings())
+    assert result.write_dot(tmp_path / "g.dot").read_bytes() == dot(graph())
+    with pytest.raises(UsageError, match="cannot write the graph"):
+        result.write_graphml(tmp_path)
+
+
+def test_findings_come_back_as_they_were_written(tmp_path: Path) -> None:
+    found = findings(graph(None), graph())
+    path = findings_of.write(found, tmp_path / "results.json")
+    assert findings_of.read(InteractionFindings, path) == found
+
+
+def violations(text: str, *graphs: Graph) -> list[str]:
+    (condition,) = METHOD.conditions(text).conditions
+    return condition.violations(findings(*graphs))
+
+
+def test_conditions_are_about_edges_between_axes() -> None:
+    assert violations("sensitivity.high < 0", graph(None)) == [
+        "all prompts together, gender, age: sensitivity.high is -0.05"
+    ]
+    assert violations("sensitivity.high < 0") == [f"{PROMPT!r}, gender, age: sensitivity.high is -0.05"]
+    assert len(violations("age: sensitivity > 0.1")) == 1
+    assert violations("clothing: sensitivity > 0.1") == []
+    assert len(violations("amplification > 0.5")) == 1
+    with pytest.raises(UsageError, match="sensitivity, amplification, negative_share, distance"):
+        violations("mad > 0.3")
+
+
+def test_what_an_estimate_is_about_are_its_axes_and_its_prompt() -> None:
+    told = next(one.names for one in findings_of.scored(findings()) if one.score == "sensitivity")
+    assert told == {"prompt": PROMPT, "instrument": "studio", "source": "gender", "target": "gender"}

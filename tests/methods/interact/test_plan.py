@@ -1,0 +1,117 @@
+"""Plans of interactions: questions, ideals, and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import askew
+from askew.errors import UsageError
+from askew.method import read_plan
+from askew.methods.interact.plan import InteractionPlan, plan_interactions
+
+NURSE = ["a photo of a nurse"]
+
+
+def plan(**settings: Any) -> InteractionPlan:
+    return plan_interactions(NURSE, **{"model": "studio/planted", "axes": ["gender", "age"], **settings})
+
+
+def test_a_plan_asks_as_the_paper_does_and_survives_toml(tmp_path: Path) -> None:
+    made = plan()
+    assert [axis.questions[0].text for axis in made.prompts[0].axes] == [
+        "What is the gender (male, female) of the person?",
+        "What is the age group (young, middle-aged, old) of the person?",
+    ]
+    assert (made.method, made.embedder, made.threshold) == ("interact", "none", 1e-4)
+    (tmp_path / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
+    assert read_plan(tmp_path / "plan.toml") == made
+
+
+def test_all_eight_axes_unless_the_model_or_the_user_says_otherwise() -> None:
+    made = plan_interactions(NURSE, model="studio/planted")
+    assert len(made.prompts[0].axes) == 8
+    assert len(made.texts()) == 27
+
+
+def test_ideals_stand_in_the_plan() -> None:
+    made = plan(ideal=["bls-2022", "age=young:0.2,middle-aged:0.5,old:0.3"])
+    gender, age = made.prompts[0].axes
+    assert gender.ideal is not None
+    assert gender.ideal["female"] > 0.8
+    assert age.ideal == {"young": 0.2, "middle-aged": 0.5, "old": 0.3}
+    assert plan(ideal=["uniform"]).prompts[0].axes[0].ideal is None
+
+
+def test_open_answers_leave_out_the_values() -> None:
+    (gender, _) = plan(open_answers=True).prompts[0].axes
+    assert gender.values == ()
+    assert gender.questions[0].options == ()
+    assert list(gender.counterfactuals) == ["male", "female"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"distance": "values", "ideal": ["bls-2022"]}, "needs a uniform ideal"),
+        ({"distance": "euclidean"}, "distance"),
+        ({"joint": (("gender", "height"),)}, "joint shares"),
+        ({"joint": (("gender",),)}, "joint shares"),
+        ({"joint_ideal": ["gender,age=male/old:0.5"]}, "sum to 0.5"),
+        ({"joint_ideal": ["gender,age=male/ancient:1"]}, "names 'male/ancient'"),
+        ({"joint_ideal": ["gender,age=male:1"]}, "not of the form"),
+        ({"joint_ideal": ["no/such/joint.csv"]}, "cannot read the reference table"),
+        ({"mitigated": ["studio/planted"]}, "which axis is mitigated"),
+        ({"mitigated": ["height=studio/planted"]}, "which axis is mitigated"),
+        ({"ideal": ["no/such/table.csv"]}, "cannot read the reference table"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        plan(**settings)
+
+
+def test_joint_ideals_come_from_a_table_or_as_given(tmp_path: Path) -> None:
+    table = tmp_path / "census.csv"
+    table.write_text("occupation,gender,age,share\nnurse,female,young,0.6\nnurse,male,old,0.4\nchef,male,old,1\n")
+    made = plan(joint=[("gender", "age")], joint_ideal=["age,gender=young/male:1", str(table)])
+    found = made.joint_ideal_of(NURSE[0], ("gender", "age"))
+    assert found is not None
+    assert found.by_values() == {("female", "young"): 0.6, ("male", "old"): 0.4}
+    assert made.joint_ideal_of(NURSE[0], ("gender", "clothing")) is None
+    (tmp_path / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
+    assert read_plan(tmp_path / "plan.toml") == made
+
+
+def test_mitigations_are_named_by_axis(tmp_path: Path) -> None:
+    assert plan(mitigated=["studio/planted"], mitigated_args={"equal": "{axis}"}).mitigated == {
+        "gender": "studio/planted",
+        "age": "studio/planted",
+    }
+    (tmp_path / "fair-age").mkdir()
+    (tmp_path / "fair-age" / "results.json").write_text("{}")
+    assert plan(mitigated=[f"{tmp_path}/fair-{{axis}}"]).mitigated == {"age": f"{tmp_path}/fair-age"}
+    assert plan(mitigated=["gender=runs/a=b"]).mitigated == {"gender": "runs/a=b"}
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no results\.json"):
+        plan(ideal=[str(tmp_path)])
+
+
+def test_shares_of_a_finished_run_are_the_ideal_of_another(tmp_path: Path) -> None:
+    found = askew.interact(NURSE, "studio/planted", images=8, axes=["gender"], draws=100, run=tmp_path / "run")
+    (gender,) = plan(axes=["gender"], ideal=[str(tmp_path / "run")]).prompts[0].axes
+    counts = found.found.shares[0].counts
+    assert gender.ideal == {value: count / sum(counts.values()) for value, count in counts.items()}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "results.json").write_text('{"shares": [{"prompt": "x"}]}')
+    with pytest.raises(UsageError, match="cannot be read"):
+        plan(ideal=[str(tmp_path / "other")])
+
+
+def test_options_that_do_not_exist_are_refused_in_python() -> None:
+    with pytest.raises(UsageError, match="unknown option 'image'"):
+        askew.interact(NURSE, "studio/planted", image=8)  # type: ignore[call-arg]

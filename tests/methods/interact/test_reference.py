@@ -1,0 +1,97 @@
+"""Reference shares: shipped, from a file, given, and observed in another run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from askew.errors import UsageError
+from askew.methods.interact.reference import Reference, given_shares, ideal_shares, observed_shares, read_reference
+from askew.parts.survey.shares import SetShares
+from askew.prompts.axes import AXES
+from askew.prompts.biasconnect import occupation_prompts
+from askew.types import Missing
+
+GENDER, AGE = AXES["gender"], AXES["age"]
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "shares.csv"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_the_shipped_table_is_the_published_one(shared: Path) -> None:
+    table = read_reference("bls-2022")
+    lines = (shared / "data" / "published" / "bls-2022.csv").read_text(encoding="utf-8").splitlines()[1:]
+    for line in lines:
+        occupation, percent = line.split(",")[0], float(line.rsplit(",", 1)[1])
+        shares = table.ideal(f"a photo of a {occupation}", GENDER)
+        assert shares is not None
+        assert shares["female"] == pytest.approx(percent / 100)
+        assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_most_occupations_of_the_paper_are_in_it() -> None:
+    table = read_reference("bls-2022")
+    known = [prompt for prompt in occupation_prompts() if table.ideal(prompt, GENDER)]
+    assert len(known) >= 15
+    assert "a photo of a sales person" in known
+
+
+def test_the_longest_subject_that_the_prompt_names_decides(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "occupation,axis,value,share\nengineer,gender,male,.8\nengineer,gender,female,.2\n"
+        "industrial engineer,gender,male,.6\nindustrial engineer,gender,female,.4\n",
+    )
+    table = read_reference(path)
+    assert table.ideal("a photo of an industrial engineer", GENDER) == {"male": 0.6, "female": 0.4}
+    assert table.ideal("a photo of an engineer", GENDER) == {"male": 0.8, "female": 0.2}
+    assert table.ideal("a photo of engineering", GENDER) is None
+    assert table.ideal("a photo of an engineer", AGE) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("axis,value,share\n", "needs the columns"),
+        ("prompt,axis,value,share\nnurse,gender,male,half\n", "line 2.*'half'"),
+        ("prompt,axis,value,share\nnurse,gender,male,0.2\n", "sum to 0.2"),
+    ],
+)
+def test_a_faulty_table_says_what_is_wrong(tmp_path: Path, text: str, match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        read_reference(written(tmp_path, text))
+
+
+def test_an_unknown_table_names_those_that_are_there() -> None:
+    with pytest.raises(UsageError, match="bls-2022"):
+        read_reference("census")
+
+
+def test_given_shares_hold_for_every_prompt() -> None:
+    given = given_shares("gender=male:0.3,female:0.7")
+    assert given.ideal("anything", GENDER) == {"male": 0.3, "female": 0.7}
+    with pytest.raises(UsageError, match="is not of the form"):
+        given_shares("gender=male")
+    with pytest.raises(UsageError, match="the axis has the values: male, female"):
+        given_shares("gender=man:0.5,woman:0.5").ideal("anything", GENDER)
+
+
+def test_a_later_reference_comes_first_and_none_is_uniform() -> None:
+    both = [given_shares("gender=male:0.3,female:0.7"), given_shares("gender=male:0.1,female:0.9")]
+    assert ideal_shares(both, "x", GENDER) == {"male": 0.1, "female": 0.9}
+    assert ideal_shares(both, "x", AGE) is None
+
+
+def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
+    none, ideal = Missing("not_asked"), {"male": 0.5, "female": 0.5}
+    seen = SetShares("nurse", "initial", "gender", "studio", ideal, {"male": 1, "female": 3}, {}, {}, none, None, None)
+    found = observed_shares("runs/real", [seen, replace(seen, set="gender: male", counts={"male": 9, "female": 0})])
+    assert isinstance(found, Reference)
+    assert found.ideal("a photo of a nurse", GENDER) == {"male": 0.25, "female": 0.75}
+    with pytest.raises(UsageError, match="runs/real"):
+        observed_shares("runs/real", [])
