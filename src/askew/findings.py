@@ -50,6 +50,13 @@ class Keyed:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Says whether a field tells an entry from others: `Annotated[float, Names()]`. Unless said, texts do alone."""
+
+    entry: bool = True
+
+
 @record
 class Identity:
     """Who made pictures."""
@@ -201,7 +208,7 @@ def written(findings: object) -> bytes:
         place = ".".join(map(str, broken))
         raise RunError(f"cannot write the findings: {place} is not finite; what is not a number must be Missing")
     of = adapter(type(findings))
-    text: bytes = of.dump_json(findings, indent=1)
+    text: bytes = of.dump_json(findings, indent=1, by_alias=True)
     try:
         of.validate_json(text)
     except ValidationError as error:
@@ -274,8 +281,7 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
         yield Scored(score, at, names, node)
         return
     if is_dataclass(node) and not isinstance(node, Missing | Environment | Identity | PictureSet):
-        told = {name: text for name, text in _children(node) if isinstance(name, str) and isinstance(text, str)}
-        names, keys = names if isinstance(node, Head) else {**names, **told}, _keys(type(node))
+        keys, names = _keys(type(node)), names if isinstance(node, Head) else {**names, **_told(node)}
         for name, child in _children(node):
             yield from _scored(child, (*at, name), names, str(name), keys.get(str(name)))
     elif isinstance(node, Mapping):
@@ -285,6 +291,21 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
     elif isinstance(node, tuple | list):
         for k, child in enumerate(node):
             yield from _scored(child, (*at, k), names, score, keyed)
+
+
+def _told(node: object) -> Mapping[str, str]:
+    """The fields of a record that say what it is about."""
+    marks = _names(type(node))
+    told = ((str(name), value) for name, value in _children(node) if marks.get(str(name), isinstance(value, str)))
+    return {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in told if value is not None}
+
+
+@lru_cache
+def _names(kind: type) -> Mapping[str, bool]:
+    """By field whether it names an entry, where that is said."""
+    hints = get_type_hints(kind, include_extras=True)
+    marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
+    return {name: mark.entry for name, mark in marks if isinstance(mark, Names)}
 
 
 def _keys(kind: type) -> Mapping[str, str]:

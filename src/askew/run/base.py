@@ -23,6 +23,7 @@ Rows = NDArray[np.float32]
 W = TypeVar("W", bound=Wanted)
 W_contra = TypeVar("W_contra", bound=Wanted, contravariant=True)
 T = TypeVar("T")
+L = TypeVar("L")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,10 @@ class Run(Protocol):
     def pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> dict[str, list[Outcome]]:
         """`images` pictures of each prompt text, by text and in the order of their number."""
 
-    def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
-        """Every picture of a collection, in its order."""
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> list[tuple[FiledPicture, Outcome]]:
+        """Every picture of a collection, or those that are `chosen`, in their order."""
 
     def ask(self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
         """Answers by picture id, in the order of the questions."""
@@ -84,8 +87,11 @@ class Run(Protocol):
     ) -> Rows:
         """What a reader sees in pictures, stored: (pictures, numbers)."""
 
-    def look(self, lens: Callable[[Picture], T], pictures: Sequence[Outcome]) -> list[T | Missing]:
-        """What a lens sees in each picture, cheap and not stored; a missing picture is missing for the same reason."""
+    def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
+        """What a lens sees in each item, cheap and not stored; a missing item is missing for the same reason.
+
+        An item is whatever has to be opened to be looked at: a picture, two of them, a text, a model.
+        """
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """Work that follows from earlier answers: what `flow` returns; where it is only counted, `otherwise`."""

@@ -46,6 +46,7 @@ FILES_AT_ONCE = 16
 CONTINUES = "the same command continues"
 
 T = TypeVar("T")
+L = TypeVar("L")
 W = TypeVar("W", bound=Wanted)
 
 
@@ -107,16 +108,19 @@ class Live:
         self._check_budget(wanted, stored)
         return stored
 
-    def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
-        """Every picture of a collection, in its order, imported into the store."""
-        wanted = wanted_files(collection)
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> list[tuple[FiledPicture, Outcome]]:
+        """Every picture of a collection, or those that are `chosen`, in their order, imported into the store."""
+        filed = collection.pictures() if chosen is None else chosen
+        wanted = wanted_files(collection, filed)
         self.claim(wanted)
         outcomes: list[Picture | Missing] = []
         with self._stage("files", collection.name, 0, len(wanted)) as current:
             for part in slices(wanted, FILES_AT_ONCE):
                 outcomes += self.store.add_files(part)
                 current.advance(len(part))
-        return list(zip(collection.pictures(), outcomes, strict=True))
+        return list(zip(filed, outcomes, strict=True))
 
     def ask(
         self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
@@ -156,11 +160,10 @@ class Live:
                 current.advance(len(part))
         return np.stack([known[picture.id] for picture in pictures]) if pictures else np.zeros((0, 0), np.float32)
 
-    def look(self, lens: Callable[[Picture], T], pictures: Sequence[Outcome]) -> list[T | Missing]:
-        """What a lens sees in each picture, by the engine's workers."""
-        present = unique(pictures)
-        seen = dict(zip((one.id for one in present), self._engine.map(lens, present), strict=True))
-        return [one if isinstance(one, Missing) else seen[one.id] for one in pictures]
+    def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
+        """What a lens sees in each item, by the engine's workers."""
+        seen = self._engine.map(lens, [one for one in items if not isinstance(one, Missing)])
+        return [one if isinstance(one, Missing) else next(seen) for one in items]
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """What follows from earlier answers."""

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.decisions import Decided, Decisions, Entries, Question, fewest_and_most, how, or_missing
-from askew.methods.planted_association import planted_preference
-from askew.parts.scoring import Scoring
+from askew.methods.classify.decisions import Decided, Decisions, Question
+from askew.methods.classify.findings import PlantedPair, SamplesEffect, Truth
+from askew.parts.scoring import Scoring, or_missing
 from askew.stats import classification as stats
 from askew.stats.rank import spearman_crossed
+from askew.studio.caption import parse, phrase
+from askew.studio.planted import joint
 from askew.types import Estimate, Missing
 
 Floats = NDArray[np.float64]
+
+BIAS: Mapping[str, float] = {"studio": 1.0, "studio/balanced": 0.0}
+"""The planted bias of each studio model that has a diffusion pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,59 +61,47 @@ class Planted:
         means = [np.nanmean(side, axis=0) for side in sides]
         return np.asarray((means[0] - means[1]).reshape(self.table.shape))
 
-    def listed(self, measured: Floats) -> Entries:
+    def listed(self, measured: Floats) -> tuple[PlantedPair, ...]:
         """By pair of classes what was planted and what was measured."""
-        return [
-            {"a": self.first[i], "b": self.second[j], "planted": float(p), "measured": float(m)}
+        return tuple(
+            PlantedPair(self.first[i], self.second[j], float(p), float(m))
             for i, planted_row, measured_row in zip(self.rows, self.table, measured, strict=True)
             for j, p, m in zip(self.columns, planted_row, measured_row, strict=True)
-        ]
+        )
 
 
-def truth(one: Decided, question: Question, scoring: Scoring) -> Entries:
+def truth(one: Decided, question: Question, scoring: Scoring) -> Iterator[Truth]:
     """Measured against planted differential association over the pairs of classes, where the truth is known."""
-    if question.bias is None:
-        return []
-    entries: Entries = []
     for x, y in combinations(one.readings.errors, 2):
-        planted = Planted.of(question, x, y, question.bias)
+        planted = None if question.bias is None else Planted.of(question, x, y, question.bias)
         if planted is not None:
-            names = {"group_x": x, "group_y": y, **one.readings.names}
             rng = scoring.rng("truth", one.readings.classifier, str(one.readings.samples), x, y)
-            entries.append({**names, **found_again(planted, (one.decisions[x], one.decisions[y]), rng, how(scoring))})
-    return entries
+            order, shown, pairs = found_again(planted, (one.decisions[x], one.decisions[y]), rng, scoring)
+            yield Truth(x, y, *one.readings.names, float(planted.table.mean()), order, shown, pairs)
 
 
 def found_again(
-    planted: Planted, decisions: tuple[Decisions, Decisions], rng: np.random.Generator, settings: dict[str, Any]
-) -> dict[str, Any]:
-    """The mean planted difference, whether the measured ones order alike, how much of it they show, and the pairs."""
+    planted: Planted, decisions: tuple[Decisions, Decisions], rng: np.random.Generator, scoring: Scoring
+) -> tuple[Estimate | Missing, Estimate | Missing, tuple[PlantedPair, ...]]:
+    """Whether measured differences order like planted ones, how much of these they show, and both by pair."""
     chosen = [planted.chosen(side) for side in decisions]
-    weights = planted.table.ravel()
-    share = or_missing(stats.recovered, *chosen, weights, rng=rng, **settings)
-    mean = float(planted.table.mean())
+    shown = or_missing(stats.recovered, *chosen, planted.table.ravel(), rng=rng, **scoring.how)
     try:
         measured = planted.measured(*decisions)
     except NotEnoughData as error:
-        return {"planted": mean, "spearman": Missing("not_asked", str(error)), "recovered": share, "pairs": []}
-    order = or_missing(spearman_crossed, planted.table, measured, rng=rng, **settings)
-    return {"planted": mean, "spearman": order, "recovered": share, "pairs": planted.listed(measured)}
+        return Missing("not_asked", str(error)), shown, ()
+    order = or_missing(spearman_crossed, planted.table, measured, rng=rng, **scoring.how)
+    return order, shown, planted.listed(measured)
 
 
-def samples_effect_on_truth(decided: Sequence[Decided], question: Question, scoring: Scoring) -> Entries:
+def samples_effect_on_truth(few: Decided, many: Decided, question: Question, scoring: Scoring) -> Iterator[SamplesEffect]:
     """How much more of what was planted the most noise samples show than the fewest, on the same pictures."""
-    ends = fewest_and_most(decided)
-    if ends is None or question.bias is None:
-        return []
-    few, many = ends
-    shared = {"classifier": few.readings.classifier, "samples": [few.readings.samples, many.readings.samples]}
-    entries: Entries = []
+    samples = (few.readings.samples or 0, many.readings.samples or 0)
     for x, y in combinations(few.readings.errors, 2):
-        planted = Planted.of(question, x, y, question.bias)
+        planted = None if question.bias is None else Planted.of(question, x, y, question.bias)
         if planted is not None:
             change = recovered_change(planted, few, many, (x, y), scoring)
-            entries.append({"score": "recovered", "group_x": x, "group_y": y, **shared, "difference": change})
-    return entries
+            yield SamplesEffect("recovered", x, y, few.readings.classifier, samples, change)
 
 
 def recovered_change(
@@ -117,10 +110,32 @@ def recovered_change(
     """How much more of what was planted is shown after than before, by decisions about the same pictures."""
     rng = scoring.rng("recovered", *groups)
     sides = [tuple(planted.chosen(one.decisions[group]) for group in groups) for one in (before, after)]
-    return or_missing(stats.recovered_change, *sides, planted.table.ravel(), rng=rng, **how(scoring))
+    return or_missing(stats.recovered_change, *sides, planted.table.ravel(), rng=rng, **scoring.how)
 
 
 def _difference(x: str, y: str, a: str, b: str, bias: float) -> float:
     """How much likelier class a is than b for group x than for y; NaN where the studio does not know a word."""
     planted = [planted_preference(group, a, b, bias) for group in (x, y)]
     return np.nan if planted[0] is None or planted[1] is None else planted[0] - planted[1]
+
+
+def planted_preference(group: str, a: str, b: str, bias: float) -> float | None:
+    """P(a | {a, b}, group): which occupation a fair observer of the planted world would think of, in [0, 1].
+
+    Both occupations are as frequent. None where the studio does not know the group's or an occupation's words.
+    """
+    likely = [_likelihood(group, occupation, bias) for occupation in (a, b)]
+    if likely[0] is None or likely[1] is None:
+        return None
+    return likely[0] / (likely[0] + likely[1])
+
+
+@lru_cache(maxsize=4096)
+def _likelihood(group: str, occupation: str, bias: float) -> float | None:
+    """P(what the group's name says | occupation)."""
+    said, meant = parse(group), parse(occupation).occupation
+    if not said.attributes or said.unknown or said.occupation or meant is None:
+        return None
+    names = tuple(said.attributes)
+    table = joint(phrase("occupation", meant), names, bias)
+    return table[tuple(said.attributes[name] for name in names)]

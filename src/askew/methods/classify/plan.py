@@ -1,19 +1,31 @@
-"""The validated plan of a classification by denoising error: everything that decides what it finds."""
+"""The plan of a classification by denoising error, and how a request becomes one."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text
-from askew.plans.distinct import check_distinct
+from askew import registry
+from askew.errors import UsageError
+from askew.parts.sources.groups import social_groups, with_source_settings
+from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
 from askew.prompts.groups import PORTRAIT
 
 MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
 FEMALE_DOMINATED: tuple[str, ...] = ("babysitter", "secretary", "housekeeper", "nurse", "receptionist")
 TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATED}
 """The paper's target sets."""
+
+NONE = "none"
+STUDIO = "studio"
+LIGHTER: Mapping[str, Any] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
+"""What differs from the paper for the studio: sizes for a laptop, and the wording of its captions."""
+
+INSTRUMENTS: Mapping[str, Any] = {"embedder": STUDIO, "vqa": STUDIO}
+"""Who reads the studio's own pictures besides; of others they can say nothing."""
 
 
 class ClassificationPlan(RunPlan):
@@ -47,9 +59,9 @@ class ClassificationPlan(RunPlan):
     samples: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(default=(1, 10, 100), min_length=1)
     loss: Literal["l2", "l1", "huber"] = "l2"
     stages: tuple[tuple[int, int], ...] = ()
-    embedder: Text = "none"
+    embedder: Text = NONE
     embedder_args: Settings = Field(default_factory=dict)
-    vqa: Text = "none"
+    vqa: Text = NONE
     vqa_args: Settings = Field(default_factory=dict)
     seed: int = 0
     level: float = Field(default=0.95, gt=0.5, lt=1)
@@ -77,9 +89,58 @@ class ClassificationPlan(RunPlan):
         for group, word in self.truth.items():
             if group not in self.groups or word not in self.classes:
                 raise ValueError(f"the truth {group}={word} must name one of the groups, and one of the classes")
+        _check_stages(self.stages)
         return self
 
     @property
     def target_classes(self) -> tuple[str, ...]:
         """The classes of both target sets, the first set's first."""
         return tuple(word for words in self.targets.values() for word in words)
+
+
+def plan_classification(
+    groups: str | Sequence[str] | None = None, *, targets: Mapping[str, Sequence[str]] | None = None, **settings: Any
+) -> ClassificationPlan:
+    """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
+
+    `settings` are the other fields of the plan; those that are not given take the paper's values, or what suits the
+    studio. Raises UsageError.
+    """
+    model = settings.get("model", DEFAULT_MODEL)
+    chosen, of = with_source_settings(settings, model), settings.get("sources") or model
+    if _is_studio(model):
+        chosen = {**LIGHTER, **(INSTRUMENTS if _is_studio(of) else {}), **chosen}
+    settings_of = chosen.get("sources_args" if chosen.get("sources") else "model_args", {})
+    named = social_groups(registry.model(of, **settings_of), groups)
+    chosen["groups"] = tuple(group.name for group in named)
+    if targets is not None:
+        chosen["targets"] = {name: tuple(words) for name, words in targets.items()}
+    return ClassificationPlan.checked(chosen, "this request")
+
+
+def parse_stages(texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Stages from texts such as "10:5". Raises UsageError."""
+    stages = []
+    for text in texts:
+        samples, colon, keep = text.partition(":")
+        if not (colon and samples.strip().isdecimal() and keep.strip().isdecimal()):
+            raise UsageError(f"the stage {text!r} should read SAMPLES:CLASSES, such as 10:5")
+        stages.append((int(samples), int(keep)))
+    return tuple(stages)
+
+
+def _check_stages(stages: Sequence[tuple[int, int]]) -> None:
+    """Raises ValueError for stages that do not follow each other: more samples, fewer classes."""
+    for samples, keep in stages:
+        if samples < 1 or keep < 1:
+            raise ValueError(f"a stage of {samples} samples that keeps {keep} classes: both are at least 1")
+    for before, after in pairwise(stages):
+        if after[0] <= before[0] or after[1] >= before[1]:
+            raise ValueError(
+                f"the stage {after[0]}:{after[1]} must have more samples and keep fewer classes than "
+                f"{before[0]}:{before[1]} before it"
+            )
+
+
+def _is_studio(name: str) -> bool:
+    return name.partition("/")[0] == STUDIO

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.errors import NotEnoughData
-from askew.parts.scoring import Scoring
 from askew.prompts.groups import stated_value
 from askew.stats.classification import pair_decisions
-from askew.types import Estimate, Missing
 
+DENOISING = "denoising"
 GENDER = "gender"
 
 Decisions = NDArray[np.float64]
-Entries = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +31,23 @@ class Readings:
     errors: Mapping[str, NDArray[np.float32]]
 
     @property
-    def names(self) -> dict[str, Any]:
-        """What says in an entry whose numbers these are."""
-        return {"classifier": self.classifier, "samples": self.samples}
+    def names(self) -> tuple[str, int | None]:
+        """What says in an entry whose numbers these are: the classifier and its samples."""
+        return self.classifier, self.samples
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Which classes are held against which, and what is right: the two target sets, and the true class by group."""
+    """Which classes are held against which, and what is right.
+
+    targets  the two target sets
+    truth    the true class by group
+    bias     the planted bias of a studio model
+    """
 
     targets: Mapping[str, Sequence[str]]
     truth: Mapping[str, str] = field(default_factory=dict)
     bias: float | None = None
-    """The planted bias of a studio model."""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -86,17 +86,18 @@ def fewest_and_most(decided: Sequence[Decided]) -> tuple[Decided, Decided] | Non
     return (sampled[0], sampled[-1]) if len(sampled) > 1 else None
 
 
-def how(scoring: Scoring) -> dict[str, Any]:
-    """Draws and level of an estimate."""
-    return {"draws": scoring.draws, "level": scoring.level}
-
-
-def or_missing(compute: Callable[..., Estimate], *arguments: Any, **settings: Any) -> Estimate | Missing:
-    """The estimate, or that there is nothing to compute it from."""
-    try:
-        return compute(*arguments, **settings)
-    except NotEnoughData as error:
-        return Missing("not_asked", str(error))
+def true_classes(groups: Iterable[str], classes: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+    """The right class of each group: as given, else the one class whose gender is the group's. Others are left out."""
+    genders = {word: stated_value(word, GENDER) for word in classes}
+    found = {}
+    for group in groups:
+        own = stated_value(group, GENDER)
+        fitting = [word for word, gender in genders.items() if gender is not None and gender == own]
+        if group in given:
+            found[group] = given[group]
+        elif len(fitting) == 1:
+            found[group] = fitting[0]
+    return found
 
 
 def _pooled(groups: Iterable[str]) -> dict[str, list[str]]:
