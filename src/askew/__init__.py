@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from askew.api.audit import audit
-    from askew.api.classify import classify
-    from askew.api.edit import edit
     from askew.api.interact import interact
     from askew.api.mine import mine
     from askew.api.mine_compare import mine_compare
@@ -22,13 +20,15 @@ if TYPE_CHECKING:
     from askew.api.runs import compare
     from askew.errors import AskewError
     from askew.jobs.compare import Comparison
+    from askew.methods.classify.command import classify
+    from askew.methods.classify.result import ClassificationResult
+    from askew.methods.edit.command import edit
+    from askew.methods.edit.result import EditingResult
     from askew.methods.map.command import map
     from askew.methods.map.result import MapResult
     from askew.plan import Plan
     from askew.plans.reading import read_plan
     from askew.results.audit import AuditResult
-    from askew.results.classification import ClassificationResult
-    from askew.results.editing import EditingResult
     from askew.results.interactions import InteractionResult
     from askew.results.mining import MiningResult
     from askew.results.mining_comparison import MiningComparisonResult
@@ -71,13 +71,13 @@ __all__ = [
 _HOMES = {
     "askew.api.audit": ("audit",),
     "askew.api.runs": ("compare",),
-    "askew.api.edit": ("edit",),
+    "askew.methods.edit.command": ("edit",),
+    "askew.methods.edit.result": ("EditingResult",),
     "askew.api.interact": ("interact",),
-    "askew.api.classify": ("classify",),
+    "askew.methods.classify.command": ("classify",),
+    "askew.methods.classify.result": ("ClassificationResult",),
     "askew.results.audit": ("AuditResult",),
-    "askew.results.classification": ("ClassificationResult",),
     "askew.jobs.compare": ("Comparison",),
-    "askew.results.editing": ("EditingResult",),
     "askew.errors": ("AskewError",),
     "askew.results.interactions": ("InteractionResult",),
     "askew.api.mine": ("mine",),

@@ -153,7 +153,7 @@ def _fail(error: object, code: int) -> int:
 
 
 OLD = frozenset(
-    "audit axes interact robustness graphs edit classify mine mine-compare mine-study compare sensitivity".split()
+    "audit axes interact robustness graphs mine mine-compare mine-study compare sensitivity".split()
 )
 """Commands that are not rebuilt yet."""
 

@@ -276,9 +276,7 @@ AS_GIVEN = ("model", "embedder", "llm", "sources", "seed", "level", "draws")
 BESIDE_A_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 
 
-def plan_fields(
-    options: Mapping[str, Any], folder: Literal["model_args", "sources_args"] = "model_args"
-) -> PlanFields:
+def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sources_args"] = "model_args") -> PlanFields:
     """The fields of a plan that shared options decide, with those of a preset where they say nothing.
 
     `folder` is the field that takes what the options say of a folder's manifest. Raises UsageError, UnknownName.

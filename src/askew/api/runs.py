@@ -11,15 +11,11 @@ from askew.jobs.audit import Audit
 from askew.jobs.compare import Comparison, compare_runs
 from askew.methods.sensitivity import sensitivity as simulate_errors
 from askew.plan import PLAN_FILE, read_toml
-from askew.plans.classification import ClassificationPlan
-from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
 from askew.plans.mining import MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
 from askew.plans.reading import read_plan
 from askew.results.audit import AuditResult
-from askew.results.classification import ClassificationResult
-from askew.results.editing import EditingResult
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
 from askew.results.mining import MiningResult
@@ -40,13 +36,9 @@ def load(run: str | Path, store: str | Path | None = None) -> RunResult:
         return MiningResult(MinePlan.read(folder / PLAN_FILE), folder, place)
     if results.get("mining_comparison") is not None:
         return MiningComparisonResult(MiningComparisonPlan.read(folder / PLAN_FILE), folder, place)
-    if results.get("classification") is not None:
-        return ClassificationResult(ClassificationPlan.read(folder / PLAN_FILE), folder, place)
     plan = read_plan(folder / PLAN_FILE)
     if isinstance(plan, InteractionPlan):
         return InteractionResult(plan, folder, place)
-    if isinstance(plan, EditPlan):
-        return EditingResult(plan, folder, place)
     return AuditResult(plan, folder, place)
 
 

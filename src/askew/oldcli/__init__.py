@@ -2,9 +2,7 @@
 
 from askew.oldcli import (  # noqa: F401  (each registers its commands)
     audit,
-    classify,
     compare,
-    edit,
     interact,
     mine,
     mine_compare,

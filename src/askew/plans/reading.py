@@ -9,17 +9,14 @@ from typing import Any
 from askew import registry
 from askew.errors import UsageError
 from askew.plan import Plan, RunPlan, read_toml
-from askew.plans.classification import ClassificationPlan
-from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
 from askew.plans.mining import MinePlan
 from askew.plans.mining_comparison import MiningComparisonPlan
 
-PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan, "edit": EditPlan}
+PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan}
 """The kind of plan by its method."""
 
 OTHERS: Mapping[str, type[RunPlan]] = {
-    "classify": ClassificationPlan,
     "mine": MinePlan,
     "mine-compare": MiningComparisonPlan,
 }
@@ -37,16 +34,20 @@ def make_plan(data: Mapping[str, Any], source: str = "the plan") -> Plan:
     Raises UsageError listing every fault by its place, and for one of `OTHERS`.
     """
     method = str(data.get("method", "audit"))
-    if method in OTHERS:
+    kind = _kind(method)
+    if not issubclass(kind, Plan):
         raise UsageError(f"{source} is one of the method {method!r}, which `askew {method}` runs")
-    return PLANS.get(method, Plan).checked(data, source)
+    return kind.checked(data, source)
+
+
+def _kind(method: str) -> type[RunPlan]:
+    if method in registry.providers("method"):
+        kind: type[RunPlan] = registry.method(method).plan
+        return kind
+    return OTHERS.get(method) or PLANS.get(method, Plan)
 
 
 def recorded_hash(path: Path) -> str:
     """The hash of the plan in a TOML file, of whatever method. Raises UsageError."""
     data = read_toml(path)
-    if str(data.get("method")) in registry.providers("method"):
-        plan: RunPlan = registry.method(str(data["method"])).plan.checked(data, f"the plan {path}")
-        return plan.hash
-    kind = OTHERS.get(str(data.get("method", "audit")))
-    return read_plan(path).hash if kind is None else kind.checked(data, f"the plan {path}").hash
+    return _kind(str(data.get("method", "audit"))).checked(data, f"the plan {path}").hash

@@ -51,7 +51,9 @@ def classify(
     classes: Annotated[Texts, repeated(listed)] = None,
     truth: Annotated[list[str] | Mapping[str, str] | None, repeated(pairings)] = None,
     images: int | None = None,
-    samples: Annotated[Sequence[int] | None, Parameter(converter=_whole, n_tokens=1, negative="", metavar="N,…")] = None,
+    samples: Annotated[
+        Sequence[int] | None, Parameter(converter=_whole, n_tokens=1, negative="", metavar="N,…")
+    ] = None,
     loss: Literal["l2", "l1", "huber"] | None = None,
     stages: Annotated[
         Sequence[tuple[int, int]] | None,

@@ -48,14 +48,14 @@ class ClassRows:
     """What a classifier reads for some classes in the pictures of all groups, one after another.
 
     rows     errors as `ClassErrors` keeps them, with so many `samples`; of an embedder vectors
-    texts    of an embedder the unit vectors of the classes
+    texts    of an embedder the unit vectors of the classes; None of errors
     """
 
     classifier: str
     samples: int | None
     classes: tuple[str, ...]
     rows: Rows
-    texts: Vectors | None = None
+    texts: Vectors | Missing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     used = {"vqa": instruments, "embedder": [embedder.name] if embedder else None}
     run.warn(*drawings.beyond([plan.sources or model.name], used))
     return ClassesGathered(
-        Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None), fingerprints(instruments, embedder),
+        Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None),
+        fingerprints(instruments, embedder),
         tuple(PictureSet.of(group.name, sources[group.name], text=group.prompt) for group in groups),
         sources, targets, labels, tuple(neutral),
     )  # fmt: skip
@@ -136,7 +137,6 @@ class Classifiers:
         if self.embedder is not None:
             (texts,) = self.run.look(self.embedder.embed_texts, [self._prompts(classes)])
             rows = self.run.read(self.embedder, pictures)
-            texts = None if isinstance(texts, Missing) else texts
             found.append(ClassRows(self.embedder.name, None, classes, rows, texts))
         return tuple(found)
 

@@ -65,9 +65,9 @@ def readings(read: ClassRows, sources: Outcomes) -> Readings:
     """The errors of each group's pictures; of an embedder distances 1 - cosine in their place."""
     sizes = [sum(isinstance(one, Picture) for one in outcomes) for outcomes in sources.values()]
     errors = (
-        decoded(read.rows, len(read.classes), read.samples or 1)
-        if read.texts is None
-        else (1 - read.rows @ read.texts.T)[:, :, None]
+        (1 - read.rows @ read.texts.T)[:, :, None]
+        if isinstance(read.texts, np.ndarray)
+        else decoded(read.rows, len(read.classes), read.samples or 1)
     )
     by_group = dict(zip(sources, np.split(errors, np.cumsum(sizes)[:-1]), strict=True))
     return Readings(read.classifier, read.samples, read.classes, by_group)

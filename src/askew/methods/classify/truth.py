@@ -94,7 +94,9 @@ def found_again(
     return order, shown, planted.listed(measured)
 
 
-def samples_effect_on_truth(few: Decided, many: Decided, question: Question, scoring: Scoring) -> Iterator[SamplesEffect]:
+def samples_effect_on_truth(
+    few: Decided, many: Decided, question: Question, scoring: Scoring
+) -> Iterator[SamplesEffect]:
     """How much more of what was planted the most noise samples show than the fewest, on the same pictures."""
     samples = (few.readings.samples or 0, many.readings.samples or 0)
     for x, y in combinations(few.readings.errors, 2):

@@ -71,9 +71,7 @@ def source_pictures(
     return found
 
 
-def sampled_files(
-    source: Collection, groups: Sequence[Group], images: int, seed: int
-) -> dict[str, list[FiledPicture]]:
+def sampled_files(source: Collection, groups: Sequence[Group], images: int, seed: int) -> dict[str, list[FiledPicture]]:
     """`images` files of each group, by its name, in their order and without replacement; all where there are fewer."""
     found = {}
     for group in groups:

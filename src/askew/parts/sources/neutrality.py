@@ -10,6 +10,8 @@ from typing import Annotated
 from askew.findings import E, Keyed
 from askew.measure.base import VQA, Chooser
 from askew.models.folder import FolderCollection
+from askew.pages import words
+from askew.pages.blocks import Section, Text
 from askew.parts.sources.groups import Outcomes, Source
 from askew.parts.survey.instruments import LABELS
 from askew.prompts.axes import table_question
@@ -79,6 +81,12 @@ def neutrality_warnings(entries: Sequence[Neutrality]) -> list[str]:
     ]
 
 
+def neutrality_section(entries: Sequence[Neutrality]) -> Section:
+    """What a page says of it."""
+    text = "A source picture is neutral if it shows none of the targets by itself."
+    return Section("Are the pictures neutral?", (Text(text, items=tuple(map(_sentence, entries))),), screen=False)
+
+
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
     """The question that tells whether a picture shows a target.
 
@@ -117,9 +125,18 @@ def _neutrality(
 
     together = share(sum(_names_any(answer, targets) for answer in read))
     each = {target: share(sum(names_target(answer, target) for answer in read)) for target in targets}
-    return Neutrality(
-        group, instrument, together, each, neutral=together.low is not None and together.low <= TOLERATED
-    )
+    return Neutrality(group, instrument, together, each, neutral=together.low is not None and together.low <= TOLERATED)
+
+
+def _sentence(one: Neutrality) -> str:
+    group = words.capital(words.shorten(one.group, 60))
+    if not isinstance(one.share, Estimate):
+        return f"{group}: {one.instrument} does not tell occupations."
+    seen = [f"{words.shorten(target, 40)} {words.percent(e.value)}" for target, e in one.targets.items()
+            if isinstance(e, Estimate) and e.value > 0]  # fmt: skip
+    verdict, more = "neutral" if one.neutral else "not neutral", f": {words.listing(seen)}" if seen else ""
+    share, pictures = words.measured(one.share, "share"), words.plural(one.share.n or 0, "picture")
+    return f"{group}: {verdict}; by {one.instrument}, {share} of {pictures} show a target{more}."
 
 
 def _most(targets: Mapping[str, E]) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from askew.measure.colour import Bytes
 from askew.measure.portraits import CANONICAL, FRAME, average_face, cheek_mask
 from askew.measure.skin import SCHEME, Mask, ita, skin_mask, tone
+from askew.methods.edit.cell import Cell
+from askew.methods.edit.findings import Coverage, FaceTone
+from askew.methods.edit.reading import AlignedFaces, Readings
+from askew.parts.scoring import Scoring
+from askew.run.base import Outcome
 from askew.stats.intervals import bootstrap_weights, percentile_interval
 from askew.types import Estimate, Missing, Picture
-
-Bytes = NDArray[np.uint8]
-AlignedFaces = Mapping[str, "Bytes | Missing"]
-"""By picture id the face in its frame, or why there is none."""
 
 DRAWS = 200
 """The most draws: an average face is made for each."""
@@ -29,7 +30,7 @@ RULE = "rule"
 METHOD = "percentile bootstrap over sources"
 
 
-def average_of(pictures: Sequence[Picture | Missing], faces: AlignedFaces) -> Bytes | Missing:
+def average_of(pictures: Sequence[Outcome], faces: AlignedFaces) -> Bytes | Missing:
     """The average face of those pictures in which one was found."""
     found = [face for one in pictures if isinstance(one, Picture) and isinstance(face := _face(one, faces), np.ndarray)]
     if not found:
@@ -37,46 +38,42 @@ def average_of(pictures: Sequence[Picture | Missing], faces: AlignedFaces) -> By
     return average_face(np.stack(found))
 
 
-def average_tones(
-    sources: Sequence[Picture | Missing],
-    edits: Sequence[Sequence[Picture | Missing]],
-    faces: AlignedFaces,
-    mask: str,
-    rng: np.random.Generator,
-    draws: int,
-    level: float,
-) -> dict[str, Any] | None:
+def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scoring: Scoring) -> FaceTone | None:
     """ITA of the average face of the sources and of all their edits, their difference, and how many faces they are of.
 
-    None without landmarks. `edits` has a row for each target, parallel to `sources`. `mask` says which pixels are skin:
-    rule, those of its colour, as in the paper; geometry, where an aligned face has its cheeks. Coverage is their share
-    of the frame. Bootstrap over sources, with their edits.
+    None without landmarks. The readings' mask says which pixels are skin: rule, those of its colour, as in the paper;
+    geometry, where an aligned face has its cheeks. Coverage is their share of the frame. Bootstrap over sources, with
+    their edits.
     """
+    faces, level = readings.faces, scoring.level
     if not faces:
         return None
+    sources = cell.group.sources
+    edits = [cell.group.edits[word, cell.strength] for word in cell.words]
     before, after = _stack([sources], faces), _stack(edits, faces)
-    whole, thinned = _masks(mask)
+    whole, thinned = _masks(readings.mask)
     (value_before, covered_before), (value_after, covered_after) = _tone_of(before, whole), _tone_of(after, whole)
-    weights = bootstrap_weights(len(sources), min(draws, DRAWS), rng)
+    weights = bootstrap_weights(len(sources), min(scoring.draws, DRAWS), rng)
     drawn = [np.array([_drawn(thin, row, thinned) for row in weights]) for thin in map(_thinned, (before, after))]
-    counts = {"faces_before": int(before[1].sum()), "faces_after": int(after[1].sum())}
-    return {
-        "ita_before": _estimate(value_before, drawn[0], level, counts["faces_before"]),
-        "ita_after": _estimate(value_after, drawn[1], level, counts["faces_after"]),
-        "ita_change": _change(value_before, value_after, drawn[1] - drawn[0], level, counts["faces_after"]),
-        "tone_before": None if isinstance(value_before, Missing) else tone(value_before),
-        "tone_after": None if isinstance(value_after, Missing) else tone(value_after),
-        "tone_scheme": SCHEME,
-        "coverage": {"mask": mask, "before": covered_before, "after": covered_after},
-        **counts,
-    }
+    faces_before, faces_after = int(before[1].sum()), int(after[1].sum())
+    return FaceTone(
+        ita_before=_estimate(value_before, drawn[0], level, faces_before),
+        ita_after=_estimate(value_after, drawn[1], level, faces_after),
+        ita_change=_change(value_before, value_after, drawn[1] - drawn[0], level, faces_after),
+        tone_before=None if isinstance(value_before, Missing) else tone(value_before),
+        tone_after=None if isinstance(value_after, Missing) else tone(value_after),
+        tone_scheme=SCHEME,
+        coverage=Coverage(readings.mask, covered_before, covered_after),
+        faces_before=faces_before,
+        faces_after=faces_after,
+    )
 
 
 Stack = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Sums of the faces that belong to each source, (sources, height, width, 3), and how many they are."""
 
 
-def _stack(rows: Sequence[Sequence[Picture | Missing]], faces: AlignedFaces) -> Stack:
+def _stack(rows: Sequence[Sequence[Outcome]], faces: AlignedFaces) -> Stack:
     shape = next((face.shape for face in faces.values() if isinstance(face, np.ndarray)), (1, 1, 3))
     sums, counts = np.zeros((len(rows[0]), *shape)), np.zeros(len(rows[0]), dtype=np.int64)
     for row in rows:

@@ -1,0 +1,3 @@
+from askew.pages.blocks import Page
+def page(found, media):
+    return Page("", "", "", (), ())
