@@ -152,9 +152,7 @@ def _fail(error: object, code: int) -> int:
     return code
 
 
-OLD = frozenset(
-    "audit axes interact robustness graphs mine mine-compare mine-study compare sensitivity".split()
-)
+OLD = frozenset("audit axes interact robustness graphs mine mine-compare mine-study compare sensitivity".split())
 """Commands that are not rebuilt yet."""
 
 

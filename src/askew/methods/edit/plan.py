@@ -55,7 +55,7 @@ class EditPlan(Plan):
     strengths: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(default=(0.6, 0.8, 1.0), min_length=1)
     edit_args: Settings = Field(default_factory=dict)
     side: int = Field(default=0, ge=0, le=8192)
-    landmarks: Finder = NONE
+    landmarks: Finder = "none"
     alignment: Alignment = "similarity"
     skin: Skin = "rule"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from askew.measure.base import VQA, Embedder
 from askew.measure.colour import Bytes
+from askew.measure.landmarks import Landmarks
 from askew.measure.looks import NOT_SOUGHT, Compared, Face, FaceLens, SkinLens
 from askew.measure.skin_change import SkinChange
 from askew.methods.edit.plan import NONE, EditPlan
@@ -112,7 +113,7 @@ def _skin(
 ) -> dict[tuple[str, str], SkinChange]:
     """Skin before and after every edit. Every source is opened once for all of its edits."""
 
-    def located(one: Picture) -> tuple[Picture, object]:
+    def located(one: Picture) -> tuple[Picture, Landmarks | Missing]:
         face = faces.get(one.id, NOT_SOUGHT)
         return one, face.landmarks if isinstance(face, Face) else face
 

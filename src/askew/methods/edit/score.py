@@ -34,6 +34,7 @@ NO_GENDER = Missing("not_asked", "no instrument was asked for perceived gender")
 NO_OCCUPATION = Missing("not_asked", "no instrument tells occupations")
 NO_SKIN = Missing("no_person", "no skin found in any picture and its edit")
 NO_EMBEDDER = Missing("not_asked", "there is no embedder")
+WHEN = ("before", "after")
 NO_EDIT = Missing("error", "no picture has an edit")
 
 
@@ -74,7 +75,7 @@ def editing(
 def missing_edits(
     groups: Sequence[EditedGroup], targets: Mapping[str, Sequence[str]], scoring: Scoring
 ) -> tuple[MissingEdits, ...]:
-    """Whether sources are missing more often in some groups, and by set of targets sources of which any edit is missing.
+    """Whether sources are missing more often in some groups; and by set of targets, any edit of a source.
 
     A source counts once however many of its edits are missing, since these are no independent cases.
     """
@@ -107,7 +108,7 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
         words=cell.words,
         strength=cell.strength,
         n=len(edits),
-        missing=tally_missing(edits),
+        missing=dict(tally_missing(edits)),
         gender_change=gender,
         floor=floor,
         gender_table=_table(cell, readings.values.get(GENDER, {})),
@@ -121,9 +122,7 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
         lightness_change=skin("lightness", 0.0),
         background_change=skin("background", 0.0),
         beyond_exposure=skin("beyond_exposure", 0.0),
-        coverage=Coverage(
-            readings.mask, average(cell.skin(readings, "coverage_before")), average(cell.skin(readings, "coverage_after"))
-        ),
+        coverage=Coverage(readings.mask, *(average(cell.skin(readings, f"coverage_{when}")) for when in WHEN)),
         average_face=average_tones(cell, readings, rng, scoring),
         other_axes={axis: rate for axis, (rate, _) in rates.items() if axis != GENDER},
         other_floors={axis: base for axis, (_, base) in rates.items() if axis != GENDER},
