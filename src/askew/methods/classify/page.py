@@ -21,13 +21,13 @@ from askew.pages.blocks import (
     DIFFERENCE,
     Bar,
     Beside,
+    Cell,
     Fold,
     Lane,
     Lanes,
     Line,
     Lines,
     Mark,
-    Matrix,
     Page,
     Part,
     PictureRow,
@@ -36,11 +36,12 @@ from askew.pages.blocks import (
     Scatter,
     Section,
     Shares,
+    Table,
     Terms,
     Text,
 )
 from askew.pages.media import Media, shot
-from askew.pages.words import beyond_chance, capital, listing, plural, points, quote, shorten
+from askew.pages.words import beyond_chance, capital, listing, plural, points, probability, quote, shorten
 from askew.parts.sources.neutrality import neutrality_section
 from askew.types import Estimate, Missing
 
@@ -181,7 +182,8 @@ class View:
             folds.append(Fold("What more noise samples change", (lanes,)))
         return Section("Which class it chooses, by group", (
             self._shares(),
-            *self._rates(f"Share of {of}; the line in the middle is no preference", self.association, 0.5),
+            *self._rates(f"Share of {of}; half is no preference", self.association, 0.5),
+            self._table(),
             *([self._differences(by_error)] if by_error else []),
             *folds,
             *([Text(words.pruning(self.section.pruning))] if self.section.pruning else []),
@@ -229,8 +231,8 @@ class View:
         """How often the right class is chosen."""
         plan = self.found.plan
         if any(isinstance(one.estimate, Estimate) for one in self.section.accuracy):
-            text = f"Share of pictures given to the right one of {listing(plan.classes)}; the line is chance"
-            yield Section("Accuracy", tuple(self._rates(text, self.right, 1 / len(plan.classes))))
+            text = f"Share of pictures given to the right one of {listing(plan.classes)}"
+            yield Section("Accuracy", tuple(self._rates(text, self.right, 1 / len(plan.classes))), screen=False)
 
     def truth(self) -> Iterator[Section]:
         """Measured against planted differences, the largest planted one first."""
@@ -275,20 +277,32 @@ class View:
 
     def _rates(
         self, caption: str, find: Callable[[str, Column], Estimate | Missing | None], chance: float
-    ) -> Iterator[Lines | Text | Matrix]:
-        """A rate by classifier and number of noise samples: a line for each group (figure 3), and numbers (table 4)."""
+    ) -> Iterator[Lines]:
+        """A rate by classifier and number of noise samples, a line for each group (figure 3)."""
         measured = [g for g in self.groups if any(isinstance(find(g, column), Estimate) for column in self.columns)]
-        if not measured:
-            return
-        drawn, steps = [g for g in self.coloured if g in measured], tuple(label(*c) for c in self.columns)
         lines = tuple(
-            Line(shorten(g, 40), tuple(_plain(find(g, c)) for c in self.columns), self.coloured.index(g)) for g in drawn
+            Line(shorten(g, 40), tuple(_plain(find(g, c)) for c in self.columns), self.coloured.index(g))
+            for g in self.coloured
+            if g in measured
         )
-        yield Lines(caption, "Classifier", steps, lines, "share", "share", levels=(("chance", chance),))
-        if left := [group for group in measured if group not in self.coloured]:
-            yield Text(f"Without a line, for want of colours: {listing(left)}. The table below has them.", muted=True)
-        rows = tuple((shorten(g, 40), tuple(_plain(find(g, c)) for c in self.columns)) for g in measured)
-        yield Matrix(caption, "Group", steps, rows, "lanes", "share", level=("chance", chance))
+        if lines:
+            left = [group for group in measured if group not in self.coloured]
+            more = f". Without a line, for want of colours: {listing(left)}; the table below has them" if left else ""
+            steps = tuple(label(*column) for column in self.columns)
+            yield Lines(caption + more, "Classifier", steps, lines, "share", "share", levels=(("chance", chance),))
+
+    def _table(self) -> Table:
+        """Associations and accuracies of all groups by all classifiers, as the paper's tables 4 and 5."""
+        rows = []
+        for group in self.groups:
+            for column in self.columns:
+                found, right = self.association(group, column), self.right(group, column)
+                q = probability(found.q if isinstance(found, Estimate) else None)
+                accuracy = Cell(right, strong=False) if isinstance(right, Estimate) else None
+                rows.append((shorten(group, 40), label(*column), found, q, accuracy))
+        caption = f"Association: share of decisions for the {shorten(self.sets[0], 40)} class. Accuracy: of pictures "
+        classes = f"given to the right one of {listing(self.found.plan.classes)}" if self.section.accuracy else "none"
+        return Table(caption + classes, ("Group", "By", "association", "q", "accuracy"), tuple(rows), 2, scale="share")
 
     def _differences(self, entries: Sequence[Differential]) -> Lanes:
         rows = [self._difference(one.S, one.group_x, one.group_y, label(one.classifier, one.samples))
@@ -337,5 +351,5 @@ def _scatter(one: Truth) -> Scatter:
               f"{pair.a} or {pair.b}: planted {points(pair.planted)}, measured {points(pair.measured)} points")
         for pair in one.pairs
     )  # fmt: skip
-    return Scatter(_less(one.group_x, one.group_y), dots, ("planted", "points"), ("measured", "points"),
-                   words.truth(one), square=True, diagonal="as planted")  # fmt: skip
+    return Scatter(words.truth(one), dots, ("planted", "points"), ("measured", "points"),
+                   "", square=True, diagonal="as planted")  # fmt: skip

@@ -49,9 +49,6 @@ from askew.parts.sources.neutrality import neutrality_section
 from askew.parts.survey.words import missing_sentence
 from askew.types import Estimate, Missing
 
-CONTRASTS = 12
-"""Rows of differences before the rest is folded away."""
-
 HOW = {"rule": "by its colour", "geometry": "on the cheeks"}
 FLOOR = ("floor", "what reading alone changes: encoded and decoded, not edited")
 OTHERS = ("others", "edit and the other pictures of the group")
@@ -77,9 +74,9 @@ def page(found: EditFindings, media: Media) -> Page:
         answer=words.answer(found),
         facts=(*common.facts(found), *facts),
         sections=(
-            view.gender(), *view.faces(), view.skin(), view.axes(), view.likeness(), *view.differences(),
+            view.gender(), *view.faces(), view.pictures(), view.skin(), view.axes(), view.likeness(),
+            *view.differences(),
             neutrality_section(found.neutrality),
-            view.pictures(),
             common.missing_data(found, sentences=said),
             Section("How to read this", words.reading(found.editing[0].tone_scheme), screen=False),
             Section("Method", words.method(plan), screen=False),
@@ -124,8 +121,8 @@ class View:
             for name in self.found.plan.targets
         ]  # fmt: skip
         return Section("Perceived gender", (
-            *self._seen(), *plots, *self._pooled(GENDER, "gender_change"), self._paper(),
-            Fold("By single target", (self._words(),)),
+            *self._seen(), *plots, *self._pooled(GENDER, "gender_change"),
+            Fold("In the form of the paper's table 1", (self._paper(),)), Fold("By single target", (self._words(),)),
         ))  # fmt: skip
 
     def _seen(self) -> Iterator[Shares]:
@@ -148,7 +145,10 @@ class View:
                     label = "sources" if kind == "sources" else f"towards {shorten(name, 40)}"
                     bars.append(Bar(label, parts, n, verdict=said, strong=bool(said) and sure, group=capital(group)))
         if bars:
-            caption = f"Perceived gender before and after editing, at strength {self.strengths[-1]:g}"
+            strength = f"{self.strengths[-1]:g}"
+            caption = (
+                f"Perceived gender of edits at strength {strength}, and of their sources, each once for every edit"
+            )
             yield Shares(caption, tuple(bars), "Group")
 
     def faces(self) -> Iterator[Section]:
@@ -210,19 +210,19 @@ class View:
 
     def differences(self) -> Iterator[Section]:
         """Between groups, sets of targets and strengths: what is beyond chance first."""
-        blocks: list[Section] = []
+        folds = []
         for score, what in (("gender_change", "perceived gender"), ("ita_change", "skin tone")):
             for kind, title in TITLES.items():
                 rows = [(words.contrast(one), getattr(one, score))
                         for one in self.found.editing_contrasts if one.contrast == kind]  # fmt: skip
                 rows.sort(key=lambda row: (not beyond_chance(row[1]), -abs(_value(row[1]))))
-                lanes = [Lane(shorten(label, 70), e, note=where) for (label, where), e in rows]
+                sure = sum(beyond_chance(e) for _, e in rows)
+                lanes = tuple(Lane(where, e, group=label) for (label, where), e in rows)
                 if lanes:
-                    first, rest = (_contrasts(score, part) for part in (lanes[:CONTRASTS], lanes[CONTRASTS:]))
-                    more = [Fold("The smaller differences", (rest,))] if rest.rows else []
-                    blocks.append(Section(f"Between {title}: {what}", (first, *more)))
-        if blocks:
-            yield Section("Differences", tuple(blocks), screen=False)
+                    summary = f"Between {title}: {what}, {sure} of {len(rows)} beyond chance"
+                    folds.append(Fold(summary, (_contrasts(score, lanes),)))
+        if folds:
+            yield Section("Differences", tuple(folds), screen=False)
 
     def pictures(self) -> Section:
         """For every group and target its first pictures, above their edits at every strength."""
@@ -242,17 +242,18 @@ class View:
     def _set(self, name: str) -> str:
         return f"{shorten(name, 40)} ({shorten(', '.join(self.found.plan.targets[name]), 60)})"
 
-    def _pooled(self, axis: str, score: Change) -> Iterator[Lanes]:
+    def _pooled(self, axis: str, score: Change) -> Iterator[Fold]:
         """The paper's figure 3, left and middle: all groups whose names say the same value of an axis."""
         own = [one for one in self.found.editing_pooled if one.axis == axis]
-        rows = [Lane(capital(one.value), getattr(one, score), note=f"{one.targets}, strength {one.strength:g}")
+        rows = [Lane(f"{one.targets}, strength {one.strength:g}", getattr(one, score), group=capital(one.value))
                 for one in own]  # fmt: skip
         gender = score == "gender_change"
         what = "Edits whose perceived gender changes" if gender else "Change of ITA in degrees (right = lighter)"
         side = "left" if gender else "middle"
         caption = f"{what}, all groups of one {axis} together; as the paper's figure 3, {side}"
         if rows:
-            yield Lanes(caption, capital(axis), tuple(rows), "change", "share" if gender else "degrees", PLAIN)
+            lanes = Lanes(caption, capital(axis), tuple(rows), "change", "share" if gender else "degrees", PLAIN)
+            yield Fold(f"All groups of one {axis} together", (lanes,))
 
     def _paper(self) -> Table:
         """The paper's table 1: change of gender, and of the average face's ITA, by group, targets and strength."""
@@ -280,7 +281,7 @@ class View:
                    "in which the target is seen, by target and strength")  # fmt: skip
         return self._by_strength(caption, ("Group", "Target"), ("Δ gender", "Δ ITA", "target seen"), rows)
 
-    def _tones(self) -> Iterator[Table]:
+    def _tones(self) -> Iterator[Fold]:
         """The paper's tables 2 and 3: ITA of the average faces, of the sources and of the edits."""
         known = {
             place: [one.average_face for one in entries if one.average_face] for place, entries in self.rows.items()
@@ -291,13 +292,14 @@ class View:
         below = (f", below it its class by the scheme {faces[0].tone_scheme} and the share of the face that is skin "
                  f"({HOW[faces[0].coverage.mask]})")  # fmt: skip
         sources = {group: _tone(own[0], "before") for (group, _), own in known.items() if own}
-        yield Table(f"ITA of the average face of the sources{below}; as the paper's table 2", ("Group", "ITA"),
-                    tuple(sources.items()))  # fmt: skip
+        first = Table(f"ITA of the average face of the sources{below}; as the paper's table 2", ("Group", "ITA"),
+                      tuple(sources.items()))  # fmt: skip
         edits: list[tuple[Content, ...]] = [
             (*place, *(_tone(face, "after") for face in own)) for place, own in known.items() if own
         ]
         caption = f"ITA of the average face of the edits{below}; as the paper's table 3"
-        yield self._by_strength(caption, ("Group", "Targets"), ("ITA",), edits)
+        second = self._by_strength(caption, ("Group", "Targets"), ("ITA",), edits)
+        yield Fold("Average faces, in the form of the paper's tables 2 and 3", (first, second))
 
     def _by_strength(
         self, caption: str, labels: tuple[str, str], scores: Sequence[str], rows: Sequence[tuple[Content, ...]]

@@ -108,7 +108,7 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
         words=cell.words,
         strength=cell.strength,
         n=len(edits),
-        missing=dict(tally_missing(edits)),
+        missing={str(reason): count for reason, count in tally_missing(edits).items()},
         gender_change=gender,
         floor=floor,
         gender_table=_table(cell, readings.values.get(GENDER, {})),
