@@ -52,8 +52,8 @@ SHOWN = 36
 LEAST_PLANTED = 0.1
 HALF = (Mark(0.5, "one half: no preference"),)
 AS_PLANTED = (Mark(1.0, "as planted"),)
-SCORES = {"association": "association", "differential": "difference", "accuracy": "accuracy",
-          "recovered": "planted difference shown"}  # fmt: skip
+SCORES = {"association": "Association", "differential": "Difference", "accuracy": "Accuracy",
+          "recovered": "Planted difference shown"}  # fmt: skip
 
 Column = tuple[str, int | None]
 """A classifier with its number of noise samples."""
@@ -173,7 +173,7 @@ class View:
         by_error = [one for one in self.section.differential if one.samples == self.most]
         others = [one for one in self.section.differential if one.samples is None]
         effects = self.section.samples_effect
-        changes = [self._difference(one.difference, one.group_x, one.group_y, SCORES[one.score]) for one in effects]
+        changes = [Lane(_less(one.group_x, one.group_y), one.difference, group=SCORES[one.score]) for one in effects]
         folds = [Fold("The same by the second classifier", (self._differences(others),))] if others else []
         if effects:
             few, many = effects[0].samples
@@ -202,7 +202,7 @@ class View:
                 shots = [shot(self.media, name, f"{group} taken for {word}, {k}")
                          for k, name in enumerate(own[:SHOWN], 1)]  # fmt: skip
                 more = f", the first {SHOWN} shown" if len(own) > SHOWN else ""
-                title = f"{capital(shorten(group, 60))}: {shorten(word, 40)}"
+                title = f"{shorten(group, 60)}: {shorten(word, 40)}"
                 rows.append(PictureRow(tuple(shots), title, f"{len(own)} of {len(to_a)}{more}"))
         text = (f"Each picture is taken for {quote(shown.a, 40)} or {quote(shown.b, 40)}: of all pairs of classes the "
                 f"one in which the groups differ most. Run seed {self.found.plan.seed}.")  # fmt: skip
@@ -220,7 +220,7 @@ class View:
             if rows:
                 caption = f"Pictures of {group} that are taken for the first class of a pair"
                 block = Lanes(caption, "Pair", tuple(rows), "share", "share", DIFFERENCE)
-                name = f"{capital(shorten(group, 60))}: {plural(len(rows), 'pair')}"
+                name = f"{shorten(group, 60)}: {plural(len(rows), 'pair')}"
                 folds.append(Fold(name, (block,), open=not folds))
         if folds:
             samples = plural(self.most, "noise sample")
@@ -243,7 +243,7 @@ class View:
             return
         wanted = [(one.group_x, one.group_y) for one in shown]
         rows = [
-            Lane(_less(*pair), one.recovered, (_plain(one.spearman),), note=label(one.classifier, one.samples),
+            Lane(label(one.classifier, one.samples), one.recovered, (_plain(one.spearman),), group=_less(*pair),
                  marks=AS_PLANTED)
             for pair in wanted for one in self.section.truth
             if (one.group_x, one.group_y) == pair and isinstance(one.recovered, Estimate)
@@ -271,7 +271,7 @@ class View:
                 verdict = f"more {first if share.value > 0.5 else second}" if sure else "no preference shown"
                 parts = (Part(first, share, ideal=0.5), Part(second, _rest(share), ideal=0.5))
                 pictures = sum(one.n for one in self.found.sets if one.prompt == group) or share.n or 0
-                bars.append(Bar(capital(shorten(group, 40)), parts, pictures, verdict=verdict, strong=sure))
+                bars.append(Bar(shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
         caption = f"Of two classes, which is chosen for each group's pictures, with {plural(self.most, 'noise sample')}"
         return Shares(caption, tuple(bars), "Group")
 
@@ -305,15 +305,14 @@ class View:
         return Table(caption + classes, ("Group", "By", "association", "q", "accuracy"), tuple(rows), 2, scale="share")
 
     def _differences(self, entries: Sequence[Differential]) -> Lanes:
-        rows = [self._difference(one.S, one.group_x, one.group_y, label(one.classifier, one.samples))
-                for one in sorted(entries, key=lambda one: not one.pooled)]  # fmt: skip
-        of = f"decisions for the {shorten(self.sets[0], 40)} class"
-        caption = f"Difference in the share of {of}, in percentage points"
-        return Lanes(caption, "Groups", tuple(rows), "difference", "points", DIFFERENCE)
-
-    @staticmethod
-    def _difference(score: Estimate | Missing, x: str, y: str | None, note: str) -> Lane:
-        return Lane(shorten(x, 60) if y is None else _less(x, y), score, note=note)
+        """By one classifier, the pooled groups first."""
+        rows = tuple(
+            Lane(_less(one.group_x, one.group_y), one.S) for one in sorted(entries, key=lambda e: not e.pooled)
+        )
+        by = label(entries[0].classifier, entries[0].samples)
+        of = f"decisions for the {shorten(self.sets[0], 40)} class, {by}"
+        return Lanes(f"Difference in the share of {of}, in percentage points", "Groups", rows, "difference", "points",
+                     DIFFERENCE)  # fmt: skip
 
 
 def label(classifier: str, samples: int | None) -> str:
@@ -340,8 +339,8 @@ def _rest(share: Estimate) -> Estimate:
     return Estimate(1 - share.value, low, high, share.level, n=share.n)
 
 
-def _less(x: str, y: str) -> str:
-    return f"{shorten(x, 40)} less {shorten(y, 40)}"
+def _less(x: str, y: str | None) -> str:
+    return shorten(x, 60) if y is None else f"{shorten(x, 40)} less {shorten(y, 40)}"
 
 
 def _scatter(one: Truth) -> Scatter:
@@ -351,5 +350,6 @@ def _scatter(one: Truth) -> Scatter:
               f"{pair.a} or {pair.b}: planted {points(pair.planted)}, measured {points(pair.measured)} points")
         for pair in one.pairs
     )  # fmt: skip
-    return Scatter(words.truth(one), dots, ("planted", "points"), ("measured", "points"),
-                   "", square=True, diagonal="as planted")  # fmt: skip
+    said = f"A point is one of {plural(len(dots), 'pair')} of classes; on the diagonal it is as planted."
+    return Scatter(words.truth(one).removesuffix("."), dots, ("planted", "points"), ("measured", "points"), said,
+                   square=True, diagonal="as planted")  # fmt: skip

@@ -143,7 +143,7 @@ class View:
                 if n:
                     parts = tuple(Part(value, Estimate(count / n, n=n), count) for value, count in counts.items())
                     label = "sources" if kind == "sources" else f"towards {shorten(name, 40)}"
-                    bars.append(Bar(label, parts, n, verdict=said, strong=bool(said) and sure, group=capital(group)))
+                    bars.append(Bar(label, parts, n, verdict=said, strong=bool(said) and sure, group=shorten(group, 60)))
         if bars:
             strength = f"{self.strengths[-1]:g}"
             caption = (
@@ -169,7 +169,7 @@ class View:
                 alt = f"Average face: {group}, {_column(name, strength)}"
                 told = f"{number(tone.value, 1)}°" if isinstance(tone, Estimate) else "no skin found"
                 shots.append(shot(self.media, own[name, strength].picture, alt, told))
-            rows.append(PictureRow(tuple(shots), capital(shorten(group, 40))))
+            rows.append(PictureRow(tuple(shots), shorten(group, 40)))
         warped = ", warped until these coincide" if self.found.plan.alignment == PIECEWISE else ""
         text = (f"The mean of all pictures in which one face was found, laid on each other by eyes and nose{warped}. "
                 "Below each its ITA: larger is lighter skin.")  # fmt: skip
@@ -235,7 +235,7 @@ class View:
                 rows = [picture_row(self.media, sets[group, None, None].pictures, "source", most)]
                 rows += [picture_row(self.media, sets[group, word, s].pictures, f"{s:g}", most) for s in self.strengths]
                 caption = f"Run seed {plan.seed}; below each picture its edits by strength"
-                title = f"{capital(shorten(group, 60))} → {shorten(word, 60)}"
+                title = f"{shorten(group, 60)} → {shorten(word, 60)}"
                 folds.append(Fold(title, (Pictures(caption, tuple(rows), aligned=True),), open=not folds))
         return Section("Pictures", tuple(folds), screen=False)
 
@@ -338,7 +338,7 @@ class View:
 
 
 def _lane(one: Editing, score: E, *more: Content) -> Lane:
-    return Lane(f"strength {one.strength:g}", score, more, group=capital(shorten(one.group, 60)))
+    return Lane(f"strength {one.strength:g}", score, more, group=shorten(one.group, 60))
 
 
 def _contrasts(score: str, lanes: Sequence[Lane]) -> Lanes:

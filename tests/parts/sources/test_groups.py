@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,27 +11,25 @@ import tiny_networks
 from askew.errors import UnknownName, UsageError
 from askew.measure.clip import create_vqa
 from askew.measure.studio import StudioVQA
-from askew.methods.sources import (
-    OCCUPATION,
-    check_filled,
-    names_target,
-    neutrality_by_labels,
-    neutrality_warnings,
-    occupation_question,
-    social_groups,
-    wanted_sources,
-)
 from askew.models.folder import FolderCollection
 from askew.models.folder import create as folder
 from askew.models.planted import PlantedModel
-from askew.plans.editing import EditPlan
-from askew.run.run import Run
+from askew.parts.sources.groups import check_filled, sampled_files, social_groups, source_pictures
+from askew.parts.sources.neutrality import (
+    OCCUPATION,
+    Neutrality,
+    names_target,
+    neutrality_by_labels,
+    neutrality_section,
+    neutrality_warnings,
+    occupation_question,
+)
+from askew.prompts.groups import PAPER_GROUPS
+from askew.run.count import Count
 from askew.store.store import Store
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 from askew.types import Estimate, Missing, Picture
-
-PROMPT = {"text": "a photo of a person", "axes": [{"name": "gender", "questions": [{"text": "?"}]}]}
 
 
 @pytest.fixture
@@ -45,14 +42,15 @@ def faces(tmp_path: Path) -> FolderCollection:
     return folder(str(tmp_path))
 
 
-def test_a_model_makes_groups_by_the_template_and_needs_their_names() -> None:
+def test_a_model_makes_groups_by_the_template_and_by_default_the_papers() -> None:
     (group,) = social_groups(PlantedModel(), "asian woman")
     assert (group.name, group.prompt) == (
         "asian woman",
         "A color photograph of an asian woman, headshot, high-quality.",
     )
+    assert tuple(group.name for group in social_groups(PlantedModel())) == PAPER_GROUPS
     with pytest.raises(UsageError, match="--groups"):
-        social_groups(PlantedModel(), None)
+        social_groups(PlantedModel(), "")
 
 
 def test_the_prompts_of_a_collection_are_its_groups(faces: FolderCollection) -> None:
@@ -64,13 +62,23 @@ def test_the_prompts_of_a_collection_are_its_groups(faces: FolderCollection) -> 
 
 def test_files_are_sampled_without_replacement_and_by_seed_alone(faces: FolderCollection) -> None:
     groups = social_groups(faces, None)
-    first, again = (wanted_sources(faces, groups, 4, 1) for _ in range(2))
+    first, again = (sampled_files(faces, groups, 4, 1) for _ in range(2))
     assert first == again
-    chosen = [one.source for one in first["black woman"]]
+    chosen = [one.path for one in first["black woman"]]
     assert len(set(chosen)) == 4
     assert len(first["white man"]) == 2
-    others = {tuple(one.source for one in wanted_sources(faces, groups, 4, seed)["black woman"]) for seed in range(8)}
+    others = {tuple(one.path for one in sampled_files(faces, groups, 4, seed)["black woman"]) for seed in range(8)}
     assert len(others) > 1
+
+
+def test_only_sampled_files_are_counted_and_stand_in_by_what_they_hold(faces: FolderCollection, tmp_path: Path) -> None:
+    with Store(tmp_path / "store", create=False) as store:
+        counted = Count(store)
+        found = source_pictures(counted, faces, social_groups(faces, None), 4, 1)
+    assert [len(some) for some in found.values()] == [4, 2]
+    assert counted.work.pictures == 6
+    ids = {one.id for some in found.values() for one in some if isinstance(one, Picture)}
+    assert ids <= set(faces.digests.values())
 
 
 @pytest.mark.parametrize(
@@ -93,11 +101,18 @@ def test_an_answer_names_a_target_in_any_spelling(answer: str, target: str, name
 
 
 def test_only_groups_that_are_not_neutral_are_warned_of() -> None:
-    shares = {"doctor": Estimate(0.3), "ceo": Estimate(0.1)}
-    entry = {"group": "white man", "instrument": "studio", "share": Estimate(0.4), "targets": shares}
-    (warning,) = neutrality_warnings([entry | {"neutral": False}, entry | {"neutral": True}, entry | {"neutral": None}])
+    shares = {"doctor": Estimate(0.3), "ceo": Estimate(0.1), "maid": Estimate(0.0)}
+    entries = [Neutrality("white man", "studio", Estimate(0.4, n=10), shares, known) for known in (False, True)]
+    unread = Neutrality("black man", "labels", Missing("not_asked"), {"doctor": Missing("not_asked")}, None)
+    (warning,) = neutrality_warnings([*entries, unread])
     assert "40%" in warning
     assert "doctor" in warning
+    (text,) = neutrality_section([*entries, unread]).blocks
+    assert [str(item) for item in text.items] == [
+        "White man: not neutral; by studio, 40 % of 10 pictures show a target: doctor 30 % and ceo 10 %.",
+        "White man: neutral; by studio, 40 % of 10 pictures show a target: doctor 30 % and ceo 10 %.",
+        "Black man: labels does not tell occupations.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -119,16 +134,16 @@ def test_labels_tell_whether_pictures_are_neutral_if_they_could_name_a_target(
                 if one.prompt == group]
         for group in ("white man", "black man")
     }  # fmt: skip
-    found = neutrality_by_labels(collection, sources, ["doctor", "CEO"])
+    found = neutrality_by_labels(collection, sources, ["doctor", "CEO"], 0.95)
     if not known:
         assert found == []
         return
     white, black = found
-    assert (white["instrument"], white["share"].value, white["share"].n) == ("labels", 1.0, 4)
-    assert white["targets"]["CEO"].value == 0
-    assert white["neutral"] is False
-    assert black["neutral"] is None  # nobody wrote anything of these
-    assert neutrality_by_labels(PlantedModel(), sources, ["doctor"]) == []
+    assert (white.instrument, white.share.value, white.share.n) == ("labels", 1.0, 4)
+    assert white.targets["CEO"].value == 0
+    assert white.neutral is False
+    assert black.neutral is None  # nobody wrote anything of these
+    assert neutrality_by_labels(PlantedModel(), sources, ["doctor"], 0.95) == []
 
 
 def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:
@@ -144,14 +159,6 @@ def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:
     answers = [row[0] for row in clip.answer(pictures, [question])]
     assert answers[0::2].count("CEO") >= 3
     assert answers[1::2].count("no occupation") >= 3
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    """A run that imports files."""
-    plan = EditPlan.checked({"groups": ["a"], "prompts": [PROMPT], "targets": {"high": ["doctor", "CEO"]}})
-    with Store(tmp_path / "store") as store:
-        yield Run(tmp_path / "run", store, plan)
 
 
 def test_a_group_of_which_nothing_is_left_is_named() -> None:
