@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from askew.cli import application
 from askew.oldcli import app
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
@@ -20,6 +22,16 @@ def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
             yield from commands(below, f"{name} {child}")
     else:
         yield name, command
+
+
+METHODS = sorted(point.name for point in entry_points(group="askew.methods"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_options_of_a_method_are_documented(name: str) -> None:
+    section = PAGE.read_text(encoding="utf-8").split(f"## askew {name}\n")[1].split("\n## ")[0]
+    options = [one.names[0] for one in application()[name].assemble_argument_collection() if one.parse]
+    assert [option for option in options if option.startswith("-") and f"`{option}`" not in section] == []
 
 
 ALL = list(commands(typer.main.get_command(app), "askew"))

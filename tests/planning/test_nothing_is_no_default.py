@@ -6,8 +6,8 @@ import pytest
 
 from askew.cli import run
 from askew.errors import UsageError
+from askew.methods.edit.plan import plan_editing
 from askew.parts.survey.propose import survey_plan
-from askew.planning.editing import plan_editing
 from askew.planning.interactions import plan_interactions
 
 NURSE = "a photo of a nurse"

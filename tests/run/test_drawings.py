@@ -67,12 +67,6 @@ def test_all_models_of_a_run_are_looked_at(tmp_path: Path) -> None:
     assert "pictures by diffusers/fair means" in beyond_drawings(results(drawn, plan=mitigated))[0]
 
 
-def test_a_model_that_classifies_drawings_makes_no_pictures() -> None:
-    assert beyond_drawings(results(classification={}, plan={"sources": "studio"})) == []
-    assert "folder/faces" in beyond_drawings(results({"name": "studio"}, plan={"sources": "folder/faces"}))[0]
-    assert beyond_drawings(results(plan={"sources": "studio"})), "edits of drawings are no drawings"
-
-
 def test_every_run_says_so_in_its_results(tmp_path: Path) -> None:
     with Store(tmp_path / "store") as store:
         run = Run(tmp_path / "run", store, small_plan())

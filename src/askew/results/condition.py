@@ -36,27 +36,6 @@ def _distances(results: Results) -> Found:
     return ((f"{e['prompt']!r}, {e['axis']}", (e["axis"],), e["distance"]) for e in initial)
 
 
-def _edits(score: str, results: Results) -> Found:
-    for e in results["editing"]:
-        yield f"{e['group']!r} to {e['targets']} at {e['strength']:g}", (e["group"], e["targets"]), e[score]
-
-
-def _edited_axes(results: Results) -> Found:
-    for e in results["editing"]:
-        for axis, estimate in e["other_axes"].items():
-            yield f"{e['group']!r} to {e['targets']} at {e['strength']:g}, {axis}", (axis,), estimate
-
-
-def _classified(part: str, key: str, results: Results) -> Found:
-    """Entries of a section, named by their groups; of a classifier with noise samples those with most."""
-    entries = results["classification"][part]
-    most = max((e["samples"] for e in entries if e["samples"] is not None), default=None)
-    for e in entries:
-        groups = tuple(e[name] for name in ("group", "group_x", "group_y") if name in e)
-        if e["samples"] in (most, None):
-            yield f"{' less '.join(groups)} by {e['classifier']}", (*groups, e["classifier"]), e[key]
-
-
 def _pulls(results: Results) -> Found:
     """Sensitivities of edges between different axes, picked by either axis."""
     for graph in results["biasconnect"]:
@@ -81,21 +60,11 @@ INTERACTIONS: Scores = {
     "negative_share": partial(_of_graph, "negative_share"),
     "distance": _distances,
 }
-EDITING: Scores = {
-    "axis_change": _edited_axes,
-    **{name: partial(_edits, name) for name in ("gender_change", "ita_change", "lightness_change", "beyond_exposure",
-                                                "identity", "target_seen")},
-}  # fmt: skip
-CLASSIFICATION: Scores = {
-    "association": partial(_classified, "association", "S"),
-    "differential": partial(_classified, "differential", "S"),
-    "accuracy": partial(_classified, "accuracy", "estimate"),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A bound on a field of a score, wherever it was measured or in one place: an axis, a group, a set of targets."""
+    """A bound on a field of a score, wherever it was measured or in one place: an axis."""
 
     text: str
     where: str | None

@@ -8,11 +8,13 @@ from io import StringIO
 from itertools import product
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from PIL import Image
 from rich.console import Console
 
 from askew import findings
+from askew.errors import UsageError
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
 from askew.methods.classify import METHOD, words
 from askew.methods.classify.decisions import Question, Readings, true_classes
@@ -79,6 +81,18 @@ def test_findings_are_read_back_from_their_file(tmp_path: object) -> None:
     text = findings.written(found())
     assert b'"class": "man"' in text
     assert findings.adapter(ClassificationFindings).validate_json(text) == found()
+
+
+def test_conditions_look_at_most_samples_and_at_the_second_classifier() -> None:
+    (one,) = METHOD.conditions("association > 0.5").conditions
+    told = [line.partition(":")[0] for line in one.violations(found())]
+    assert told[:2] == ["caucasian man, denoising, samples 40", "african-american man, denoising, samples 40"]
+    assert set(told) == {f"{g}, {by}" for g in ("caucasian man", "african-american man", "all male")
+                         for by in ("denoising, samples 40", "studio")}  # fmt: skip
+    (one,) = METHOD.conditions("Caucasian Woman: differential > 0.3").conditions
+    assert "caucasian man, caucasian woman, studio: differential.value is" in " ".join(one.violations(found()))
+    with pytest.raises(UsageError, match="association, differential, accuracy"):
+        METHOD.conditions("mad > 0.3")
 
 
 def test_the_page_gives_answer_plot_pictures_and_method() -> None:

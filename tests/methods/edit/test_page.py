@@ -109,6 +109,21 @@ def found() -> EditFindings:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("gender_change > 0.6", ["caucasian woman, high, strength 1: gender_change.value is 0.7"]),
+        ("Caucasian Man: gender_change > 0", ["caucasian man, low, strength 1: gender_change.value is 0.2"]),
+        ("high: ita_change < 0", []),
+        ("age: axis_change > 0.6", ["caucasian woman, high, strength 1, age: axis_change.value is 0.7"]),
+        ("body type: axis_change > 0", []),
+    ],
+)  # fmt: skip
+def test_conditions_are_held_against_the_sets_of_targets(text: str, places: list[str]) -> None:
+    (condition,) = METHOD.conditions(text).conditions
+    assert condition.violations(found()) == places
+
+
 class Media:
     """Pictures of one colour."""
 
@@ -208,7 +223,7 @@ def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
     assert "Edited towards “high” at strength 1, 0 % to 70 %" in before
     told = ["Perceived gender of edits at strength 1", "whose perceived gender is not",
             "Average faces", "caucasian man → doctor", "Skin tone of edits", "What else moved", "Between groups",
-            "Are the pictures neutral?", "Missing data", "the scheme chardon", "Intervals of rates"]  # fmt: skip
+            "Are the pictures neutral?", "Missing data", "individual typology angle", "Intervals of rates"]  # fmt: skip
     assert [body.index(part) for part in told] == sorted(body.index(part) for part in told)
     assert "&lt;b&gt;" in drawn
     assert "<b>" not in drawn

@@ -143,12 +143,11 @@ class View:
                 if n:
                     parts = tuple(Part(value, Estimate(count / n, n=n), count) for value, count in counts.items())
                     label = "sources" if kind == "sources" else f"towards {shorten(name, 40)}"
-                    bars.append(Bar(label, parts, n, verdict=said, strong=bool(said) and sure, group=shorten(group, 60)))
+                    strong, title = bool(said) and sure, shorten(group, 60)
+                    bars.append(Bar(label, parts, n, verdict=said, strong=strong, group=title))
         if bars:
-            strength = f"{self.strengths[-1]:g}"
-            caption = (
-                f"Perceived gender of edits at strength {strength}, and of their sources, each once for every edit"
-            )
+            at = f"{self.strengths[-1]:g}"
+            caption = f"Perceived gender of edits at strength {at}, and of their sources, each once for every edit"
             yield Shares(caption, tuple(bars), "Group")
 
     def faces(self) -> Iterator[Section]:
