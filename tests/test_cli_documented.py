@@ -30,7 +30,8 @@ METHODS = sorted(point.name for point in entry_points(group="askew.methods"))
 @pytest.mark.parametrize("name", METHODS)
 def test_options_of_a_method_are_documented(name: str) -> None:
     section = PAGE.read_text(encoding="utf-8").split(f"## askew {name}\n")[1].split("\n## ")[0]
-    options = [one.names[0] for one in application()[name].assemble_argument_collection() if one.parse]
+    known = application()[name].assemble_argument_collection()
+    options = [option for one in known if one.parse for option in one.names[:1]]
     assert [option for option in options if option.startswith("-") and f"`{option}`" not in section] == []
 
 

@@ -36,7 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("parts",),
     ("methods",),
     ("commands",),
-    ("planning", "scoring", "run.comparable", "run.edit_work"),
+    ("planning", "scoring", "run.comparable"),
     ("report", "results.condition"),
     ("results",),
     ("run",),
