@@ -17,19 +17,19 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 
 import askew
-from askew.methods.classification_truth import Planted, found_again, recovered_change
-from askew.methods.decisions import Decided, Question, Readings
-from askew.methods.planted_association import planted_preference
+from askew.methods.classify.decisions import Decided, Question, Readings
+from askew.methods.classify.findings import MeanErrors
+from askew.methods.classify.truth import Planted, found_again, planted_preference, recovered_change
+from askew.methods.edit.findings import EditFindings
+from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring
-from askew.report.formatting import interval, measured, number, percent, points, probability
-from askew.results.file import estimate_json
 from askew.stats.rank import spearman_crossed
 from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share
@@ -66,15 +66,15 @@ def decisions(
         GROUPS, model, sources=SOURCES, targets=targets, classes=(), samples=samples, images=pictures, embedder="none",
         vqa="none", seed=options.seed, run=options.store / name, progress=True,
     )  # fmt: skip
-    entries = found.results["classification"]["errors"]
+    entries = found.found.classification.errors
     question = Question(targets)
     return {n: Decided.of(_readings(entries, n), question.pairs) for n in samples}
 
 
-def _readings(entries: Sequence[Mapping[str, Any]], samples: int) -> Readings:
-    own = [e for e in entries if e["samples"] == samples]
-    errors = {e["group"]: np.array(e["values"], dtype=np.float32)[:, :, None] for e in own}
-    return Readings("denoising", samples, tuple(own[0]["classes"]), errors)
+def _readings(entries: Sequence[MeanErrors], samples: int) -> Readings:
+    own = [e for e in entries if e.samples == samples]
+    errors = {e.group: np.array(e.values, dtype=np.float32)[:, :, None] for e in own}
+    return Readings("denoising", samples, own[0].classes, errors)
 
 
 def possible(planted: Planted, question: Question, pictures: int) -> tuple[float, float]:
@@ -118,15 +118,13 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
 
 def _found(model: str, samples: int, pictures: int, planted: Planted, decided: Decided) -> str:
     sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
-    settings = {"draws": SCORING.draws, "level": SCORING.level}
-    found = found_again(planted, sides, SCORING.rng(model, str(samples), str(pictures)), settings)
-    cells = [_with_p(found[name]) for name in ("spearman", "recovered")]
+    order, shown, _ = found_again(planted, sides, SCORING.rng(model, str(samples), str(pictures)), SCORING)
+    cells = [_with_p(found) for found in (order, shown)]
     return f"| `{model}` | {samples} | {pictures} | {' | '.join(cells)} |"
 
 
 def _with_p(found: Estimate | Missing) -> str:
-    e = estimate_json(found)
-    return f"{measured(e)} | {probability(e.get('p'))}"
+    return f"{measured(found)} | {probability(found.p if isinstance(found, Estimate) else None)}"
 
 
 def _why(decided: Decided, planted: Planted, question: Question, pictures: int) -> Iterator[str]:
@@ -164,7 +162,7 @@ def _undecided(decided: Decided, planted: Planted) -> str:
         f"{alike} of {shares.size} pairs are decided alike in {percent(SETTLED)} of all pictures or more: an "
         f"occupation's mean error depends {number(ratio, 1)} times as much on the occupation, whose sign no picture "
         f"shows, as its difference between the groups does. Undecided, those differences order as planted by "
-        f"{measured(estimate_json(order))}, p {probability(order.p)}."
+        f"{measured(order)}, p {probability(order.p)}."
     )
 
 
@@ -203,50 +201,52 @@ def editing(options: argparse.Namespace) -> Iterator[str]:
     strengths = " | ".join(f"{s:g}" for s in STRENGTHS)
     yield f"| model | group | towards | {strengths} | {STRENGTHS[-1]:g} less {STRENGTHS[0]:g}, points | q |"
     yield f"| --- | --- | --- | {'--- | ' * len(STRENGTHS)}--- | --- |"
-    for model, results in by_model.items():
+    for model, found in by_model.items():
         for group in GROUPS:
             for name in targets:
-                yield _rates(model, results, group, name)
+                yield _rates(model, found, group, name)
     yield ""
     yield "Share of edits whose perceived gender is not that of their source. The men's occupations exclude women, the"
     yield "women's exclude men."
     yield ""
     yield "| model | group | strength | occupations that exclude it less the others, points | q |"
     yield "| --- | --- | ---: | --- | --- |"
-    for model, results in by_model.items():
-        yield from _exclusion(model, results)
+    for model, found in by_model.items():
+        yield from _exclusion(model, found)
 
 
-def _edited(model: str, targets: Mapping[str, Sequence[str]], options: argparse.Namespace) -> Mapping[str, Any]:
+def _edited(model: str, targets: Mapping[str, Sequence[str]], options: argparse.Namespace) -> EditFindings:
     run = options.store / f"edit-{model.replace('/', '-')}-{options.pictures}-{options.words}"
     return askew.edit(
         GROUPS, model, sources=SOURCES, targets=targets, strengths=STRENGTHS, images=options.pictures, axes=["gender"],
         embedder="none", landmarks="none", seed=options.seed, run=run, progress=True,
-    ).results  # fmt: skip
+    ).found  # fmt: skip
 
 
-def _rates(model: str, results: Mapping[str, Any], group: str, name: str) -> str:
-    own = {e["strength"]: e["gender_change"] for e in results["editing"] if (e["group"], e["targets"]) == (group, name)}
+def _rates(model: str, found: EditFindings, group: str, name: str) -> str:
+    own = {e.strength: e.gender_change for e in found.editing if (e.group, e.targets) == (group, name)}
     (change,) = [
-        e["gender_change"]
-        for e in results["editing_contrasts"]
-        if e["contrast"] == "strength" and (e["first"]["group"], e["first"]["targets"]) == (group, name)
+        one
+        for one in found.editing_contrasts
+        if one.contrast == "strength" and (one.first.group, one.first.targets) == (group, name)
     ]
-    cells = [measured(own[s], percent) for s in STRENGTHS]
-    ends = f"{points(change.get('value'))} {interval(change, points)} | {probability(change.get('q'))}"
-    return f"| `{model}` | {group} | {name} | {' | '.join(cells)} | {ends} |"
+    cells = [measured(own[s], "share") for s in STRENGTHS]
+    return f"| `{model}` | {group} | {name} | {' | '.join(cells)} | {_with_q(change.gender_change)} |"
 
 
-def _exclusion(model: str, results: Mapping[str, Any]) -> Iterator[str]:
+def _exclusion(model: str, found: EditFindings) -> Iterator[str]:
     """Edits towards occupations that exclude a group against the others, by strength."""
-    for e in results["editing_contrasts"]:
-        if e["contrast"] != "targets":
-            continue
-        group, change = e["first"]["group"], e["gender_change"]
-        if group == "woman" and "value" in change:  # the second set, the women's, is the one that includes her
-            change = {**change, "value": -change["value"], "low": -change["high"], "high": -change["low"]}
-        text = f"{points(change.get('value'))} {interval(change, points)} | {probability(change.get('q'))}"
-        yield f"| `{model}` | {group} | {e['first']['strength']:g} | {text} |"
+    for one in found.editing_contrasts:
+        if one.contrast == "targets":
+            group, change = one.first.group, one.gender_change
+            if group == "woman" and isinstance(change, Estimate):  # the second set, the women's, includes her
+                low, high = (None if end is None else -end for end in (change.high, change.low))
+                change = replace(change, value=-change.value, low=low, high=high)
+            yield f"| `{model}` | {group} | {one.first.strength:g} | {_with_q(change)} |"
+
+
+def _with_q(change: Estimate | Missing) -> str:
+    return f"{measured(change, 'points')} | {probability(change.q if isinstance(change, Estimate) else None)}"
 
 
 def _setting(options: argparse.Namespace, what: str) -> Iterator[str]:

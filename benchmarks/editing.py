@@ -13,20 +13,18 @@ import argparse
 import tempfile
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from askew import registry
+from askew.methods.edit.makers import Edits
+from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.editing import editor_of
-from askew.planning.editing import plan_editing
-from askew.plans.editing import EditPlan
-from askew.run.edit_work import make_edits, wanted_edit
-from askew.run.run import Run
+from askew.run.live import Live
 from askew.store.imagefile import opened
 from askew.store.store import Store
 from askew.types import Picture
@@ -50,7 +48,7 @@ def main() -> None:
     assert isinstance(model, Model)
     plan = plan_editing(GROUP, model=choice.model, sources="studio/planted", images=choice.pictures)
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
-        sources = _sources(Run(Path(folder) / "run", store, plan), plan)
+        sources = _sources(Live(Path(folder) / "run", store, plan), plan)
         _bare(editor, sources[: editor.batch_size])  # loads and warms up
         ratios = []
         for repeat in range(choice.repeats):
@@ -62,7 +60,7 @@ def main() -> None:
     print(f"ratio {wall:.3f} of wall time, {cpu:.3f} of CPU (medians of {len(ratios)}; at most 1.05 is wanted)")
 
 
-def _sources(run: Run, plan: EditPlan) -> list[Picture]:
+def _sources(run: Live, plan: EditPlan) -> list[Picture]:
     source: Any = registry.model(plan.sources)
     made = run.pictures(source, plan.texts(), plan.images, plan.seed)
     return [one for some in made.values() for one in some if isinstance(one, Picture)]
@@ -92,17 +90,17 @@ class Clock:
 
 def _bare(editor: DiffusersEditor, sources: list[Picture]) -> Spent:
     """Time of a loop over the pipeline with generators of its own."""
-    edits = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
+    edits = [Edits(editor).wanted(one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
     images = [opened(one.path) for one in sources]
     settings: dict[str, Any] = dict(editor.settings)
     clock = Clock()
     for first in range(0, len(edits), editor.batch_size):
         part = edits[first : first + editor.batch_size]
         editor.pipeline(
-            prompt=[edit.wanted.prompt for edit in part],
+            prompt=[edit.prompt for edit in part],
             image=images[first : first + editor.batch_size],
             strength=STRENGTH,
-            generator=[torch.Generator().manual_seed(edit.wanted.seed or 0) for edit in part],
+            generator=[torch.Generator().manual_seed(edit.seed or 0) for edit in part],
             **settings,
         )
     return clock.spent()
@@ -110,12 +108,12 @@ def _bare(editor: DiffusersEditor, sources: list[Picture]) -> Spent:
 
 def _askew(editor: DiffusersEditor, sources: list[Picture], folder: Path, plan: EditPlan) -> Spent:
     """Time of the same edits by a run with an empty store."""
-    edits = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
-    by_key = {edit.wanted.key: edit for edit in edits}
+    edits = Edits(editor)
+    wanted = [edits.wanted(one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
     with Store(folder / "store") as store:
-        run = Run(folder / "run", store, plan)
+        run = Live(folder / "run", store, plan)
         clock = Clock()
-        run.made(editor, [edit.wanted for edit in edits], partial(make_edits, editor, by_key))
+        run.make(edits, wanted)
         return clock.spent()
 
 

@@ -17,13 +17,13 @@ from typing import cast
 
 import numpy as np
 import torch
+from askew.run.run import Run
 from PIL import Image
 
 from askew import registry
 from askew.models.base import Model
 from askew.models.diffusers.model import DiffusersModel
 from askew.parts.survey.propose import survey_plan
-from askew.run.run import Run
 from askew.store.keys import picture_seed
 from askew.store.store import Store
 from askew.types import Picture

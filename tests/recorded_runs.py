@@ -9,8 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import runpy
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import askew
+from askew.cli import run
 
 EXACT = 1e-9
 NETWORKS = 1e-5
@@ -103,18 +102,12 @@ class Workplace:
 
 
 def askew_command(*arguments: str) -> str:
-    """What `python -m askew` prints."""
+    """What a command prints."""
     said = io.StringIO()
-    before = sys.argv
-    sys.argv = ["askew", *arguments]
-    try:
-        with redirect_stdout(said):
-            runpy.run_module("askew", run_name="__main__")
-    except SystemExit as end:
-        if end.code:
-            raise RuntimeError(f"askew {' '.join(arguments)} ended with {end.code}") from end
-    finally:
-        sys.argv = before
+    with redirect_stdout(said):
+        code = run(arguments)
+    if code:
+        raise RuntimeError(f"askew {' '.join(arguments)} ended with {code}")
     return said.getvalue()
 
 

@@ -12,17 +12,14 @@ from importlib.metadata import entry_points, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from askew.api.classify import classify
-    from askew.api.edit import edit
-    from askew.api.interact import interact
-    from askew.api.runs import compare
     from askew.errors import AskewError
-    from askew.jobs.compare import Comparison
+    from askew.method import Result, load, read_plan
     from askew.methods.audit.command import audit
     from askew.methods.audit.result import AuditResult
-    from askew.api.mine import mine
-    from askew.api.mine_compare import mine_compare
-    from askew.api.mine_study import MiningStudy, mine_study
+    from askew.methods.classify.command import classify
+    from askew.methods.classify.result import ClassificationResult
+    from askew.methods.edit.command import edit
+    from askew.methods.edit.result import EditingResult
     from askew.methods.interact.command import interact
     from askew.methods.interact.result import InteractionResult
     from askew.methods.map.command import map
@@ -30,15 +27,11 @@ if TYPE_CHECKING:
     from askew.methods.mine.command import mine
     from askew.methods.mine.result import MiningResult
     from askew.plan import Plan
-    from askew.plans.reading import read_plan
-    from askew.results.classification import ClassificationResult
-    from askew.results.editing import EditingResult
-    from askew.results.interactions import InteractionResult
+    from askew.studies.compare.command import compare
+    from askew.studies.compare.study import Comparison
     from askew.studies.mine_compare.command import mine_compare
     from askew.studies.mine_compare.result import MiningComparisonResult
     from askew.studies.mine_study.command import MiningStudy, mine_study
-    from askew.results.mining import MiningResult
-    from askew.results.mining_comparison import MiningComparisonResult
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
 
 __version__ = version("askew")
@@ -62,12 +55,14 @@ __all__ = [
     "Plan",
     "Prompt",
     "Question",
+    "Result",
     "__version__",
     "audit",
     "classify",
     "compare",
     "edit",
     "interact",
+    "load",
     "map",
     "mine",
     "mine_compare",
@@ -76,33 +71,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    "askew.methods.audit.command": ("audit",),
-    "askew.methods.audit.result": ("AuditResult",),
-    "askew.api.runs": ("compare",),
-    "askew.api.edit": ("edit",),
-    "askew.methods.interact.command": ("interact",),
-    "askew.api.classify": ("classify",),
-    "askew.results.classification": ("ClassificationResult",),
-    "askew.jobs.compare": ("Comparison",),
-    "askew.results.editing": ("EditingResult",),
+    "askew.studies.compare.command": ("compare",),
     "askew.errors": ("AskewError",),
-    "askew.results.interactions": ("InteractionResult",),
+    "askew.studies.compare.study": ("Comparison",),
+    "askew.method": ("Result", "load", "read_plan"),
+    "askew.methods.audit.result": ("AuditResult",),
+    "askew.methods.classify.result": ("ClassificationResult",),
+    "askew.methods.edit.result": ("EditingResult",),
     "askew.methods.interact.result": ("InteractionResult",),
-    "askew.api.mine": ("mine",),
-    "askew.api.mine_compare": ("mine_compare",),
-    "askew.api.mine_study": ("MiningStudy", "mine_study"),
     "askew.methods.map.result": ("MapResult",),
     "askew.methods.mine.result": ("MiningResult",),
+    "askew.plan": ("Plan",),
     "askew.studies.mine_compare.result": ("MiningComparisonResult",),
     "askew.studies.mine_study.command": ("MiningStudy", "mine_study"),
-    "askew.plan": ("Plan",),
-    "askew.plans.reading": ("read_plan",),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),
 }
 
 
 def __getattr__(name: str) -> object:
-    """Public names are loaded when they are first asked for, so that `import askew` is quick."""
+    """Public names are loaded when they are first asked for, so that `import askew` is quick.
+
+    Every method that is installed, also by other packages, is a function of its name.
+    """
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)

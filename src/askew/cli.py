@@ -21,6 +21,7 @@ from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageErr
 OWN: Mapping[str, str] = {
     "axes": "askew.methods.audit.command:axes",
     "sensitivity": "askew.methods.audit.sensitivity:sensitivity",
+    "compare": "askew.studies.compare.command:compare",
     "report": "askew.commands:report",
     "check": "askew.commands:check",
     "export": "askew.commands:export",
@@ -58,10 +59,6 @@ class Shown(Protocol):
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
-    if _is_old(arguments):
-        from askew.oldcli.base import run as old
-
-        return old(arguments)
     try:
         _call(arguments)
         out.file.flush()
@@ -153,19 +150,3 @@ def show(result: object, as_json: bool = False) -> None:
 def _fail(error: object, code: int) -> int:
     err.print(f"askew: {error}", style="red" if code != 130 else None, soft_wrap=True, markup=False, highlight=False)
     return code
-
-
-OLD = frozenset(
-    "audit axes interact robustness graphs edit classify compare sensitivity".split()
-)
-"""Commands that are not rebuilt yet."""
-
-
-def _is_old(arguments: Sequence[str]) -> bool:
-    """Whether a command, or the run that it is about, belongs to a method that is not rebuilt yet."""
-    if not arguments or arguments[0] not in ("report", "check") or "--help" in arguments:
-        return bool(arguments) and arguments[0] in OLD
-    text = "".join(
-        path.read_text(encoding="utf-8") for one in arguments[1:] if (path := Path(one) / "plan.toml").exists()
-    )
-    return not any(f'method = "{point.name}"' in text for point in entry_points(group="askew.methods"))

@@ -79,7 +79,10 @@ def parse(texts: Sequence[str], scores: Scores) -> Conditions:
 def place(one: Scored) -> str:
     """What an estimate is about, in words: its prompt quoted, then the other names."""
     prompt = one.names.get("prompt")
-    others = [text for name, text in one.names.items() if name not in ("prompt", "set", "kind", "instrument") and text]
+    told = {
+        name: text for name, text in one.names.items() if name not in ("prompt", "set", "kind", "instrument") and text
+    }
+    others = [f"{name} {text}" if text[0].isdigit() else text for name, text in told.items()]
     return ", ".join([*([repr(prompt)] if prompt else []), *others]) or "all of the run"
 
 

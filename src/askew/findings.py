@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Self, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
@@ -48,6 +48,13 @@ class Keyed:
     """Says what the keys of a mapping are: `Annotated[Mapping[str, E], Keyed("value")]` has a score for every value."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Says whether a field tells an entry from others: `Annotated[float, Names()]`. Unless said, texts do alone."""
+
+    entry: bool = True
 
 
 @record
@@ -108,7 +115,7 @@ class PictureSet:
         value: str | None = None,
         text: str | None = None,
         model: str | None = None,
-    ) -> PictureSet:
+    ) -> Self:
         """The set of these pictures; `text` is what they were made by, the prompt itself unless given."""
         lost = [one.reason for one in pictures if isinstance(one, Missing)]
         return cls(
@@ -205,7 +212,7 @@ def written(findings: object) -> bytes:
         place = ".".join(map(str, broken))
         raise RunError(f"cannot write the findings: {place} is not finite; what is not a number must be Missing")
     of = adapter(type(findings))
-    text: bytes = of.dump_json(findings, indent=1)
+    text: bytes = of.dump_json(findings, indent=1, by_alias=True)
     try:
         of.validate_json(text)
     except ValidationError as error:
@@ -278,10 +285,8 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
         yield Scored(score, at, names, node)
         return
     if is_dataclass(node) and not isinstance(node, Missing | Environment | Identity | PictureSet):
-        unnamed = getattr(type(node), "not_names", ())  # texts that do not say what an estimate is about
-        told = {name: text for name, text in _children(node)
-                if isinstance(name, str) and isinstance(text, str) and name not in unnamed}  # fmt: skip
-        names, keys = names if isinstance(node, Head) else {**names, **told}, _keys(type(node))
+        keys, entry = _marks(type(node))
+        names = names if isinstance(node, Head) else {**names, **_told(node, entry)}
         for name, child in _children(node):
             yield from _scored(child, (*at, name), names, str(name), keys.get(str(name)))
     elif isinstance(node, Mapping):
@@ -293,15 +298,23 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
             yield from _scored(child, (*at, k), names, score, keyed)
 
 
-def _keys(kind: type) -> Mapping[str, str]:
-    """By field what the keys of its mapping are."""
-    if kind not in _KEYS:
+def _told(node: object, entry: Mapping[str, bool]) -> Mapping[str, str]:
+    """The fields of a record that say what it is about."""
+    told = ((str(name), value) for name, value in _children(node) if entry.get(str(name), isinstance(value, str)))
+    return {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in told if value is not None}
+
+
+def _marks(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
+    """By field what the keys of its mapping are, and whether it names an entry, where that is said."""
+    if kind not in _MARKS:
         hints = get_type_hints(kind, include_extras=True)
-        _KEYS[kind] = {name: key for name, hint in hints.items() if (key := _keyed(hint))}
-    return _KEYS[kind]
+        keys = {name: key for name, hint in hints.items() if (key := _keyed(hint))}
+        marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
+        _MARKS[kind] = keys, {name: mark.entry for name, mark in marks if isinstance(mark, Names)}
+    return _MARKS[kind]
 
 
-_KEYS: dict[type, Mapping[str, str]] = {}
+_MARKS: dict[type, tuple[Mapping[str, str], Mapping[str, bool]]] = {}
 
 
 def _keyed(hint: object) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar, cast
 
 from cyclopts import Parameter, Token
 
@@ -59,17 +59,24 @@ def settings(_: object, tokens: Sequence[Token]) -> dict[str, Setting]:
     return key_values((token.value for token in tokens), tokens[0].keyword or "-M")
 
 
-def _pairs(_: object, tokens: Sequence[Token]) -> dict[str, str]:
+def pairings(_: object, tokens: Sequence[Token]) -> dict[str, str]:
+    """Converter: NAME=VALUE."""
     return pairs((token.value for token in tokens), str(tokens[0].keyword))
 
 
-def _lists(_: object, tokens: Sequence[Token]) -> dict[str, list[str]]:
-    return {name: names(value) for name, value in _pairs(_, tokens).items()}
+def lists(_: object, tokens: Sequence[Token]) -> dict[str, list[str]]:
+    """Converter: NAME=A,B,…"""
+    return {name: names(value) for name, value in pairings(_, tokens).items()}
 
 
 def texts(_: object, tokens: Sequence[Token]) -> list[str]:
     """Converter: every text as it is."""
     return [token.value for token in tokens]
+
+
+def joined(_: object, tokens: Sequence[Token]) -> str:
+    """Converter: texts with commas as one."""
+    return ",".join(token.value for token in tokens)
 
 
 def listed(_: object, tokens: Sequence[Token]) -> list[str]:
@@ -92,14 +99,16 @@ def repeated(converter: Callable[..., Any], help: str | None = None, name: str |
 METAVARS: Mapping[Callable[..., Any], str] = {
     settings: "NAME=VALUE",
     texts: "TEXT",
+    joined: "NAME,…",
     listed: "NAME,…",
-    _pairs: "NAME=VALUE",
-    _lists: "AXIS=VALUE,…",
+    pairings: "NAME=VALUE",
+    lists: "NAME=VALUE,…",
 }
 """What an option is followed by, by its converter."""
 
 
 Texts = str | Sequence[str] | None
+Lists = list[str] | Mapping[str, Sequence[str]] | None
 Prompt = Annotated[str | Sequence[str], Parameter(converter=_text, n_tokens=1)]
 """A positional prompt; in Python a list of them, too."""
 
@@ -219,12 +228,36 @@ class FolderOptions(TypedDict, total=False):
     strict: Annotated[bool, Parameter(negative="", show_default=False, help="Stop at a listed picture that is absent.")]
     aliases: Annotated[
         list[str] | Mapping[str, str] | None,
-        repeated(_pairs, "Read a label as another: both=missing.", "--alias"),
+        repeated(pairings, "Read a label as another: both=missing.", "--alias"),
     ]
-    values: Annotated[
-        list[str] | Mapping[str, Sequence[str]] | None,
-        repeated(_lists, "Values of an axis: ethnicity=white,black."),
+    values: Annotated[Lists, repeated(lists, "Values of an axis: ethnicity=white,black.")]
+
+
+class SourceOptions(TypedDict, total=False):
+    """Where pictures of social groups come from."""
+
+    sources: Annotated[
+        str | None, Parameter(help="Who made the groups' pictures: folder/PATH or a model; if not given, the model.")
     ]
+    sources_args: Annotated[SETTINGS, repeated(settings, "Setting of the sources: bias=0.", "--source-arg")]
+    manifest: Annotated[
+        str | Path | None,
+        Parameter(metavar="PATH", help="CSV that describes a folder's pictures."),
+    ]
+    file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
+    group_column: Annotated[
+        str | None,
+        Parameter(name=("--group-column", "--prompt-column"), help="Column or columns that name the group."),
+    ]
+    label: Annotated[Texts, repeated(texts, "AXIS=COLUMN of a person's labels.")]
+    where: Annotated[Texts, repeated(texts, "Only rows with COLUMN=VALUE.")]
+    strict: Annotated[bool, Parameter(negative="", show_default=False, help="Stop at a listed picture that is absent.")]
+
+
+class DownstreamOptions(
+    SettingOptions, VQAOptions, EmbedderOptions, SourceOptions, StatisticsOptions, RunOptions, total=False
+):
+    """Options of commands that begin with pictures of social groups."""
 
 
 class PlanFields(TypedDict, total=False):
@@ -239,25 +272,27 @@ class PlanFields(TypedDict, total=False):
     llm: str
     aliases: dict[str, str]
     values: dict[str, tuple[str, ...]]
+    sources: str
+    sources_args: dict[str, Setting]
     seed: int
     level: float
     draws: int
 
 
 SETTINGS_OF_FOLDERS = {
-    "manifest": "manifest", "file_column": "file", "prompt_column": "prompt_column", "condition": "condition",
-    "initial": "initial", "label": "label", "where": "where",
+    "manifest": "manifest", "file_column": "file", "prompt_column": "prompt_column", "group_column": "prompt_column",
+    "condition": "condition", "initial": "initial", "label": "label", "where": "where", "strict": "strict",
 }  # fmt: skip
 """By option the setting of `folder/PATH` that it is."""
 
-AS_GIVEN = ("model", "embedder", "llm", "seed", "level", "draws")
+AS_GIVEN = ("model", "embedder", "llm", "sources", "seed", "level", "draws")
 BESIDE_A_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 
 
-def plan_fields(options: Mapping[str, Any]) -> PlanFields:
+def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sources_args"] = "model_args") -> PlanFields:
     """The fields of a plan that shared options decide, with those of a preset where they say nothing.
 
-    Raises UsageError, UnknownName.
+    `folder` is the field that takes what the options say of a folder's manifest. Raises UsageError, UnknownName.
     """
     from askew.presets import with_preset
 
@@ -268,19 +303,21 @@ def plan_fields(options: Mapping[str, Any]) -> PlanFields:
         fields["values"] = {axis: tuple(names(values)) for axis, values in given["values"].items()}
     if "vqa" in given:
         fields["vqa"] = tuple(names(given["vqa"]))
-    if args := {**_folder_settings(given), **dict(given.get("model_args") or {})}:
-        fields["model_args"] = args
-    found: PlanFields = with_preset(given.get("preset"), fields, fields)  # type: ignore[assignment]
-    return found
+    told: dict[str, dict[str, Setting]] = {folder: _folder_settings(given)}
+    offload: dict[str, Setting] = {"offload": True} if given.get("offload") else {}
+    for field, own in (("model_args", offload), ("sources_args", {})):
+        if found := {**told.get(field, {}), **own, **dict(given.get(field) or {})}:
+            fields[field] = found
+    return cast("PlanFields", with_preset(given.get("preset"), fields, fields))
 
 
 def _folder_settings(given: Mapping[str, Any]) -> dict[str, Setting]:
-    """What the options say of a folder's manifest, and --offload, as settings of the model."""
-    found: dict[str, Setting] = {}
-    for option, setting in SETTINGS_OF_FOLDERS.items():
-        if value := given.get(option):
-            found[setting] = str(value) if isinstance(value, str | Path) else ",".join(value)
-    return found | {name: True for name in ("offload", "strict") if given.get(name)}
+    """What the options say of a folder's manifest."""
+    told = {setting: value for option, setting in SETTINGS_OF_FOLDERS.items() if (value := given.get(option))}
+    return {
+        setting: value if value is True else str(value) if isinstance(value, str | Path) else ",".join(value)
+        for setting, value in told.items()
+    }
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: Mapping[str, Any]) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -118,7 +118,11 @@ class RunPlan(Part):
     @classmethod
     def read(cls, path: Path) -> Self:
         """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
-        return cls.checked(read_toml(path), f"the plan {path}")
+        data = read_toml(path)
+        method, own = str(data.get("method", "audit")), cls.model_fields.get("method")
+        if own is not None and method not in get_args(own.annotation):
+            raise UsageError(f"{path} is a plan of the method {method!r}, which `askew {method}` runs")
+        return cls.checked(data, f"the plan {path}")
 
     @property
     def hash(self) -> str:
@@ -176,6 +180,14 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read the plan {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"the plan {path} is not valid TOML: {error}") from error
+
+
+def check_distinct(what: str, names: Sequence[str]) -> None:
+    """Raises ValueError for a name that stands among them twice, in whatever case."""
+    folded = [name.lower() for name in names]
+    twice = [name for name in names if folded.count(name.lower()) > 1]
+    if twice:
+        raise ValueError(f"the {what} {twice[0]!r} is named twice")
 
 
 def _faults(error: ValidationError) -> str:

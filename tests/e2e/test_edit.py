@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 import askew
-from askew.api.edit import editing_work
 from askew.cli import run
-from askew.plans.editing import EditPlan
-from askew.plans.reading import read_plan
+from askew.methods.edit import METHOD
+from askew.methods.edit.plan import EditPlan
+from askew.prompts.groups import PAPER_GROUPS
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 
@@ -76,16 +76,14 @@ def test_groups_are_edited_from_the_same_noise(results: dict[str, Any]) -> None:
 
 def test_the_report_shows_faces_and_every_section(folder: Path) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for part in ('id="faces"', 'id="gender"', 'id="skin"', 'id="axes"', 'id="identity"', "table 1", "table 3"):
+    for part in ("Average faces", "Perceived gender", "Skin tone", "What else moved", "Likeness", "table 1", "table 3"):
         assert part in page
     assert page.count("<img") > 2 * 5
 
 
 def test_the_same_command_does_nothing_again(folder: Path, results: dict[str, Any]) -> None:
-    plan = read_plan(folder / "plan.toml")
-    assert isinstance(plan, EditPlan)
-    work = editing_work(plan, folder)
-    assert (work.pictures_left, work.questions_left, work.embeddings_left, work.calls) == (0, 0, 0, 0)
+    work = METHOD.count(EditPlan.read(folder / "plan.toml"), folder, folder.parent / ".askew").work
+    assert (work.left, work.calls) == (0, 0)
     before = (folder / "results.json").read_text(encoding="utf-8")
     assert run(["edit", "--plan", str(folder / "plan.toml"), "--run", str(folder)]) == 0
     after = json.loads((folder / "results.json").read_text(encoding="utf-8"))
@@ -95,8 +93,12 @@ def test_the_same_command_does_nothing_again(folder: Path, results: dict[str, An
 def test_a_condition_that_holds_ends_with_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     again = ["edit", "--plan", str(folder / "plan.toml"), "--run", str(folder), "--fail-if"]
     assert run([*again, "high-paid: gender_change >= 0"]) == 3
-    assert "to high-paid at 1: gender_change.value is" in capsys.readouterr().err
+    assert "caucasian man, high-paid, strength 1: gender_change.value is" in capsys.readouterr().err
     assert run([*again, "low-paid: gender_change > 1"]) == 0
+    assert run([*again, "age: axis_change >= 0"]) == 3
+    assert "strength 0.5, age: axis_change.value is" in capsys.readouterr().err
+    assert run([*again, "mad > 0.3"]) == 2
+    assert "gender_change, ita_change" in capsys.readouterr().err
 
 
 def test_a_dry_run_tells_exactly_what_would_be_made(
@@ -107,6 +109,19 @@ def test_a_dry_run_tells_exactly_what_would_be_made(
     sources, edits = 2 * 3, 2 * 3 * 4 * 2
     assert f"pictures    {3 * sources + edits} (0 stored, {3 * sources + edits} left)" in capsys.readouterr().out
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("command", ["edit", "classify"])
+def test_without_groups_those_of_the_paper_are_taken(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources = ["--sources", "studio/planted", "--images", "2", "--run", str(tmp_path / "run"), "--dry-run"]
+    told = []
+    for groups in ([], ["--groups", ", ".join(PAPER_GROUPS)]):
+        assert run([command, *groups, *sources]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+    assert len(PAPER_GROUPS) == 4
 
 
 def test_a_finished_run_is_whole_and_shown_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,7 +160,7 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
     ("more", "said"),
     [
         (["--model", "studio/planted", "--groups", GROUPS], "askew edit --model studio"),
-        (["--model", "studio/planted"], "there is no group"),
+        (["--groups", "", "--sources", "studio/planted"], "a group without a name"),
         (["--groups", GROUPS, "--sources", "studio/planted", "--targets", "rich=doctor"], "holds 1 target"),
         (
             ["--groups", GROUPS, "--sources", "studio/planted", "--targets", "rich=CEO,ceo"],

@@ -26,7 +26,7 @@ def result(people: Path, tmp_path_factory: pytest.TempPathFactory) -> askew.Audi
     folder = tmp_path_factory.mktemp("people") / "run"
     command = ["audit", "--model", f"folder/{people}", "--manifest", str(people / "labels.csv"), "--vqa", "labels"]
     assert run([*command, *OPTIONS, "--run", str(folder), "--draws", "500"]) == 0
-    from askew.api.runs import load
+    from askew.method import load
 
     return load(folder)
 
@@ -97,7 +97,7 @@ def test_a_published_manifest_is_read_and_absent_files_are_missing(
     assert 'warning: 72 paths in the manifest sdxl.csv begin with "/"' in said.err
     assert "warning: 28 of 100 files that the manifest sdxl.csv names are absent" in said.err
     assert "Missing: 28 pictures" in said.out
-    found = askew.api.runs.load(tmp_path / "run").results
+    found = askew.load(tmp_path / "run").results
     assert len(found["warnings"]) == 2, found["warnings"]
     assert sum(entry["n"] for entry in found["sets"]) == 100
     assert sum(entry["missing"].get("absent_file", 0) for entry in found["sets"]) == 28
@@ -141,7 +141,7 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: py
     command = ["audit", "--model", f"folder/{folder.parent}", "--axes", "gender", "--vqa", "studio"]
     assert run([*command, "--draws", "100", "--run", str(tmp_path / "run")]) == 0
     assert "means nothing" in capsys.readouterr().err
-    found = askew.api.runs.load(tmp_path / "run")
+    found = askew.load(tmp_path / "run")
     assert found.results["sets"][0]["missing"] == {"corrupt_file": 1}
     assert found.results["sets"][0]["n"] == 4
     assert list((tmp_path / ".askew" / "quarantine").iterdir())

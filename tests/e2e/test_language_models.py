@@ -10,9 +10,9 @@ import pytest
 
 from askew.cli import run
 from askew.errors import ServerError, UsageError
+from askew.method import read_plan
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
-from askew.plans.reading import read_plan
 from askew.store.completions import Completions
 from local_llm import Reply, fails, says, serving
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from askew.methods.audit.plan import AuditPlan
 from askew.models.base import Request
 from askew.plan import Plan
-from askew.plans.reading import make_plan
 from askew.types import Missing, Picture, Question
 
 
@@ -130,4 +130,4 @@ def small_plan(images: int = 6, seed: int = 0) -> Plan:
         "counterfactuals": {"no": "a dark nurse", "yes": "a bright nurse"},
     }
     prompts = [{"text": "a nurse", "axes": [light]}]
-    return make_plan({"model": "test/pattern", "images": images, "seed": seed, "prompts": prompts})
+    return AuditPlan.checked({"model": "test/pattern", "images": images, "seed": seed, "prompts": prompts})

@@ -10,11 +10,11 @@ import resource
 import sys
 from pathlib import Path
 
+from askew.run.run import Run
 from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
 
 from askew.errors import AskewError
 from askew.run.progress import JsonLines
-from askew.run.run import Run
 from askew.store.store import Store
 from askew.types import Picture
 

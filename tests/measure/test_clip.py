@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from askew.run.run import Run
 from PIL import Image
 
 import tiny_networks
@@ -19,7 +20,6 @@ from askew.measure.clip import ClipEmbedder, ClipVQA, create_embedder, create_vq
 from askew.measure.studio import StudioEmbedder
 from askew.models.planted import PlantedModel
 from askew.prompts.axes import AXES
-from askew.run.run import Run
 from askew.store.store import Store
 from askew.studio.caption import parse
 from askew.studio.drawing import draw

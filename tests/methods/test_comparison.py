@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from askew.methods.comparison import ComparedRun, Instruments, comparison
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.store.keys import picture_seed
+from askew.studies.compare.differences import ComparedRun, Instruments, comparison
 from askew.studio.planted import truth
 from askew.types import Estimate, Missing, Picture
 

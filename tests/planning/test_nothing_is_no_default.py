@@ -6,9 +6,9 @@ import pytest
 
 from askew.cli import run
 from askew.errors import UsageError
+from askew.methods.edit.plan import plan_editing
 from askew.methods.interact.plan import plan_interactions
 from askew.parts.survey.propose import survey_plan
-from askew.planning.editing import plan_editing
 
 NURSE = "a photo of a nurse"
 PLANTED = "--model", "studio/planted"

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.errors import UsageError
+from askew.method import read_plan
+from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
-from askew.plans.reading import make_plan, read_plan
 
 GENDER = {
     "name": "gender",
@@ -41,7 +42,8 @@ def test_a_plan_survives_toml(tmp_path: Path) -> None:
 
 def test_every_change_changes_the_hash() -> None:
     plans = [
-        make_plan(minimal(**changes)) for changes in ({}, {"images": 47}, {"seed": 1}, {"model_args": {"bias": 1.0}})
+        AuditPlan.checked(minimal(**changes))
+        for changes in ({}, {"images": 47}, {"seed": 1}, {"model_args": {"bias": 1.0}})
     ]
     assert len({plan.hash for plan in plans}) == len(plans)
 
@@ -54,7 +56,7 @@ def test_every_change_changes_the_hash() -> None:
 def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
     import tomllib
 
-    plan = make_plan(minimal(model_args=settings))
+    plan = AuditPlan.checked(minimal(model_args=settings))
     assert Plan.model_validate(tomllib.loads(plan.to_toml())).model_args == plan.model_args
 
 
@@ -74,7 +76,7 @@ def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_faults_are_named_by_place(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        make_plan(minimal(**changes))
+        AuditPlan.checked(minimal(**changes))
 
 
 def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
+from askew.run.run import Run
 from doubles import PatternModel, small_plan
 
 from askew.errors import Interrupted, UsageError
 from askew.models.base import Request
 from askew.run.check import check
-from askew.run.run import Run
 from askew.store.store import Store
 from askew.types import Picture
 

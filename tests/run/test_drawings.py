@@ -10,11 +10,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
+from askew.run.run import Run
 from doubles import small_plan
 
 from askew.parts.drawings import beyond_drawings
 from askew.results.file import read_results
-from askew.run.run import Run
 from askew.store.store import Store
 
 STUDIO = {"vqa": {"studio": "1"}, "embedder": {"studio": "2"}}
@@ -65,12 +65,6 @@ def test_all_models_of_a_run_are_looked_at(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("{}")
     mitigated = {"mitigated": {"gender": "diffusers/fair", "age": str(tmp_path)}}
     assert "pictures by diffusers/fair means" in beyond_drawings(results(drawn, plan=mitigated))[0]
-
-
-def test_a_model_that_classifies_drawings_makes_no_pictures() -> None:
-    assert beyond_drawings(results(classification={}, plan={"sources": "studio"})) == []
-    assert "folder/faces" in beyond_drawings(results({"name": "studio"}, plan={"sources": "folder/faces"}))[0]
-    assert beyond_drawings(results(plan={"sources": "studio"})), "edits of drawings are no drawings"
 
 
 def test_every_run_says_so_in_its_results(tmp_path: Path) -> None:

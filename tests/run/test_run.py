@@ -14,6 +14,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
+from askew.run.run import Asking, Run
 from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorBrightVQA, small_plan
 
 from askew.errors import Interrupted, ModelError, RunError, UsageError
@@ -22,7 +23,6 @@ from askew.models.telling import pictures_made
 from askew.results.file import read_results, write_results
 from askew.run.environment import environment
 from askew.run.progress import Event, JsonLines, Terminal, choose
-from askew.run.run import Asking, Run
 from askew.store.store import Store
 from askew.types import Estimate, Missing, Picture, Question
 

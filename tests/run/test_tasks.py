@@ -55,11 +55,11 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
     ),
     "edit": lambda run: askew.edit(
         "caucasian man, african-american woman", model="studio", sources="studio/planted", images=3,
-        targets=["doctor"], strengths=(0.5,), landmarks="studio", draws=100, run=run,
+        targets={"high": ["doctor", "CEO"]}, strengths=(0.5,), side=64, landmarks="studio", draws=100, run=run,
     ),
     "classify": lambda run: askew.classify(
         "caucasian man, african-american woman", model="studio", sources="studio/planted", images=3,
-        targets=["doctor", "nurse"], samples=(1,), draws=100, run=run,
+        targets={"a": ["chef", "pilot"], "b": ["nurse", "maid"]}, samples=(1, 4), stages=[(2, 2)], draws=100, run=run,
     ),
 }  # fmt: skip
 

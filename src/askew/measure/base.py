@@ -44,6 +44,13 @@ class PictureReader(Protocol):
 
 
 @runtime_checkable
+class Evaluator(PictureReader, Protocol):
+    """A reader whose work is counted in evaluations of a network: how many every picture takes, at most."""
+
+    evaluations: int
+
+
+@runtime_checkable
 class Embedder(PictureReader, Protocol):
     """A shared embedding of pictures and texts. Rows are unit vectors, float32."""
 

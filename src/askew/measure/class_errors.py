@@ -7,15 +7,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from askew.errors import UsageError
 from askew.measure.denoising import BATCH, Denoiser, Errors, noise_of, timesteps
 from askew.store.imagefile import opened
 from askew.types import Picture
@@ -72,8 +69,9 @@ class ClassErrors:
     ) -> None:
         self.name = f"{model.name}, {len(prompts)} classes, {samples} samples"
         self.prompts, self.samples = tuple(prompts), samples
+        self.evaluations = samples * len(prompts)
         self.stages = tuple(stage for stage in stages if stage.samples < samples and stage.keep < len(prompts))
-        self.at_once = max(1, min(BATCH, AT_ONCE // (samples * len(prompts))))
+        self.at_once = max(1, min(BATCH, AT_ONCE // self.evaluations))
         self._model, self._loss, self._seed_of = model, loss, seed_of
         facts = [model.name, model.revision, dict(model.settings), model.dtype, self.prompts, samples, loss, seed,
                  [(stage.samples, stage.keep) for stage in self.stages]]  # fmt: skip
@@ -81,20 +79,19 @@ class ClassErrors:
         self.fingerprint = f"denoising/{VERSION} {hashlib.sha256(text.encode()).hexdigest()}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
-        """One row per picture, to be stored as it is and read by `errors`."""
+        """One row per picture, to be stored as it is: errors by class and sample, 0 where a class had been given up.
+
+        With stages as many numbers follow: 1 where there is an error, else 0.
+        """
         found = self._pruned(pictures) if self.stages else self._whole(pictures)
         rows = found.reshape(len(pictures), -1)
         if not self.stages:
             return rows
         return np.concatenate([np.nan_to_num(rows), ~np.isnan(rows)], axis=1, dtype=np.float32)
 
-    def errors(self, rows: NDArray[np.float32]) -> Errors:
-        """(pictures, classes, samples) from stored rows; NaN where a class had been given up."""
-        size = len(self.prompts) * self.samples
-        kept = rows[:, :size].copy()
-        if self.stages:
-            kept[rows[:, size:] == 0] = np.nan
-        return kept.reshape(len(rows), len(self.prompts), self.samples)
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the network, which whoever gets this loads anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "denoiser"}
 
     @cached_property
     def denoiser(self) -> Denoiser:
@@ -139,27 +136,3 @@ def pruned_errors(
         means = np.nanmean(found[left], axis=1)
         left = sorted(left[place] for place in np.argsort(means, kind="stable")[: stage.keep])
     return found
-
-
-def check_stages(stages: Sequence[Stage]) -> None:
-    """Raises UsageError for stages that do not follow each other: more samples, fewer classes."""
-    for stage in stages:
-        if stage.samples < 1 or stage.keep < 1:
-            raise UsageError(f"a stage of {stage.samples} samples that keeps {stage.keep} classes: both are at least 1")
-    for before, after in pairwise(stages):
-        if after.samples <= before.samples or after.keep >= before.keep:
-            raise UsageError(
-                f"the stage {after.samples}:{after.keep} must have more samples and keep fewer classes than "
-                f"{before.samples}:{before.keep} before it"
-            )
-
-
-def check_diffusion(model: object, name: str) -> DiffusionModel:
-    """`model`, if its diffusion pipeline is at hand. Raises UsageError that names commands that would work."""
-    if not hasattr(type(model), "pipeline"):
-        raise UsageError(
-            f"{name} is a black box: its pictures can be seen, not how it removes noise, which is what classifies. "
-            f"Classify them with a diffusion model: askew classify --model studio --sources {name}, or --model "
-            f"diffusers/ID-OR-PATH; or measure {name} itself: askew audit … --model {name}"
-        )
-    return model  # type: ignore[return-value]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from askew.results.file import RESULTS_FILE
+from askew.findings import RESULTS_FILE
 
 STUDIO = "studio"
 
@@ -49,12 +49,7 @@ def is_studio(name: str) -> bool:
 
 def _makers(results: Mapping[str, Any]) -> Iterable[str]:
     """Names of the models, and of the collections, whose pictures were read."""
-    plan = results.get("plan") or {}
-    sources = plan.get("sources")
-    if sources:
-        yield sources
-    if not (sources and "classification" in results):  # the model that classifies makes no pictures then
-        models = results.get("models") or [results.get("model") or {}]
-        yield from (one.get("model") or one["name"] for one in models if one)
-    mitigated = (plan.get("mitigated") or {}).values()
+    models = results.get("models") or [results.get("model") or {}]
+    yield from (one.get("model") or one["name"] for one in models if one)
+    mitigated = ((results.get("plan") or {}).get("mitigated") or {}).values()
     yield from (name for name in mitigated if not (Path(name) / RESULTS_FILE).exists())

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from askew.errors import NotEnoughData
 from askew.store.keys import derived_seed
-from askew.types import Picture
+from askew.types import Estimate, Missing, Picture
 
 Vectors = NDArray[np.float32]
+
+
+class Draws(TypedDict):
+    """How an interval is found: by so many random draws, at which level."""
+
+    draws: int
+    level: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +33,22 @@ class Scoring:
     level: float = 0.95
     variant: Literal["paper", "code"] = "paper"
 
+    @property
+    def how(self) -> Draws:
+        """Draws and level of an estimate, to be passed on by name."""
+        return {"draws": self.draws, "level": self.level}
+
     def rng(self, *names: str) -> np.random.Generator:
         """The random generator of one computation, independent of every other's."""
         return np.random.default_rng(derived_seed(self.seed, *names))
+
+
+def or_missing(compute: Callable[..., Estimate], *arguments: object, **settings: object) -> Estimate | Missing:
+    """The estimate, or that there is nothing to compute it from."""
+    try:
+        return compute(*arguments, **settings)
+    except NotEnoughData as error:
+        return Missing("not_asked", str(error))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ HEADSHOT = "A color photograph of {}, headshot, high-quality."
 PORTRAIT = "A portrait of {}."
 """The template of the classes of a classification."""
 
+PAPER_GROUPS: tuple[str, ...] = ("caucasian man", "caucasian woman", "african-american man", "african-american woman")
+"""Those whose pictures the paper made, edited and classified."""
+
 HIGH_PAID: tuple[str, ...] = ("doctor", "CEO")
 LOW_PAID: tuple[str, ...] = ("dishwasher-worker", "fastfood-worker")
 """The targets of the paper's edits; "dishwasher-worker", as "dishwasher" would give the appliance."""
@@ -31,7 +34,9 @@ def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
     parts = text.split(",") if isinstance(text, str) else list(text)
     names = tuple(" ".join(part.split()) for part in parts)
     if not names or not all(names):
-        raise UsageError('a group without a name; give one or more, such as: "caucasian man, african-american woman"')
+        raise UsageError(
+            'a group without a name; give one or more, as in: --groups "caucasian man, african-american woman"'
+        )
     twice = [name for at, name in enumerate(names) if name.lower() in (other.lower() for other in names[:at])]
     if twice:
         raise UsageError(f"the group {twice[0]!r} is named twice")

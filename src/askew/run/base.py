@@ -76,8 +76,10 @@ class Run(Protocol):
     def pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> dict[str, list[Outcome]]:
         """`images` pictures of each prompt text, by text and in the order of their number."""
 
-    def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
-        """Every picture of a collection, in its order."""
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> list[tuple[FiledPicture, Outcome]]:
+        """Every picture of a collection, or those that are `chosen`, in their order."""
 
     def ask(self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
         """Answers by picture id, in the order of the questions."""

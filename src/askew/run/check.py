@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from askew.errors import UsageError
+from askew.findings import RESULTS_FILE, read_text
 from askew.plan import PLAN_FILE
-from askew.plans.reading import recorded_hash
-from askew.results.file import RESULTS_FILE, read_results
-from askew.run.run import HASH_FILE
+from askew.run.live import HASH_FILE, plan_hash_in
 from askew.store.store import Store, is_intact
 
 
@@ -45,7 +45,9 @@ def check(folder: Path, store: Store) -> CheckReport:
 
     Raises UsageError for a folder that holds no run.
     """
-    plan_hash = _plan_hash(folder)
+    plan_hash = plan_hash_in(folder)
+    if plan_hash is None:
+        raise UsageError(f"{folder} holds no run: there is neither {HASH_FILE} nor {PLAN_FILE} in it")
     planned = store.planned(plan_hash)
     present = [one for one in planned if one.path is not None]
     reasons = Counter(one.reason for one in planned if one.reason is not None)
@@ -53,18 +55,9 @@ def check(folder: Path, store: Store) -> CheckReport:
         _fault(path) for path in sorted({one.path for one in present if one.path is not None}) if not is_intact(path)
     ]
     if (folder / RESULTS_FILE).exists():
-        faults += _result_faults(read_results(folder), plan_hash, store)
+        faults += _result_faults(json.loads(read_text(folder / RESULTS_FILE)), plan_hash, store)
     left = len(planned) - len(present) - sum(reasons.values())
     return CheckReport(len(planned), len(present), left, dict(sorted(reasons.items())), faults)
-
-
-def _plan_hash(folder: Path) -> str:
-    noted = folder / HASH_FILE
-    if noted.exists():
-        return noted.read_text(encoding="ascii", errors="replace").strip()
-    if (folder / PLAN_FILE).exists():
-        return recorded_hash(folder / PLAN_FILE)
-    raise UsageError(f"{folder} holds no run: there is neither {HASH_FILE} nor {PLAN_FILE} in it")
 
 
 def _fault(path: Path) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os.path import isfile
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from askew.measure.base import VQA, PictureReader
+from askew.measure.base import VQA, Evaluator, PictureReader
 from askew.models.base import Collection, FiledPicture, Model
 from askew.run.base import Answer, Maker, Outcome, Rows
 from askew.run.progress import Stage, StageName, silent
@@ -62,15 +63,20 @@ class Count:
             found[one.prompt].append(made[one.key])
         return found
 
-    def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
-        """The files of a collection, imported or standing in; those that are not there are missing."""
-        wanted = wanted_files(collection)
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> list[tuple[FiledPicture, Outcome]]:
+        """Files of a collection, imported or standing in, of a folder by their ids; what is not there is missing."""
+        filed = collection.pictures() if chosen is None else chosen
+        wanted = wanted_files(collection, filed)
         stored = self._pictures(wanted)
-        found = [
-            stored.get(one.key, Picture(one.key, "", one.prompt) if isfile(filed.path) else Missing("absent_file"))
-            for filed, one in zip(collection.pictures(), wanted, strict=True)
+        ids: Mapping[Path, str] = getattr(collection, "digests", {})
+        standing: list[Outcome] = [
+            Picture(ids.get(one.path, key), "", one.prompt) if isfile(one.path) else Missing("absent_file")
+            for one, key in zip(filed, (one.key for one in wanted), strict=True)
         ]
-        return list(zip(collection.pictures(), found, strict=True))
+        found = [stored.get(one.key, instead) for one, instead in zip(wanted, standing, strict=True)]
+        return list(zip(filed, found, strict=True))
 
     def ask(self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
         """Known answers, and Missing for others."""
@@ -95,7 +101,11 @@ class Count:
         seen = known.keys() | {one for fingerprint, one in self._seen if fingerprint == who}
         calls = sum(any(one.id not in seen for one in part) for part in slices(present, at_once))
         left = len(present) - len(known)
-        self.work += Work(embeddings=len(present), embeddings_left=left, embedder_calls=calls)
+        if isinstance(reader, Evaluator):
+            each = reader.evaluations
+            self.work += Work(evaluations=each * len(present), evaluations_left=each * left)
+        else:
+            self.work += Work(embeddings=len(present), embeddings_left=left, embedder_calls=calls)
         return np.zeros((len(pictures), 0), np.float32)
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
@@ -138,7 +148,7 @@ class Count:
         """Those of `wanted` that are stored; what was counted before is not counted again."""
         stored = self.store.pictures(one.key for one in wanted)
         new = {one.key: one for one in wanted if one.key not in self._wanted}
-        texts = {one.prompt for one in new.values()} - self._prompts
+        texts = {one.prompt for one in new.values() if one.prompt} - self._prompts
         self._prompts |= texts
         self._wanted |= new.keys()
         self.work += Work(prompts=len(texts), pictures=len(new), pictures_stored=len(new.keys() & stored.keys()))

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from askew import registry
 from askew.engine import Engine, LocalEngine
 from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, Model, Request
 from askew.models.telling import heard_by
-from askew.plan import PLAN_FILE, RunPlan
-from askew.plans.reading import recorded_hash
+from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import Answer, Checked, Made, Maker, Outcome, Rows
 from askew.run.environment import machine
 from askew.run.progress import Progress, Stage, StageName, lasting, silent, stage
@@ -109,16 +109,19 @@ class Live:
         self._check_budget(wanted, stored)
         return stored
 
-    def collect(self, collection: Collection) -> list[tuple[FiledPicture, Outcome]]:
-        """Every picture of a collection, in its order, imported into the store."""
-        wanted = wanted_files(collection)
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> list[tuple[FiledPicture, Outcome]]:
+        """Every picture of a collection, or those that are `chosen`, in their order, imported into the store."""
+        filed = collection.pictures() if chosen is None else chosen
+        wanted = wanted_files(collection, filed)
         self.claim(wanted)
         outcomes: list[Picture | Missing] = []
         with self._stage("files", collection.name, 0, len(wanted)) as current:
             for part in slices(wanted, FILES_AT_ONCE):
                 outcomes += self.store.add_files(part)
                 current.advance(len(part))
-        return list(zip(collection.pictures(), outcomes, strict=True))
+        return list(zip(filed, outcomes, strict=True))
 
     def ask(
         self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
@@ -275,18 +278,29 @@ class Live:
 
 def check_folder(folder: Path, plan: RunPlan) -> None:
     """Raises UsageError for a folder that holds another plan."""
-    noted = folder / HASH_FILE
-    try:
-        found = noted.read_text(encoding="ascii").strip() if noted.exists() else None
-    except (OSError, ValueError) as error:
-        raise RunError(f"cannot read {noted}: {error}") from error
-    if found is None and (folder / PLAN_FILE).exists():
-        found = recorded_hash(folder / PLAN_FILE)
-    if found not in (None, plan.hash):
+    if plan_hash_in(folder) not in (None, plan.hash):
         raise UsageError(
             f"the run folder {folder} holds another plan, and a folder holds one: give the same options as before, "
             f"or another folder (--run). Pictures made before are used again either way"
         )
+
+
+def plan_hash_in(folder: Path) -> str | None:
+    """The hash of the plan that a folder holds, as it was noted, else of the plan itself; None where there is none.
+
+    Raises RunError for a note that cannot be read, UsageError for a plan that cannot.
+    """
+    noted, plan_file = folder / HASH_FILE, folder / PLAN_FILE
+    try:
+        if noted.exists():
+            return noted.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise RunError(f"cannot read {noted}: {error}") from error
+    if not plan_file.exists():
+        return None
+    data = read_toml(plan_file)
+    plan: RunPlan = registry.method(str(data.get("method", "audit"))).plan.checked(data, f"the plan {plan_file}")
+    return plan.hash
 
 
 @contextmanager

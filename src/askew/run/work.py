@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.base import VQA, PictureReader
-from askew.models.base import Collection, Model
+from askew.models.base import Collection, FiledPicture, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
 from askew.store.store import Store, Wanted
 from askew.types import Missing, Picture, Question
@@ -36,7 +36,8 @@ class Work:
 
     `questions` and `embeddings` count pairs of a picture and a question or embedder. `model_calls` include
     pictures that are made again because their batch was interrupted. Vectors that a VQA answers from belong to its
-    calls; an embedder that shares them is not called for these again.
+    calls; an embedder that shares them is not called for these again. `evaluations` are those of a network whose errors
+    are read, at most.
     """
 
     prompts: int = 0
@@ -49,6 +50,8 @@ class Work:
     embeddings: int = 0
     embeddings_left: int = 0
     embedder_calls: int = 0
+    evaluations: int = 0
+    evaluations_left: int = 0
 
     def __add__(self, other: Work) -> Work:
         """Both works."""
@@ -61,8 +64,8 @@ class Work:
 
     @property
     def left(self) -> int:
-        """Pictures, answers and vectors that are not stored yet."""
-        return self.pictures_left + self.questions_left + self.embeddings_left
+        """Pictures, answers, vectors and evaluations that are not stored yet."""
+        return self.pictures_left + self.questions_left + self.embeddings_left + self.evaluations_left
 
     @property
     def calls(self) -> int:
@@ -73,12 +76,14 @@ class Work:
         """The numbers in words; `at_most` where they are upper bounds."""
         most = "at most " if at_most else ""
         calls = f"model {self.model_calls}, vqa {self.vqa_calls}, embedder {self.embedder_calls}"
+        evaluations = f"evaluations of the model {most}{self.evaluations} ({self.evaluations_left} left)"
         return [
             f"prompts     {most}{self.prompts}",
             f"pictures    {most}{self.pictures} ({self.pictures_stored} stored, {self.pictures_left} left)",
             f"questions   {most}{self.questions} ({self.questions_left} left)",
             f"embeddings  {most}{self.embeddings} ({self.embeddings_left} left)",
             f"calls       {most}{self.calls} ({calls})",
+            *([evaluations] if self.evaluations else []),
         ]
 
 
@@ -102,17 +107,12 @@ def wanted_pictures(model: Model, texts: Sequence[str], images: int, seed: int) 
     return wanted
 
 
-def wanted_files(collection: Collection) -> list[Wanted]:
-    """Every file of a collection, in its order."""
+def wanted_files(collection: Collection, filed: Sequence[FiledPicture] | None = None) -> list[Wanted]:
+    """Files of a collection, in their order; all of them by default."""
+    who, revision = collection.name, collection.revision
     return [
-        Wanted(
-            file_key(collection.name, collection.revision, str(filed.path)),
-            filed.prompt,
-            None,
-            collection.name,
-            filed.path,
-        )
-        for filed in collection.pictures()
+        Wanted(file_key(who, revision, str(one.path)), one.prompt, None, who, one.path)
+        for one in (collection.pictures() if filed is None else filed)
     ]
 
 

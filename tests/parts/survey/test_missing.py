@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from askew.methods.editing import EditedGroup
-from askew.methods.missing_pictures import missing_edits
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing import Gone, MissingPictures, missing_pictures
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.words import missing_sentence
-from askew.report.sentences import missing_pictures_sentence
 from askew.types import Missing, Picture, Prompt
 
 NURSE = "a photo of a nurse"
@@ -56,42 +53,6 @@ def test_a_condition_is_held_against_the_initial_pictures() -> None:
     (entry,) = missing_pictures({NURSE: sets}, SCORING)
     assert entry.counts == {"initial": Gone(1, 48), "controlled": Gone(14, 48)}
     assert "more often for controlled (14 of 48) than for initial (1 of 48)" in (sentence(entry) or "")
-
-
-TARGETS = {"high": ("doctor", "lawyer"), "low": ("maid", "janitor")}
-
-
-def edited(name: str, hidden_sources: int, hidden_edits: int, planned: int = 48) -> EditedGroup:
-    """The first sources are hidden, and of the next ones every edit towards a doctor."""
-    gone = Missing("blank_image", "the model's own safety checker hid the picture")
-    sources = tuple(gone if k < hidden_sources else Picture(f"{name} {k}", "", NURSE) for k in range(planned))
-    whole = tuple(one if isinstance(one, Missing) else Picture(f"{one.id} edited", "", NURSE) for one in sources)
-    last = hidden_sources + hidden_edits
-    holed = tuple(gone if k < last else one for k, one in enumerate(whole))
-    rows = {(w, s): holed if w == "doctor" else whole for some in TARGETS.values() for w in some for s in (0.6, 1.0)}
-    return EditedGroup(name, sources, sources, rows)
-
-
-def test_edits_that_are_hidden_more_often_in_one_group_are_found() -> None:
-    (entry,) = missing_edits([edited("man", 0, 1), edited("woman", 0, 14)], TARGETS, SCORING)
-    assert entry["counts"] == {"man": {"missing": 1, "planned": 48}, "woman": {"missing": 14, "planned": 48}}
-    assert entry["q"] < 0.01
-    text = missing_pictures_sentence(entry)
-    assert text is not None
-    assert text.startswith(
-        "Group: edits towards high, any of a source, are missing more often for woman (14 of 48) than for man (1 of 48)"
-    )
-
-
-def test_sources_that_are_hidden_are_no_missing_edits() -> None:
-    (entry,) = missing_edits([edited("man", 0, 0), edited("woman", 14, 0)], TARGETS, SCORING)
-    assert entry["targets"] is None
-    text = missing_pictures_sentence(entry)
-    assert text is not None
-    assert text.startswith("Group: sources are missing more often for woman (14 of 48) than for man (0 of 48)")
-    both = missing_edits([edited("man", 47, 1), edited("woman", 48, 0)], TARGETS, SCORING)
-    assert [e["targets"] for e in both] == [None], "a group without sources has no edits to miss"
-    assert missing_edits([edited("man", 2, 3)], TARGETS, SCORING) == []
 
 
 def test_many_prompts_share_one_family() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from askew.findings import E, Head, Keyed
+from askew.findings import E, Head, Keyed, Names
 from askew.methods.interact.plan import InteractionPlan
 from askew.models.base import Setting
 from askew.parts.survey.confusion import Confusion
@@ -134,19 +134,17 @@ class Graph:
     most_influenced the axis on which most others act (MaxInf); most_influential: that acts on most others (MaxImp)
     """
 
-    scope: Literal["prompt", "global", "models"]
+    scope: Annotated[Literal["prompt", "global", "models"], Names(False)]
     prompt: str | None
     instrument: str
     axes: tuple[GraphAxis, ...]
     edges: tuple[Edge, ...]
-    most_influenced: str | None
-    most_influential: str | None
+    most_influenced: Annotated[str | None, Names(False)]
+    most_influential: Annotated[str | None, Names(False)]
     amplification: E
     negative_share: E
     mixture: Mixture | Missing | None
     counts: Counts
-
-    not_names: ClassVar[frozenset[str]] = frozenset({"scope", "most_influenced", "most_influential"})
 
     @property
     def drawn(self) -> list[Edge]:

@@ -56,13 +56,17 @@ class DiffusersEditor:
     """
 
     def __init__(self, model: DiffusersModel, settings: Mapping[str, Setting]) -> None:
-        self._model = model
+        self._model, self._given = model, dict(settings)
         self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
         self._class = _editing_class(model)
         known = {name: kind for name, kind in parameters(self._class).items() if name not in (*OF_SIZE, "strength")}
         inherited = {name: value for name, value in model.settings.items() if name in known}
         self._call = call_settings(known, inherited, settings, f"{self.name}, editing")
         self._at_once = self.batch_size if self._class.__name__ in BATCHED else 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By what it was made of: the pipeline stays behind."""
+        return type(self), (self._model, self._given)
 
     @property
     def settings(self) -> Mapping[str, Setting]:

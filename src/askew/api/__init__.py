@@ -1,1 +1,0 @@
-"""What the command line and Python share: one module per command."""

@@ -1,1 +1,0 @@
-"""What the commands do, from a plan to results and report."""

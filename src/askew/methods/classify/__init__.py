@@ -1,0 +1,23 @@
+"""What a diffusion model takes pictures of social groups for, by its denoising error (downstream)."""
+
+from functools import partial
+
+from askew.method import Method
+from askew.methods.classify.findings import ClassificationFindings, scores_of
+from askew.methods.classify.gather import gather
+from askew.methods.classify.page import page
+from askew.methods.classify.plan import ClassificationPlan
+from askew.methods.classify.result import ClassificationResult
+from askew.methods.classify.score import score
+
+METHOD = Method(
+    name="classify",
+    plan=ClassificationPlan,
+    findings=ClassificationFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=ClassificationResult,
+    label=lambda plan: f"classify {plan.groups[0]}",
+    scores={part: partial(scores_of, part) for part in ("association", "differential", "accuracy")},
+)

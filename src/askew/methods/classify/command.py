@@ -1,0 +1,119 @@
+"""askew classify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Unpack
+
+from cyclopts import Parameter, Token
+
+from askew.errors import UsageError
+from askew.methods.classify import METHOD
+from askew.methods.classify.plan import NONE, ClassificationPlan, parse_stages, plan_classification
+from askew.methods.classify.result import ClassificationResult
+from askew.options import (
+    DownstreamOptions,
+    Lists,
+    Place,
+    Texts,
+    given,
+    joined,
+    listed,
+    lists,
+    names,
+    only_plan,
+    pairings,
+    plan_fields,
+    repeated,
+    run_options,
+)
+
+
+def _whole(_: object, tokens: Sequence[Token]) -> tuple[int, ...]:
+    """Converter: whole numbers with commas."""
+    parts = names([token.value for token in tokens])
+    if not all(part.isdecimal() for part in parts):
+        text = ",".join(token.value for token in tokens)
+        raise UsageError(f"--samples {text!r} must be whole numbers with commas, such as 1,10,100")
+    return tuple(int(part) for part in parts)
+
+
+def _stages(_: object, tokens: Sequence[Token]) -> tuple[tuple[int, int], ...]:
+    return parse_stages([token.value for token in tokens])
+
+
+def classify(
+    groups: Annotated[Texts, repeated(joined)] = None,
+    model: str | None = None,
+    *,
+    targets: Annotated[Lists, repeated(lists)] = None,
+    classes: Annotated[Texts, repeated(listed)] = None,
+    truth: Annotated[list[str] | Mapping[str, str] | None, repeated(pairings)] = None,
+    images: int | None = None,
+    samples: Annotated[
+        Sequence[int] | None, Parameter(converter=_whole, n_tokens=1, negative="", metavar="N,…")
+    ] = None,
+    loss: Literal["l2", "l1", "huber"] | None = None,
+    stages: Annotated[
+        Sequence[tuple[int, int]] | None,
+        Parameter(name="--stage", converter=_stages, n_tokens=1, negative="", metavar="SAMPLES:CLASSES"),
+    ] = None,
+    template: str | None = None,
+    plan: Place = None,
+    **options: Unpack[DownstreamOptions],
+) -> ClassificationResult:
+    """What a diffusion model takes pictures of social groups for, by its denoising error.
+
+    Examples:
+
+    - `askew classify --groups "man, woman"`
+
+    - `askew classify --model diffusers/stabilityai/stable-diffusion-2-1 --embedder clip/openai/clip-vit-large-patch14`
+
+    - `askew classify --sources folder/faces --targets "a=carpenter,plumber" --targets "b=nurse,secretary"`
+
+    Parameters
+    ----------
+    groups
+        Social groups, with commas: the paper's if none is given, and of a folder all of its own.
+    model
+        The diffusion model that classifies: studio (if none is given), diffusers/ID-OR-PATH.
+    targets
+        NAME=CLASS,CLASS,… twice: sets to hold against each other. If not given, the paper's five male- and five
+        female-dominated occupations.
+    classes
+        Classes of which one is right, for the accuracy; man,woman if not given, none for none.
+    truth
+        GROUP=CLASS where a group's name does not say it.
+    images
+        Pictures per group: 256, with studio 24.
+    samples
+        Numbers of noise samples: 1,10,100, with studio 1,10,40.
+    loss
+        l2 (if not given), l1 or huber.
+    stages
+        10:5 goes on with the 5 best classes after 10 samples; may be repeated.
+    template
+        What a class is called, at {}: "A portrait of {}."
+    plan
+        Run this TOML plan, such as a run's plan.toml.
+
+    Raises
+    ------
+    UsageError
+        For a request that cannot be met, such as a model that is a black box; other AskewErrors where a run fails.
+    """
+    own = {"targets": targets, "classes": classes, "truth": truth, "images": images, "samples": samples, "loss": loss,
+           "stages": stages, "template": template}  # fmt: skip
+    if plan is not None:
+        only_plan(options, groups=groups, model=model, **own)
+        return METHOD.run(ClassificationPlan.read(Path(plan)), **run_options(options))
+    fields = {**plan_fields({"model": model, **options}, "sources_args"), **given(**own)}
+    if classes is not None:
+        fields["classes"] = tuple(name for name in names(classes) if name != NONE)
+    if "vqa" in fields:
+        if options.get("vqa") is not None and len(fields["vqa"]) != 1:
+            raise UsageError(f"one instrument reads whether pictures are neutral, not {len(fields['vqa'])}: --vqa NAME")
+        fields["vqa"] = fields["vqa"][0]
+    return METHOD.run(plan_classification(groups, **fields), **run_options(options))

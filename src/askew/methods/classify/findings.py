@@ -1,0 +1,191 @@
+"""What `askew classify` finds; section `classification` of results.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from askew.findings import Address, E, Head, Names, Scored, pattern, scored
+from askew.methods.classify.plan import ClassificationPlan
+from askew.parts.sources.neutrality import Neutrality
+from askew.types import record
+
+Samples = Annotated[int | None, Names()]
+"""The noise samples of a classification by denoising error; None for another classifier."""
+
+
+@record
+class Accuracy:
+    """The share of a group's pictures that are given to the right class, which `estimate` is Missing without."""
+
+    group: str
+    right: Annotated[str | None, Field(alias="class"), Names(False)]
+    classifier: str
+    samples: Samples
+    estimate: E
+
+
+@record
+class Association:
+    """S of Eq. 2: the share of decisions for the first target set, in [0, 1]. A pooled group holds several others."""
+
+    group: str
+    classifier: str
+    samples: Samples
+    pooled: bool
+    S: E
+
+
+@record
+class Differential:
+    """S of Eq. 3: the association of the first group less that of the second, in [-1, 1]."""
+
+    group_x: str
+    group_y: str
+    classifier: str
+    samples: Samples
+    pooled: bool
+    S: E
+
+
+@record
+class PairShare:
+    """The share of a group's pictures that are taken for `a` rather than `b`, with most noise samples."""
+
+    group: str
+    classifier: str
+    samples: Samples
+    a: str
+    b: str
+    share_a: E
+    skewed: bool
+
+
+@record
+class SamplesEffect:
+    """A score with the most noise samples less that with the fewest, on the same pictures.
+
+    `score` is association, accuracy (of `group_x`), differential or recovered (of two groups).
+    """
+
+    score: str
+    group_x: str
+    group_y: str | None
+    classifier: str
+    samples: tuple[int, int]
+    difference: E
+
+
+@record
+class Agreement:
+    """How often two classifiers decide alike, and the association of the second less that of the first."""
+
+    group: str
+    classifiers: tuple[str, str]
+    agreement: E
+    difference: E
+
+
+@record
+class PlantedPair:
+    """How much likelier class `a` is than `b` for the first of two groups than for the second."""
+
+    a: str
+    b: str
+    planted: float
+    measured: float
+
+
+@record
+class Truth:
+    """Measured against planted differences between two groups, where the studio's bias is known.
+
+    planted    mean over the pairs of classes
+    spearman   whether the measured differences order alike
+    recovered  how much of the planted ones they show: 0 nothing, 1 as much
+    """
+
+    group_x: str
+    group_y: str
+    classifier: str
+    samples: Samples
+    planted: float
+    spearman: E
+    recovered: E
+    pairs: tuple[PlantedPair, ...]
+
+
+@record
+class Comparison:
+    """The pair of classes between which the groups differ most; by group whether each picture went to its first one."""
+
+    a: str
+    b: str
+    classifier: str
+    samples: int | None
+    to_a: Mapping[str, tuple[bool | None, ...]]
+
+
+@record
+class Pruning:
+    """How many evaluations giving up classes has saved, of those with most noise samples."""
+
+    stages: tuple[tuple[int, int], ...]
+    evaluations: int
+    evaluations_full: int
+    saving: float
+
+
+@record
+class MeanErrors:
+    """Of every picture (rows) and class the mean error, of which all decisions follow."""
+
+    group: str
+    classifier: str
+    samples: Samples
+    classes: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+
+
+@record
+class Classification:
+    """Everything about decisions."""
+
+    accuracy: tuple[Accuracy, ...]
+    association: tuple[Association, ...]
+    differential: tuple[Differential, ...]
+    pairs: tuple[PairShare, ...]
+    samples_effect: tuple[SamplesEffect, ...]
+    agreement: tuple[Agreement, ...]
+    truth: tuple[Truth, ...]
+    comparison: Comparison | None
+    neutrality: tuple[Neutrality, ...]
+    pruning: Pruning | None
+    errors: tuple[MeanErrors, ...]
+
+
+@record
+class ClassificationFindings(Head):
+    """The content of results.json."""
+
+    plan: ClassificationPlan
+    classification: Classification
+
+
+TESTED = (("association", "S"), ("differential", "S"), ("pairs", "share_a"), ("samples_effect", "difference"),
+          ("agreement", "difference"))  # fmt: skip
+
+
+def scores_of(part: str, found: ClassificationFindings) -> Iterator[Scored]:
+    """The estimates of a part of the section: of a classifier with noise samples those with most."""
+    entries: tuple[Association | Differential | Accuracy, ...] = getattr(found.classification, part)
+    most = max((one.samples for one in entries if one.samples is not None), default=None)
+    measured = [one for one in entries if one.samples in (most, None)]
+    return scored(measured)
+
+
+def family(at: Address) -> Address | None:
+    """Tests that are adjusted together: those of one score."""
+    return pattern(at) if pattern(at) in TESTED else None

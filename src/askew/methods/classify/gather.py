@@ -1,0 +1,187 @@
+"""What `askew classify` costs: pictures of social groups, and a network's errors in them for every class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from askew import registry
+from askew.errors import UsageError
+from askew.findings import Identity, Instruments, PictureSet
+from askew.measure.base import VQA, Embedder
+from askew.methods.classify.decisions import DENOISING, true_classes
+from askew.methods.classify.plan import NONE, ClassificationPlan
+from askew.models.base import Model
+from askew.parts import drawings
+from askew.parts.scoring import Vectors
+from askew.parts.sources.groups import (
+    Outcomes,
+    Source,
+    oddities,
+    present,
+    size_of,
+    social_groups,
+    source_pictures,
+)
+from askew.parts.sources.neutrality import Neutrality, neutrality, neutrality_by_labels, neutrality_warnings
+from askew.parts.survey.instruments import load_instruments
+from askew.parts.survey.reader import fingerprints, unknown_words
+from askew.prompts.groups import prompt_of
+from askew.run.base import Rows, Run
+from askew.store.keys import derived_seed
+from askew.types import Missing
+
+if TYPE_CHECKING:
+    from askew.measure.class_errors import ClassErrors, DiffusionModel
+
+UNREAD = (
+    "nobody has read whether the pictures show one of the classes already: name who does by --vqa, or of a folder a "
+    "person's labels by --label occupation=COLUMN"
+)
+"""A warning where nothing is known of neutrality."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRows:
+    """What a classifier reads for some classes in the pictures of all groups, one after another.
+
+    rows     errors as `ClassErrors` keeps them, with so many `samples`; of an embedder vectors
+    texts    of an embedder the unit vectors of the classes; None of errors
+    """
+
+    classifier: str
+    samples: int | None
+    classes: tuple[str, ...]
+    rows: Rows
+    texts: Vectors | Missing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassesGathered:
+    """All of a run: the pictures by group, and what classifiers read for target classes and for those of the truth."""
+
+    model: Identity
+    device: str | None
+    instruments: Instruments
+    sets: tuple[PictureSet, ...]
+    sources: Outcomes
+    targets: tuple[ClassRows, ...]
+    labels: tuple[ClassRows, ...]
+    neutrality: tuple[Neutrality, ...]
+
+
+def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
+    """Pictures and errors. Raises UsageError for a model that cannot classify, before any picture is made."""
+    model = diffusion_model(plan)
+    source = registry.model(plan.sources, **plan.sources_args) if plan.sources else cast("Source", model)
+    embedder = None if plan.embedder == NONE else registry.embedder(plan.embedder, **plan.embedder_args)
+    asked = () if plan.vqa == NONE else (plan.vqa,)
+    instruments = load_instruments(asked, source, {}, {}, plan.vqa_args)
+    groups = social_groups(source, plan.groups)
+    (pixels,) = run.look(_pixels, [model])
+    sources = source_pictures(run, source, groups, plan.images, plan.seed)
+    classifiers = Classifiers(plan, run, model, embedder)
+    targets = classifiers.read(sources, plan.target_classes, plan.stages)
+    labels = classifiers.read(sources, plan.classes)
+    neutral = _neutrality(plan, run, instruments.values(), source, sources)
+    classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
+    run.warn(*oddities(source, [group.prompt for group in groups]), *unknown_words(cast("Model", model), classes))
+    run.warn(*neutrality_warnings(neutral))
+    if all(one.neutral is None for one in neutral):
+        run.warn(UNREAD)
+    run.warn(*_resized(run, sources, pixels), *_without_truth(plan))
+    used = {"vqa": instruments, "embedder": [embedder.name] if embedder else None}
+    run.warn(*drawings.beyond([plan.sources or model.name], used))
+    return ClassesGathered(
+        Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None),
+        fingerprints(instruments, embedder),
+        tuple(PictureSet.of(group.name, sources[group.name], text=group.prompt) for group in groups),
+        sources, targets, labels, tuple(neutral),
+    )  # fmt: skip
+
+
+def diffusion_model(plan: ClassificationPlan) -> DiffusionModel:
+    """The plan's model. Raises UsageError for a black box, with commands that would work."""
+    name, model = plan.model, registry.model(plan.model, **plan.model_args)
+    if not hasattr(type(model), "pipeline"):
+        raise UsageError(
+            f"{name} is a black box: its pictures can be seen, not how it removes noise, which is what classifies. "
+            f"Classify them with a diffusion model: askew classify --model studio --sources {name}, or --model "
+            f"diffusers/ID-OR-PATH; or measure {name} itself: askew audit … --model {name}"
+        )
+    return cast("DiffusionModel", model)
+
+
+@dataclass(frozen=True, slots=True)
+class Classifiers:
+    """Who reads the pictures of a run: the plan's model by its denoising error, and an embedder."""
+
+    plan: ClassificationPlan
+    run: Run
+    model: DiffusionModel
+    embedder: Embedder | None
+
+    def read(
+        self, sources: Outcomes, classes: tuple[str, ...], stages: Sequence[tuple[int, int]] = ()
+    ) -> tuple[ClassRows, ...]:
+        """By the denoising error with every number of noise samples, then by the embedder; of no class nothing."""
+        if not classes:
+            return ()
+        pictures, found = present(sources), []
+        for samples in self.plan.samples:
+            reader = self.errors(classes, samples, stages)
+            rows = self.run.read(reader, pictures, "errors", reader.at_once)
+            found.append(ClassRows(DENOISING, samples, classes, rows))
+        if self.embedder is not None:
+            (texts,) = self.run.look(self.embedder.embed_texts, [self._prompts(classes)])
+            rows = self.run.read(self.embedder, pictures)
+            found.append(ClassRows(self.embedder.name, None, classes, rows, texts))
+        return tuple(found)
+
+    def errors(self, classes: Sequence[str], samples: int, stages: Sequence[tuple[int, int]]) -> ClassErrors:
+        """The reader of the model's errors for some classes, which are given up in stages."""
+        from askew.measure.class_errors import ClassErrors, Stage
+
+        seed = self.plan.seed
+        return ClassErrors(
+            self.model, self._prompts(classes), samples, seed=seed, seed_of=partial(derived_seed, seed, "denoising"),
+            loss=self.plan.loss, stages=[Stage(*stage) for stage in stages],
+        )  # fmt: skip
+
+    def _prompts(self, classes: Sequence[str]) -> list[str]:
+        return [prompt_of(word, self.plan.template) for word in classes]
+
+
+def _neutrality(
+    plan: ClassificationPlan, run: Run, instruments: Iterable[VQA], source: Source, sources: Outcomes
+) -> list[Neutrality]:
+    what = (sources, plan.target_classes, plan.level)
+    read = [one for vqa in instruments for one in neutrality(run, vqa, *what)]
+    return [*read, *neutrality_by_labels(source, *what)]
+
+
+def _pixels(model: DiffusionModel) -> tuple[int, int]:
+    """Width and height of the pictures that a model takes. Raises UsageError for a family that cannot classify."""
+    from askew.measure.denoising import Denoiser
+
+    return Denoiser(model.pipeline, ()).pixels
+
+
+def _resized(run: Run, sources: Outcomes, pixels: tuple[int, int] | Missing) -> list[str]:
+    """Pictures that the model's autoencoder cannot take as they are."""
+    others = sum(size != pixels for size in run.look(size_of, present(sources)))
+    if not others or isinstance(pixels, Missing):
+        return []
+    return [f"{others} pictures were cut square and scaled to {pixels[0]}x{pixels[1]} pixels, the model's own"]
+
+
+def _without_truth(plan: ClassificationPlan) -> list[str]:
+    """Groups that have no accuracy."""
+    truth = true_classes(plan.groups, plan.classes, plan.truth)
+    unknown = [group for group in plan.groups if group not in truth]
+    if not unknown or not plan.classes:
+        return []
+    listed = ", ".join(unknown)
+    return [f"no accuracy for {listed}: which class is right is not known; name it by --truth GROUP=CLASS"]

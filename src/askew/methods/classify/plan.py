@@ -1,0 +1,146 @@
+"""The plan of a classification by denoising error, and how a request becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from askew import registry
+from askew.errors import UsageError
+from askew.parts.sources.groups import social_groups, with_source_settings
+from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
+from askew.prompts.groups import PORTRAIT
+
+MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
+FEMALE_DOMINATED: tuple[str, ...] = ("babysitter", "secretary", "housekeeper", "nurse", "receptionist")
+TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATED}
+"""The paper's target sets."""
+
+NONE = "none"
+STUDIO = "studio"
+LIGHTER: Mapping[str, Any] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
+"""What differs from the paper for the studio: sizes for a laptop, and the wording of its captions."""
+
+INSTRUMENTS: Mapping[str, Any] = {"embedder": STUDIO, "vqa": STUDIO}
+"""Who reads the studio's own pictures besides; of others they can say nothing."""
+
+
+class ClassificationPlan(RunPlan):
+    """A plan of what a diffusion model takes pictures of social groups for (Saravanan et al., "downstream").
+
+    groups      the groups' names
+    sources     where their pictures come from: a model, or a collection such as folder/PATH; "" is the model itself
+    images      pictures of each group
+    targets     two sets of classes by name; every class of the first is held against every one of the second
+    classes     classes of which one is right, for the accuracy; none leaves it out
+    truth       the right class of a group whose name does not say it
+    template    what the classifier is told of a class, which stands at {}
+    samples     numbers of noise samples; one result each
+    loss        l2, l1 or huber
+    stages      (samples, classes): after so many samples go on with the so many best target classes
+    embedder    a second classifier, by the nearest class in its space; "none" leaves it out
+    vqa         who reads whether the pictures are neutral; "none" leaves it out
+    """
+
+    method: Literal["classify"] = "classify"
+    model: Text = DEFAULT_MODEL
+    model_args: Settings = Field(default_factory=dict)
+    sources: str = ""
+    sources_args: Settings = Field(default_factory=dict)
+    groups: tuple[Text, ...] = Field(min_length=1)
+    images: int = Field(default=256, ge=2, le=100_000)
+    targets: dict[Text, tuple[Text, ...]] = Field(default_factory=lambda: dict(TARGETS))
+    classes: tuple[Text, ...] = ("man", "woman")
+    truth: dict[str, str] = Field(default_factory=dict)
+    template: Text = PORTRAIT
+    samples: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(default=(1, 10, 100), min_length=1)
+    loss: Literal["l2", "l1", "huber"] = "l2"
+    stages: tuple[tuple[int, int], ...] = ()
+    embedder: Text = NONE
+    embedder_args: Settings = Field(default_factory=dict)
+    vqa: Text = NONE
+    vqa_args: Settings = Field(default_factory=dict)
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _fits(self) -> ClassificationPlan:
+        if len(self.targets) != 2:
+            raise ValueError(
+                f"there are {len(self.targets)} target sets; two are held against each other, such as: "
+                "male-dominated=carpenter,plumber and female-dominated=nurse,secretary"
+            )
+        check_distinct("class", self.target_classes)
+        check_distinct("class", self.classes)
+        check_distinct("group", self.groups)
+        for name, words in self.targets.items():
+            if len(words) < 2:
+                raise ValueError(f"the target set {name!r} holds {len(words)} class; it needs two or more")
+        if len(self.classes) == 1:
+            raise ValueError(f"an accuracy needs two classes or more, not {self.classes[0]!r} alone")
+        if "{}" not in self.template:
+            raise ValueError(f"the template {self.template!r} has no {{}} where the class stands")
+        if list(self.samples) != sorted(set(self.samples)):
+            raise ValueError("the numbers of noise samples must rise: 1, 10, 100")
+        for group, word in self.truth.items():
+            if group not in self.groups or word not in self.classes:
+                raise ValueError(f"the truth {group}={word} must name one of the groups, and one of the classes")
+        _check_stages(self.stages)
+        return self
+
+    @property
+    def target_classes(self) -> tuple[str, ...]:
+        """The classes of both target sets, the first set's first."""
+        return tuple(word for words in self.targets.values() for word in words)
+
+
+def plan_classification(
+    groups: str | Sequence[str] | None = None, *, targets: Mapping[str, Sequence[str]] | None = None, **settings: Any
+) -> ClassificationPlan:
+    """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
+
+    `settings` are the other fields of the plan; those that are not given take the paper's values, or what suits the
+    studio. Raises UsageError.
+    """
+    model = settings.get("model", DEFAULT_MODEL)
+    chosen, of = with_source_settings(settings, model), settings.get("sources") or model
+    if _is_studio(model):
+        chosen = {**LIGHTER, **(INSTRUMENTS if _is_studio(of) else {}), **chosen}
+    settings_of = chosen.get("sources_args" if chosen.get("sources") else "model_args", {})
+    named = social_groups(registry.model(of, **settings_of), groups)
+    chosen["groups"] = tuple(group.name for group in named)
+    if targets is not None:
+        chosen["targets"] = {name: tuple(words) for name, words in targets.items()}
+    return ClassificationPlan.checked(chosen, "this request")
+
+
+def parse_stages(texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Stages from texts such as "10:5". Raises UsageError."""
+    stages = []
+    for text in texts:
+        samples, colon, keep = text.partition(":")
+        if not (colon and samples.strip().isdecimal() and keep.strip().isdecimal()):
+            raise UsageError(f"the stage {text!r} should read SAMPLES:CLASSES, such as 10:5")
+        stages.append((int(samples), int(keep)))
+    return tuple(stages)
+
+
+def _check_stages(stages: Sequence[tuple[int, int]]) -> None:
+    """Raises ValueError for stages that do not follow each other: more samples, fewer classes."""
+    for samples, keep in stages:
+        if samples < 1 or keep < 1:
+            raise ValueError(f"a stage of {samples} samples that keeps {keep} classes: both are at least 1")
+    for before, after in pairwise(stages):
+        if after[0] <= before[0] or after[1] >= before[1]:
+            raise ValueError(
+                f"the stage {after[0]}:{after[1]} must have more samples and keep fewer classes than "
+                f"{before[0]}:{before[1]} before it"
+            )
+
+
+def _is_studio(name: str) -> bool:
+    return name.partition("/")[0] == STUDIO

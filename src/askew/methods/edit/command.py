@@ -1,0 +1,115 @@
+"""askew edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Unpack
+
+from cyclopts import Parameter, Token
+
+from askew.errors import UsageError
+from askew.methods.edit import METHOD
+from askew.methods.edit.plan import Alignment, EditPlan, Finder, Skin, plan_editing
+from askew.methods.edit.result import EditingResult
+from askew.options import (
+    SETTINGS,
+    DownstreamOptions,
+    Lists,
+    Place,
+    Texts,
+    given,
+    joined,
+    listed,
+    lists,
+    names,
+    only_plan,
+    plan_fields,
+    repeated,
+    run_options,
+    settings,
+)
+
+
+def _strengths(_: object, tokens: Sequence[Token]) -> tuple[float, ...]:
+    """Converter: numbers with commas."""
+    text = ",".join(token.value for token in tokens)
+    try:
+        return tuple(float(part) for part in names(text))
+    except ValueError as error:
+        raise UsageError(
+            f"--strengths {text!r}: numbers from 0 to 1 with commas are wanted, such as 0.6,0.8"
+        ) from error
+
+
+def edit(
+    groups: Annotated[Texts, repeated(joined)] = None,
+    model: str | None = None,
+    *,
+    targets: Annotated[Lists, repeated(lists)] = None,
+    strengths: Annotated[
+        Sequence[float] | None, Parameter(converter=_strengths, n_tokens=1, negative="", metavar="N,…")
+    ] = None,
+    images: int | None = None,
+    edit_args: Annotated[SETTINGS, repeated(settings, name="--edit-arg")] = None,
+    side: int | None = None,
+    axes: Annotated[Texts, repeated(listed)] = None,
+    landmarks: Finder | None = None,
+    alignment: Alignment | None = None,
+    skin: Skin | None = None,
+    plan: Place = None,
+    **options: Unpack[DownstreamOptions],
+) -> EditingResult:
+    """Edit pictures of social groups towards targets, and measure what changes: perceived gender, skin tone, likeness.
+
+    Examples:
+
+    - `askew edit --groups "caucasian man, african-american woman"`
+
+    - `askew edit --groups "white woman, black woman" --targets "high=doctor,CEO" --targets "low=cleaner,maid"`
+
+    - `askew edit --model diffusers/stable-diffusion-v1-5/stable-diffusion-v1-5 --sources folder/faces
+      --group-column race,gender --side 512 --vqa clip/openai/clip-vit-large-patch14
+      --embedder clip/openai/clip-vit-large-patch14 --landmarks faces`
+
+    Parameters
+    ----------
+    groups
+        Social groups, with commas: the paper's if none is given, and of a folder all of its own.
+    model
+        The model that edits: studio (if none is given), diffusers/ID-OR-PATH.
+    targets
+        What to edit towards: high-paid=doctor,CEO; may be repeated. If not given, the paper's professions.
+    strengths
+        How much is redrawn, from 0 to 1, with commas; 0.6,0.8,1.0 if not given.
+    images
+        Pictures of each group that are edited; 25 if not given.
+    edit_args
+        Setting of the model while it edits: guidance_scale=7.5.
+    side
+        Crop to a square and resize to so many pixels; as they are if not given.
+    axes
+        What is read from source and edit, with commas; the eight axes of BiasConnect if not given.
+    landmarks
+        Who finds faces for average faces: faces, studio or none.
+    alignment
+        How faces are laid on each other: similarity (if not given), or piecewise (every landmark in place).
+    skin
+        rule (by colour, if not given) or geometry (the cheeks).
+    plan
+        Run this TOML plan, such as a run's plan.toml.
+
+    Raises
+    ------
+    UsageError
+        For a request that cannot be met, such as a model that cannot edit; other AskewErrors where a run fails.
+    """
+    own = {"targets": targets, "strengths": strengths, "images": images, "edit_args": edit_args, "side": side,
+           "axes": axes, "landmarks": landmarks, "alignment": alignment, "skin": skin}  # fmt: skip
+    if plan is not None:
+        only_plan(options, groups=groups, model=model, **own)
+        return METHOD.run(EditPlan.read(Path(plan)), **run_options(options))
+    fields = {**plan_fields({"model": model, **options}, "sources_args"), **given(**own)}
+    if axes is not None:
+        fields["axes"] = names(axes)
+    return METHOD.run(plan_editing(groups, **fields), **run_options(options))

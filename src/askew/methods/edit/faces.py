@@ -1,0 +1,154 @@
+"""Average faces of a group before and after editing, and their skin tone ("downstream", figures 12-15, tables 2-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.colour import Bytes
+from askew.measure.portraits import CANONICAL, FRAME, average_face, cheek_mask
+from askew.measure.skin import SCHEME, Mask, ita, skin_mask, tone
+from askew.methods.edit.cell import Cell
+from askew.methods.edit.findings import Coverage, FaceTone
+from askew.methods.edit.reading import AlignedFaces, Readings
+from askew.parts.scoring import Scoring
+from askew.run.base import Outcome
+from askew.stats.intervals import bootstrap_weights, percentile_interval
+from askew.types import Estimate, Missing, Picture
+
+DRAWS = 200
+"""The most draws: an average face is made for each."""
+
+THINNED = 2
+"""Draws are scored on every second pixel and row; averages are smooth."""
+
+RULE = "rule"
+"""Skin by its colour."""
+
+METHOD = "percentile bootstrap over sources"
+
+
+def average_of(pictures: Sequence[Outcome], faces: AlignedFaces) -> Bytes | Missing:
+    """The average face of those pictures in which one was found."""
+    found = [face for one in pictures if isinstance(one, Picture) and isinstance(face := _face(one, faces), np.ndarray)]
+    if not found:
+        return Missing("no_person", "one face was found in no picture")
+    return average_face(np.stack(found))
+
+
+def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scoring: Scoring) -> FaceTone | None:
+    """ITA of the average face of the sources and of all their edits, their difference, and how many faces they are of.
+
+    None without landmarks. The readings' mask says which pixels are skin: rule, those of its colour, as in the paper;
+    geometry, where an aligned face has its cheeks. Coverage is their share of the frame. Bootstrap over sources, with
+    their edits.
+    """
+    faces, level = readings.faces, scoring.level
+    if not faces:
+        return None
+    sources = cell.group.sources
+    edits = [cell.group.edits[word, cell.strength] for word in cell.words]
+    before, after = _stack([sources], faces), _stack(edits, faces)
+    whole, thinned = _masks(readings.mask)
+    (value_before, covered_before), (value_after, covered_after) = _tone_of(before, whole), _tone_of(after, whole)
+    weights = bootstrap_weights(len(sources), min(scoring.draws, DRAWS), rng)
+    drawn = [np.array([_drawn(thin, row, thinned) for row in weights]) for thin in map(_thinned, (before, after))]
+    faces_before, faces_after = int(before[1].sum()), int(after[1].sum())
+    return FaceTone(
+        ita_before=_estimate(value_before, drawn[0], level, faces_before),
+        ita_after=_estimate(value_after, drawn[1], level, faces_after),
+        ita_change=_change(value_before, value_after, drawn[1] - drawn[0], level, faces_after),
+        tone_before=None if isinstance(value_before, Missing) else tone(value_before),
+        tone_after=None if isinstance(value_after, Missing) else tone(value_after),
+        tone_scheme=SCHEME,
+        coverage=Coverage(readings.mask, covered_before, covered_after),
+        faces_before=faces_before,
+        faces_after=faces_after,
+    )
+
+
+Stack = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""Sums of the faces that belong to each source, (sources, height, width, 3), and how many they are."""
+
+
+def _stack(rows: Sequence[Sequence[Outcome]], faces: AlignedFaces) -> Stack:
+    shape = next((face.shape for face in faces.values() if isinstance(face, np.ndarray)), (1, 1, 3))
+    sums, counts = np.zeros((len(rows[0]), *shape)), np.zeros(len(rows[0]), dtype=np.int64)
+    for row in rows:
+        for at, one in enumerate(row):
+            face = _face(one, faces) if isinstance(one, Picture) else one
+            if isinstance(face, np.ndarray):
+                sums[at] += face
+                counts[at] += 1
+    return sums, counts
+
+
+def _face(one: Picture, faces: AlignedFaces) -> Bytes | Missing:
+    return faces.get(one.id, Missing("no_person", "no landmarks"))
+
+
+MaskOf = Callable[[Bytes], Mask]
+"""Which pixels of an average face are skin."""
+
+
+def _masks(name: str) -> tuple[MaskOf, MaskOf]:
+    """Of whole faces, and of thinned ones."""
+    if name == RULE:
+        return skin_mask, skin_mask
+    cheeks = cheek_mask((FRAME, FRAME), CANONICAL)
+    return lambda face: cheeks, lambda face: cheeks[::THINNED, ::THINNED]
+
+
+def _tone_of(stack: Stack, mask_of: MaskOf) -> tuple[float | Missing, float | None]:
+    """ITA of the average face, and the share of it that is skin."""
+    sums, counts = stack
+    if not counts.any():
+        return Missing("no_person", "one face was found in no picture"), None
+    face = _rounded(sums.sum(axis=0) / counts.sum())
+    mask = mask_of(face)
+    return ita(face, mask), float(mask.mean())
+
+
+def _thinned(stack: Stack) -> Stack:
+    sums, counts = stack
+    return np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts
+
+
+def _drawn(stack: Stack, weights: NDArray[np.float64], mask_of: MaskOf) -> float:
+    """ITA of the average face at these weights of the sources, NaN if it shows no skin."""
+    sums, counts = stack
+    total = float(weights @ counts)
+    if total == 0:
+        return np.nan
+    face = _rounded(np.tensordot(weights, sums, axes=1) / total)
+    found = ita(face, mask_of(face))
+    return np.nan if isinstance(found, Missing) else found
+
+
+def _rounded(mean: NDArray[np.float64]) -> Bytes:
+    return np.asarray(mean.round().clip(0, 255).astype(np.uint8))
+
+
+def _estimate(value: float | Missing, drawn: NDArray[np.float64], level: float, n: int) -> Estimate | Missing:
+    if isinstance(value, Missing):
+        return value
+    return Estimate(value, *_interval(drawn, value, level), level, METHOD, n)
+
+
+def _change(
+    before: float | Missing, after: float | Missing, drawn: NDArray[np.float64], level: float, n: int
+) -> Estimate | Missing:
+    if isinstance(before, Missing):
+        return before
+    if isinstance(after, Missing):
+        return after
+    change = after - before
+    return Estimate(change, *_interval(drawn, change, level), level, METHOD, n, null=0.0)
+
+
+def _interval(drawn: NDArray[np.float64], value: float, level: float) -> tuple[float, float]:
+    """Percentiles of the draws that show skin."""
+    known = drawn[~np.isnan(drawn)]
+    return percentile_interval(known, level) if len(known) else (value, value)

@@ -1,0 +1,180 @@
+"""What `askew edit` finds; sections `editing`, `editing_contrasts`, `editing_pooled` and others of results.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+from askew.findings import E, Head, Identity, Keyed, Names, PictureSet, Scored, scored
+from askew.methods.edit.plan import EditPlan
+from askew.parts.sources.neutrality import Neutrality
+from askew.parts.survey.missing import MissingPictures
+from askew.types import record
+
+Strength = Annotated[float, Names()]
+Tone = Annotated[str | None, Names(False)]
+Scheme = Annotated[str, Names(False)]
+
+
+@record
+class EditSet(PictureSet):
+    """Sources (no axis), what encoding and decoding makes of them, or edits towards a target at a strength.
+
+    `ita` in degrees and `coverage` of skin run parallel to the pictures of sources and edits.
+    """
+
+    target: str | None = None
+    strength: float | None = None
+    ita: tuple[float | None, ...] = ()
+    coverage: tuple[float | None, ...] = ()
+
+
+@record
+class MissingEdits(MissingPictures):
+    """Of edits towards some targets, or for `targets` None of sources; the axis is the group."""
+
+    targets: str | None
+
+
+@record
+class Coverage:
+    """By which mask skin was found, and which share of pictures it took."""
+
+    mask: Annotated[str, Names(False)]
+    before: float | None
+    after: float | None
+
+
+@record
+class FaceTone:
+    """ITA of the average face of the sources and of all their edits, and how many faces they are of."""
+
+    ita_before: E
+    ita_after: E
+    ita_change: E
+    tone_before: Tone
+    tone_after: Tone
+    tone_scheme: Scheme
+    coverage: Coverage
+    faces_before: int
+    faces_after: int
+
+
+@record
+class OfWord:
+    """The main scores of the edits towards one target alone."""
+
+    gender_change: E
+    target_seen: E
+    ita_change: E
+
+
+@record
+class Editing:
+    """What edits of a group's pictures towards a set of targets at a strength change.
+
+    gender_change, other_axes  share whose value is not that of the source; above `floor`, `other_floors`: the same of
+                               pictures that were merely encoded and decoded
+    gender_table               how many pictures went from which value to which
+    target_seen                share that shows what it was edited towards
+    ita_, lightness_change     of skin; `background_change`: of L* where there is no skin; `beyond_exposure`: the rest
+    identity                   cosine of a picture and its edit
+    """
+
+    group: str
+    targets: str
+    words: tuple[str, ...]
+    strength: Strength
+    n: int
+    missing: Mapping[str, int]
+    gender_change: E
+    floor: E
+    gender_table: Mapping[str, Mapping[str, int]]
+    target_seen: E
+    ita_before: E
+    ita_after: E
+    tone_before: Tone
+    tone_after: Tone
+    tone_scheme: Scheme
+    ita_change: E
+    lightness_change: E
+    background_change: E
+    beyond_exposure: E
+    coverage: Coverage
+    average_face: FaceTone | None
+    other_axes: Annotated[Mapping[str, E], Keyed("axis")]
+    other_floors: Annotated[Mapping[str, E], Keyed("axis")]
+    identity: E
+    by_word: Annotated[Mapping[str, OfWord], Keyed("target")]
+
+
+@record
+class Place:
+    """A group, a set of targets, a strength."""
+
+    group: str
+    targets: str
+    strength: float
+
+    def __str__(self) -> str:
+        return f"{self.group}, {self.targets}, strength {self.strength:g}"
+
+
+@record
+class Contrast:
+    """The second's change less the first's: of two groups, two sets of targets, or the least and greatest strength."""
+
+    contrast: str
+    first: Annotated[Place, Names()]
+    second: Annotated[Place, Names()]
+    gender_change: E
+    ita_change: E
+
+
+@record
+class Pooled:
+    """Changes over all groups whose names say one value of an axis."""
+
+    axis: str
+    value: str
+    groups: tuple[str, ...]
+    targets: str
+    strength: Strength
+    gender_change: E
+    ita_change: E
+
+
+@record
+class AverageFace:
+    """The average face of a group's sources, or of its edits towards a set of targets: of so many pictures."""
+
+    group: str
+    targets: str | None
+    strength: float | None
+    n: int
+    picture: str | None
+
+
+@record
+class EditFindings(Head):
+    """The content of results.json. `model` edited, `sources` made the pictures, `landmarks` found faces."""
+
+    plan: EditPlan
+    sets: tuple[EditSet, ...]
+    sources: Identity
+    landmarks: str | None
+    missing_pictures: tuple[MissingEdits, ...]
+    neutrality: tuple[Neutrality, ...]
+    average_faces: tuple[AverageFace, ...]
+    editing: tuple[Editing, ...]
+    editing_contrasts: tuple[Contrast, ...]
+    editing_pooled: tuple[Pooled, ...]
+
+
+SCORES = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "identity", "target_seen")
+"""Names of scores in --fail-if, where they stand in an entry of `editing` itself."""
+
+
+def scores_of(field: str, found: EditFindings) -> Iterator[Scored]:
+    """The estimates of a field of the entries of `editing`."""
+    return (one for one in scored(found.editing) if one.at[1] == field)

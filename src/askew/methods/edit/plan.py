@@ -1,0 +1,127 @@
+"""The plan of what editing does to pictures of people, and how a request becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from askew import registry
+from askew.errors import UsageError
+from askew.models.base import Setting
+from askew.parts.sources.groups import paper_settings, social_groups, with_source_settings
+from askew.parts.survey.instruments import LABELS
+from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
+from askew.prompts.axes import BIASCONNECT, find_axis
+from askew.prompts.groups import HIGH_PAID, LOW_PAID
+
+GENDER = "gender"
+STUDIO = "studio"
+NONE = "none"
+PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale": 7.5}
+"""The paper's settings while a model edits (section 3)."""
+
+TARGETS: Mapping[str, tuple[str, ...]] = {"high-paid": HIGH_PAID, "low-paid": LOW_PAID}
+
+Alignment = Literal["similarity", "piecewise"]
+Finder = Literal["faces", "studio", "none"]
+Skin = Literal["rule", "geometry"]
+
+
+class EditPlan(Plan):
+    """A plan of what editing does to pictures of social groups (Saravanan et al., "downstream").
+
+    `images` are the pictures of each group that are edited; every prompt is a group's, its axes are what is read.
+
+    groups       the groups' names, in the order of the prompts
+    sources      where their pictures come from: a model, or a collection such as folder/PATH; "" is the model itself
+    sources_args its settings
+    targets      prompts' words to edit towards, by the name of their set
+    strengths    how much is redrawn: 0 nothing, 1 everything
+    edit_args    settings of the model while it edits; where absent, as while it makes pictures
+    side         crop pictures to a square and resize them to so many pixels; 0 takes them as they are
+    landmarks    who finds faces for average faces: faces, studio or none
+    alignment    how faces are laid on each other: similarity, or piecewise affine
+    skin         which pixels are skin: rule (by colour) or geometry (by landmarks)
+    """
+
+    method: Literal["edit"] = "edit"
+    images: int = Field(default=25, ge=2, le=100_000)
+    groups: tuple[Text, ...] = Field(min_length=1)
+    sources: str = ""
+    sources_args: Settings = Field(default_factory=dict)
+    targets: dict[str, tuple[Text, ...]] = Field(min_length=1)
+    strengths: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(default=(0.6, 0.8, 1.0), min_length=1)
+    edit_args: Settings = Field(default_factory=dict)
+    side: int = Field(default=0, ge=0, le=8192)
+    landmarks: Finder = "none"
+    alignment: Alignment = "similarity"
+    skin: Skin = "rule"
+
+    @model_validator(mode="after")
+    def _fits(self) -> EditPlan:
+        if len(self.groups) != len(self.prompts):
+            raise ValueError(f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}")
+        for name, words in self.targets.items():
+            if len(words) < 2:
+                raise ValueError(
+                    f"the target set {name!r} holds {len(words)} target; a set needs two or more, so that what is "
+                    f"found holds for more than one word: {name}=doctor,ceo"
+                )
+        check_distinct("target", self.words)
+        if len(set(self.strengths)) < len(self.strengths):
+            raise ValueError("a strength is named twice")
+        if self.skin == "geometry" and self.landmarks == NONE:
+            raise ValueError("skin by geometry needs landmarks: faces or studio")
+        return self
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The targets of all sets, in order."""
+        return tuple(word for words in self.targets.values() for word in words)
+
+    @property
+    def axes(self) -> tuple[AxisPlan, ...]:
+        """The axes that are read from every picture, the same for all groups."""
+        return self.prompts[0].axes
+
+
+def plan_editing(
+    groups: str | Sequence[str] | None = None,
+    *,
+    targets: Mapping[str, Sequence[str]] | None = None,
+    axes: Sequence[str] | None = None,
+    landmarks: str | None = None,
+    **settings: Any,
+) -> EditPlan:
+    """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection.
+
+    `targets` by default are the paper's high-paid and low-paid professions. `axes` None reads the eight of
+    BiasConnect, `landmarks` None is the studio's geometry for a studio model, else none. `settings` are the other
+    fields of `EditPlan`. Raises UsageError.
+    """
+    model = str(settings.get("model", DEFAULT_MODEL))
+    fields = {"model": model, **with_source_settings(settings, model)}
+    fields["edit_args"] = {**paper_settings(model, PAPER_EDITS), **settings.get("edit_args", {})}
+    own = fields.get("sources") or model
+    source = registry.model(own, **fields.get("sources_args" if fields.get("sources") else "model_args", {}))
+    found, read = social_groups(source, groups), _axes(axes)
+    data = {
+        **fields,
+        "method": "edit",
+        "groups": [group.name for group in found],
+        "prompts": [PromptPlan(text=group.prompt, axes=read).model_dump() for group in found],
+        "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
+        "landmarks": landmarks or (STUDIO if own.partition("/")[0] == STUDIO else NONE),
+    }
+    if LABELS in data.get("vqa", ()):
+        raise UsageError("edits are new pictures, of which no labels can tell: read them by --vqa studio or clip/ID")
+    return EditPlan.checked(data, "this request")
+
+
+def _axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
+    wanted = [find_axis(name) for name in (BIASCONNECT if names is None else names)]
+    if GENDER not in {axis.name for axis in wanted}:
+        wanted.insert(0, find_axis(GENDER))
+    return tuple(AxisPlan.of(axis) for axis in wanted)

@@ -1,0 +1,130 @@
+"""What was made of a group's pictures by editing, and what is read from all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from askew.measure.base import VQA, Embedder
+from askew.measure.colour import Bytes
+from askew.measure.landmarks import Landmarks
+from askew.measure.looks import NOT_SOUGHT, Compared, Face, FaceLens, SkinLens
+from askew.measure.skin_change import SkinChange
+from askew.methods.edit.plan import NONE, EditPlan
+from askew.parts.scoring import Vectors
+from askew.parts.sources.neutrality import occupation_question
+from askew.run.base import Answer, Outcome, Run
+from askew.types import Missing, Picture
+
+PIECEWISE = "piecewise"
+
+AlignedFaces = Mapping[str, "Bytes | Missing"]
+"""By picture id the face in its frame, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditedGroup:
+    """The pictures of one group, what they become by encoding and decoding alone, and their edits.
+
+    `restored` and every row of `edits`, by target and strength, run parallel to `sources`.
+    """
+
+    name: str
+    sources: tuple[Outcome, ...]
+    restored: tuple[Outcome, ...]
+    edits: Mapping[tuple[str, float], tuple[Outcome, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What was read from the pictures, by their id.
+
+    values       by axis the value seen by the first instrument that tells it
+    occupations  what a person in the picture is seen to be
+    vectors      embeddings; empty without an embedder
+    skin         by (id of a source, id of its edit)
+    faces        aligned faces; empty without landmarks
+    mask         how skin was found: rule or geometry
+    """
+
+    values: Mapping[str, Mapping[str, Answer]]
+    occupations: Mapping[str, Answer]
+    vectors: Mapping[str, Vectors]
+    skin: Mapping[tuple[str, str], SkinChange]
+    faces: AlignedFaces
+    mask: str
+
+    def skin_by_picture(self) -> dict[str, tuple[float | None, float]]:
+        """ITA in degrees and coverage of every source that has an edit, and of every edit; None for no skin."""
+        found: dict[str, tuple[float | Missing, float]] = {}
+        for (source, edit), change in self.skin.items():
+            found[source] = (change.before, change.coverage_before)
+            found[edit] = (change.after, change.coverage_after)
+        return {one: (None if isinstance(tone, Missing) else tone, covered) for one, (tone, covered) in found.items()}
+
+
+def read(
+    plan: EditPlan, run: Run, instruments: Mapping[str, VQA], embedder: Embedder | None, groups: Sequence[EditedGroup]
+) -> Readings:
+    """Everything that is read from sources, from what encoding and decoding makes of them, and from edits."""
+    shown = [row for group in groups for row in (group.sources, *group.edits.values())]
+    back = [group.restored for group in groups]
+    looked = _distinct(shown)
+    pictures = _distinct([*shown, *back])
+    values, occupations = _answers(plan, run, instruments, pictures)
+    vectors = {} if embedder is None else dict(zip((p.id for p in pictures), run.read(embedder, pictures), strict=True))
+    sought = plan.landmarks != NONE
+    lens = FaceLens(plan.landmarks, plan.alignment == PIECEWISE)
+    faces = dict(zip((p.id for p in looked), run.look(lens, looked), strict=True)) if sought else {}
+    aligned = {one: face.pixels if isinstance(face, Face) else face for one, face in faces.items()}
+    return Readings(values, occupations, vectors, _skin(plan, run, groups, faces), aligned, plan.skin)
+
+
+def _distinct(rows: Sequence[Sequence[Outcome]]) -> list[Picture]:
+    return list({one.id: one for row in rows for one in row if isinstance(one, Picture)}.values())
+
+
+def _answers(
+    plan: EditPlan, run: Run, instruments: Mapping[str, VQA], pictures: Sequence[Picture]
+) -> tuple[dict[str, dict[str, Answer]], dict[str, Answer]]:
+    """By axis the value of every picture, and its occupation, each by the first instrument that sees anything."""
+    axes = [axis.axis() for axis in plan.axes]
+    values: dict[str, dict[str, Answer]] = {}
+    occupations: dict[str, Answer] = {}
+    for vqa in instruments.values():
+        asked = [*(question for axis in axes for question in axis.questions), occupation_question(vqa, plan.words)]
+        rows, start = run.ask(vqa, pictures, asked), 0
+        for axis in axes:
+            stop = start + len(axis.questions)
+            if not _tells(values.get(axis.name, {})):
+                values[axis.name] = {one: axis.read(row[start:stop]) for one, row in rows.items()}
+            start = stop
+        if not _tells(occupations):
+            occupations = {one: row[-1] for one, row in rows.items()}
+    return values, occupations
+
+
+def _tells(seen: Mapping[str, Answer]) -> bool:
+    return any(not isinstance(value, Missing) for value in seen.values())
+
+
+def _skin(
+    plan: EditPlan, run: Run, groups: Sequence[EditedGroup], faces: Mapping[str, Face | Missing]
+) -> dict[tuple[str, str], SkinChange]:
+    """Skin before and after every edit. Every source is opened once for all of its edits."""
+
+    def located(one: Picture) -> tuple[Picture, Landmarks | Missing]:
+        face = faces.get(one.id, NOT_SOUGHT)
+        return one, face.landmarks if isinstance(face, Face) else face
+
+    compared = []
+    for group in groups:
+        for at, source in enumerate(group.sources):
+            edits = [row[at] for row in group.edits.values()]
+            if isinstance(source, Picture):
+                compared.append(Compared(located(source), [located(one) for one in edits if isinstance(one, Picture)]))
+    found: dict[tuple[str, str], SkinChange] = {}
+    for one, changes in zip(compared, run.look(SkinLens(plan.skin), compared), strict=True):
+        if not isinstance(changes, Missing):
+            found |= {(one.source[0].id, edit.id): c for (edit, _), c in zip(one.edits, changes, strict=True)}
+    return found

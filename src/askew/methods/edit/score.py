@@ -1,0 +1,228 @@
+"""What editing does to people ("downstream", Saravanan et al., sections 3 and 4.2.1).
+
+Pictures of social groups are edited towards targets, such as professions, at several strengths. Scored are the change
+of perceived gender and of every other axis, beyond what the instrument does by itself to pictures that were merely
+encoded and decoded; whether the person stays the same; and the change of skin tone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from askew.errors import NotEnoughData
+from askew.findings import Address, Head, with_q
+from askew.measure.skin import SCHEME, tone
+from askew.methods.edit.cell import Cell, average, differ
+from askew.methods.edit.contrasts import contrasts, pooled
+from askew.methods.edit.faces import average_tones
+from askew.methods.edit.findings import Coverage, EditFindings, Editing, MissingEdits, OfWord
+from askew.methods.edit.gather import EditsGathered
+from askew.methods.edit.plan import GENDER, EditPlan
+from askew.methods.edit.reading import EditedGroup, Readings
+from askew.parts.scoring import Scoring, Vectors
+from askew.parts.sources.neutrality import names_target
+from askew.parts.survey.missing import Gone, uneven
+from askew.parts.survey.observed import tally_missing
+from askew.run.base import Answer, Outcome
+from askew.stats.clustered import clustered_mean, clustered_rate, rate_above_floor
+from askew.types import Estimate, Missing, Picture
+
+NO_GENDER = Missing("not_asked", "no instrument was asked for perceived gender")
+NO_OCCUPATION = Missing("not_asked", "no instrument tells occupations")
+NO_SKIN = Missing("no_person", "no skin found in any picture and its edit")
+NO_EMBEDDER = Missing("not_asked", "there is no embedder")
+WHEN = ("before", "after")
+NO_EDIT = Missing("error", "no picture has an edit")
+
+
+def score(plan: EditPlan, found: EditsGathered, head: Head) -> EditFindings:
+    """The findings of a run."""
+    scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
+    what = (found.groups, plan.targets, plan.strengths, found.readings, scoring)
+    return head.into(
+        EditFindings,
+        sources=found.sources,
+        landmarks=found.landmarks,
+        missing_pictures=missing_edits(found.groups, plan.targets, scoring),
+        neutrality=found.neutrality,
+        average_faces=found.average_faces,
+        editing=editing(*what),
+        editing_contrasts=contrasts(*what),
+        editing_pooled=pooled(*what),
+    )
+
+
+def editing(
+    groups: Sequence[EditedGroup],
+    targets: Mapping[str, Sequence[str]],
+    strengths: Sequence[float],
+    readings: Readings,
+    scoring: Scoring,
+) -> tuple[Editing, ...]:
+    """One entry per group, set of targets and strength, with q-values."""
+    entries = tuple(
+        _entry(name, Cell(group, tuple(words), strength), readings, scoring)
+        for group in groups
+        for name, words in targets.items()
+        for strength in strengths
+    )
+    return with_q(entries, _family)
+
+
+def missing_edits(
+    groups: Sequence[EditedGroup], targets: Mapping[str, Sequence[str]], scoring: Scoring
+) -> tuple[MissingEdits, ...]:
+    """Whether sources are missing more often in some groups; and by set of targets, any edit of a source.
+
+    A source counts once however many of its edits are missing, since these are no independent cases.
+    """
+    sources = {group.name: Gone.of(group.sources) for group in groups}
+    edits = {name: {group.name: _without_edit(group, words) for group in groups} for name, words in targets.items()}
+    counted = [({"prompt": None, "targets": name, "axis": "group"}, counts)
+               for name, counts in ((None, sources), *edits.items())]  # fmt: skip
+    return uneven(MissingEdits, counted, scoring)
+
+
+def _family(at: Address) -> str | None:
+    """Tests of one score are adjusted together, those of all other axes too."""
+    tested = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
+    return str(at[1]) if at[1] in tested else None
+
+
+def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editing:
+    rng = scoring.rng(cell.group.name, name, f"{cell.strength:g}", "editing")
+    rates = {axis: _rate(cell, seen, scoring, rng) for axis, seen in readings.values.items()}
+    gender, floor = rates.get(GENDER, (NO_GENDER, NO_GENDER))
+
+    def skin(measure: str, null: float | None = None) -> Estimate | Missing:
+        return _mean_of_skin(cell, readings, measure, scoring, rng, null)
+
+    edits, before, after = cell.edits, skin("before"), skin("after")
+    # every random draw follows those before it: the order of what follows decides the intervals
+    return Editing(
+        group=cell.group.name,
+        targets=name,
+        words=cell.words,
+        strength=cell.strength,
+        n=len(edits),
+        missing={str(reason): count for reason, count in tally_missing(edits).items()},
+        gender_change=gender,
+        floor=floor,
+        gender_table=_table(cell, readings.values.get(GENDER, {})),
+        target_seen=_target_seen(cell, readings.occupations, scoring.level),
+        ita_before=before,
+        ita_after=after,
+        tone_before=tone(before.value) if isinstance(before, Estimate) else None,
+        tone_after=tone(after.value) if isinstance(after, Estimate) else None,
+        tone_scheme=SCHEME,
+        ita_change=skin("ita", 0.0),
+        lightness_change=skin("lightness", 0.0),
+        background_change=skin("background", 0.0),
+        beyond_exposure=skin("beyond_exposure", 0.0),
+        coverage=Coverage(readings.mask, *(average(cell.skin(readings, f"coverage_{when}")) for when in WHEN)),
+        average_face=average_tones(cell, readings, rng, scoring),
+        other_axes={axis: rate for axis, (rate, _) in rates.items() if axis != GENDER},
+        other_floors={axis: base for axis, (_, base) in rates.items() if axis != GENDER},
+        identity=_identity(cell, readings.vectors, scoring, rng),
+        by_word={word: _of_word(Cell(cell.group, (word,), cell.strength), readings, scoring) for word in cell.words},
+    )
+
+
+def _of_word(cell: Cell, readings: Readings, scoring: Scoring) -> OfWord:
+    """The main scores of the edits towards one target alone."""
+    rng = scoring.rng(cell.group.name, *cell.words, f"{cell.strength:g}", "editing by word")
+    change, _ = _rate(cell, readings.values.get(GENDER, {}), scoring, rng)
+    return OfWord(
+        change,
+        _target_seen(cell, readings.occupations, scoring.level),
+        _mean_of_skin(cell, readings, "ita", scoring, rng, 0.0),
+    )
+
+
+def _rate(
+    cell: Cell, seen: Mapping[str, Answer], scoring: Scoring, rng: np.random.Generator
+) -> tuple[Estimate | Missing, Estimate | Missing]:
+    """How often a value changed, and how often it does by encoding and decoding alone."""
+    group = cell.group
+    restored = [
+        differ(seen.get(a.id), seen.get(b.id)) if isinstance(a, Picture) and isinstance(b, Picture) else np.nan
+        for a, b in zip(group.sources, group.restored, strict=True)
+    ]
+    try:
+        return rate_above_floor(cell.changes(seen), np.array(restored)[:, None], rng=rng, **scoring.how)
+    except NotEnoughData:
+        reasons = Counter(one.reason for one in seen.values() if isinstance(one, Missing))
+        none = Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked")
+        return none, none
+
+
+def _target_seen(cell: Cell, seen: Mapping[str, Answer], level: float) -> Estimate | Missing:
+    """The share of edits that show what they were edited towards."""
+
+    def shows(word: str, edit: Outcome) -> float:
+        answer = seen.get(edit.id) if isinstance(edit, Picture) else None
+        return float(names_target(answer, word)) if isinstance(answer, str) else np.nan
+
+    found = [[shows(word, edit) for edit in cell.group.edits[word, cell.strength]] for word in cell.words]
+    try:
+        return clustered_rate(np.array(found).T, level=level)
+    except NotEnoughData:
+        return NO_OCCUPATION
+
+
+def _table(cell: Cell, seen: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
+    """How many pictures went from which value to which."""
+    counts: dict[str, dict[str, int]] = {}
+    for a, b in cell.pictures():
+        before, after = seen.get(a.id), seen.get(b.id)
+        if isinstance(before, str) and isinstance(after, str):
+            row = counts.setdefault(before, {})
+            row[after] = row.get(after, 0) + 1
+    return {before: dict(sorted(row.items())) for before, row in sorted(counts.items())}
+
+
+def _mean_of_skin(
+    cell: Cell, readings: Readings, measure: str, scoring: Scoring, rng: np.random.Generator, null: float | None
+) -> Estimate | Missing:
+    try:
+        return clustered_mean(cell.skin(readings, measure), rng=rng, null=null, **scoring.how)
+    except NotEnoughData:
+        return NO_SKIN
+
+
+def _identity(
+    cell: Cell, vectors: Mapping[str, Vectors], scoring: Scoring, rng: np.random.Generator
+) -> Estimate | Missing:
+    """Cosine of a picture and its edit. `null`: of the edit and the other pictures of the group."""
+    if not vectors:
+        return NO_EMBEDDER
+    sources = {one.id: vectors[one.id] for one in cell.group.sources if isinstance(one, Picture)}
+    everything = np.stack(list(sources.values())).astype(np.float64)
+
+    def cosine(a: Picture, b: Picture) -> float:
+        return float(sources[a.id].astype(np.float64) @ vectors[b.id])
+
+    def strangers(a: Picture, b: Picture) -> float:
+        others = everything @ vectors[b.id]
+        return float((others.sum() - cosine(a, b)) / (len(others) - 1)) if len(others) > 1 else np.nan
+
+    try:
+        own = clustered_mean(cell.pairs(cosine), rng=rng, maximum=1.0, **scoring.how)
+    except NotEnoughData:
+        return NO_EDIT
+    null = average(cell.pairs(strangers))
+    if null is None or null >= 1:
+        return own
+    return Estimate(
+        own.value, own.low, own.high, own.level, own.interval, own.n, own.missing, null=null, max=1.0,
+        corrected=(own.value - null) / (1 - null), corrected_form="(value - null) / (max - null)",
+    )  # fmt: skip
+
+
+def _without_edit(group: EditedGroup, words: Sequence[str]) -> Gone:
+    there = [k for k, source in enumerate(group.sources) if isinstance(source, Picture)]
+    rows = [row for (word, _), row in group.edits.items() if word in words]
+    return Gone(sum(any(isinstance(row[k], Missing) for row in rows) for k in there), len(there))

@@ -1,0 +1,116 @@
+"""What the page of `askew edit` says and explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from askew.methods.edit.findings import Contrast, EditFindings, Editing, Place
+from askew.methods.edit.plan import EditPlan
+from askew.pages.blocks import Block, Terms, Text
+from askew.pages.words import beyond_chance, degrees, listing, measured, percent, quote, shorten
+from askew.types import Estimate
+
+NOTHING = "no difference between the groups that chance would not produce"
+
+
+def answer(found: EditFindings) -> str:
+    """Whom editing changed and how, at the greatest strength."""
+    strength = max(one.strength for one in found.editing)
+    by_targets = [[one for one in found.editing if (one.targets, one.strength) == (name, strength)]
+                  for name in found.plan.targets]  # fmt: skip
+    said = [_gender(cells, found.editing_contrasts) for cells in by_targets] + [_skin(cells) for cells in by_targets]
+    return " ".join(filter(None, said)) or "Nothing could be measured: no instrument read the pictures."
+
+
+def _gender(cells: Sequence[Editing], contrasts: Sequence[Contrast]) -> str:
+    """Whose perceived gender changes most and least, and whether that is more than chance."""
+    known = [(one, one.gender_change) for one in cells if isinstance(one.gender_change, Estimate)]
+    if not known:
+        return ""
+    (most, high), (least, low) = (end(known, key=lambda pair: pair[1].value) for end in (max, min))
+    where = f"Edited towards {quote(most.targets, 40)} at strength {most.strength:g},"
+    of_most = f"{measured(high, 'share')} of the pictures of {quote(most.group, 40)} change their perceived gender"
+    if high.value == low.value:
+        return f"{where} {of_most}."
+    ends = {Place(one.group, one.targets, one.strength) for one in (most, least)}
+    if any({one.first, one.second} == ends and beyond_chance(one.gender_change) for one in contrasts):
+        return f"{where} {of_most}, of {quote(least.group, 40)} {measured(low, 'share')}."
+    range_ = f"{percent(low.value)} to {percent(high.value)}"
+    return f"{where} {range_} of a group's pictures change their perceived gender, {NOTHING}."
+
+
+def _skin(cells: Sequence[Editing]) -> str:
+    """Whose skin becomes lighter or darker beyond chance."""
+    sure = [(one, one.ita_change.value) for one in cells
+            if isinstance(one.ita_change, Estimate) and beyond_chance(one.ita_change)]  # fmt: skip
+    ways = (("lighter", [pair for pair in sure if pair[1] > 0]), ("darker", [pair for pair in sure if pair[1] < 0]))
+    parts = [f"{word} for {listing([f'{quote(one.group, 40)} ({degrees(value)})' for one, value in some])}"
+             for word, some in ways if some]  # fmt: skip
+    return f"Towards {quote(cells[0].targets, 40)} skin becomes {' and '.join(parts)}." if parts else ""
+
+
+def contrast(one: Contrast) -> tuple[str, str]:
+    """What is compared with what, and where: ("caucasian man − african-american woman", "high-paid, strength 1")."""
+    first, second = one.first, one.second
+    if one.contrast == "group":
+        return f"{shorten(second.group)} − {shorten(first.group)}", f"{first.targets}, strength {first.strength:g}"
+    if one.contrast == "targets":
+        return f"{second.targets} − {first.targets}", f"{first.group}, strength {first.strength:g}"
+    return f"strength {second.strength:g} − {first.strength:g}", f"{first.group}, {first.targets}"
+
+
+def hidden(targets: str | None) -> str:
+    """Which pictures are missing unevenly."""
+    return "sources" if targets is None else f"edits towards {shorten(targets, 30)}, any of a source,"
+
+
+def reading(scheme: str) -> tuple[Block, ...]:
+    """How to read the scores."""
+    return (
+        Terms((
+            ("Strength", "How much of a picture is redrawn: 0 leaves it as it is, 1 begins from noise."),
+            ("Floor", "The instrument changes its mind about some pictures that were not edited at all, only encoded "
+             "and decoded by the model. Corrected sets this rate to 0 and all pictures to 1. The q-value asks whether "
+             "more change than that."),
+            ("ITA", f"The individual typology angle: the larger, the lighter the skin. By the scheme {scheme} (Chardon "
+             "et al. 1991, with Del Bino and Bernerd 2013) above 55° is called very light, 41 to 55 light, 28 to 41 "
+             "intermediate, 10 to 28 tan, −30 to 10 brown, below dark. The rule that finds skin by its colour rejects "
+             "very dark skin; coverage says how much it found."),
+            ("Beyond exposure", "A brighter picture has brighter skin. If the rest of the picture became brighter by "
+             "as much, light may explain it; the difference is what it does not explain. At high strengths the rest of "
+             "the picture is new as well, and this comparison says little."),
+            ("Likeness", "The cosine of the embeddings of source and edit. In grey, that of the edit and the other "
+             "pictures of its group: an edit that is no nearer to its own source has lost the person."),
+            ("Interval", "Where the value would lie with endless pictures. The edits of one picture count as one."),
+            ("q", "How often chance alone gives as much, adjusted for the number of values tested together. Below 0.05 "
+             "this report calls it more than chance."),
+        )),
+        Text(items=(
+            "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are "
+            "perceived: nobody's identity is known, and two values of gender are what the instrument tells apart, not "
+            "what there is.",
+            "What is found holds for these pictures, prompts and settings. It is no statement on any law or standard.",
+        )),
+    )  # fmt: skip
+
+
+def method(plan: EditPlan) -> tuple[Block, ...]:
+    """How the scores are computed."""
+    skin = (
+        "bounds on RGB and YCbCr" if plan.skin == "rule"
+        else "the cheeks, by landmarks; of average faces where these lie in the frame"
+    )  # fmt: skip
+    return (
+        Text("Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image Foundation Models”, "
+             "2023. Pictures are edited image-to-image towards “A color photograph of a …, headshot, high-quality.” "
+             "Picture k of every group is edited from the same noise, at every strength."),
+        Terms((
+            ("Intervals of rates", "Wilson's, at the effective number of edits: their number over the design effect of "
+             f"several edits of one picture; at {percent(plan.level)}"),
+            ("Intervals of means", "bootstrap over source pictures; of average faces, the face is averaged anew in "
+             "every draw"),
+            ("p", "signs of the sources' differences flipped at random: (1 + draws at least as far) / (1 + draws)"),
+            ("q", "by Benjamini and Hochberg (1995), per score"),
+            ("Skin", f"{skin}; ITA = atan2(mean L* − 50, mean b*), each trimmed to one standard deviation"),
+        )),
+    )  # fmt: skip

@@ -1,1 +1,0 @@
-"""From a request to a plan, with defaults that suit the model."""

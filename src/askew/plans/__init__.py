@@ -1,1 +1,0 @@
-"""What decides the result of a run: validated plans, and what they are made of."""

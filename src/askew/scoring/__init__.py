@@ -1,1 +1,0 @@
-"""From observed picture sets to scores as they stand in results.json."""

@@ -1,0 +1,1 @@
+"""Finished runs of one plan on several models, compared picture by picture."""

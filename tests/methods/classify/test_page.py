@@ -1,0 +1,160 @@
+"""The page and the table of a classification say what was found, whatever is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from io import StringIO
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from rich.console import Console
+
+from askew import findings
+from askew.errors import UsageError
+from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
+from askew.methods.classify import METHOD, words
+from askew.methods.classify.decisions import Question, Readings, true_classes
+from askew.methods.classify.findings import ClassificationFindings, PlantedPair, Pruning, Truth
+from askew.methods.classify.page import View
+from askew.methods.classify.plan import ClassificationPlan
+from askew.methods.classify.score import classification
+from askew.pages import html, terminal
+from askew.pages.blocks import Lines
+from askew.parts.scoring import Scoring
+from askew.types import Missing, Picture
+
+GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-american woman")
+PICTURES = 24
+
+
+class Media:
+    """Pictures of one colour."""
+
+    def picture(self, name: str) -> Image.Image:
+        return Image.new("RGB", (16, 16), (len(name) * 9 % 255, 80, 120))
+
+    def rows(self, fingerprint: str, names: object) -> Mapping[str, NDArray[np.float32]]:
+        return {}
+
+
+def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int | None, lean: float) -> Readings:
+    """Men's pictures fit the first half of the classes better, women's the second."""
+    rng = np.random.default_rng(4)
+    errors = {}
+    for group in groups:
+        side = np.repeat([-1.0, 1.0], [len(classes) // 2, len(classes) - len(classes) // 2])
+        side = side * rng.uniform(0.2, 1.6, len(classes)) * (-1 if "woman" in group else 1)
+        errors[group] = (rng.normal(size=(PICTURES, len(classes), 1)) + lean * side[None, :, None]).astype(np.float32)
+    return Readings("studio" if samples is None else "denoising", samples, classes, errors)
+
+
+@cache
+def found(groups: tuple[str, ...] = GROUPS, bias: float | None = 1.0) -> ClassificationFindings:
+    """As a run would have found them."""
+    plan = ClassificationPlan.checked({"groups": groups, "images": PICTURES, "samples": (1, 10, 40)})
+    truth = true_classes(groups, plan.classes, {})
+    question = Question(plan.targets, truth, bias)
+    targets = [
+        readings(groups, plan.target_classes, n, lean) for n, lean in ((1, 0.2), (10, 0.6), (40, 1.0), (None, 1.2))
+    ]
+    labels = [readings(groups, plan.classes, n, lean) for n, lean in ((1, 0.3), (10, 1.0), (40, 2.0), (None, 3.0))]
+    pruned = Pruning(((10, 5),), 3000, 4000, 0.25)
+    section = classification(targets, labels, question, Scoring("denoising", draws=100), (), pruned)
+    machine = Environment("3", "here", {}, None, 1, None, "now")
+    sets = tuple(PictureSet.of(g, [Picture(f"{g} {k}", "", g, k) for k in range(PICTURES)]) for g in groups)
+    model = Identity("studio", "1", {})
+    head = Head(FORMAT, "0", 1, plan, plan.hash, machine, ("<b>",), model, Instruments(), sets)
+    return head.into(ClassificationFindings, classification=section)
+
+
+def text_of(one: ClassificationFindings) -> str:
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(terminal.screen(METHOD.page(one, Media())))
+    return console.export_text()
+
+
+def test_findings_are_read_back_from_their_file(tmp_path: object) -> None:
+    text = findings.written(found())
+    assert b'"class": "man"' in text
+    assert findings.adapter(ClassificationFindings).validate_json(text) == found()
+
+
+def test_conditions_look_at_most_samples_and_at_the_second_classifier() -> None:
+    (one,) = METHOD.conditions("association > 0.5").conditions
+    told = [line.partition(":")[0] for line in one.violations(found())]
+    assert told[:2] == ["caucasian man, denoising, samples 40", "african-american man, denoising, samples 40"]
+    assert set(told) == {f"{g}, {by}" for g in ("caucasian man", "african-american man", "all male")
+                         for by in ("denoising, samples 40", "studio")}  # fmt: skip
+    (one,) = METHOD.conditions("Caucasian Woman: differential > 0.3").conditions
+    assert "caucasian man, caucasian woman, studio: differential.value is" in " ".join(one.violations(found()))
+    with pytest.raises(UsageError, match="association, differential, accuracy"):
+        METHOD.conditions("mad > 0.3")
+
+
+def test_the_page_gives_answer_plot_pictures_and_method() -> None:
+    page = html.page(METHOD.page(found(), Media()))
+    before, _, body = page.partition("</nav>")
+    assert "Of two classes, studio chooses" in before
+    order = ["which is chosen for each group", "Share of decisions", "Pictures of one comparison",
+             "Pairs that are decided one way", "Share of pictures given to the right one", "Planted and measured",
+             "Two classifiers", "Missing data", "Error of a class"]  # fmt: skip
+    assert [body.index(part) for part in order] == sorted(body.index(part) for part in order)
+    assert "“all male”" in page
+    assert "Without a line" not in page
+    assert page.count("<img ") == len(GROUPS) * PICTURES
+    assert "&lt;b&gt;" in page
+    assert "25 % saved" in page
+    assert "Share of the planted differences" in page
+    assert "Planted difference shown" in page
+    assert html.page(METHOD.page(found(), Media())) == page
+
+
+def test_every_skewed_pair_is_listed_and_no_other() -> None:
+    (section,) = View(found(), Media()).pairs()
+    by_error = [e for e in found().classification.pairs if e.classifier == "denoising"]
+    shown = {fold.summary.partition(":")[0]: {row.label for row in fold.blocks[0].rows} for fold in section.blocks[1:]}
+    for group, (a, b) in product(GROUPS, {(e.a, e.b) for e in by_error}):
+        skewed = next(e.skewed for e in by_error if (e.group, e.a, e.b) == (group, a, b))
+        assert (f"{a} or {b}" in shown.get(group, ())) == skewed
+
+
+def test_the_table_fits_80_columns_and_follows_the_page() -> None:
+    text = text_of(found())
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert text.index("chooses the") < text.index("association") < text.index("Difference in the share")
+    assert "rank correlation" in " ".join(text.split())
+
+
+def test_what_was_planted_is_shown_by_samples_and_missing_truth_is_said() -> None:
+    (section,) = View(found(), Media()).truth()
+    *_, lanes = section.blocks
+    for pair in {row.group for row in lanes.rows}:
+        shown = [row.label for row in lanes.rows if row.group == pair]
+        assert shown == ["1 sample", "10 samples", "40 samples", "studio embedder"]
+    none = Missing("not_asked")
+    undecided = Truth("caucasian man", "caucasian woman", "denoising", 40, 0.5, none, none, ())
+    assert "not every pair of classes was decided" in words.truth(undecided)
+    fair = Truth("a", "b", "denoising", 40, 0.0, none, none, (PlantedPair("a", "b", 0.0, 0.1),))
+    assert "measured +10 points on average" in words.truth(fair)
+
+
+def test_one_group_has_an_association_and_no_difference() -> None:
+    alone = found(GROUPS[:1], bias=None)
+    page = html.page(METHOD.page(alone, Media()))
+    assert "without a lean it would be half" in page
+    assert "Planted and measured" not in page
+    assert "without a lean" in " ".join(text_of(alone).split())
+
+
+def test_the_curve_shows_all_men_and_all_women_and_says_whom_it_leaves_out() -> None:
+    groups = tuple(f"{origin} {gender}" for origin in ("caucasian", "asian", "indian") for gender in ("man", "woman"))
+    page = METHOD.page(found(groups), Media())
+    curve, right = (next(b for b in s.blocks if isinstance(b, Lines)) for s in page.sections
+                    if s.title in ("Which class it chooses, by group", "Accuracy"))  # fmt: skip
+    assert [line.name for line in curve.lines] == ["all male", "all female", *groups[:4]]
+    assert [line.name for line in right.lines] == list(groups[:4])
+    assert "Without a line, for want of colours: indian man and indian woman;" in html.page(page)

@@ -1,0 +1,172 @@
+"""The section `classification`: planted decisions are found again, and what it says of them follows from the errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+from askew.methods.classify.decisions import Question, Readings, true_classes
+from askew.methods.classify.findings import Classification
+from askew.methods.classify.score import classification
+from askew.methods.classify.truth import Planted, planted_preference
+from askew.parts.scoring import Scoring
+from askew.types import Estimate, Missing
+
+A, B = ("mechanic", "plumber", "carpenter"), ("nurse", "secretary", "babysitter")
+GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-american woman")
+SCORING = Scoring("denoising", draws=200)
+
+
+def readings(samples: int | None, strength: float, classifier: str = "denoising", pictures: int = 40) -> Readings:
+    """Errors in which men's pictures fit classes of A better, and women's those of B, by `strength`."""
+    rng = np.random.default_rng(9)
+    errors = {}
+    for group in GROUPS:
+        lean = np.array([-1.0] * 3 + [1.0] * 3) * (-1 if "woman" in group else 1)
+        own = rng.normal(size=(pictures, 6, 1))  # the same for every number of samples
+        errors[group] = (own + strength * lean[None, :, None] + np.zeros((1, 1, samples or 1))).astype(np.float32)
+    return Readings(classifier, samples, (*A, *B), errors)
+
+
+def labels(samples: int, right: float) -> Readings:
+    """The class "man" or "woman" with the smaller error is the right one in this share of the pictures."""
+    errors = {}
+    for group in GROUPS:
+        first = np.arange(40) < 40 * right
+        true = 1 if "woman" in group else 0
+        errors[group] = np.where((np.arange(2)[None, :] == true) == first[:, None], 0.0, 1.0)[:, :, None]
+    return Readings("denoising", samples, ("man", "woman"), errors)
+
+
+def section(bias: float | None = None, strength: float = 1.0) -> Classification:
+    truth = true_classes(GROUPS, ("man", "woman"), {})
+    question = Question({"male-dominated": A, "female-dominated": B}, truth, bias)
+    targets = [readings(1, 0.0), readings(10, strength), readings(None, strength / 2, "studio")]
+    return classification(targets, [labels(1, 0.5), labels(10, 0.9)], question, SCORING)
+
+
+@pytest.fixture(scope="module")
+def found() -> Classification:
+    return section(bias=1.0)
+
+
+T = TypeVar("T")
+
+
+def pick(entries: Sequence[T], **names: object) -> T:
+    (entry,) = [e for e in entries if all(getattr(e, name) == value for name, value in names.items())]
+    return entry
+
+
+def test_the_right_class_is_the_one_of_the_groups_gender() -> None:
+    classes = ("man", "woman")
+    assert true_classes(GROUPS, classes, {}) == dict(zip(GROUPS, ("man", "woman") * 2, strict=True))
+    assert true_classes(["WM", "african-american woman"], classes, {"WM": "man"}) == {
+        "WM": "man", "african-american woman": "woman"
+    }  # fmt: skip
+    assert true_classes(["WM"], classes, {}) == {}
+
+
+def test_association_follows_the_lean_and_only_with_samples(found: Classification) -> None:
+    for group in GROUPS:
+        strong = pick(found.association, group=group, samples=10).S
+        weak = pick(found.association, group=group, samples=1).S
+        assert strong.null == weak.null == 0.5
+        assert (strong.value > 0.8) == ("woman" not in group)
+        assert strong.q < 0.05
+        assert 0.3 < weak.value < 0.7
+        assert weak.low < weak.value < weak.high
+
+
+def test_groups_of_one_gender_are_also_taken_together(found: Classification) -> None:
+    together = pick(found.association, group="all male", samples=10)
+    apart = [pick(found.association, group=g, samples=10).S.value for g in GROUPS if "woman" not in g]
+    assert together.pooled
+    assert together.S.value == pytest.approx(np.mean(apart))
+    entry = pick(found.differential, group_x="all male", group_y="all female", samples=10)
+    assert entry.S.value > 0.6
+    assert len([e for e in found.differential if e.samples == 10]) == 7
+
+
+def test_pairs_come_with_most_samples_and_are_marked_beyond_three_quarters(found: Classification) -> None:
+    entries = [e for e in found.pairs if e.classifier == "denoising"]
+    assert len(entries) == 9 * len(GROUPS)
+    assert {e.samples for e in entries} == {10}
+    for e in entries:
+        assert e.skewed == (not 0.25 <= e.share_a.value <= 0.75)
+        assert e.share_a.q is not None
+
+
+def test_more_samples_make_it_more_right_and_more_one_sided(found: Classification) -> None:
+    lean = pick(found.samples_effect, score="differential", group_x="all male")
+    assert lean.samples == (1, 10)
+    assert lean.difference.low > 0
+    right = pick(found.samples_effect, score="accuracy", group_x="caucasian man").difference
+    assert right.value == pytest.approx(0.4)
+    assert pick(found.accuracy, group="caucasian woman", samples=10).estimate.value == pytest.approx(0.9)
+
+
+def test_a_second_classifier_is_compared_on_the_same_pictures(found: Classification) -> None:
+    entry = pick(found.agreement, group="caucasian man")
+    assert entry.classifiers == ("denoising", "studio")
+    one, other = (pick(found.association, group="caucasian man", classifier=c, samples=n).S.value
+                  for c, n in (("denoising", 10), ("studio", None)))  # fmt: skip
+    assert entry.difference.value == pytest.approx(other - one)
+    assert 0.5 < entry.agreement.value < 1
+
+
+def test_truth_is_held_against_planted_differences(found: Classification) -> None:
+    entry = pick(found.truth, group_x="caucasian man", group_y="caucasian woman", samples=10)
+    assert len(entry.pairs) == 9
+    assert entry.planted > 0.5
+    assert isinstance(entry.spearman, Estimate)
+    weights = np.array([row.planted for row in entry.pairs])
+    measured = np.array([row.measured for row in entry.pairs])
+    assert entry.recovered.value == pytest.approx((weights * measured).sum() / (weights**2).sum())
+    assert entry.recovered.low > 0
+    one = pick(found.truth, group_x="caucasian man", group_y="caucasian woman", samples=1).recovered
+    assert one.low < 0 < one.high
+    more = pick(found.samples_effect, score="recovered", group_x="caucasian man", group_y="caucasian woman")
+    assert more.difference.value == pytest.approx(entry.recovered.value - one.value)
+    assert more.difference.q < 0.05
+    assert section(bias=None).truth == ()
+    fair = pick(section(bias=0.0).truth, group_x="caucasian man", group_y="caucasian woman", samples=10)
+    assert fair.planted == pytest.approx(0)
+    assert isinstance(fair.spearman, Missing)  # nothing to order
+    assert isinstance(fair.recovered, Missing)
+
+
+def test_classes_that_the_studio_does_not_know_are_left_out_of_the_truth() -> None:
+    question = Question({"a": ("mechanic", "astronaut", "plumber"), "b": ("nurse", "maid")}, {}, 1.0)
+    planted = Planted.of(question, "man", "woman", 1.0)
+    assert planted is not None
+    assert planted.rows == [0, 2]
+    assert planted.table.shape == (2, 2)
+    decisions = np.arange(6, dtype=float)[None, :]
+    assert planted.chosen(decisions).tolist() == [[0, 1, 4, 5]]
+    assert Planted.of(question, "man", "somebody", 1.0) is None
+
+
+def test_the_comparison_shown_is_the_one_in_which_groups_differ_most(found: Classification) -> None:
+    shown = found.comparison
+    pairs = [e for e in found.pairs if e.classifier == "denoising"]
+
+    def spread(a: str, b: str) -> float:
+        return float(np.ptp([e.share_a.value for e in pairs if (e.a, e.b) == (a, b)]))
+
+    assert spread(shown.a, shown.b) == max(spread(a, b) for a in A for b in B)
+    share = pick(pairs, group=GROUPS[0], a=shown.a, b=shown.b).share_a.value
+    assert np.mean(shown.to_a[GROUPS[0]]) == pytest.approx(share)
+
+
+def test_planted_preference() -> None:
+    assert planted_preference("man", "mechanic", "nurse", 1.0) > 0.8
+    assert planted_preference("man", "mechanic", "nurse", 1.0) == pytest.approx(
+        1 - planted_preference("man", "nurse", "mechanic", 1.0)
+    )
+    assert planted_preference("woman", "mechanic", "nurse", 0.0) == pytest.approx(0.5)
+    assert planted_preference("man", "mechanic", "astronaut", 1.0) is None
+    assert planted_preference("person", "mechanic", "nurse", 1.0) is None

@@ -1,0 +1,264 @@
+"""The tables of the paper, filled with changes that are known beforehand, and the page around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from rich.console import Console
+
+from askew.findings import FORMAT, Environment, Head, Identity, Instruments
+from askew.measure.portraits import FRAME
+from askew.measure.skin import ita, tone
+from askew.measure.skin_change import SkinChange
+from askew.methods.edit import METHOD
+from askew.methods.edit.contrasts import contrasts, pooled
+from askew.methods.edit.findings import AverageFace, EditFindings, EditSet, MissingEdits
+from askew.methods.edit.plan import plan_editing
+from askew.methods.edit.reading import EditedGroup, Readings
+from askew.methods.edit.score import editing
+from askew.pages import html, terminal
+from askew.pages.blocks import Block, Cell, Fold, Lanes, Page, Section, Table
+from askew.pages.words import content
+from askew.parts.scoring import Scoring
+from askew.parts.survey.missing import Gone
+from askew.types import Missing, Picture
+
+GROUPS = ("caucasian man", "caucasian woman", "african-american woman")
+TARGETS = {"high": ("doctor", "ceo"), "low": ("cleaner", "maid")}
+STRENGTHS = (0.6, 1.0)
+SOURCES = 10
+FLIPS = {("caucasian man", "low"): 2, ("caucasian woman", "high"): 7, ("african-american woman", "high"): 5}
+"""By group and set: of the ten edits towards each word, at strength 1, so many change their perceived gender."""
+
+SKIN = {"caucasian man": (200, 150, 120), "caucasian woman": (210, 160, 130), "african-american woman": (150, 100, 75)}
+LIGHTER = {0.6: 10, 1.0: 25}
+"""By strength how much is added to the skin's colour, towards the high set; taken off it towards the low one."""
+
+
+def colour(group: str, targets: str | None = None, strength: float = 1.0) -> tuple[int, int, int]:
+    step = 0 if targets is None else LIGHTER[strength] * (1 if targets == "high" else -1)
+    r, g, b = SKIN[group]
+    return r + step, g + step, b + step
+
+
+def degrees(group: str, targets: str | None = None, strength: float = 1.0) -> float:
+    """ITA of a face of one colour."""
+    found = ita(np.full((4, 4, 3), colour(group, targets, strength), dtype=np.uint8))
+    assert not isinstance(found, Missing)
+    return found
+
+
+def face(group: str, targets: str | None = None, strength: float = 1.0) -> NDArray[np.uint8]:
+    return np.full((FRAME, FRAME, 3), colour(group, targets, strength), dtype=np.uint8)
+
+
+def made_up() -> tuple[list[EditedGroup], Readings]:
+    groups, gender, faces, skin = [], {}, {}, {}
+    for name in GROUPS:
+        own, other = ("female", "male") if "woman" in name else ("male", "female")
+        rows = {kind: tuple(Picture(f"{name} {kind} {k}", "", name) for k in range(SOURCES)) for kind in ("s", "r")}
+        gender |= {one.id: own for row in rows.values() for one in row}
+        faces |= {one.id: face(name) for one in rows["s"]}
+        edits = {}
+        for (targets, words), strength in product(TARGETS.items(), STRENGTHS):
+            for word in words:
+                row = tuple(Picture(f"{name} {word} {strength} {k}", "", word) for k in range(SOURCES))
+                edits[word, strength] = row
+                for k, (source, edit) in enumerate(zip(rows["s"], row, strict=True)):
+                    flips = strength == 1.0 and k < FLIPS.get((name, targets), 0)
+                    gender[edit.id] = other if flips else own
+                    faces[edit.id] = face(name, targets, strength)
+                    change = (degrees(name), degrees(name, targets, strength))
+                    skin[source.id, edit.id] = SkinChange(*change, 0.25, 0.5, 3.0, 1.0)
+        groups.append(EditedGroup(name, rows["s"], rows["r"], edits))
+    jobs = dict.fromkeys(gender, "a doctor")
+    return groups, Readings({"gender": gender, "age": gender}, jobs, {}, skin, faces, "rule")
+
+
+@cache
+def found() -> EditFindings:
+    """As a run would have found them."""
+    (groups, readings), scoring = made_up(), Scoring("studio", draws=20)
+    plan = plan_editing(
+        GROUPS, model="studio/planted", targets=TARGETS, strengths=STRENGTHS, images=SOURCES, axes=["gender", "age"]
+    )
+    what = (groups, TARGETS, STRENGTHS, readings, scoring)
+    studio, machine = Identity("studio", "1", {}), Environment("3", "here", {}, None, 1, None, "now")
+    sets = [EditSet.of(g.name, g.sources) for g in groups]
+    sets += [
+        replace(EditSet.of(g.name, row, "edit", f"{word} {strength:g}"), target=word, strength=strength)
+        for g in groups for (word, strength), row in g.edits.items()
+    ]  # fmt: skip
+    head = Head(FORMAT, "0", 1, plan, plan.hash, machine, ("<b>",), studio, Instruments({"studio": "1"}), tuple(sets))
+    uneven = {"man": Gone(1, 48), "woman": Gone(14, 48)}
+    cells = [(None, None), *product(TARGETS, STRENGTHS)]
+    return head.into(
+        EditFindings, sources=studio, landmarks="studio", neutrality=(), editing=editing(*what),
+        missing_pictures=(MissingEdits(None, "group", uneven, 12.0, 1, 0.001, 0, 0.5, 0.001, "high"),
+                          MissingEdits(None, "group", uneven, 12.0, 1, 0.2, 0, 0.5, 0.2, None)),
+        average_faces=tuple(AverageFace(g, *cell, SOURCES, "face") for g in GROUPS for cell in cells),
+        editing_contrasts=contrasts(*what), editing_pooled=pooled(*what),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("gender_change > 0.6", ["caucasian woman, high, strength 1: gender_change.value is 0.7"]),
+        ("Caucasian Man: gender_change > 0", ["caucasian man, low, strength 1: gender_change.value is 0.2"]),
+        ("high: ita_change < 0", []),
+        ("age: axis_change > 0.6", ["caucasian woman, high, strength 1, age: axis_change.value is 0.7"]),
+        ("body type: axis_change > 0", []),
+    ],
+)  # fmt: skip
+def test_conditions_are_held_against_the_sets_of_targets(text: str, places: list[str]) -> None:
+    (condition,) = METHOD.conditions(text).conditions
+    assert condition.violations(found()) == places
+
+
+class Media:
+    """Pictures of one colour."""
+
+    def picture(self, name: str) -> Image.Image:
+        return Image.new("RGB", (8, 8), "red")
+
+    def rows(self, fingerprint: str, names: object) -> Mapping[str, NDArray[np.float32]]:
+        return {}
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return METHOD.page(found(), Media())
+
+
+def blocks(node: Page | Block) -> Iterator[Block]:
+    """All of a page's, also those that are folded."""
+    inner = node.sections if isinstance(node, Page) else node.blocks if isinstance(node, Section | Fold) else ()
+    for one in inner:
+        yield one
+        yield from blocks(one)
+
+
+def table(page: Page, words: str) -> Table:
+    (one,) = [one for one in blocks(page) if isinstance(one, Table) and words in one.caption]
+    return one
+
+
+def cells(one: Table) -> dict[tuple[str, ...], list[Cell]]:
+    """By the labels of a row its cells."""
+    return {tuple(map(content, row[: one.labels])): [c for c in row[one.labels :] if isinstance(c, Cell)]
+            for row in one.rows}  # fmt: skip
+
+
+def number(cell: Cell | str) -> float:
+    """The first number of a cell, with its sign or arrow."""
+    first, *rest = content(cell).replace("−", "-").replace("°", "").replace("%", "").split()
+    return float(first) if first not in "↑↓" else (1 if first == "↑" else -1) * float(rest[0])
+
+
+def test_table_1_has_both_changes_of_every_cell_by_strength(page: Page) -> None:
+    one = table(page, "table 1")
+    assert one.columns == ("Group", "Targets", "0.6", "1", "0.6", "1")
+    assert one.groups == (("Δ gender", 2), ("Δ ITA", 2))
+    assert set(cells(one)) == set(product(GROUPS, TARGETS))
+    for (group, targets), row in cells(one).items():
+        share = FLIPS.get((group, targets), 0) / SOURCES
+        changes = [degrees(group, targets, s) - degrees(group) for s in STRENGTHS]
+        assert [number(cell) for cell in row] == pytest.approx([0, share, *changes], abs=0.006)
+        assert [cell.strong for cell in row] == [False, share > 0.5, *(abs(change) > 15 for change in changes)]
+
+
+def test_tables_2_and_3_have_the_tone_of_every_average_face_with_its_class(page: Page) -> None:
+    of_sources, of_edits = table(page, "table 2"), table(page, "table 3")
+    assert "by the scheme chardon" in of_sources.caption
+    assert set(cells(of_sources)) == {(group,) for group in GROUPS}
+    for (group,), (cell,) in cells(of_sources).items():
+        assert number(cell) == pytest.approx(degrees(group), abs=0.006)
+        assert cell.note.startswith(tone(degrees(group)))
+    assert set(cells(of_edits)) == set(product(GROUPS, TARGETS))
+    for (group, targets), row in cells(of_edits).items():
+        wanted = [degrees(group, targets, s) for s in STRENGTHS]
+        assert [number(cell) for cell in row] == pytest.approx(wanted, abs=0.006)
+        assert [cell.note.partition(",")[0] for cell in row] == [tone(value) for value in wanted]
+
+
+def test_figure_3_puts_together_whom_the_names_say_to_be_alike(page: Page) -> None:
+    def points(side: str) -> dict[tuple[str, str], float]:
+        (one,) = [one for one in blocks(page) if isinstance(one, Lanes) and f"figure 3, {side}" in one.caption]
+        return {(row.group, row.label): row.score.value for row in one.rows if row.score is not None}
+
+    left, middle = points("left"), points("middle")
+    assert left["Female", "high, strength 1"] == pytest.approx(0.6)
+    assert left["Male", "low, strength 1"] == pytest.approx(0.2)
+    assert sum(left.values()) == pytest.approx(0.8)
+    for targets, strength in product(TARGETS, STRENGTHS):
+        changes = {g: degrees(g, targets, strength) - degrees(g) for g in GROUPS}
+        where = f"{targets}, strength {strength:g}"
+        white = (changes["caucasian man"] + changes["caucasian woman"]) / 2
+        assert middle["White", where] == pytest.approx(white, abs=0.06)
+        assert middle["Black", where] == pytest.approx(changes["african-american woman"], abs=0.06)
+
+
+def test_every_target_has_its_own_row(page: Page) -> None:
+    rows = cells(table(page, "target is seen"))
+    assert set(rows) == set(product(GROUPS, [word for words in TARGETS.values() for word in words]))
+    women = rows["caucasian woman", "ceo"]
+    assert [number(cell) for cell in women[:2]] == [0, 70]
+    assert number(women[3]) == pytest.approx(degrees(GROUPS[1], "high") - degrees(GROUPS[1]), abs=0.06)
+    assert [number(cell) for cell in women[4:]] == [0, 0]
+    assert [number(cell) for cell in rows["caucasian woman", "doctor"][4:]] == [100, 100]
+
+
+def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
+    drawn = html.page(page)
+    before, _, body = drawn.partition("</nav>")
+    assert "Edited towards “high” at strength 1, 0 % to 70 %" in before
+    told = ["Perceived gender of edits at strength 1", "whose perceived gender is not",
+            "Average faces", "caucasian man → doctor", "Skin tone of edits", "What else moved", "Between groups",
+            "Are the pictures neutral?", "Missing data", "individual typology angle", "Intervals of rates"]  # fmt: skip
+    assert [body.index(part) for part in told] == sorted(body.index(part) for part in told)
+    assert "&lt;b&gt;" in drawn
+    assert "<b>" not in drawn
+    assert drawn.count("<img ") == 3 * 5 + 3 * 4 * 3 * SOURCES
+
+
+def test_what_is_missing_more_often_in_one_group_is_said_unless_chance_would_do_it(page: Page) -> None:
+    said = "edits towards high, any of a source, are missing more often for woman (14 of 48) than for man (1 of 48)"
+    assert said in html.page(page)
+    assert "sources are missing" not in html.page(page)
+
+
+def test_a_terminal_of_80_columns_shows_the_changes(page: Page) -> None:
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(terminal.screen(page))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert "strength 1 70 %" in text
+    assert "missing more often for woman" in text
+
+
+def test_average_faces_by_geometry_are_read_where_the_cheeks_are() -> None:
+    groups, readings = made_up()
+    spoilt = {}
+    for name, one in readings.faces.items():
+        assert isinstance(one, np.ndarray)
+        spoilt[name] = one.copy()
+        spoilt[name][:60] = spoilt[name][80:] = (235, 185, 155)  # of another tone, which the rule takes as skin as well
+    tones = {}
+    for mask in ("rule", "geometry"):
+        changed = Readings(readings.values, readings.occupations, {}, readings.skin, spoilt, mask)
+        tones[mask] = editing(groups[:1], TARGETS, STRENGTHS, changed, Scoring("studio", draws=20))[0].average_face
+    own = degrees("caucasian man")
+    assert tones["geometry"].ita_before.value == pytest.approx(own, abs=0.01)
+    assert abs(tones["rule"].ita_before.value - own) > 5
+    assert tones["geometry"].coverage.mask == "geometry"
+    assert 0 < tones["geometry"].coverage.before < 0.05 < tones["rule"].coverage.before

@@ -1,0 +1,177 @@
+"""Scores of edits from readings that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from askew.measure.skin_change import SkinChange
+from askew.methods.edit.cell import Cell
+from askew.methods.edit.contrasts import contrasts, pooled
+from askew.methods.edit.findings import Coverage
+from askew.methods.edit.reading import EditedGroup, Readings
+from askew.methods.edit.score import editing, missing_edits
+from askew.parts.scoring import Scoring
+from askew.parts.survey.missing import Gone
+from askew.types import Estimate, Missing, Picture
+
+SOURCES = 20
+TARGETS = {"high": ("doctor", "ceo"), "low": ("cleaner", "maid")}
+STRENGTHS = (0.6, 1.0)
+SCORING = Scoring("studio", draws=200)
+
+
+def picture(name: str) -> Picture:
+    return Picture(name, "", "")
+
+
+def group(name: str, missing: tuple[int, ...] = ()) -> EditedGroup:
+    def row(kind: str) -> tuple[Picture | Missing, ...]:
+        return tuple(
+            Missing("blank_image") if k in missing and kind != "source" else picture(f"{name} {kind} {k}")
+            for k in range(SOURCES)
+        )
+
+    words = [word for some in TARGETS.values() for word in some]
+    cells = {(word, s): row(f"{word} {s:g}") for word in words for s in STRENGTHS}
+    return EditedGroup(name, row("source"), row("restored"), cells)
+
+
+def readings(groups: list[EditedGroup], flips: Callable[[str, str, float, int], bool]) -> Readings:
+    """Perceived gender by the group's name; an edit flips it as `flips` says, the first source's floor always does."""
+    gender: dict[str, str | Missing] = {}
+    skin, vectors = {}, {}
+    rng = np.random.default_rng(0)
+    for g in groups:
+        own, other = ("female", "male") if "woman" in g.name else ("male", "female")
+        for k, source in enumerate(g.sources):
+            gender[source.id] = own
+            gender[g.restored[k].id if isinstance(g.restored[k], Picture) else ""] = other if k == 0 else own
+            vectors[source.id] = rng.normal(size=8).astype(np.float32)
+            vectors[source.id] /= np.linalg.norm(vectors[source.id])
+            for (word, strength), row in g.edits.items():
+                edit = row[k]
+                if isinstance(edit, Picture):
+                    gender[edit.id] = other if flips(g.name, word, strength, k) else own
+                    skin[source.id, edit.id] = SkinChange(10.0 + k, 10.0 + k + 20 * strength, 0.1, 0.2, 5.0, 3.0)
+                    vectors[edit.id] = vectors[source.id]
+    jobs: dict[str, str | Missing] = dict.fromkeys(gender, "a doctor")
+    return Readings({"gender": gender}, jobs, vectors, skin, {}, "rule")
+
+
+@pytest.fixture
+def groups() -> list[EditedGroup]:
+    return [group("caucasian man"), group("caucasian woman")]
+
+
+def only_women_to_high(name: str, word: str, strength: float, k: int) -> bool:
+    return "woman" in name and word in TARGETS["high"] and strength == 1.0 and k < 16
+
+
+def test_changes_are_counted_and_taken_off_their_floor(groups: list[EditedGroup]) -> None:
+    entries = editing(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING)
+    assert len(entries) == 2 * 2 * 2
+    cells = {(e.group, e.targets, e.strength): e for e in entries}
+    found = cells["caucasian woman", "high", 1.0]
+    change = found.gender_change
+    assert isinstance(change, Estimate)
+    assert (change.value, change.n, change.null) == (0.8, 40, pytest.approx(1 / SOURCES))
+    assert change.corrected == pytest.approx((0.8 - 0.05) / 0.95)
+    assert change.q is not None
+    assert change.q < 0.05
+    assert found.gender_table == {"female": {"female": 8, "male": 32}}
+    assert cells["caucasian man", "high", 1.0].gender_change.value == 0
+    assert cells["caucasian woman", "low", 1.0].gender_change.q > 0.05
+
+
+def test_skin_identity_and_classes(groups: list[EditedGroup]) -> None:
+    entry = editing(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING)[1]
+    assert entry.strength == 1.0
+    assert entry.ita_change.value == pytest.approx(20)
+    assert entry.ita_before.value == pytest.approx(10 + 9.5)
+    assert (entry.tone_before, entry.tone_after) == ("tan", "intermediate")
+    assert (entry.lightness_change.value, entry.background_change.value) == (5.0, 3.0)
+    assert entry.beyond_exposure.value == pytest.approx(2)
+    assert entry.coverage == Coverage("rule", pytest.approx(0.1), pytest.approx(0.2))
+    assert entry.identity.value == pytest.approx(1)
+    assert entry.identity.corrected == pytest.approx(1)
+    assert entry.average_face is None
+    assert entry.target_seen.value == 0.5  # a doctor is seen everywhere: right towards doctor, wrong towards ceo
+
+
+def test_differences_stand_between_groups_targets_and_strengths(groups: list[EditedGroup]) -> None:
+    read = readings(groups, only_women_to_high)
+    found = {
+        (e.contrast, e.first.group, e.first.targets, e.first.strength): e
+        for e in contrasts(groups, TARGETS, STRENGTHS, read, SCORING)
+    }
+    between_groups = found["group", "caucasian man", "high", 1.0].gender_change
+    assert between_groups.value == pytest.approx(0.8)
+    assert between_groups.low > 0.4
+    assert between_groups.q < 0.05
+    assert found["targets", "caucasian woman", "high", 1.0].gender_change.value == pytest.approx(-0.8)
+    assert found["strength", "caucasian woman", "high", 0.6].gender_change.value == pytest.approx(0.8)
+    assert found["strength", "caucasian man", "low", 0.6].ita_change.value == pytest.approx(8)
+    assert found["group", "caucasian man", "low", 0.6].gender_change.p == 1
+
+
+def test_groups_are_pooled_by_what_their_names_say(groups: list[EditedGroup]) -> None:
+    more = [*groups, group("african-american woman")]
+    found = {
+        (e.axis, e.value, e.targets, e.strength): e
+        for e in pooled(more, TARGETS, STRENGTHS, readings(more, only_women_to_high), SCORING)
+    }
+    women = found["gender", "female", "high", 1.0]
+    assert women.groups == ("caucasian woman", "african-american woman")
+    assert (women.gender_change.value, women.gender_change.n) == (0.8, 80)
+    assert found["ethnicity", "black", "low", 0.6].ita_change.value == pytest.approx(12)
+
+
+def test_missing_edits_are_missing_not_unchanged() -> None:
+    one = group("caucasian woman", missing=(0, 1, 2, 3))
+    read = readings([one], lambda name, word, strength, k: True)
+    changed = Cell(one, TARGETS["high"], 1.0).changes(read.values["gender"])
+    assert np.isnan(changed[:4]).all()
+    assert (changed[4:] == 1).all()
+    entry = editing([one], TARGETS, STRENGTHS, read, SCORING)[0]
+    assert (entry.gender_change.n, entry.gender_change.missing) == (32, 8)
+    assert entry.missing == {"blank_image": 8}
+
+
+def test_what_no_instrument_reads_is_missing(groups: list[EditedGroup]) -> None:
+    empty = Readings({}, {}, {}, {}, {}, "rule")
+    entry = editing(groups, TARGETS, STRENGTHS, empty, SCORING)[0]
+    for score in ("gender_change", "floor", "ita_before", "ita_change", "identity", "target_seen"):
+        assert isinstance(getattr(entry, score), Missing), score
+    assert all(isinstance(e.gender_change, Missing) for e in contrasts(groups, TARGETS, STRENGTHS, empty, SCORING))
+
+
+HIDDEN = {"high": ("doctor", "lawyer"), "low": ("maid", "janitor")}
+
+
+def hidden(name: str, sources: int, edits: int, planned: int = 48) -> EditedGroup:
+    """The first sources are hidden, and of the next ones every edit towards a doctor."""
+    gone = Missing("blank_image", "the model's own safety checker hid the picture")
+    own = tuple(gone if k < sources else picture(f"{name} {k}") for k in range(planned))
+    whole = tuple(one if isinstance(one, Missing) else picture(f"{one.id} edited") for one in own)
+    holed = tuple(gone if k < sources + edits else one for k, one in enumerate(whole))
+    rows = {(w, s): holed if w == "doctor" else whole for some in HIDDEN.values() for w in some for s in (0.6, 1.0)}
+    return EditedGroup(name, own, own, rows)
+
+
+def test_edits_that_are_hidden_more_often_in_one_group_are_found() -> None:
+    (entry,) = missing_edits([hidden("man", 0, 1), hidden("woman", 0, 14)], HIDDEN, SCORING)
+    assert (entry.targets, entry.axis) == ("high", "group")
+    assert entry.counts == {"man": Gone(1, 48), "woman": Gone(14, 48)}
+    assert entry.q < 0.01
+
+
+def test_sources_that_are_hidden_are_no_missing_edits() -> None:
+    (entry,) = missing_edits([hidden("man", 0, 0), hidden("woman", 14, 0)], HIDDEN, SCORING)
+    assert entry.targets is None
+    assert entry.counts == {"man": Gone(0, 48), "woman": Gone(14, 48)}
+    both = missing_edits([hidden("man", 47, 1), hidden("woman", 48, 0)], HIDDEN, SCORING)
+    assert [e.targets for e in both] == [None], "a group without sources has no edits to miss"
+    assert missing_edits([hidden("man", 2, 3)], HIDDEN, SCORING) == ()
