@@ -26,13 +26,8 @@ RUN = {
     "tutorial.md": r"askew(?! --help)|python -",
     "many-prompts.md": r"cat > prompts\.txt|--prompts prompts\.txt",
     "attention-maps.md": r"--images 12",
-    "compare-models.md": r"studio/planted",
-    "interactions.md": r'^askew interact "a photo of a nurse" --model studio/planted$',
 }
 """By page the blocks that run here. Others need a hub, a server, other people's pictures or hours."""
-
-FILES = {"compare-models.md": {"prompts.txt": "a photo of a mechanic\na photo of a nurse\n"}}
-"""By page the files that a reader has by then."""
 
 SHELL = """
 set -e
@@ -100,8 +95,6 @@ def runnable(page: Path) -> list[Block]:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name in RUN], ids=lambda page: page.name)
 def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
-    for name, text in FILES.get(page.name, {}).items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
     program = f'askew() {{ "{sys.executable}" -m askew "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
     env = {"PYTHONPATH": str(SOURCE), "COLUMNS": "80", "OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"}
     for block in runnable(page):
