@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("engine", "store"),
     ("findings",),
     ("options", "presets", "conditions"),
-    ("run.work", "results.file"),
+    ("run.work", "results"),
     ("run.base",),
     ("run", "pages"),
     ("method", "frame"),
