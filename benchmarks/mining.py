@@ -20,32 +20,36 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from askew.jobs.mine import Mining
-from askew.methods.minethegap import Alignment, BiasObjective, enough
-from askew.plans.mining import MinePlan
+from askew.findings import RESULTS_FILE
+from askew.findings import read as read_findings
+from askew.methods.mine import METHOD
+from askew.methods.mine.findings import MineFindings, MineTheGap
+from askew.methods.mine.gather import Miner
+from askew.methods.mine.objectives import Alignment, Objective, enough
+from askew.methods.mine.plan import MinePlan
 from askew.prompts.grammar import article
 from askew.prompts.noun_phrases import parse_prompt
 from askew.prompts.open_details import main_phrase
-from askew.results.file import read_results
-from askew.run.run import Run
-from askew.run.search_progress import SearchMeter, silent
+from askew.run.folder import opened_run
+from askew.run.live import Live
 from askew.stats.gap import bias_score
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
-from askew.store.store import Store
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share, joint
 from askew.studio.scene import ATTRIBUTES
+from askew.types import Estimate
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,12 +67,10 @@ FIT = np.array([[0.5 + 0.25 * sum(a == b for a, b in zip(v, p, strict=True)) for
 def repeat(options: argparse.Namespace) -> None:
     """How much two scores of one prompt, on pictures of other seeds, have in common."""
     plan = MinePlan(model=options.model, images=options.images, seed=options.seed)
-    with Store(options.store) as store:
-        mining = Mining.prepare(plan, Run(options.store / "repeat", store, plan), SearchMeter(silent, 1, 1, 1))
-        objective = mining.objective()
-        assert isinstance(objective, BiasObjective)
-        prompts = mining.writer.random_prompts(options.prompts, seed=plan.seed)
-        sides = [[_aligned(objective, text, derived_seed(plan.seed, name)) for text in prompts] for name in "ab"]
+    with opened_run(plan, options.store / "repeat", options.store) as live:
+        miner = Miner.prepare(plan, live)
+        prompts = miner.writer.random_prompts(options.prompts, seed=plan.seed)
+        sides = [[_aligned(miner.objective, text, derived_seed(plan.seed, name)) for text in prompts] for name in "ab"]
     print(
         "| pictures | correlation of two scores | sd between prompts | sd of a score |\n| ---: | ---: | ---: | ---: |"
     )
@@ -84,8 +86,8 @@ def repeat(options: argparse.Namespace) -> None:
         print(f"{fewer[0].shape[axis]} of {whole[0].shape[axis]} {what}: {_interval(changes)}")
 
 
-def _aligned(objective: BiasObjective, text: str, seed: int) -> Alignment:
-    found = objective.alignment(text, seed)
+def _aligned(objective: Objective, text: str, seed: int) -> Alignment:
+    found = objective.read(text, seed)
     assert isinstance(found, Alignment)
     return found
 
@@ -126,45 +128,46 @@ def _score(shown: NDArray[np.int_], quantile: float, rng: np.random.Generator) -
 
 def inherit(options: argparse.Namespace) -> None:
     """How much of what selected prompts are below random ones their mutations still have."""
-    history = read_results(options.run)["minethegap"]["history"]
-    prompts = [one for entry in history for one in entry["prompts"] if one["score"] is not None]
-    scores = {one["prompt"]: one["score"] for one in prompts}
-    random = np.mean([one["score"] for one in prompts if one["origin"] == "random"])
-    children = [one for one in prompts if one["parent"]]
-    same = [one for one in children if _subject(one["prompt"]) == _subject(one["parent"])]
-    other = [one for one in children if one not in same]
+    prompts = [one for entry in _section(options.run).history for one in entry.prompts]
+    scores = {one.prompt: one.score for one in prompts if one.score is not None}
+    random = np.mean([scores[one.prompt] for one in prompts if one.origin == "random" and one.prompt in scores])
+    children = [(one.parent, one.prompt) for one in prompts if one.parent and one.prompt in scores]
+    same = [pair for pair in children if _subject(pair[0]) == _subject(pair[1])]
+    other = [pair for pair in children if pair not in same]
     print(f"random prompts score {random:.4f}\n")
     print("| mutations with | pairs | parents | children | passed on |\n| --- | ---: | ---: | ---: | ---: |")
     for name, some in (("any subject", children), ("the same subject", same), ("another subject", other)):
-        above = np.mean([scores[one["parent"]] for one in some])
-        below = np.mean([one["score"] for one in some])
+        above, below = (np.mean([scores[pair[k]] for pair in some]) for k in (0, 1))
         passed = (random - below) / (random - above)
         print(f"| {name} | {len(some)} | {above:.4f} | {below:.4f} | {passed:.0%} |")
 
 
 def selections(options: argparse.Namespace) -> None:
     """The second run's searches less the first's, by number: mean mutation, and mean of the best on fresh seeds."""
-    found = [read_results(folder)["minethegap"] for folder in (options.run, options.other)]
+    found = [_section(folder) for folder in (options.run, options.other)]
     mutations, best = ([_by_run(section, kind) for section in found] for kind in (_mutations, _fresh))
     for what, (first, second) in (("mutations", mutations), ("best, fresh seeds", best)):
         print(f"{what}: {_interval([second[k] - first[k] for k in sorted(first.keys() & second.keys())])}")
 
 
-def _by_run(section: Mapping[str, Any], scores: Callable[[Mapping[str, Any]], Iterable[tuple[int, float]]]
-            ) -> dict[int, float]:  # fmt: skip
+def _section(run: Path) -> MineTheGap:
+    return read_findings(MineFindings, run / RESULTS_FILE).minethegap
+
+
+def _by_run(section: MineTheGap, scores: Callable[[MineTheGap], Iterable[tuple[int, float]]]) -> dict[int, float]:
     found = defaultdict(list)
     for number, score in scores(section):
         found[number].append(score)
     return {number: float(np.mean(some)) for number, some in found.items()}
 
 
-def _mutations(section: Mapping[str, Any]) -> Iterable[tuple[int, float]]:
-    return [(entry["run"], one["score"]) for entry in section["history"] for one in entry["prompts"]
-            if one["parent"] and one["score"] is not None]  # fmt: skip
+def _mutations(section: MineTheGap) -> Iterable[tuple[int, float]]:
+    return [(entry.run, one.score) for entry in section.history for one in entry.prompts
+            if one.parent and one.score is not None]  # fmt: skip
 
 
-def _fresh(section: Mapping[str, Any]) -> Iterable[tuple[int, float]]:
-    return [(e["run"], e["fresh_score"]["value"]) for e in section["best"] if "value" in e["fresh_score"]]
+def _fresh(section: MineTheGap) -> Iterable[tuple[int, float]]:
+    return [(one.run, one.fresh_score.value) for one in section.best if isinstance(one.fresh_score, Estimate)]
 
 
 def _interval(values: Sequence[float]) -> str:
@@ -181,15 +184,13 @@ def spent(options: argparse.Namespace) -> None:
     """Processor time of a search by what it is spent on, in a folder of its own."""
     plan = MinePlan(model=options.model, iterations=10, selection=options.selection, seed=options.seed)
     clock = Clock()
-    with TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
-        run = Run(Path(folder) / "run", store, plan)
-        mining = Mining.prepare(plan, run, SearchMeter(silent, 1, 1, 1))
-        assert mining.embedder is not None  # the plan searches for bias
-        run.pictures = clock.timed("pictures", run.pictures)  # type: ignore[method-assign]
-        run.vectors = clock.timed("embedding", run.vectors)  # type: ignore[method-assign]
-        mining.embedder.embed_texts = clock.timed("embedding", mining.embedder.embed_texts)  # type: ignore[method-assign]
-        result = clock.timed("search", mining)()
-        clock.timed("report", result.write_report)()
+    Live.pictures = clock.timed("pictures", Live.pictures)  # type: ignore[method-assign]
+    Live.read = clock.timed("embedding", Live.read)  # type: ignore[method-assign]
+    Live.look = clock.timed("embedding", Live.look)  # type: ignore[method-assign]
+    timed = replace(METHOD, gather=clock.timed("search", METHOD.gather), score=clock.timed("scores", METHOD.score),
+                    page=clock.timed("report", METHOD.page))  # fmt: skip
+    with TemporaryDirectory() as folder:
+        timed.run(plan, run=Path(folder) / "run", store=Path(folder) / "store")
     clock.seconds["search"] -= clock.seconds["pictures"] + clock.seconds["embedding"]
     print("| part | seconds | share |\n| --- | ---: | ---: |")
     total = sum(clock.seconds.values())

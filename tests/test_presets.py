@@ -6,15 +6,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import typer
 
 import askew
 from askew import registry
-from askew.api import mine
 from askew.cli import run
 from askew.errors import UsageError
+from askew.methods.mine.command import search_fields
 from askew.models.diffusers.recommended import RECOMMENDED
-from askew.oldcli import app
 from askew.options import plan_fields
 from askew.parts.survey.propose import survey_plan
 from askew.presets import Preset, presets, with_preset
@@ -103,11 +101,12 @@ def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:
 
 
 def test_searches_take_the_model_and_the_embedder_of_a_preset() -> None:
-    preset, given = presets()["sd15-clip"], {"model": "studio", "embedder": "studio", "vqa": "none"}
-    made = mine.set_up("sd15-clip", given, ())
-    assert made == {"model": preset.model, "embedder": preset.embedder, "vqa": "none", "model_args": {}}
-    assert mine.set_up("sd15-clip", given, {"model", "embedder"}) == given
-    assert mine.set_up(None, given, ()) == given
+    preset = presets()["sd15-clip"]
+    made = search_fields({"preset": "sd15-clip"})
+    assert made == {"model": preset.model, "embedder": preset.embedder, "model_args": {}, "llm_args": {}}
+    given = {"model": "studio", "embedder": "studio"}
+    assert search_fields({**given, "preset": "sd15-clip"}) == {**given, "llm_args": {}}
+    assert search_fields({"preset": None}) == {"llm_args": {}}
 
 
 def test_a_preset_on_the_command_line_of_searches(
@@ -136,9 +135,14 @@ def test_a_preset_and_offload_on_the_command_line_of_maps(
 
 
 @pytest.mark.parametrize("command", ["audit", "interact", "edit", "classify", "map", "mine"])
-def test_every_command_that_makes_pictures_by_a_model_takes_both(command: str) -> None:
-    options = {name for one in typer.main.get_command(app).commands[command].params for name in one.opts}
-    assert {"--preset", "--offload"} <= options
+def test_every_command_that_makes_pictures_by_a_model_takes_both(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run([command, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "--preset" in said
+    assert "--offload" in said
 
 
 def test_they_are_listed_with_their_sizes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from askew.api.classify import classify
     from askew.api.edit import edit
     from askew.api.interact import interact
-    from askew.api.mine import mine
-    from askew.api.mine_compare import mine_compare
-    from askew.api.mine_study import MiningStudy, mine_study
     from askew.api.runs import compare
     from askew.errors import AskewError
     from askew.jobs.compare import Comparison
     from askew.methods.map.command import map
     from askew.methods.map.result import MapResult
+    from askew.methods.mine.command import mine
+    from askew.methods.mine.result import MiningResult
     from askew.plan import Plan
     from askew.plans.reading import read_plan
     from askew.results.audit import AuditResult
     from askew.results.classification import ClassificationResult
     from askew.results.editing import EditingResult
     from askew.results.interactions import InteractionResult
-    from askew.results.mining import MiningResult
-    from askew.results.mining_comparison import MiningComparisonResult
+    from askew.studies.mine_compare.command import mine_compare
+    from askew.studies.mine_compare.result import MiningComparisonResult
+    from askew.studies.mine_study.command import MiningStudy, mine_study
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
 
 __version__ = version("askew")
@@ -80,12 +80,10 @@ _HOMES = {
     "askew.results.editing": ("EditingResult",),
     "askew.errors": ("AskewError",),
     "askew.results.interactions": ("InteractionResult",),
-    "askew.api.mine": ("mine",),
-    "askew.api.mine_compare": ("mine_compare",),
-    "askew.api.mine_study": ("MiningStudy", "mine_study"),
     "askew.methods.map.result": ("MapResult",),
-    "askew.results.mining": ("MiningResult",),
-    "askew.results.mining_comparison": ("MiningComparisonResult",),
+    "askew.methods.mine.result": ("MiningResult",),
+    "askew.studies.mine_compare.result": ("MiningComparisonResult",),
+    "askew.studies.mine_study.command": ("MiningStudy", "mine_study"),
     "askew.plan": ("Plan",),
     "askew.plans.reading": ("read_plan",),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),

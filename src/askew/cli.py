@@ -22,6 +22,7 @@ OWN: Mapping[str, str] = {
     "report": "askew.commands:report",
     "check": "askew.commands:check",
     "export": "askew.commands:export",
+    "mine-study": "askew.studies.mine_study.command:mine_study",
     "models": "askew.commands:models",
     "studio sheet": "askew.commands:studio_sheet",
     "studio path": "askew.commands:studio_path",
@@ -119,10 +120,8 @@ def first_line(function: str) -> str:
 def _call(arguments: Sequence[str]) -> None:
     app = application(listing=not arguments or arguments[0] in ("--help", "-h"))
     function, bound, _ = app.parse_args(list(arguments), exit_on_error=False, print_error=False)
-    as_json = bool(bound.kwargs.get("json"))
-    if _runs_plans(function):
-        bound.kwargs.setdefault("progress", True)
-    show(function(*bound.args, **bound.kwargs), as_json)
+    given = {**({"progress": True} if _runs_plans(function) else {}), **bound.kwargs}
+    show(function(*bound.args, **given), bool(given.get("json")))
 
 
 def _runs_plans(function: Callable[..., Any]) -> bool:
@@ -153,7 +152,7 @@ def _fail(error: object, code: int) -> int:
 
 
 OLD = frozenset(
-    "audit axes interact robustness graphs edit classify mine mine-compare mine-study compare sensitivity".split()
+    "audit axes interact robustness graphs edit classify compare sensitivity".split()
 )
 """Commands that are not rebuilt yet."""
 

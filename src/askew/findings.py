@@ -61,11 +61,15 @@ class Identity:
 
 @record
 class Instruments:
-    """By name the fingerprint of every instrument that was asked; None where a kind was not."""
+    """By name the fingerprint of every instrument that was asked; None where a kind was not.
+
+    `objective` is a function of the user's own that a search was for.
+    """
 
     vqa: Mapping[str, str] | None = None
     embedder: Mapping[str, str] | None = None
     llm: Mapping[str, str] | None = None
+    objective: Mapping[str, str] | None = None
 
 
 @record

@@ -109,8 +109,8 @@ Place = Annotated[str | Path | None, Parameter(metavar="PATH")]
 """A file or a folder."""
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of every command that runs a plan.
+class WhereOptions(TypedDict, total=False):
+    """Where a run lies, and how it is told.
 
     `progress` is Python's alone: tell on standard error how far the run is.
     """
@@ -122,13 +122,18 @@ class RunOptions(TypedDict, total=False):
         str | Path | None,
         Parameter(metavar="PATH", help="Shared store; default: .askew beside the run."),
     ]
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="Print results.json instead of the table.")]
+    progress: Annotated[bool, Parameter(parse=False)]
+
+
+class RunOptions(WhereOptions, total=False):
+    """Options of every command that runs a plan."""
+
     dry_run: Annotated[
         bool, Parameter(negative="", show_default=False, help="Print what would be made and asked, and stop.")
     ]
     budget: Annotated[int | None, Parameter(help="Make at most this many pictures, then stop.")]
     fail_if: Annotated[Texts, repeated(texts, 'Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="Print results.json instead of the table.")]
-    progress: Annotated[bool, Parameter(parse=False)]
 
 
 class StatisticsOptions(TypedDict, total=False):
@@ -299,10 +304,15 @@ class Desk:
         from askew.store.completions import Completions
         from askew.store.store import default_store
 
-        run, store, url = options.get("run"), options.get("store"), options.get("llm_url")
+        run, store = options.get("run"), options.get("store")
         place = Path(store) if store else default_store(Path(run) if run else Path("runs") / "any")
-        settings = dict(options.get("llm_args") or {}) | ({"url": url} if url else {})
-        return cls(settings, Completions(place), _say if options.get("progress") else None)
+        return cls(writer_settings(options), Completions(place), _say if options.get("progress") else None)
+
+
+def writer_settings(options: Mapping[str, Any]) -> dict[str, Setting]:
+    """The settings of a language model, its server's address among them."""
+    url = options.get("llm_url")
+    return dict(options.get("llm_args") or {}) | ({"url": url} if url else {})
 
 
 def given(**own: object) -> dict[str, Any]:

@@ -15,12 +15,12 @@ import pytest
 from scipy import stats
 
 import askew
-from askew.api.mine import run_mine_plan
 from askew.cli import run as command
 from askew.errors import RunError, UsageError
-from askew.jobs.mine import prompt_writer
+from askew.methods.mine import METHOD
+from askew.methods.mine.gather import bound, prompt_writer
+from askew.methods.mine.plan import MinePlan
 from askew.models.planted import PlantedModel
-from askew.plans.mining import MinePlan
 from askew.prompts.lexicon import LexiconWriter
 from askew.store.store import Store
 from local_llm import Reply, prompts, says, serving
@@ -40,7 +40,7 @@ def content(folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def blue(tmp_path_factory: pytest.TempPathFactory) -> askew.MiningResult:
     folder = tmp_path_factory.mktemp("mine")
-    return run_mine_plan(BLUE, folder / "run", folder / "store")
+    return METHOD.run(BLUE, run=folder / "run", store=folder / "store")
 
 
 def test_the_record_is_the_lowest_loss_so_far(blue: askew.MiningResult) -> None:
@@ -51,7 +51,7 @@ def test_the_record_is_the_lowest_loss_so_far(blue: askew.MiningResult) -> None:
 
 @pytest.mark.slow
 def test_mutations_come_nearer_to_a_colour_than_random_prompts(tmp_path: Path) -> None:
-    history = run_mine_plan(CONVERGING, tmp_path / "run", tmp_path / "store").results["minethegap"]["history"]
+    history = METHOD.run(CONVERGING, run=tmp_path / "run", store=tmp_path / "store").results["minethegap"]["history"]
     losses: dict[tuple[int, str], list[float]] = defaultdict(list)
     for entry in history:
         for prompt in entry["prompts"] if entry["iteration"] else ():
@@ -62,11 +62,11 @@ def test_mutations_come_nearer_to_a_colour_than_random_prompts(tmp_path: Path) -
 
 @pytest.mark.parametrize("plan", [BLUE, LEARNED], ids=["score", "learned"])
 def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(plan: MinePlan, tmp_path: Path) -> None:
-    whole = run_mine_plan(plan, tmp_path / "whole", tmp_path / "first")
+    whole = METHOD.run(plan, run=tmp_path / "whole", store=tmp_path / "first")
     for budget in (10, 14, 18):
         with pytest.raises(RunError, match="the same command continues"):
-            run_mine_plan(plan, tmp_path / "run", tmp_path / "store", budget=budget)
-    again = run_mine_plan(plan, tmp_path / "run", tmp_path / "store")
+            METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store", budget=budget)
+    again = METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store")
     assert content(again.folder) == content(whole.folder)
     with Store(whole.store) as one, Store(again.store) as other:
         assert len(one.planned(plan.hash)) == len(other.planned(plan.hash))
@@ -74,7 +74,7 @@ def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(plan: MinePlan, tmp
 
 def test_nothing_is_made_twice(blue: askew.MiningResult) -> None:
     before = content(blue.folder)
-    again = run_mine_plan(BLUE, blue.folder, blue.store, budget=0)
+    again = METHOD.run(BLUE, run=blue.folder, store=blue.store, budget=0)
     assert content(again.folder) == before
 
 
@@ -143,21 +143,22 @@ def by_language_model(number: int, content: dict[str, Any]) -> Reply:
     return prompts(*LexiconWriter().random_prompts(count, seed=content["seed"]))
 
 
-def test_a_search_by_a_language_model_goes_on_at_another_address(tmp_path: Path) -> None:
+def test_a_search_by_a_language_model_goes_on_at_another_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Refused requests do not end it, and once it is over nothing is asked again."""
     sizes = {"iterations": 3, "population": 4, "selected": 1, "images": 5, "variations": 5, "top": 2, "draws": 100}
     with serving(by_language_model) as first, serving(by_language_model) as second:
         plans = [MinePlan(llm="openai/m", llm_args={"url": server.url}, **sizes) for server in (first, second)]
-        whole = run_mine_plan(plans[0], tmp_path / "whole", tmp_path / "first")
+        whole = METHOD.run(plans[0], run=tmp_path / "whole", store=tmp_path / "first")
         asked = len(first.requests)
         with pytest.raises(RunError, match="the same command continues"):
-            run_mine_plan(plans[0], tmp_path / "run", tmp_path / "store", budget=30)
-        told: list[str] = []
-        again = run_mine_plan(plans[1], tmp_path / "run", tmp_path / "store", tell=told.append)
+            METHOD.run(plans[0], run=tmp_path / "run", store=tmp_path / "store", budget=30)
+        capsys.readouterr()
+        again = METHOD.run(plans[1], run=tmp_path / "run", store=tmp_path / "store", progress=True)
         assert len(first.requests) + len(second.requests) == 2 * asked
     assert second.requests
-    (line,) = told
-    assert f"{len(second.requests)} calls" in line
+    assert f"openai/m: {len(second.requests)} calls" in capsys.readouterr().err
     assert without_addresses(again.folder) == without_addresses(whole.folder)
     assert whole.results["minethegap"]["best"]
 
@@ -176,3 +177,52 @@ def test_the_lexicon_keeps_to_the_words_of_the_model(name: str, writer: str) -> 
     found = prompt_writer(MinePlan(), model)
     assert found.fingerprint.startswith(writer)
     assert not any(model.unknown_words(prompt) for prompt in found.random_prompts(5, seed=0))
+
+
+def test_the_bound_of_a_search() -> None:
+    work = bound(MinePlan(iterations=10), PlantedModel())
+    assert work.prompts == 150 + 9 * 10  # random search shares what mining injects
+    assert work.pictures == work.embeddings == 240 * 15 + 2 * 5 * 15 + 5 * 15
+    assert (work.questions, work.vqa_calls) == (0, 0)
+    asked = bound(MinePlan(iterations=10, vqa="studio", objective="color:red"), PlantedModel())
+    assert (asked.questions, asked.vqa_calls, asked.embeddings) == (5 * 15 * 10, 5, 0)
+
+
+def test_progress_tells_every_prompt_and_the_best_so_far(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--objective", "color:blue", "--iterations", "1", "--population", "2", "--selected", "1",
+               "--images", "2", "--top", "1", "--no-baseline", "--run", str(tmp_path / "run")]  # fmt: skip
+    assert command(["mine", *options]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(one["kind"], one["done"], one["total"]) for one in events] == [
+        ("started", 0, 3), ("batch", 1, 3), ("batch", 2, 3), ("batch", 3, 3), ("finished", 3, 3),
+    ]  # fmt: skip
+    assert "mining, iteration 1/1; best 0." in events[2]["note"]
+
+
+def test_a_function_that_was_changed_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    plan = MinePlan(objective="changing:loss", iterations=1, population=2, selected=1, images=2, top=1, baseline=False)
+    scores = []
+    for value in (1.0, 1.0, 25.0):
+        (tmp_path / "changing.py").write_text(f"def loss(prompt, pictures):\n    return {value}\n")
+        sys.modules.pop("changing", None)
+        found = METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store").score()
+        scores.append(found.value if isinstance(found, askew.Estimate) else None)
+    assert scores == [1.0, 1.0, 25.0]
+
+
+@pytest.mark.parametrize("extra", [["--target", "people"], ["--seed", "1"], ["--no-baseline"], ["--model", "studio"]])
+def test_options_beside_a_plan_are_refused(extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["mine", "--plan", "plan.toml", *extra]) == 2
+    assert "--plan holds all that decides the results" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_plan_runs_from_its_file_if_it_names_no_code(
+    blue: askew.MiningResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--run", str(tmp_path / "run"), "--store", str(blue.store), "--budget", "0"]
+    assert command(["mine", "--plan", str(blue.folder / "plan.toml"), *where]) == 0
+    assert content(tmp_path / "run") == content(blue.folder)
+    (tmp_path / "code.toml").write_text(MinePlan(objective="os:getcwd").to_toml(), encoding="utf-8")
+    assert command(["mine", "--plan", str(tmp_path / "code.toml")]) == 2
+    assert "must not make askew run code" in " ".join(capsys.readouterr().err.split())

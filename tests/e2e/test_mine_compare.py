@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import askew
-from askew.api.mine import run_mine_plan
-from askew.api.runs import load
 from askew.cli import run as command
 from askew.errors import UsageError
-from askew.plans.mining import MinePlan
+from askew.method import load
+from askew.methods.mine import METHOD
+from askew.methods.mine.plan import MinePlan
 
 SIZE: dict[str, Any] = {"iterations": 1, "population": 4, "selected": 1, "images": 6, "variations": 6, "top": 3,
                         "draws": 100, "baseline": False, "target": "people"}  # fmt: skip
@@ -27,7 +27,7 @@ def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         "biased": MinePlan(**SIZE, captions=("a photo of a nurse", "a tree", "a red car")),
         "fair": MinePlan(**SIZE, model_args={"bias": 0.0}, seed=1),
     }
-    return [run_mine_plan(plan, folder / name, folder / "store").folder for name, plan in plans.items()]
+    return [METHOD.run(plan, run=folder / name, store=folder / "store").folder for name, plan in plans.items()]
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +116,11 @@ def test_one_search_needs_a_setting_to_vary(searches: list[Path], vary: Any, sai
 
 
 def test_searches_of_other_size_or_purpose_are_refused(searches: list[Path], tmp_path: Path) -> None:
-    fewer = run_mine_plan(MinePlan(**{**SIZE, "images": 5}), tmp_path / "fewer", searches[0].parent / "store").folder
+    store = searches[0].parent / "store"
+    fewer = METHOD.run(MinePlan(**{**SIZE, "images": 5}), run=tmp_path / "fewer", store=store)
     with pytest.raises(UsageError, match="images 5, not 6"):
-        askew.mine_compare(searches[0], fewer)
-    blue = MinePlan(**{**SIZE, "objective": "color:blue"})
+        askew.mine_compare(searches[0], fewer.folder)
+    blue = METHOD.run(MinePlan(**{**SIZE, "objective": "color:blue"}), run=tmp_path / "blue", store=store)
     with pytest.raises(UsageError, match="searched for color:blue"):
-        askew.mine_compare(searches[0], run_mine_plan(blue, tmp_path / "blue", searches[0].parent / "store").folder)
+        askew.mine_compare(searches[0], blue.folder)
     assert command(["mine-compare", str(searches[0]), "--vary", "bias"]) == 2

@@ -12,8 +12,7 @@ from typing import TextIO
 
 import pytest
 
-from askew.run import search_progress
-from askew.run.progress import choose, stage
+from askew.run.progress import Terminal, choose, stage
 
 
 def full() -> TextIO:
@@ -75,10 +74,21 @@ def test_a_stage_goes_on_where_its_progress_cannot_be_written(lost: TextIO) -> N
 
 
 def test_a_search_goes_on_where_its_progress_cannot_be_written(lost: TextIO) -> None:
-    meter = search_progress.SearchMeter(search_progress.choose(lost), 1, 1, 2)
-    meter.evaluated("bias", 0, 0, 0.5, "a nurse")
-    meter.evaluated("bias", 0, 0, 0.4, "a maid")
-    meter.stop()
+    with stage(choose(lost), "prompts", "studio", 0, 2) as current:
+        current.note = "best 0.5 a nurse"
+        current.advance(1)
+        current.advance(1)
+    assert current.done == 2
+
+
+def test_a_terminal_shows_what_a_search_has_found_and_reads_no_markup_in_it() -> None:
+    stream = io.StringIO()
+    with stage(Terminal(stream), "prompts", "studio", 0, 2) as current:
+        current.note = "mining, iteration 1/1; best 0.5 [red]a nurse[/nothing]"
+        current.advance(2)
+    shown = stream.getvalue()
+    assert "Searching: studio" in shown
+    assert "best 0.5 [red]a nurse[/nothing]" in shown
 
 
 def test_without_standard_error_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,16 +14,12 @@ from askew.plan import PLAN_FILE, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.mining import MinePlan
-from askew.plans.mining_comparison import MiningComparisonPlan
 from askew.plans.reading import read_plan
 from askew.results.audit import AuditResult
 from askew.results.classification import ClassificationResult
 from askew.results.editing import EditingResult
 from askew.results.file import read_results
 from askew.results.interactions import InteractionResult
-from askew.results.mining import MiningResult
-from askew.results.mining_comparison import MiningComparisonResult
 from askew.results.run import RunResult
 from askew.run.check import CheckReport
 from askew.run.check import check as check_run
@@ -36,10 +32,6 @@ def load(run: str | Path, store: str | Path | None = None) -> RunResult:
     folder = Path(run)
     place = Path(store) if store else default_store(folder)
     results = read_results(folder)
-    if results.get("minethegap") is not None:
-        return MiningResult(MinePlan.read(folder / PLAN_FILE), folder, place)
-    if results.get("mining_comparison") is not None:
-        return MiningComparisonResult(MiningComparisonPlan.read(folder / PLAN_FILE), folder, place)
     if results.get("classification") is not None:
         return ClassificationResult(ClassificationPlan.read(folder / PLAN_FILE), folder, place)
     plan = read_plan(folder / PLAN_FILE)

@@ -6,9 +6,6 @@ from askew.oldcli import (  # noqa: F401  (each registers its commands)
     compare,
     edit,
     interact,
-    mine,
-    mine_compare,
-    mine_study,
     runs,
 )
 from askew.oldcli.base import app

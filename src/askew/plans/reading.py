@@ -12,17 +12,11 @@ from askew.plan import Plan, RunPlan, read_toml
 from askew.plans.classification import ClassificationPlan
 from askew.plans.editing import EditPlan
 from askew.plans.interactions import InteractionPlan
-from askew.plans.mining import MinePlan
-from askew.plans.mining_comparison import MiningComparisonPlan
 
 PLANS: Mapping[str, type[Plan]] = {"audit": Plan, "interact": InteractionPlan, "edit": EditPlan}
 """The kind of plan by its method."""
 
-OTHERS: Mapping[str, type[RunPlan]] = {
-    "classify": ClassificationPlan,
-    "mine": MinePlan,
-    "mine-compare": MiningComparisonPlan,
-}
+OTHERS: Mapping[str, type[RunPlan]] = {"classify": ClassificationPlan}
 """The kinds without prompts and axes, by their method; only their own commands run them."""
 
 
@@ -37,7 +31,7 @@ def make_plan(data: Mapping[str, Any], source: str = "the plan") -> Plan:
     Raises UsageError listing every fault by its place, and for one of `OTHERS`.
     """
     method = str(data.get("method", "audit"))
-    if method in OTHERS:
+    if method in OTHERS or (method not in PLANS and method in registry.providers("method")):
         raise UsageError(f"{source} is one of the method {method!r}, which `askew {method}` runs")
     return PLANS.get(method, Plan).checked(data, source)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model
-from askew.run.progress import StageName
+from askew.prompts.llm import CompletionCache
+from askew.run.progress import Stage, StageName
 from askew.run.work import SLICE, Work
 from askew.store.imagefile import EncodedPicture
 from askew.store.store import Wanted
@@ -23,6 +25,7 @@ Rows = NDArray[np.float32]
 W = TypeVar("W", bound=Wanted)
 W_contra = TypeVar("W_contra", bound=Wanted, contravariant=True)
 T = TypeVar("T")
+L = TypeVar("L")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,24 @@ class Run(Protocol):
     ) -> Rows:
         """What a reader sees in pictures, stored: (pictures, numbers)."""
 
-    def look(self, lens: Callable[[Picture], T], pictures: Sequence[Outcome]) -> list[T | Missing]:
-        """What a lens sees in each picture, cheap and not stored; a missing picture is missing for the same reason."""
+    def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
+        """What a lens sees in each item, cheap and not stored; a missing item is missing for the same reason.
+
+        An item is whatever has to be opened to be looked at: a picture, two of them, a text, a model.
+        """
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """Work that follows from earlier answers: what `flow` returns; where it is only counted, `otherwise`."""
 
+    def steps(self, name: StageName, who: str, total: int) -> AbstractContextManager[Stage]:
+        """Steps of a longer way, whose progress is told in place of that of what is made on it."""
+
     def warn(self, *sentences: str) -> None:
         """What a reader of the findings must know."""
+
+    def tell(self, sentence: str) -> None:
+        """What who watches the run may want to know, and no reader of the findings."""
+
+    @property
+    def completions(self) -> CompletionCache:
+        """Where answers of language models are kept."""

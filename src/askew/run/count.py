@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os.path import isfile
 from typing import TypeVar
 
@@ -11,13 +12,15 @@ import numpy as np
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model
 from askew.run.base import Answer, Maker, Outcome, Rows
-from askew.run.progress import StageName
+from askew.run.progress import Stage, StageName, silent
 from askew.run.work import SLICE, Work, lacking, slices, unfinished, unique, wanted_files, wanted_pictures
+from askew.store.completions import Completions
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
 from askew.types import Missing, Picture, Question
 
 T = TypeVar("T")
+L = TypeVar("L")
 W = TypeVar("W", bound=Wanted)
 
 NOT_YET = Missing("not_asked", "only counted")
@@ -95,17 +98,29 @@ class Count:
         self.work += Work(embeddings=len(present), embeddings_left=left, embedder_calls=calls)
         return np.zeros((len(pictures), 0), np.float32)
 
-    def look(self, lens: Callable[[Picture], T], pictures: Sequence[Outcome]) -> list[T | Missing]:
+    def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
         """Nothing is looked at."""
-        return [NOT_YET for _ in pictures]
+        return [NOT_YET for _ in items]
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """Book the bound."""
         self.bounds[what] = self.bounds.get(what, Work()) + at_most
         return otherwise
 
+    def steps(self, name: StageName, who: str, total: int) -> AbstractContextManager[Stage]:
+        """No step is taken, and none is told."""
+        return nullcontext(Stage(silent, name, who, 0, total))
+
     def warn(self, *sentences: str) -> None:
         """Nothing is found that a reader would see."""
+
+    def tell(self, sentence: str) -> None:
+        """Nobody watches."""
+
+    @property
+    def completions(self) -> Completions:
+        """Those of the store."""
+        return Completions(self.store.path)
 
     @property
     def total(self) -> Work:

@@ -22,7 +22,7 @@ from askew.plan import PLAN_FILE, RunPlan
 from askew.plans.reading import recorded_hash
 from askew.run.base import Answer, Checked, Made, Maker, Outcome, Rows
 from askew.run.environment import machine
-from askew.run.progress import Progress, Stage, StageName, silent, stage
+from askew.run.progress import Progress, Stage, StageName, lasting, silent, stage
 from askew.run.work import (
     SLICE,
     Group,
@@ -34,6 +34,7 @@ from askew.run.work import (
     wanted_files,
     wanted_pictures,
 )
+from askew.store.completions import Completions
 from askew.store.files import write_whole
 from askew.store.imagefile import EncodedPicture, encode
 from askew.store.index import explain_os_error
@@ -46,6 +47,7 @@ FILES_AT_ONCE = 16
 CONTINUES = "the same command continues"
 
 T = TypeVar("T")
+L = TypeVar("L")
 W = TypeVar("W", bound=Wanted)
 
 
@@ -156,15 +158,34 @@ class Live:
                 current.advance(len(part))
         return np.stack([known[picture.id] for picture in pictures]) if pictures else np.zeros((0, 0), np.float32)
 
-    def look(self, lens: Callable[[Picture], T], pictures: Sequence[Outcome]) -> list[T | Missing]:
-        """What a lens sees in each picture, by the engine's workers."""
-        present = unique(pictures)
-        seen = dict(zip((one.id for one in present), self._engine.map(lens, present), strict=True))
-        return [one if isinstance(one, Missing) else seen[one.id] for one in pictures]
+    def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
+        """What a lens sees in each item, by the engine's workers."""
+        seen = self._engine.map(lens, [one for one in items if not isinstance(one, Missing)])
+        return [one if isinstance(one, Missing) else next(seen) for one in items]
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """What follows from earlier answers."""
         return flow()
+
+    @contextmanager
+    def steps(self, name: StageName, who: str, total: int) -> Iterator[Stage]:
+        """Steps of a longer way; what is made on it is not told."""
+        progress, self._progress = self._progress, silent
+        try:
+            with stage(progress, name, who, 0, total) as current:
+                yield current
+        finally:
+            self._progress = progress
+
+    def tell(self, sentence: str) -> None:
+        """Say it on standard error where progress is told."""
+        if self._progress is not silent:
+            print(sentence, file=lasting())
+
+    @property
+    def completions(self) -> Completions:
+        """Those of the store."""
+        return Completions(self.store.path)
 
     def warn(self, *sentences: str) -> None:
         """Keep what a reader of the findings must know, each sentence once."""

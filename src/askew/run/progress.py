@@ -11,12 +11,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TextIO, cast
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
+from rich.text import Text
 
 Kind = Literal["started", "batch", "finished", "stopped"]
-StageName = Literal["pictures", "files", "answers", "vectors", "errors"]
+StageName = Literal["pictures", "files", "answers", "vectors", "errors", "prompts"]
 
 LABELS: dict[StageName, str] = {
     "pictures": "Making pictures",
@@ -24,6 +25,7 @@ LABELS: dict[StageName, str] = {
     "answers": "Asking",
     "vectors": "Embedding",
     "errors": "Finding noise",
+    "prompts": "Searching",
 }
 
 
@@ -31,7 +33,8 @@ LABELS: dict[StageName, str] = {
 class Event:
     """A step of a stage. `done` and `total` count pictures, `rate` is pictures per second, `eta` seconds left.
 
-    `name` is the model or instrument at work. What the store held already counts as done, but not for the rate.
+    `name` is the model or instrument at work. What the store held already counts as done, but not for the rate. The
+    stage "prompts" counts the prompts of a search, and `note` says what it has found; other stages have none.
     """
 
     kind: Kind
@@ -41,6 +44,7 @@ class Event:
     total: int
     rate: float | None = None
     eta: float | None = None
+    note: str | None = None
 
 
 Progress = Callable[[Event], None]
@@ -61,12 +65,24 @@ class JsonLines:
         print(json.dumps(asdict(event)), file=self.stream, flush=True)
 
 
+class Noted(Bars):
+    """Bars above a line of text."""
+
+    note = ""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """The bars, and the text if there is one."""
+        yield from super().get_renderables()
+        if self.note:
+            yield Text(f"  {self.note}", no_wrap=True, overflow="ellipsis")
+
+
 @dataclass(slots=True)
 class Terminal:
     """A bar per stage; it stays, filled, when the stage is done."""
 
     stream: TextIO
-    _bars: Bars | None = field(default=None, init=False)
+    _bars: Noted | None = field(default=None, init=False)
     _task: TaskID = field(default=TaskID(0), init=False)
 
     def __call__(self, event: Event) -> None:
@@ -76,6 +92,7 @@ class Terminal:
         if self._bars is None:
             return
         rate = "" if event.rate is None else f"{event.rate:.1f}/s"
+        self._bars.note = event.note or ""
         self._bars.update(self._task, completed=event.done, rate=rate)
         if event.kind in ("finished", "stopped"):
             self._bars.stop()
@@ -84,7 +101,7 @@ class Terminal:
     def _start(self, event: Event) -> None:
         columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn()]
         columns += [TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True)]
-        self._bars = Bars(*columns, console=Console(file=self.stream))
+        self._bars = Noted(*columns, console=Console(file=self.stream))
         self._task = self._bars.add_task(f"{LABELS[event.stage]}: {event.name}", total=event.total, rate="")
         self._bars.start()
 
@@ -134,13 +151,14 @@ def choose(stream: TextIO | None = None) -> Progress:
 
 @dataclass(slots=True)
 class Stage:
-    """Counts one stage and tells `progress` about it."""
+    """Counts one stage and tells `progress` about it, with a `note` where there is one to keep."""
 
     progress: Progress
     stage: StageName
     name: str
     done: int
     total: int
+    note: str | None = None
     _made: int = field(default=0, init=False)
     _begun: float = field(default_factory=time.monotonic, init=False)
 
@@ -149,8 +167,8 @@ class Stage:
         elapsed = time.monotonic() - self._begun
         rate = self._made / elapsed if self._made and elapsed > 0 else None
         eta = (self.total - self.done) / rate if rate else None
-        rounded = [None if x is None else round(x, 3) for x in (rate, eta)]
-        self.progress(Event(kind, self.stage, self.name, self.done, self.total, *rounded))
+        rate, eta = (None if x is None else round(x, 3) for x in (rate, eta))
+        self.progress(Event(kind, self.stage, self.name, self.done, self.total, rate, eta, self.note))
 
     def advance(self, count: int) -> None:
         """`count` more pictures are done."""

@@ -1,0 +1,20 @@
+"""The prompts that a model is most one-sided on, found by a search (MineTheGap)."""
+
+from askew.method import Method
+from askew.methods.mine.findings import MineFindings
+from askew.methods.mine.gather import gather
+from askew.methods.mine.page import page
+from askew.methods.mine.plan import MinePlan
+from askew.methods.mine.result import MiningResult
+from askew.methods.mine.score import score
+
+METHOD = Method(
+    name="mine",
+    plan=MinePlan,
+    findings=MineFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=MiningResult,
+    label=lambda plan: f"mine-{plan.model}",
+)

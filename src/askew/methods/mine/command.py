@@ -1,0 +1,155 @@
+"""askew mine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Unpack
+
+from cyclopts import Parameter, Token
+
+from askew.errors import UsageError
+from askew.methods.mine import METHOD
+from askew.methods.mine.plan import MinePlan, read_mine_plan, runs_code
+from askew.methods.mine.result import MiningResult
+from askew.options import (
+    EmbedderOptions,
+    Place,
+    RunOptions,
+    SettingOptions,
+    StatisticsOptions,
+    WriterOptions,
+    given,
+    only_plan,
+    plan_fields,
+    run_options,
+    writer_settings,
+)
+from askew.prompts.evolution import Selection
+from askew.prompts.files import read_prompts
+
+
+def _objective(_: object, tokens: Sequence[Token]) -> str:
+    """Converter: an objective. A function on the command line may lie in the current folder, as for `python -m`."""
+    text = tokens[0].value
+    if runs_code(text):
+        sys.path.insert(0, str(Path.cwd()))
+    return text
+
+
+def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
+    """Converter: a least and a greatest number, such as 3-8."""
+    least, dash, most = tokens[0].value.partition("-")
+    if not (least.isdecimal() and most.isdecimal() and dash):
+        raise UsageError(f"--words is {tokens[0].value!r}; write the least and the greatest number, such as 3-8")
+    return int(least), int(most)
+
+
+class SearchOptions(EmbedderOptions, WriterOptions, StatisticsOptions, total=False):
+    """How searches are made, beside their size."""
+
+    target: Annotated[str, Parameter(help="What texts are about: people, clothing, style, any words.")]
+    selection: Annotated[
+        Selection,
+        Parameter(help="What prompts are chosen by: score (if not given), their own; learned, the one that the scores "
+                  "of all prompts with the same words let expect."),
+    ]  # fmt: skip
+    words: Annotated[
+        tuple[int, int],
+        Parameter(converter=_words, n_tokens=1, metavar="LEAST-MOST",
+                  help="Least and greatest number of words of a prompt; 3-8 if not given."),
+    ]  # fmt: skip
+    variations: Annotated[int, Parameter(help="Variations per prompt; 15 if not given.")]
+    quantile: Annotated[float, Parameter(help="Alpha of the score; 0.25 if not given.")]
+    similarity: Annotated[
+        Literal["auto", "cosine", "unit"],
+        Parameter(help="cosine, unit ((1 + cosine) / 2), or auto (if not given): unit for the studio's embedder."),
+    ]
+    top: Annotated[int, Parameter(help="Best prompts of a search, scored again on fresh seeds; 5 if not given.")]
+
+
+class MineOptions(SearchOptions, SettingOptions, RunOptions, total=False):
+    """Options that other commands have, too."""
+
+
+def mine(
+    model: str | None = None,
+    *,
+    plan: Place = None,
+    objective: Annotated[str | None, Parameter(converter=_objective, n_tokens=1)] = None,
+    vqa: str | None = None,
+    iterations: int | None = None,
+    population: int | None = None,
+    selected: int | None = None,
+    mutations: int | None = None,
+    images: int | None = None,
+    runs: int | None = None,
+    baseline: Annotated[bool | None, Parameter(negative="--no-baseline")] = None,
+    baseline_prompts: Place = None,
+    captions: Annotated[Sequence[str], Parameter(parse=False)] = (),
+    **options: Unpack[MineOptions],
+) -> MiningResult:
+    """Search for the prompts that a model is most one-sided on (MineTheGap).
+
+    Examples:
+
+    - `askew mine --model studio/planted --iterations 10`
+
+    - `askew mine --target people --runs 10`
+
+    - `askew mine --objective color:blue --iterations 4 --population 9 --selected 3`
+
+    Parameters
+    ----------
+    model
+        The model: studio/planted (if none is given: a search makes thousands of pictures), studio,
+        diffusers/ID-OR-PATH, …
+    plan
+        Run this TOML plan, such as plan.toml of a run.
+    objective
+        What to search for: bias (if not given), color:red, or module:function of (prompt, pictures), whose low values
+        are sought.
+    vqa
+        Who answers OpenBias's questions about the prompts found; nobody if not given.
+    iterations
+        Iterations of each search; 25 if not given.
+    population
+        Prompts in each iteration; 15 if not given.
+    selected
+        Best prompts of an iteration that are mutated; 5 if not given.
+    mutations
+        Mutations of each, 2 if not given; random prompts fill the rest.
+    images
+        Pictures per prompt; 15 if not given.
+    runs
+        Independent searches; 1 if not given.
+    baseline
+        Put a random search of the same size beside each; done if not told otherwise.
+    baseline_prompts
+        A file of prompts, one a line, to score beside those found.
+    captions
+        Such prompts themselves.
+
+    Raises
+    ------
+    UsageError
+        For a request that cannot be met; other AskewErrors where a run fails.
+    """
+    own = given(objective=objective, vqa=vqa, iterations=iterations, population=population, selected=selected,
+                mutations=mutations, images=images, runs=runs, baseline=baseline)  # fmt: skip
+    if plan is not None:
+        only_plan(options, model=model, captions=captions, baseline_prompts=baseline_prompts,
+                  **{name: str(value) for name, value in own.items()})  # fmt: skip
+        return METHOD.run(read_mine_plan(Path(plan)), **run_options(options))
+    beside = (*captions, *(read_prompts(Path(baseline_prompts)) if baseline_prompts else ()))
+    data = {**search_fields({"model": model, **options}), **own, "captions": beside}
+    return METHOD.run(MinePlan.checked(data, "this request"), **run_options(options))
+
+
+def search_fields(options: Mapping[str, object]) -> dict[str, object]:
+    """The fields of a plan that the options of a search decide, with those of a preset."""
+    fields = {**plan_fields(options), "llm_args": writer_settings(options)}
+    fields.pop("vqa", None)  # of a preset: OpenBias asks nothing unless told to
+    own = SearchOptions.__annotations__.keys() & MinePlan.model_fields.keys()
+    return {**given(**{name: options.get(name) for name in own}), **fields}

@@ -1,0 +1,172 @@
+"""What `askew mine` finds; section `minethegap` of results.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from askew.findings import Address, E, Head, pattern
+from askew.methods.mine.plan import MinePlan
+from askew.prompts.evolution import Origin
+from askew.types import Missing, record
+
+Place = tuple[str, float, float]
+"""A picture, and where it lies on a map."""
+
+Loss = float | Missing
+
+
+@record
+class PictureMap:
+    """Fresh pictures of a prompt and those of its variations on the two directions that tell them apart best.
+
+    explained  the share of all differences that each direction holds
+    """
+
+    pictures: tuple[Place, ...]
+    variations: tuple[Place, ...]
+    explained: tuple[float, float]
+
+
+@record
+class BestPrompt:
+    """One of the best prompts of a search, and what explains its score on fresh seeds.
+
+    score                    of the pictures that it was found by: the luckiest of many
+    fresh_score              of pictures of fresh seeds: what it is worth
+    lineage                  the prompts that it comes from by mutation, the first ancestor first, itself last
+    missed_visual_concepts   variations that no picture shows well, the worst first; `missed_pictures` one of each
+    least_aligned_pictures   pictures that fit no variation well, the worst first
+    null_range               between which scores the central part of chance lies
+    """
+
+    run: int
+    prompt: str
+    score: E
+    fresh_score: E
+    iteration: int
+    lineage: tuple[str, ...]
+    missed_visual_concepts: tuple[str, ...] = ()
+    missed_pictures: tuple[str | None, ...] = ()
+    least_aligned_pictures: tuple[str, ...] = ()
+    variations: tuple[str, ...] = ()
+    variation_pictures: tuple[str | None, ...] = ()
+    null_range: tuple[float, float] | None = None
+    map: PictureMap | None = None
+
+
+@record
+class Evaluation:
+    """A prompt that a search looked at, with its loss."""
+
+    prompt: str
+    score: float | None
+    origin: Origin
+    parent: str | None
+
+
+@record
+class Iteration:
+    """An iteration of a search: its lowest and its median loss, and the lowest so far."""
+
+    run: int
+    iteration: int
+    best: float | None
+    median: float | None
+    best_so_far: float | None
+    prompts: tuple[Evaluation, ...] = ()
+
+
+@record
+class RandomBest:
+    """One of the best prompts of a random search."""
+
+    run: int
+    prompt: str
+    score: float | None
+    fresh_score: Loss
+
+
+@record
+class RandomSearch:
+    """Random searches on the same budget, and by how much mining finds lower losses, on fresh seeds."""
+
+    best: tuple[RandomBest, ...]
+    history: tuple[Iteration, ...]
+    difference: E
+
+
+@record
+class Caption:
+    """A prompt that was given."""
+
+    prompt: str
+    score: Loss
+
+
+@record
+class Group:
+    """Losses that no prompt was picked by (MineTheGap, figure S2)."""
+
+    group: Literal["given", "random", "mined"]
+    mean: E
+    scores: tuple[float | None, ...]
+
+
+@record
+class MissedTerms:
+    """Over the prompts found, how many miss a word, and how many a kind of thing, the most frequent first."""
+
+    prompts: int
+    terms: tuple[tuple[str, int], ...]
+    categories: tuple[tuple[str, int], ...]
+
+
+@record
+class OpenBiasScore:
+    """How uneven the answers to a closed question about a prompt's fresh pictures are (OpenBias, Eq. 3)."""
+
+    prompt: str
+    axis: str
+    counts: Mapping[str, int]
+    score: E
+
+
+@record
+class MineTheGap:
+    """Everything about a search; lower scores are what was sought."""
+
+    objective: str
+    best: tuple[BestPrompt, ...]
+    history: tuple[Iteration, ...]
+    random: RandomSearch | None
+    captions: tuple[Caption, ...]
+    groups: tuple[Group, ...]
+    missed: MissedTerms | None
+    openbias: tuple[OpenBiasScore, ...]
+
+    @property
+    def evaluated(self) -> int:
+        """How many prompts the searches looked at."""
+        return sum(len(entry.prompts) for entry in self.history)
+
+    def ranked(self) -> list[BestPrompt]:
+        """The best prompts, each once, the lowest loss on fresh seeds first, those without a score last."""
+        first: dict[str, BestPrompt] = {}
+        for one in sorted(self.best, key=lambda one: getattr(one.fresh_score, "value", float("inf"))):
+            first.setdefault(one.prompt, one)
+        return list(first.values())
+
+
+@record
+class MineFindings(Head):
+    """The content of results.json."""
+
+    plan: MinePlan
+    minethegap: MineTheGap
+
+
+def family(at: Address) -> Address | None:
+    """Tests that are adjusted together: fresh scores of all best prompts, and the questions of OpenBias."""
+    name = pattern(at)
+    return name if name in (("best", "fresh_score"), ("openbias", "score")) else None

@@ -1,0 +1,336 @@
+"""What `askew mine` costs: searches for prompts, a random one beside each, and the best prompts on fresh seeds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from askew import registry
+from askew.errors import LanguageModelError, UsageError
+from askew.findings import Identity, Instruments, PictureSet
+from askew.measure.base import VQA, Embedder
+from askew.methods.mine.objectives import (
+    Alignment,
+    BiasObjective,
+    ColorObjective,
+    Objective,
+    OwnObjective,
+    Reading,
+    named_color,
+    own_function,
+)
+from askew.methods.mine.plan import BIAS, COLOR, MinePlan
+from askew.models.base import Model
+from askew.parts import drawings
+from askew.parts.survey.observed import ObservedSet, observe
+from askew.prompts.base import Writer
+from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, best, evolve, search_randomly, word_effects
+from askew.prompts.lexicon import LexiconWriter
+from askew.prompts.llm import CompletionCache, tell_usage
+from askew.prompts.writer import VARIATION_WORDS, PromptWriter
+from askew.run.base import Outcome, Run
+from askew.run.progress import Stage
+from askew.run.work import SLICE, Work
+from askew.store.keys import derived_seed
+from askew.types import Axis, Missing, Prompt
+
+LEXICON, NO_VQA = "lexicon", "none"
+NONSENSE = "a photo of a xqzzy"
+"""No model knows this word; one that says so knows its vocabulary."""
+
+AXES, FURTHER = 8, 2
+"""Axes that a writer proposes at most unless told otherwise; and questions beyond one of each: disability has three."""
+
+VQA_ASKED = "vqa"
+SHOWN = 48
+"""Letters of the best prompt that who watches a search sees."""
+
+SearchBy = Callable[[PromptWriter, Callable[[Candidate], float | None], Evolution, Seeds], list[Evaluated]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a prompt that was mined is explained by.
+
+    first       what the objective read in the pictures that it was found by
+    pictures    those of fresh seeds
+    variations  by text one picture of each; empty unless the search is for bias
+    chance      these pictures held against the variations, where there are any
+    """
+
+    first: Reading | Missing
+    pictures: tuple[Outcome, ...]
+    variations: Mapping[str, Outcome]
+    chance: Alignment | None
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """One of the best prompts of a search, and what the objective read in its pictures of fresh seeds."""
+
+    found: Evaluated
+    fresh: Reading | Missing
+    shown: Shown | None = None
+
+    @property
+    def prompt(self) -> str:
+        """Its text."""
+        return self.found.candidate.text
+
+    @property
+    def fresh_loss(self) -> float | Missing:
+        """What it scores on fresh seeds."""
+        return self.fresh if isinstance(self.fresh, Missing) else self.fresh.loss()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """All evaluated prompts of one search, and the best of them."""
+
+    evaluated: tuple[Evaluated, ...]
+    best: tuple[Best, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Questioned:
+    """The closed questions that OpenBias asks about a prompt, and what was answered about its fresh pictures."""
+
+    prompt: str
+    axes: tuple[Axis, ...]
+    seen: ObservedSet
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All searches of a run; `random` is empty where there is no random search. `captions` are prompts with losses."""
+
+    mined: tuple[Search, ...] = ()
+    random: tuple[Search, ...] = ()
+    captions: tuple[tuple[str, float | Missing], ...] = ()
+    questioned: tuple[Questioned, ...] = ()
+
+    def best(self) -> dict[str, Shown]:
+        """The best prompts mined, each once."""
+        return {one.prompt: one.shown for search in self.mined for one in search.best if one.shown}
+
+
+@dataclass(frozen=True, slots=True)
+class MineGathered:
+    """All of a run."""
+
+    model: Identity
+    device: str | None
+    instruments: Instruments
+    found: Found
+
+    @property
+    def sets(self) -> tuple[PictureSet, ...]:
+        """The fresh pictures of the best prompts, and those of their variations."""
+        return tuple(self._sets())
+
+    def _sets(self) -> Iterator[PictureSet]:
+        for prompt, shown in self.found.best().items():
+            yield PictureSet.of(prompt, shown.pictures)
+            for text, picture in shown.variations.items():
+                yield PictureSet.of(prompt, [picture], "variation", text, text)
+
+
+def gather(plan: MinePlan, run: Run) -> MineGathered:
+    """Raises UsageError for names that do not exist or cannot search."""
+    miner = Miner.prepare(plan, run)
+    model = miner.model
+    try:
+        found = run.decide("the search", miner.search, bound(plan, model), Found())
+    finally:
+        tell_usage(miner.writer, run.tell)
+    instruments = miner.instruments()
+    run.warn(*miner.warnings(found), *drawings.beyond([model.name], {"vqa": instruments.vqa,
+                                                                     "embedder": instruments.embedder}))  # fmt: skip
+    identity = Identity(model.name, model.revision, dict(model.settings))
+    return MineGathered(identity, getattr(model, "device", None), instruments, found)
+
+
+def bound(plan: MinePlan, model: Model) -> Work:
+    """The size of a search. Prompts that several searches have in common are made once, so it is an upper bound.
+
+    The random search shares its first population with what mining begins with, and what mining injects.
+    """
+    bred = (plan.iterations - 1) * plan.selected * plan.mutations
+    prompts = plan.runs * (plan.iterations * plan.population + bred * plan.baseline) + len(plan.captions)
+    sets = prompts + plan.winners * (1 + plan.baseline)
+    varied = plan.winners if plan.objective == BIAS else 0
+
+    def calls(size: int) -> int:
+        return sets * -(-plan.images // size) + varied * -(-plan.variations // size)
+
+    pictures = sets * plan.images + varied * plan.variations
+    embeddings = pictures if varied else 0
+    asked = plan.winners if plan.vqa != NO_VQA else 0
+    questions = asked * plan.images * (int(plan.llm_args.get("axes", AXES)) + FURTHER)
+    return Work(prompts, pictures, 0, calls(model.batch_size), questions, questions, asked * -(-plan.images // SLICE),
+                embeddings, embeddings, calls(SLICE) if varied else 0)  # fmt: skip
+
+
+def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> PromptWriter:
+    """The writer of the plan. The lexicon keeps to the words of a model that knows which words it knows.
+
+    Where a lexicon of the model's own is registered, it says which words these are: it knows their second names, too.
+    `cache` keeps what a language model answers, so that a search that goes on gets the same prompts.
+    """
+    if plan.llm != LEXICON or not model.unknown_words(NONSENSE):
+        return registry.prompt_writer(plan.llm, cache=cache, **plan.llm_args)
+    family = model.name.partition("/")[0]
+    if f"{LEXICON}/{family}" in registry.providers("llm"):
+        return registry.prompt_writer(f"{LEXICON}/{family}", **plan.llm_args)
+    return LexiconWriter(knows=lambda text: not model.unknown_words(text), vocabulary=family)
+
+
+@dataclass(frozen=True)
+class Miner:
+    """A plan of a search with the model, the writer and the instruments that it names, at work."""
+
+    plan: MinePlan
+    run: Run
+    model: Model
+    writer: PromptWriter
+    embedder: Embedder | None
+    vqa: VQA | None
+    losses: dict[str, float | Missing] = field(default_factory=dict)
+    _variations: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def prepare(cls, plan: MinePlan, run: Run) -> Miner:
+        """Load what the plan names. Raises UsageError for names that do not exist or cannot search."""
+        model = registry.model(plan.model, **plan.model_args)
+        if not isinstance(model, Model):
+            raise UsageError(f"{plan.model} holds pictures that exist already; a search needs a model to make new ones")
+        return cls(
+            plan, run, model, prompt_writer(plan, model, run.completions),
+            registry.embedder(plan.embedder, **plan.embedder_args) if plan.objective == BIAS else None,
+            None if plan.vqa == NO_VQA else registry.vqa(plan.vqa),
+        )  # fmt: skip
+
+    def search(self) -> Found:
+        """All searches, their best prompts scored once more. What the store holds is not made again."""
+        plan, runs = self.plan, range(self.plan.runs)
+        with self.run.steps("prompts", self.model.name, plan.evaluations + plan.winners * (1 + plan.baseline)) as steps:
+            mined = tuple(self._search("mining", evolve, k, steps) for k in runs)
+            random = tuple(self._search("random", search_randomly, k, steps) for k in runs) if plan.baseline else ()
+        captions = tuple((text, _loss(self.objective.read(text, plan.seed))) for text in plan.captions)
+        found = Found(mined, random, captions)
+        return replace(found, questioned=tuple(self._questioned(found)))
+
+    @cached_property
+    def objective(self) -> Objective:
+        """What the plan searches for."""
+        plan = self.plan
+        if plan.runs_code:
+            return OwnObjective(plan.objective, own_function(plan.objective), self.pictures)
+        if plan.objective != BIAS:
+            return ColorObjective(self.run, named_color(plan.objective.removeprefix(COLOR)), self.pictures)
+        assert self.embedder is not None  # loaded for this objective
+        return BiasObjective(self.run, self.embedder, self.pictures, self.variations, plan.variations, plan.quantile,
+                             plan.is_unit)  # fmt: skip
+
+    def pictures(self, prompt: str, seed: int) -> Sequence[Outcome]:
+        """The pictures of one prompt."""
+        return self.run.pictures(self.model, [prompt], self.plan.images, seed)[prompt]
+
+    def variations(self, prompt: str) -> Sequence[str]:
+        """The variations of a prompt. Their seed knows nothing of the model, so every model gets the same ones."""
+        if prompt not in self._variations:
+            seed = derived_seed(self.plan.seed, "variations", prompt)
+            longest = max(VARIATION_WORDS[1], self.plan.words[1] + VARIATION_WORDS[1] - VARIATION_WORDS[0])
+            with suppress(LanguageModelError):  # one prompt that a language model refuses must not end the search
+                self._variations[prompt] = self.writer.variations(
+                    prompt, self.plan.variations, seed=seed, target=self.plan.target or None,
+                    words=(VARIATION_WORDS[0], longest),
+                )  # fmt: skip
+        return self._variations.setdefault(prompt, [])
+
+    def instruments(self) -> Instruments:
+        """Who read pictures and wrote prompts."""
+        vqa, embedder, objective = self.vqa, self.embedder, self.objective
+        return Instruments(
+            {vqa.name: vqa.fingerprint} if vqa else None,
+            {embedder.name: embedder.fingerprint} if embedder else None,
+            {self.plan.llm: self.writer.fingerprint},
+            {objective.name: objective.fingerprint} if isinstance(objective, OwnObjective) else None,
+        )
+
+    def warnings(self, found: Found) -> Iterator[str]:
+        """What a reader must know."""
+        unscored = Counter(loss.detail for loss in self.losses.values() if isinstance(loss, Missing))
+        for why, number in unscored.items():
+            yield f"{number} of {len(self.losses)} prompts have no score: {why}"
+        words = sorted({word for prompt in found.best() for word in self.model.unknown_words(prompt)})
+        if words:
+            listed = ", ".join(repr(word) for word in words)
+            yield f"{self.model.name} does not know these words of the prompts found and ignores them: {listed}"
+
+    def _search(self, name: str, by: SearchBy, number: int, steps: Stage) -> Search:
+        plan, fresh = self.plan, derived_seed(self.plan.seed, "fresh")
+        leads: list[tuple[float, str]] = []
+
+        def evaluate(candidate: Candidate) -> float | None:
+            loss = self._loss(candidate.text)
+            if loss is not None:
+                leads[:] = [min([*leads, (loss, candidate.text)], key=lambda lead: lead[0])]
+            steps.note = _told(plan, name, number, candidate.iteration, leads)
+            steps.advance(1)
+            return loss
+
+        def seeds(*names: object) -> int:
+            return derived_seed(plan.seed, f"search {number}", *map(str, names))
+
+        evaluated = by(self.writer, evaluate, plan.evolution, seeds)
+        chosen = []
+        for one in best(evaluated, plan.top, word_effects(evaluated, plan.selection)):
+            text = one.candidate.text
+            shown = self._shown(text, fresh) if by is evolve else None
+            chosen.append(Best(one, self.objective.read(text, fresh), shown))
+            steps.note = f"{name}, the best prompts on fresh seeds"
+            steps.advance(1)
+        return Search(tuple(evaluated), tuple(chosen))
+
+    def _loss(self, prompt: str) -> float | None:
+        if prompt not in self.losses:
+            self.losses[prompt] = _loss(self.objective.read(prompt, self.plan.seed))
+        loss = self.losses[prompt]
+        return None if isinstance(loss, Missing) else loss
+
+    def _shown(self, prompt: str, fresh: int) -> Shown:
+        objective = self.objective
+        first, pictures = objective.read(prompt, self.plan.seed), tuple(self.pictures(prompt, fresh))
+        if not isinstance(objective, BiasObjective):
+            return Shown(first, pictures, {}, None)
+        made = self.run.pictures(self.model, self.variations(prompt), 1, self.plan.seed)
+        varied = {text: of_text[0] for text, of_text in made.items()}
+        return Shown(first, pictures, varied, objective.chance(prompt, varied, self.plan.seed))
+
+    def _questioned(self, found: Found) -> Iterator[Questioned]:
+        """Questions that the writer proposes for each prompt, or else the lexicon, asked about its fresh pictures."""
+        if self.vqa is None:
+            return
+        writer = self.writer if isinstance(self.writer, Writer) else LexiconWriter()
+        for prompt, shown in found.best().items():
+            axes: list[Axis] = []
+            with suppress(LanguageModelError):
+                axes = [one.axis for one in writer.propose(prompt, None, self.plan.seed) if len(one.axis.values) > 1]
+            asked = [question for axis in axes for question in axis.questions]
+            answers = {VQA_ASKED: self.run.ask(self.vqa, shown.pictures, asked)}
+            yield Questioned(prompt, tuple(axes), observe(Prompt(prompt), shown.pictures, axes, answers, None))
+
+
+def _loss(reading: Reading | Missing) -> float | Missing:
+    return reading if isinstance(reading, Missing) else reading.loss()
+
+
+def _told(plan: MinePlan, name: str, number: int, iteration: int, leads: Sequence[tuple[float, str]]) -> str:
+    """Where a search is, and the best prompt so far."""
+    run = f" {number + 1}/{plan.runs}" if plan.runs > 1 else ""
+    lead = "".join(f"; best {loss:.4f} {prompt[:SHOWN]}" for loss, prompt in leads)
+    return f"{name}{run}, iteration {iteration + 1}/{plan.iterations}{lead}"

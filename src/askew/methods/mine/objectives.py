@@ -1,0 +1,274 @@
+"""What a search for prompts can look for: a loss of prompts by their pictures. Lower is what is sought.
+
+An objective reads the pictures of a prompt; what it read holds the loss, and its estimate for the best prompts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageColor
+
+from askew.errors import AskewError, NotEnoughData, UsageError
+from askew.measure.base import Embedder
+from askew.parts.scoring import Scoring
+from askew.run.base import Outcome, Rows, Run
+from askew.stats.gap import bias_score, gap_estimate, unit_similarity
+from askew.stats.intervals import bootstrap_errors, percentile_interval
+from askew.store.imagefile import opened
+from askew.store.keys import derived_seed
+from askew.types import Estimate, Missing, Picture
+
+PicturesOf = Callable[[str, int], Sequence[Outcome]]
+"""The pictures of a prompt for a run seed."""
+
+OwnLoss = Callable[[str, Sequence[Image.Image]], float]
+"""A function of a prompt and its pictures."""
+
+NO_PICTURE = Missing("error", "no picture of this prompt could be made")
+
+COMPLETE = 0.8
+"""Share of the pictures, and of the variations, that were asked for without which a prompt has no score.
+
+Fewer pictures show less and fewer variations ask for less, so a score of fewer is lower. A search would follow a
+writer that fails, or a filter that blocks.
+"""
+
+
+def enough(count: int) -> int:
+    """How many of `count` must be there."""
+    return math.ceil(COMPLETE * count)
+
+
+class Reading(Protocol):
+    """What an objective found in the pictures of a prompt."""
+
+    def loss(self) -> float | Missing:
+        """The loss alone: what a search needs of every prompt."""
+
+    def estimate(self, scoring: Scoring, chance: Alignment | None) -> Estimate | Missing:
+        """The loss with what tells how far it can be trusted; `chance` are pictures of the prompt's variations."""
+
+
+class Objective(Protocol):
+    """Who reads the pictures that a model makes of prompts."""
+
+    def read(self, prompt: str, seed: int) -> Reading | Missing:
+        """What is in a prompt's pictures for a run seed. Missing where there is too little to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Pictures of a prompt held against its variations (MineTheGap, section 4.1).
+
+    vectors     (pictures, dimensions) unit vectors
+    similarity  (variations, pictures)
+    missing     pictures that could not be made
+    quantile    alpha of the score
+    """
+
+    prompt: str
+    seed: int
+    variations: tuple[str, ...]
+    pictures: tuple[Picture, ...]
+    vectors: Rows
+    similarity: NDArray[np.float64]
+    missing: int
+    quantile: float
+
+    def loss(self) -> float | Missing:
+        """The bias score of Eq. 1."""
+        try:
+            return bias_score(self.similarity, self.quantile)
+        except NotEnoughData as error:
+            return Missing("error", str(error))
+
+    def estimate(self, scoring: Scoring, chance: Alignment | None) -> Estimate | Missing:
+        """The score with its interval, corrected by the pictures of the variations."""
+        null = chance.similarity if chance else None
+        rng = scoring.rng("minethegap", self.prompt, str(self.seed))
+        try:
+            return gap_estimate(self.similarity, null, rng=rng, quantile=self.quantile, draws=scoring.draws,
+                                level=scoring.level, missing=self.missing)  # fmt: skip
+        except NotEnoughData as error:
+            return Missing("error", str(error))
+
+
+@dataclass(frozen=True)
+class BiasObjective:
+    """How much the pictures of a prompt leave out of what its variations ask for.
+
+    variations  those of a prompt, the same for every model; `planned` were asked for
+    is_unit     similarities are (1 + cosine) / 2
+    """
+
+    run: Run
+    embedder: Embedder
+    pictures: PicturesOf
+    variations: Callable[[str], Sequence[str]]
+    planned: int
+    quantile: float
+    is_unit: bool
+
+    def read(self, prompt: str, seed: int) -> Alignment | Missing:
+        """Missing with too few variations, of which no picture is made then, or too few pictures."""
+        variations, least = self.variations(prompt), max(2, enough(self.planned))
+        if len(variations) < least:
+            return Missing("error", f"the writer found fewer than {least} of {self.planned} variations")
+        pictures = self.pictures(prompt, seed)
+        present = [one for one in pictures if isinstance(one, Picture)]
+        if not present:
+            return NO_PICTURE
+        if len(present) < enough(len(pictures)):
+            return Missing("error", f"fewer than {enough(len(pictures))} of {len(pictures)} pictures could be made")
+        return self._align(prompt, variations, pictures, seed)
+
+    def chance(self, prompt: str, varied: Mapping[str, Outcome], seed: int) -> Alignment | None:
+        """By variation a picture of it, held against the variations; None without a picture."""
+        if not any(isinstance(one, Picture) for one in varied.values()):
+            return None
+        found = self._align(prompt, tuple(varied), list(varied.values()), seed)
+        return None if isinstance(found, Missing) else found
+
+    def _align(
+        self, prompt: str, variations: Sequence[str], pictures: Sequence[Outcome], seed: int
+    ) -> Alignment | Missing:
+        """As many pictures as there are, at least one, against these texts. Missing where a run only counts."""
+        present = tuple(one for one in pictures if isinstance(one, Picture))
+        vectors = self.run.read(self.embedder, present)
+        (texts,) = self.run.look(self.embedder.embed_texts, [variations])
+        if isinstance(texts, Missing):
+            return texts
+        cosine = np.asarray(texts, float) @ np.asarray(vectors, float).T
+        similarity = unit_similarity(cosine) if self.is_unit else cosine
+        lost = len(pictures) - len(present)
+        return Alignment(prompt, seed, tuple(variations), present, vectors, similarity, lost, self.quantile)
+
+
+@dataclass(frozen=True, slots=True)
+class PixelErrors:
+    """By picture the mean squared error of its pixels from a colour, in [0, 1]."""
+
+    prompt: str
+    seed: int
+    errors: tuple[float, ...]
+    missing: int
+
+    def loss(self) -> float | Missing:
+        """The mean over the pictures."""
+        return float(np.mean(self.errors))
+
+    def estimate(self, scoring: Scoring, chance: Alignment | None) -> Estimate | Missing:
+        """The mean over the pictures, its interval by bootstrap over them."""
+        value = float(np.mean(self.errors))
+        rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
+        drawn = bootstrap_errors(np.array(self.errors)[:, None], scoring.draws, rng)[:, 0]
+        low, high = percentile_interval(value - drawn, scoring.level)
+        return Estimate(value, max(low, 0.0), min(high, 1.0), scoring.level, "bootstrap over pictures",
+                        n=len(self.errors), missing=self.missing, max=1.0)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ColorObjective:
+    """How far pictures are from one colour (MineTheGap, appendix A)."""
+
+    run: Run
+    color: tuple[int, int, int]
+    pictures: PicturesOf
+
+    def read(self, prompt: str, seed: int) -> PixelErrors | Missing:
+        """Missing without a picture."""
+        seen = self.run.look(PixelError(self.color), self.pictures(prompt, seed))
+        errors = tuple(one for one in seen if not isinstance(one, Missing))
+        return PixelErrors(prompt, seed, errors, len(seen) - len(errors)) if errors else NO_PICTURE
+
+
+@dataclass(frozen=True, slots=True)
+class PixelError:
+    """The mean squared error of a picture's pixels from a colour of 8 bits a channel."""
+
+    color: tuple[int, int, int]
+
+    def __call__(self, picture: Picture) -> float:
+        pixels = np.asarray(opened(picture.path), dtype=float) / 255
+        return float(np.mean((pixels - np.array(self.color) / 255) ** 2))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnReading:
+    """What a function of the user's own said of so many pictures."""
+
+    value: float
+    n: int
+    missing: int
+
+    def loss(self) -> float | Missing:
+        """What the function said."""
+        return self.value
+
+    def estimate(self, scoring: Scoring, chance: Alignment | None) -> Estimate | Missing:
+        """The same without an interval: nothing is known of the function."""
+        return Estimate(self.value, n=self.n, missing=self.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnObjective:
+    """A function of the user's own: (prompt, pictures) to a number."""
+
+    name: str
+    function: OwnLoss
+    pictures: PicturesOf
+
+    def read(self, prompt: str, seed: int) -> OwnReading | Missing:
+        """Missing without a picture. Raises AskewError for a function that fails, or gives no finite number."""
+        pictures = self.pictures(prompt, seed)
+        images = [opened(one.path) for one in pictures if isinstance(one, Picture)]
+        if not images:
+            return NO_PICTURE
+        try:
+            value = float(self.function(prompt, images))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise AskewError(f"the objective {self.name} failed for {prompt!r}: {reason}") from error
+        if not np.isfinite(value):
+            raise AskewError(f"the objective {self.name} gave {value} for {prompt!r}; a finite number is needed")
+        return OwnReading(value, len(images), len(pictures) - len(images))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the file that holds the function: who changes it, asks something else."""
+        file = getattr(sys.modules.get(self.function.__module__), "__file__", None)
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else self.name
+
+
+def named_color(name: str) -> tuple[int, int, int]:
+    """The sRGB values of a colour by its CSS name or #rrggbb. Raises UsageError."""
+    try:
+        red, green, blue = ImageColor.getrgb(name)[:3]
+    except ValueError as error:
+        raise UsageError(f"{name!r} is no colour; write color:red, or color:#1e90ff for any other") from error
+    return red, green, blue
+
+
+def own_function(name: str) -> OwnLoss:
+    """The function that module:function names. Raises UsageError where there is none."""
+    module, _, function = name.partition(":")
+    if not module or not function:
+        raise UsageError(f"unknown objective {name!r}; known: bias, color:NAME, module:function")
+    try:
+        found = getattr(import_module(module), function)
+    except Exception as error:  # a module runs its own code when it is imported
+        raise UsageError(f"the objective {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise UsageError(f"the objective {name!r} is no function of a prompt and its pictures")
+    loss: OwnLoss = found
+    return loss

@@ -1,0 +1,310 @@
+"""The page of `askew mine`: the prompts that a model is most one-sided on, their pictures, and how they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from askew.methods.mine import words as texts
+from askew.methods.mine.findings import BestPrompt, Evaluation, Iteration, MineFindings, MineTheGap
+from askew.methods.mine.plan import BIAS
+from askew.pages import common
+from askew.pages.blocks import (
+    PLAIN,
+    Beside,
+    Block,
+    Column,
+    Fold,
+    Lane,
+    Lanes,
+    Line,
+    Lines,
+    Mark,
+    Page,
+    PictureRow,
+    Pictures,
+    Point,
+    Scatter,
+    Section,
+    Text,
+    Trace,
+)
+from askew.pages.media import Media, picture_row, shot, thumbnail
+from askew.pages.words import capital, perceived, percent, plural, quote, shorten, thousands
+from askew.types import Estimate, Missing
+
+OPEN, SHOWN = 3, 12
+"""Prompts that stand open, with a map of their pictures, and prompts whose pictures are shown."""
+
+PICTURES = 48
+SPREAD = 0.34
+"""How far the prompts of one iteration are spread to either side, in iterations."""
+
+GROUPS = {"given": "given", "random": "random, at the start", "mined": "mined, on fresh seeds"}
+"""Sets of prompts in words."""
+
+
+def page(found: MineFindings, media: Media) -> Page:
+    """What to show of a search."""
+    view = View(found, media)
+    bias, plan = view.bias, found.plan
+    return Page(
+        kicker=f"askew mine: a search for prompts on {shorten(found.model.name, 80)}",
+        title="Where it is most one-sided" if bias else f"Nearest to {shorten(plan.objective, 60)}",
+        answer=texts.answer(found),
+        facts=view.facts(),
+        sections=(
+            Section("The prompts found", (view.scores(),), anchor="prompts"),
+            *view.against_random(),
+            Section("Pictures", tuple(view.pictures()), screen=False),
+            Section("The course of the search", tuple(view.course()), screen=False, anchor="course"),
+            *view.missed(), *view.openbias(),
+            common.missing_data(found),
+            Section("How to read this", texts.reading(plan), screen=False),
+            *common.provenance(found),
+        ),
+        warnings=found.warnings,
+        notes=("Bold: more one-sided than chance explains (q < 0.05), on fresh seeds.",) if bias else (),
+        version=found.askew,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class View:
+    """Findings and who opens their pictures."""
+
+    found: MineFindings
+    media: Media
+
+    @property
+    def section(self) -> MineTheGap:
+        """The scores."""
+        return self.found.minethegap
+
+    @property
+    def bias(self) -> bool:
+        """Whether the search was for bias, not for any other objective."""
+        return self.section.objective == BIAS
+
+    @cached_property
+    def ranked(self) -> list[BestPrompt]:
+        """The prompts found, the lowest loss on fresh seeds first."""
+        return self.section.ranked()
+
+    @property
+    def run(self) -> int:
+        """The search whose course is drawn: the one that found the first prompt."""
+        return self.ranked[0].run if self.ranked else 0
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What was searched, and with whom."""
+        plan = self.found.plan
+        searches = "1 search" if plan.runs == 1 else f"{plan.runs} searches"
+        size = f"{searches}, {plural(plan.iterations, 'iteration')} of {plan.population}"
+        told = {
+            "Prompts": f"{thousands(self.section.evaluated)}: {size}",
+            "Each prompt": plural(plan.images, "picture")
+            + (f", {plural(plan.variations, 'variation')}" if self.bias else ""),
+            "Written by": shorten(plan.llm, 60),
+            "Target": shorten(plan.target, 60),
+        }
+        own = tuple((name, text) for name, text in told.items() if text)
+        first, *rest = (fact for fact in common.facts(self.found) if fact[0] != "Pictures")
+        return (first, *own, *rest)
+
+    def scores(self) -> Block:
+        """The prompts found by their score on fresh seeds, with what chance gives each."""
+        entries = [one for one in self.ranked if isinstance(one.fresh_score, Estimate)]
+        if not entries:
+            return Text("No prompt could be scored.")
+        level = percent(self.found.plan.level)
+        rows = tuple(
+            Lane(shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range, marks=tuple(
+                Mark(found.value, "when found", "ring") for found in (one.score,) if isinstance(found, Estimate)
+            ))
+            for one in entries
+        )  # fmt: skip
+        caption = f"The best prompts of every search. Further left is {'more one-sided' if self.bias else 'nearer'}"
+        columns: tuple[Column, ...] = ("value", "interval", "null", "q") if self.bias else PLAIN
+        chance = ("chance", f"{level} of scores of pictures of the variations")
+        return Lanes(caption, "Prompt", rows, "fresh seeds", "range", columns, chance=chance)
+
+    def pictures(self) -> Iterator[Block]:
+        """Every prompt with its pictures and with what they leave out: the first ones open."""
+        shown = [(f"{k}. {quote(one.prompt, 160)}", one) for k, one in enumerate(self.ranked[:SHOWN], start=1)]
+        for title, one in shown[:OPEN]:
+            yield Section(title, tuple(self._prompt(one, mapped=True)), anchor=_anchor(one.prompt))
+        for title, one in shown[OPEN:]:
+            yield Fold(title, tuple(self._prompt(one, mapped=False)), anchor=_anchor(one.prompt))
+
+    def _prompt(self, one: BestPrompt, *, mapped: bool) -> Iterator[Block]:
+        yield Text(texts.finding(one))
+        own = next((s for s in self.found.sets if s.prompt == one.prompt and s.axis is None), None)
+        if own:
+            unaligned = sorted(own.pictures.index(name) + 1 for name in one.least_aligned_pictures)
+            numbers = f"number{'s' if len(unaligned) > 1 else ''} {', '.join(map(str, unaligned))}"
+            note = f"those that fit the variations least: {numbers}" if unaligned else ""
+            row = picture_row(self.media, own.pictures, one.prompt, PICTURES, note)
+            yield Pictures("", (replace(row, label="On fresh seeds"),))
+        if one.missed_visual_concepts:
+            missed = zip(one.missed_visual_concepts, one.missed_pictures, strict=True)
+            shots = tuple(shot(self.media, name, f"A picture of {quote(text, 80)}", text) for text, name in missed)
+            yield Pictures("Variations that no picture above shows well, with a picture of each",
+                           (PictureRow(shots),), size="medium")  # fmt: skip
+        if mapped and one.map:
+            yield Fold("Map of its pictures among those of its variations", (self._map(one),))
+        yield Fold(f"Where it comes from{', and its variations' if one.variations else ''}", tuple(self._origin(one)))
+
+    def _map(self, one: BestPrompt) -> Scatter:
+        """Pictures of a prompt and of its variations where they lie in the embedding, by its two main directions."""
+        assert one.map is not None
+        places = [(0, place) for place in one.map.pictures] + [(1, place) for place in one.map.variations]
+        points = []
+        for number, (series, (name, x, y)) in enumerate(places, start=1):
+            image = self.media.picture(name)
+            if image is not None:
+                kind = "variation" if series else "prompt"
+                points.append(Point(x, y, f"Picture {number}, of the {kind}", series, uri=thumbnail(image)))
+        held = percent(sum(one.map.explained))
+        said = f"{len(one.map.pictures)} pictures of the prompt among {len(one.map.variations)} of variations"
+        return Scatter(
+            f"Near each other: alike. The two directions hold {held} of the differences", tuple(points),
+            ("", None), ("", None), said, ("picture of the prompt", "picture of a variation"),
+        )  # fmt: skip
+
+    def _origin(self, one: BestPrompt) -> Iterator[Block]:
+        run = f" of search {one.run + 1}" if self.found.plan.runs > 1 else ""
+        yield Text(f"Found in iteration {one.iteration + 1}{run}, by way of:", items=one.lineage)
+        if one.variations:
+            missed = {*one.missed_visual_concepts}
+            items = tuple(Text("", lead=text) if text in missed else text for text in one.variations)
+            yield Text("Variations, the missed ones in bold:", items=items)
+
+    def course(self) -> Iterator[Block]:
+        """One search: every prompt a point, lines from prompts to their mutations, the best loss so far."""
+        history = [entry for entry in self.section.history if entry.run == self.run]
+        placed = list(_placed(history))
+        if not placed:
+            return
+        which = f" Of {self.found.plan.runs} searches, this is number {self.run + 1}, which found the first prompt."
+        yield Text(f"Every point is a prompt; hover over one to read it.{which if self.found.plan.runs > 1 else ''}")
+        winner = next((one for one in self.ranked if one.run == self.run), None)
+        line = set(winner.lineage) if winner else set()
+        points = tuple(
+            Point(x, loss, f"{shorten(one.prompt, 80)}: {texts.score(loss)}", 0 if one.parent else 1,
+                  one.prompt in line, label=one.prompt if winner and one.prompt == winner.prompt else "")
+            for x, loss, one in placed
+        )  # fmt: skip
+        at = {one.prompt: k for k, (_, _, one) in enumerate(placed)}
+        links = tuple((at[one.parent], k) for k, (_, _, one) in enumerate(placed) if one.parent in at)
+        beside = self.section.random.history if self.section.random else ()
+        random = [entry for entry in beside if entry.run == self.run]
+        traces = [_record("best so far", history, 0)]
+        traces += [_record("best so far of random prompts alone", random, 1)] if random else []
+        said = f"Loss of {len(points)} prompts over {plural(len(history), 'iteration')}"
+        yield Scatter(
+            "", points, ("iteration", "count"), ("loss", "range"), said, ("mutation", "random prompt"),
+            "how the best prompt came about", links, tuple(traces),
+        )  # fmt: skip
+
+    def against_random(self) -> Iterator[Section]:
+        """Whether the search found better prompts than a random one of the same size."""
+        blocks: list[Block] = []
+        if self.section.random:
+            blocks.append(Text(texts.against_random(self.found)))
+        if captions := texts.against_captions(self.section):
+            blocks.append(Text(captions))
+        blocks += self._races()
+        if len(self.section.groups) > 1:
+            rows = tuple(strip(GROUPS[one.group], one.mean, one.scores) for one in self.section.groups)
+            groups = Lanes("Scores that no prompt was picked by", "Prompts", rows, "mean", "range",
+                           PLAIN, ("prompts",), points="score of one prompt")  # fmt: skip
+            blocks.append(Fold("Given, random and mined prompts", (groups,)))
+        if blocks:
+            title = "Against random search" if self.section.random else "Against other prompts"
+            yield Section(title, tuple(blocks), anchor="random")
+
+    def _races(self) -> Iterator[Block]:
+        """The best loss so far of every search, mined and random, and their means; nothing for a single search."""
+        random, runs = self.section.random, self.found.plan.runs
+        if random is None or runs < 2:
+            return
+        steps = 1 + max(entry.iteration for entry in self.section.history)
+        lines = []
+        for series, (name, history) in enumerate((("mined", self.section.history), ("random", random.history))):
+            single = [_over(steps, [entry for entry in history if entry.run == run]) for run in range(runs)]
+            lines.append(Line(f"{name}, mean", _means(single), series))
+            lines += [Line(f"{name} {k}", points, series, thin=True) for k, points in enumerate(single, start=1)]
+        caption = "Best loss so far. It flatters every search: the lowest of many noisy scores is partly luck"
+        yield Lines(caption, "iteration", tuple(str(k + 1) for k in range(steps)), tuple(lines), "loss", "range")
+
+    def missed(self) -> Iterator[Section]:
+        """What the missed variations of all prompts have in common."""
+        missed = self.section.missed
+        if missed is None:
+            return
+        text = Text("Words of missed variations that their prompt does not hold, counted once per prompt, over "
+                    f"{plural(missed.prompts, 'prompt')}.")  # fmt: skip
+        plots = []
+        for caption, ranked in (("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)):
+            rows = tuple(Lane(name, Estimate(number / missed.prompts), (number,)) for name, number in ranked)
+            plots.append(Lanes(caption, "", rows, "of the prompts", "share", ("value",), ("prompts",)))
+        yield Section("What is missed", (text, Beside(tuple(plots))), screen=False)
+
+    def openbias(self) -> Iterator[Section]:
+        """The entropy scores of closed questions about each prompt."""
+        if self.section.openbias:
+            rows = tuple(
+                Lane(capital(perceived(one.axis)), one.score, group=quote(one.prompt, 80))
+                for one in self.section.openbias
+            )
+            scores = Lanes("Entropy score of each question: 0 for equal answers, 1 for one alone", "Question", rows,
+                           "1 − H / ln K", columns=("value", "interval", "null", "q"))  # fmt: skip
+            fold = Fold("Scores of all questions", (scores,))
+            said = Text(texts.openbias(self.section))
+            yield Section("The same pictures by OpenBias", (said, fold), screen=False)
+
+
+def strip(label: str, mean: Estimate | Missing, scores: Sequence[float | None], group: str = "") -> Lane:
+    """A row of scores of several prompts with their mean, and how many there are."""
+    known = tuple(score for score in scores if score is not None)
+    lost = len(scores) - len(known)
+    shown = replace(mean, missing=0) if isinstance(mean, Estimate) else mean
+    return Lane(label, shown, (len(known),), group, points=known, note=f"{lost} without a score" if lost else "")
+
+
+def _anchor(prompt: str) -> str:
+    return f"prompt {prompt}"
+
+
+def _placed(history: Sequence[Iteration]) -> Iterator[tuple[float, float, Evaluation]]:
+    """Where prompts stand: those of an iteration side by side in the order of their evaluation."""
+    for entry in history:
+        last = len(entry.prompts) - 1
+        for k, one in enumerate(entry.prompts):
+            if one.score is not None:
+                aside = SPREAD * (2 * k / last - 1) if last else 0.0
+                yield entry.iteration + 1 + aside, one.score, one
+
+
+def _record(name: str, history: Sequence[Iteration], series: int) -> Trace:
+    """The best loss so far as steps."""
+    points = tuple((entry.iteration + 0.5, entry.best_so_far) for entry in history if entry.best_so_far is not None)
+    return Trace(name, points, series, stair=True)
+
+
+def _over(steps: int, history: Sequence[Iteration]) -> tuple[Estimate | Missing | None, ...]:
+    known = {entry.iteration: entry.best_so_far for entry in history}
+    return tuple(None if (value := known.get(k)) is None else Estimate(value) for k in range(steps))
+
+
+def _means(lines: Sequence[Sequence[Estimate | Missing | None]]) -> tuple[Estimate | None, ...]:
+    """The mean over the searches, iteration by iteration."""
+    found = []
+    for step in zip(*lines, strict=True):
+        values = [one.value for one in step if isinstance(one, Estimate)]
+        found.append(Estimate(float(np.mean(values))) if values else None)
+    return tuple(found)

@@ -1,0 +1,129 @@
+"""The plan of a search for prompts: everything that decides what it finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from askew.errors import UsageError
+from askew.plan import RunPlan, Settings, Text
+from askew.prompts.evolution import Evolution, Selection
+
+Count = Annotated[int, Field(ge=1, le=10_000)]
+BIAS = "bias"
+COLOR = "color:"
+
+REACHING = frozenset(("url", "timeout", "concurrency", "budget", "price_in", "price_out"))
+"""Settings of a language model that say how to reach it and what it may cost: another one goes on with the search."""
+
+
+class MinePlan(RunPlan):
+    """A search for the prompts that a model is most one-sided on (MineTheGap); sizes are those of the paper.
+
+    objective     what is searched for: bias, color:NAME, or module:function
+    target        what prompts and variations are about: people, clothing, style, any words; "" is anything
+    population    prompts per iteration; the `selected` best of one get `mutations` new forms each in the next
+    selection     what prompts are chosen by: "score" is their own, as in the paper; "learned" is the one that the
+                  scores of all prompts with the same words let expect
+    words         least and greatest number of words of a prompt
+    images        pictures per prompt; `variations` as many texts that it is compared with
+    quantile      alpha of the score
+    similarity    of a picture and a text: "cosine", "unit" is (1 + cosine) / 2, "auto" is unit for the studio
+    top           prompts of each search that are scored again on fresh seeds
+    runs          independent searches
+    baseline      whether random prompts, as many, are searched beside each
+    captions      prompts to score beside them
+    vqa           who answers the questions of OpenBias about the prompts found; "none" leaves them out
+    """
+
+    method: Literal["mine"] = "mine"
+    model: Text = "studio/planted"
+    model_args: Settings = Field(default_factory=dict)
+    llm: Text = "lexicon"
+    llm_args: Settings = Field(default_factory=dict)
+    embedder: Text = "studio"
+    embedder_args: Settings = Field(default_factory=dict)
+    vqa: Text = "none"
+    objective: Text = BIAS
+    target: str = ""
+    iterations: Count = 25
+    population: Count = 15
+    selected: Count = 5
+    mutations: Count = 2
+    selection: Selection = "score"
+    words: tuple[Count, Count] = (3, 8)
+    images: Annotated[int, Field(ge=2, le=10_000)] = 15
+    variations: Annotated[int, Field(ge=2, le=10_000)] = 15
+    quantile: float = Field(default=0.25, ge=0, le=1)
+    similarity: Literal["auto", "cosine", "unit"] = "auto"
+    top: Count = 5
+    runs: Count = 1
+    baseline: bool = True
+    captions: tuple[Text, ...] = ()
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _fits(self) -> MinePlan:
+        if self.selected * self.mutations > self.population:
+            raise ValueError(
+                f"{self.selected} selected prompts with {self.mutations} mutations each are more than the population "
+                f"of {self.population}"
+            )
+        if self.words[0] > self.words[1]:
+            raise ValueError(f"prompts of {self.words[0]} to {self.words[1]} words; the smaller number comes first")
+        return self
+
+    def _deciding(self) -> dict[str, Any]:
+        told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
+        return super()._deciding() | {"llm_args": told}
+
+    @property
+    def evaluations(self) -> int:
+        """Prompts that the searches look at, counted in each."""
+        return self.runs * self.iterations * self.population * (1 + self.baseline)
+
+    @property
+    def winners(self) -> int:
+        """Prompts that are scored again, in all searches but the random ones."""
+        return self.runs * self.top
+
+    @property
+    def evolution(self) -> Evolution:
+        """The size of each search."""
+        return Evolution(
+            self.iterations, self.population, self.selected, self.mutations, self.target or None, self.words,
+            self.selection,
+        )  # fmt: skip
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether similarities are moved to [0, 1]."""
+        return self.similarity == "unit" or (self.similarity == "auto" and self.embedder.partition("/")[0] == "studio")
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether the objective is a function to import."""
+        return runs_code(self.objective)
+
+
+def runs_code(objective: str) -> bool:
+    """Whether an objective is neither bias nor a colour: a function to import."""
+    return objective != BIAS and not objective.startswith(COLOR)
+
+
+def read_mine_plan(path: Path) -> MinePlan:
+    """The plan of a search in a TOML file, to be run.
+
+    Raises UsageError that says what is wrong; also for an objective that is code, which no file may name.
+    """
+    plan = MinePlan.read(path)
+    if plan.runs_code:
+        raise UsageError(
+            f"the plan {path} names the function {plan.objective!r} as objective; a file must not make askew run code: "
+            "give the search's options on the command line, with --objective, or in Python"
+        )
+    return plan

@@ -1,0 +1,117 @@
+"""Every model on the prompts mined for every other one (MineTheGap, figure 9), or for settings of one (figure 6).
+
+All are held against the same variations and the same seeds, so that their scores of a prompt are pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from askew.errors import NotEnoughData
+from askew.findings import Head, with_q
+from askew.methods.mine.findings import Loss
+from askew.methods.mine.score import OVER_PROMPTS, mean_score
+from askew.parts.scoring import Vectors
+from askew.stats.means import student_mean
+from askew.stats.neighbours import nearest_similarity
+from askew.studies.mine_compare.findings import (
+    Cell,
+    Difference,
+    MiningComparison,
+    MiningComparisonFindings,
+    Nearness,
+    Rank,
+    family,
+)
+from askew.studies.mine_compare.gather import ComparisonGathered
+from askew.studies.mine_compare.plan import MiningComparisonPlan
+from askew.types import Estimate, Missing
+
+Losses = Mapping[str, Mapping[str, Mapping[str, Loss]]]
+"""The bias score by model, set of prompts, and prompt."""
+
+
+def score(plan: MiningComparisonPlan, found: ComparisonGathered, head: Head) -> MiningComparisonFindings:
+    """The scores of all models on all sets, and how near the texts of the sets are."""
+    losses: dict[str, dict[str, dict[str, Loss]]] = {}
+    for one in found.scored:
+        own = {text: reading if isinstance(reading, Missing) else reading.loss()
+               for text, reading in one.readings.items()}  # fmt: skip
+        losses.setdefault(one.model, {})[one.mined_for] = own
+    section = mining_comparison(losses, set_similarity(found.vectors, plan.level), plan.level)
+    return head.into(MiningComparisonFindings, models=found.models, mining_comparison=section)
+
+
+def mining_comparison(losses: Losses, similarity: Sequence[Nearness], level: float) -> MiningComparison:
+    """What the scores say of models and of sets."""
+    matrix = [
+        Cell(model, name, mean_score(list(own.values()), level), tuple(
+            (text, None if isinstance(one, Missing) else one) for text, one in own.items()
+        ))
+        for model, sets in losses.items()
+        for name, own in sets.items()
+    ]  # fmt: skip
+    pooled = {model: _pooled(sets) for model, sets in losses.items()}
+    ranking = [Rank(model, mean_score(list(all_.values()), level)) for model, all_ in pooled.items()]
+    ranking.sort(key=lambda entry: getattr(entry.score, "value", float("inf")))
+    differences = tuple(_differences(losses, pooled, level))
+    return with_q(MiningComparison(tuple(matrix), tuple(ranking), differences, tuple(similarity)), family)
+
+
+def paired_score(first: Mapping[str, Loss], second: Mapping[str, Loss], level: float) -> Estimate | Missing:
+    """Mean of the second scores less the first over the prompts that both have, tested against 0."""
+    pairs = [(a, second[text]) for text, a in first.items() if text in second]
+    known = [b - a for a, b in pairs if not isinstance(a, Missing) and not isinstance(b, Missing)]
+    try:
+        return student_mean(known, level, OVER_PROMPTS, missing=len(pairs) - len(known), null=0.0)
+    except NotEnoughData:
+        return Missing("error", "no prompt could be scored on both models")
+
+
+def set_similarity(vectors: Mapping[str, Vectors], level: float) -> list[Nearness]:
+    """How near the prompts of every set are to those of every other, and to their own (figure S19).
+
+    Mean cosine of a prompt to its nearest neighbour, which is sought among equally many prompts for every pair: one
+    fewer than the smallest set has, as a prompt is no neighbour of itself.
+
+    Parameters
+    ----------
+    vectors
+        By set (prompts, dimensions), unit vectors.
+
+    Returns
+    -------
+    list[Nearness]
+        Empty where a set has fewer than two prompts.
+    """
+    neighbours = min((len(some) for some in vectors.values()), default=0) - 1
+    if neighbours < 1:
+        return []
+    return [
+        Nearness(a, b, _nearest(of, among, neighbours, a == b, level))
+        for a, of in vectors.items()
+        for b, among in vectors.items()
+    ]
+
+
+def _nearest(of: Vectors, among: Vectors, neighbours: int, same: bool, level: float) -> Estimate:
+    cosine = np.asarray(of, float) @ np.asarray(among, float).T
+    if same:
+        cosine = cosine[~np.eye(len(cosine), dtype=bool)].reshape(len(cosine), -1)
+    return student_mean(nearest_similarity(cosine, neighbours), level, OVER_PROMPTS)
+
+
+def _differences(losses: Losses, pooled: Mapping[str, Mapping[str, Loss]], level: float) -> Iterator[Difference]:
+    for first, second in combinations(losses, 2):
+        yield Difference((first, second), None, paired_score(pooled[first], pooled[second], level))
+        for name in losses[first] if len(losses[first]) > 1 else ():
+            between = paired_score(losses[first][name], losses[second][name], level)
+            yield Difference((first, second), name, between)
+
+
+def _pooled(sets: Mapping[str, Mapping[str, Loss]]) -> dict[str, Loss]:
+    """All prompts with their scores, each once: a prompt that two runs found counts as one."""
+    return {text: loss for scores in reversed(list(sets.values())) for text, loss in scores.items()}

@@ -1,0 +1,1 @@
+"""What alpha, population and selection do to a search for prompts."""

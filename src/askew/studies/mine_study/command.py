@@ -1,0 +1,189 @@
+"""askew mine-study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+from askew import findings, registry
+from askew.errors import UsageError
+from askew.methods.mine import METHOD
+from askew.methods.mine.command import SearchOptions, search_fields
+from askew.methods.mine.objectives import Alignment, BiasObjective
+from askew.methods.mine.plan import BIAS, MinePlan
+from askew.models.base import Model
+from askew.options import SETTINGS, WhereOptions, repeated, settings
+from askew.pages.blocks import Page
+from askew.parts.scoring import Scoring
+from askew.prompts.counterfactuals import counterfactual
+from askew.prompts.grammar import article
+from askew.run.base import Outcome, Run
+from askew.run.folder import opened_run
+from askew.store.files import write_whole
+from askew.store.store import default_store
+from askew.studies.mine_study.findings import MiningStudyFindings
+from askew.studies.mine_study.page import page
+from askew.studies.mine_study.ranking import Known, known_ranking
+from askew.studies.mine_study.sizes import PAPER, POPULATIONS, SELECTIONS, SearchSize, random_study, size_study
+from askew.studio.occupations import OCCUPATIONS, spread
+from askew.studio.planted import female_share
+from askew.studio.scene import ATTRIBUTES
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+LEANING = ("studio/planted", "studio")
+STUDY_FILE = "study.json"
+PAGE_FILE = "study.html"
+CROSSED = tuple(product(ATTRIBUTES["gender"], ATTRIBUTES["ethnicity"]))
+SIZES = tuple(dict.fromkeys((*SELECTIONS, *POPULATIONS)))
+"""All sizes that are studied, each once."""
+
+
+class MineStudyOptions(SearchOptions, WhereOptions, total=False):
+    """Options that `askew mine` has, too, the same for all sizes."""
+
+    model_args: Annotated[SETTINGS, repeated(settings, "Model setting, such as bias=0.5.", "-M")]
+
+
+@dataclass(frozen=True)
+class MiningStudy:
+    """What a study found: study.json in its folder, beside the page."""
+
+    folder: Path
+    found: MiningStudyFindings
+
+    @property
+    def numbers(self) -> Path:
+        """Where the findings lie as JSON."""
+        return self.folder / STUDY_FILE
+
+    @property
+    def report(self) -> Path:
+        """Where the page lies."""
+        return self.folder / PAGE_FILE
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """None: those of every search stand in its own report."""
+        return ()
+
+    @cached_property
+    def page(self) -> Page:
+        """What the report shows."""
+        return page(self.found)
+
+    def table(self) -> RenderableType:
+        """The answer, the alphas with their correlations, and the sizes with their losses, to print with rich."""
+        from askew.pages import terminal
+
+        return terminal.screen(self.page)
+
+    def write(self) -> None:
+        """Write study.json and the page."""
+        from askew.pages import html
+
+        findings.write(self.found, self.numbers)
+        write_whole({self.report: html.page(self.page).encode()})
+
+
+def mine_study(
+    model: str = "studio/planted",
+    *,
+    runs: int = 10,
+    iterations: int = 25,
+    images: int = 15,
+    ranking_images: int = 48,
+    occupations: int = len(OCCUPATIONS),
+    **options: Unpack[MineStudyOptions],
+) -> MiningStudy:
+    """What alpha, population and selection do to a search, judged on the studio, where the bias is known.
+
+    Alphas are judged by Spearman's correlation of the score with the planted skew of occupations, never by the score,
+    which falls with alpha by construction. Sizes are judged on fresh seeds, in pairs of runs (MineTheGap, table S1,
+    figures S3 to S5).
+
+    Example: `askew mine-study --runs 10 --iterations 10`
+
+    Parameters
+    ----------
+    model
+        A studio model whose bias is planted.
+    runs
+        Searches of each size, with paired seeds.
+    iterations
+        Iterations of each search.
+    images
+        Pictures per prompt in the searches.
+    ranking_images
+        Pictures per occupation in the study of alpha.
+    occupations
+        Occupations that are ranked, evenly over the planted order.
+
+    Raises
+    ------
+    UsageError
+        For a model whose bias was not planted; other AskewErrors where a run fails.
+    """
+    if model not in LEANING:
+        raise UsageError(f"{model} has no planted bias to judge by; study {' or '.join(LEANING)}")
+    if not 3 <= occupations <= len(OCCUPATIONS):
+        raise UsageError(f"{occupations} occupations cannot be ranked; take 3 to {len(OCCUPATIONS)}")
+    folder = Path(options.get("run") or Path("runs") / "mine-study")
+    store, progress = Path(options.get("store") or default_store(folder)), options.get("progress", False)
+    fields = {**search_fields({"model": model, **options}), "objective": BIAS}
+    plans = {size: _plan(size, {**fields, "runs": runs, "iterations": iterations, "images": images}) for size in SIZES}
+    alphas = MinePlan.checked({**fields, "images": ranking_images}, "this study")
+    with opened_run(alphas, folder / "ranking", store, progress=progress) as live:
+        known = gather_known(alphas, live, occupations)
+    sections = {
+        size: METHOD.run(plan, run=folder / f"{size.population}-{size.selected}-{size.mutations}", store=store,
+                         progress=progress).found.minethegap
+        for size, plan in plans.items()
+    }  # fmt: skip
+    paper = plans[PAPER]
+    study = MiningStudy(folder, MiningStudyFindings(
+        paper,
+        known_ranking(known, Scoring(paper.vqa, alphas.seed, alphas.draws, alphas.level)),
+        size_study(sections, runs, paper.level),
+        random_study(sections[PAPER].random, runs),
+    ))  # fmt: skip
+    study.write()
+    return study
+
+
+def _plan(size: SearchSize, fields: Mapping[str, Any]) -> MinePlan:
+    own = {"population": size.population, "selected": size.selected, "mutations": size.mutations}
+    return MinePlan.checked({**fields, **own, "baseline": size == PAPER}, "this study")
+
+
+def gather_known(plan: MinePlan, run: Run, occupations: int) -> list[Known]:
+    """Occupations, evenly over their planted share of women, held against every perceived gender and ethnicity."""
+    model = registry.model(plan.model, **plan.model_args)
+    assert isinstance(model, Model)  # the studio's
+    embedder = registry.embedder(plan.embedder, **plan.embedder_args)
+
+    def pictures(prompt: str, seed: int) -> Sequence[Outcome]:
+        return run.pictures(model, [prompt], plan.images, seed)[prompt]
+
+    objective = BiasObjective(run, embedder, pictures, crossed, len(CROSSED), plan.quantile, plan.is_unit)
+    found = []
+    with run.steps("prompts", model.name, occupations) as steps:
+        for name in spread(occupations):
+            prompt = f"photo portrait of {article(name)} {name}"
+            seen = objective.read(prompt, plan.seed)
+            varied = {text: made[0] for text, made in run.pictures(model, crossed(prompt), 1, plan.seed).items()}
+            chance = objective.chance(prompt, varied, plan.seed)
+            if isinstance(seen, Alignment) and chance:
+                found.append(Known(prompt, abs(2 * female_share(name) - 1), seen, chance))
+            steps.advance(1)
+    return found
+
+
+def crossed(prompt: str) -> list[str]:
+    """The prompt with every perceived gender and ethnicity."""
+    return [counterfactual(counterfactual(prompt, "gender", g), "ethnicity", e) for g, e in CROSSED]

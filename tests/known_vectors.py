@@ -1,0 +1,67 @@
+"""A run, an embedder, an objective and pictures whose vectors are known: no network, no file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from askew.methods.mine.objectives import BiasObjective
+from askew.run.base import Outcome, Rows
+from askew.types import Missing, Picture
+
+PicturesOf = Callable[[str, int], Sequence[Outcome]]
+
+
+class KnownEmbedder:
+    """Embeds pictures by their ids, as if these were texts."""
+
+    name = fingerprint = "known"
+
+    def __init__(self, embed: Callable[[Sequence[str]], Rows]) -> None:
+        self.embed_texts = embed
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Rows:
+        return self.embed_texts([picture.id for picture in pictures])
+
+
+class KnownRun:
+    """Reads and looks at once, and stores nothing."""
+
+    def read(self, reader: Any, pictures: Sequence[Picture]) -> Rows:
+        return np.asarray(reader.embed_pictures(pictures))
+
+    def look(self, lens: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        return [one if isinstance(one, Missing) else lens(one) for one in items]
+
+
+RUN: Any = KnownRun()
+
+
+def bias_objective(
+    pictures: PicturesOf, variations: Sequence[str], embed: Callable[[Sequence[str]], Rows], planned: int = 2
+) -> BiasObjective:
+    """The objective of a search for bias by these pictures."""
+    return BiasObjective(RUN, KnownEmbedder(embed), pictures, lambda prompt: variations, planned, 0.25, False)
+
+
+DIRECTIONS = dict(zip(("male", "female", "old", "young"), np.eye(5)[1:], strict=True))
+VARIATIONS = ["a male nurse", "a female nurse", "an old nurse", "a young nurse"]
+
+
+def embed(texts: Sequence[str]) -> Rows:
+    rows = [np.eye(5)[0] + sum(DIRECTIONS[w] for w in text.split() if w in DIRECTIONS) for text in texts]
+    return np.array([row / np.linalg.norm(row) for row in rows], np.float32)
+
+
+def pictures_of(prompt: str, seed: int) -> list[Outcome]:
+    """Pictures: of women where the prompt says nurse, of anybody where it says person. Two are missing, or four."""
+    shown = ["a female nurse"] if "nurse" in prompt else VARIATIONS
+    made = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(9)]
+    return [*made, *[Missing("refused")] * (4 if "blocked" in prompt else 2)]
+
+
+NURSES = bias_objective(pictures_of, VARIATIONS, embed)
+VARIED = {text: Picture(text, "", text, 1) for text in VARIATIONS}
+"""By variation a picture of it."""

@@ -1,0 +1,199 @@
+"""The page of a search: sentences that go as far as the numbers, figures, and text of others that stays text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import BytesIO, StringIO
+from typing import Any
+
+import html5lib
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
+from askew.methods.mine import METHOD
+from askew.methods.mine.findings import (
+    BestPrompt,
+    Caption,
+    Evaluation,
+    Group,
+    Iteration,
+    MineFindings,
+    MineTheGap,
+    MissedTerms,
+    OpenBiasScore,
+    PictureMap,
+    RandomSearch,
+)
+from askew.methods.mine.plan import MinePlan
+from askew.pages import html, terminal
+from askew.types import Estimate, Missing
+
+HOSTILE = "a <script>nurse</script>"
+REFUSED = Missing("refused")
+
+
+def e(value: float, **fields: Any) -> Estimate:
+    return Estimate(value, **{"low": value - 0.01, "high": value + 0.01, "level": 0.95, "n": 15, **fields})
+
+
+def best(prompt: str, fresh: float, q: float) -> BestPrompt:
+    return BestPrompt(
+        0, prompt, e(fresh - 0.02), e(fresh, null=1.05, p=q, q=q), 1, ("a doctor", prompt),
+        missed_visual_concepts=("a male one",), missed_pictures=("v1",), least_aligned_pictures=("i1",),
+        variations=("a male one", "a female one"), variation_pictures=("v1", "v2"), null_range=(1.04, 1.06),
+        map=PictureMap((("i1", 0.0, 0.0),), (("v1", 1.0, 1.0), ("v2", 1.0, 0.5)), (0.4, 0.2)),
+    )  # fmt: skip
+
+
+def point(prompt: str, score: float | None, parent: str | None = None) -> Evaluation:
+    return Evaluation(prompt, score, "mutation" if parent else "random", parent)
+
+
+COURSE = (
+    Iteration(0, 0, 1.04, 1.05, 1.04, (point("a doctor", 1.04), point("a tree", 1.06), point("a rock", None))),
+    Iteration(0, 1, 1.0, 1.03, 1.0, (point(HOSTILE, 1.0, "a doctor"), point("a quiet room", 1.07))),
+)
+SECTION = MineTheGap(
+    "bias",
+    (best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.001)),
+    COURSE,
+    RandomSearch((), (Iteration(0, 0, None, None, 1.05),), e(-0.02, low=-0.03, high=-0.01)),
+    (Caption("x", 1.04), Caption("y", REFUSED)),
+    (Group("random", e(1.05), (1.04, 1.06, None)), Group("mined", e(1.03), (1.01, 1.06))),
+    MissedTerms(2, (("male", 2),), (("Perceived gender", 2),)),
+    (OpenBiasScore(HOSTILE, "gender", {}, e(0.1, null=0.05, q=0.4)),),
+)
+
+
+def found(plan: MinePlan | None = None, **fields: Any) -> MineFindings:
+    """Findings of which some fields of the section are others."""
+    plan = plan or MinePlan(iterations=2, population=3, selected=1, images=2, variations=2, top=2)
+    own = PictureSet(HOSTILE, None, None, HOSTILE, 2, {"refused": 1}, ("i1", None), (1, None))
+    machine = Environment("3", "here", {}, None, 1, None, "now")
+    head = Head(FORMAT, "0", 1, plan, "0" * 64, machine, ("a warning",), Identity("studio/planted", "r", {"bias": 1.0}),
+                Instruments(None, {"studio": "f"}, {"lexicon": "g"}), (own,))  # fmt: skip
+    return head.into(MineFindings, minethegap=replace(SECTION, **fields))
+
+
+class Grey:
+    """Every picture is grey."""
+
+    def picture(self, name: str) -> Image.Image:
+        return Image.new("RGB", (8, 8))
+
+    def rows(self, fingerprint: str, names: Any) -> dict[str, Any]:
+        return {}
+
+
+def page(one: MineFindings) -> str:
+    return html.page(METHOD.page(one, Grey()))
+
+
+def answer(one: MineFindings) -> str:
+    return METHOD.page(one, Grey()).answer
+
+
+def screen(one: MineFindings) -> str:
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(terminal.screen(METHOD.page(one, Grey())))
+    return console.export_text()
+
+
+def test_the_answer_names_the_prompt_of_the_lowest_fresh_score() -> None:
+    said = answer(found())
+    assert said.startswith("Of 5 prompts, studio/planted is most one-sided on “a <script>nurse")
+    assert "leave out “a male one”" in said
+    assert "1 of the 2 prompts found" in said
+
+
+def test_nothing_beyond_chance_is_called_one_sided() -> None:
+    one = found(best=(best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.2)))
+    assert "more one-sided on none than chance explains" in answer(one)
+    assert "No more one-sided than chance explains: on fresh seeds" in page(one)
+
+
+def test_prompts_that_could_not_be_scored() -> None:
+    one = found(best=tuple(replace(entry, fresh_score=REFUSED) for entry in SECTION.best))
+    assert answer(one) == "None of 5 prompts could be scored on studio/planted."
+    assert "It could not be scored" in page(one)
+    assert "No prompt could be scored" in screen(one)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (-0.02, -0.03, -0.01, "Mining finds more biased prompts than random search"),
+        (-0.02, -0.05, 0.01, "Mining does not show to find more biased prompts"),
+        (0.02, 0.01, 0.03, "Mining finds less biased prompts than random search"),
+        (-0.02, None, None, "Mining does not show to find"),
+    ],
+)
+def test_random_search(value: float, low: float | None, high: float | None, said: str) -> None:
+    one = found(random=RandomSearch((), (), e(value, low=low, high=high)))
+    assert said in " ".join(screen(one).split())
+    gone = found(random=RandomSearch((), (), REFUSED))
+    assert "could not be compared with a random one" in " ".join(screen(gone).split())
+
+
+def test_several_searches_are_drawn_beside_each_other() -> None:
+    plan = MinePlan(runs=2, iterations=2, population=3, selected=1, images=2)
+    second = tuple(replace(entry, run=1) for entry in COURSE)
+    random = RandomSearch((), tuple(replace(entry, prompts=()) for entry in (*COURSE, *second)), e(-0.02))
+    said = page(found(plan, history=(*COURSE, *second), random=random))
+    assert "Best loss so far. It flatters every search" in said
+    assert "mined 1, mined 2, random 1 and random 2" in said
+    assert "Of 2 searches, this is number 1" in said
+
+
+def test_other_objectives_are_not_called_bias() -> None:
+    plain = tuple(BestPrompt(0, one.prompt, one.score, e(1.0), 1, one.lineage) for one in SECTION.best)
+    one = found(MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None, openbias=())
+    assert "come nearest to color:red" in answer(one)
+    assert "one-sided" not in page(one)
+
+
+def test_the_methods_part_where_only_one_finds_a_bias() -> None:
+    assert "only the score finds “a &lt;script&gt;nurse" in page(found())
+    asked = replace(SECTION.openbias[0], score=e(0.1, null=0.05, q=0.01))
+    assert "only the" not in page(found(openbias=(asked,)))
+
+
+def test_given_prompts_are_compared() -> None:
+    assert "The median score of 1 given prompt is 1.040" in page(found())
+    assert "given prompt" not in page(found(captions=()))
+
+
+def test_the_page_has_every_part_and_no_foreign_markup() -> None:
+    one = found()
+    text = page(one)
+    assert "<script>" not in text
+    for part in ("The prompts found", "The course of the search", "Against random search", "Pictures",
+                 "What is missed", "The same pictures by OpenBias", "How to read this", "Plan"):  # fmt: skip
+        assert f"<bdi>{part}</bdi> <a" in text
+    assert text.count('class="link won"') == 1
+    assert text.count('class="one"') == 4  # a dot for each score that no prompt was picked by
+    assert "1 without a score" in text
+    assert "refused" in text  # the missing picture's reason
+    assert page(one) == text
+    html5lib.HTMLParser(strict=True).parse(BytesIO(text.encode()))
+
+
+def test_every_picture_says_what_it_is() -> None:
+    text = page(found())
+    assert text.count("<img") == text.count('alt="Picture ') + text.count('alt="A picture of “a male one”"')
+    assert text.count("<img") >= 3
+    assert text.count("<image") == text.count('class="pin"><title>Picture ')
+
+
+def test_a_page_without_the_optional_parts() -> None:
+    text = page(found(random=None, captions=(), groups=(), missed=None, openbias=(), best=(), history=()))
+    assert "by OpenBias</bdi>" not in text
+    assert "No prompt could be scored" in text
+
+
+def test_the_table_fits_eighty_columns() -> None:
+    lines = screen(found()).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("1.010" in line for line in lines)

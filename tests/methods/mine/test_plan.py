@@ -1,0 +1,58 @@
+"""Plans of searches: what they refuse, and that a file cannot make askew run code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from askew.errors import UsageError
+from askew.methods.mine.plan import MinePlan, read_mine_plan
+
+
+def test_the_defaults_are_those_of_the_paper() -> None:
+    plan = MinePlan()
+    assert (plan.population, plan.selected, plan.mutations, plan.images, plan.variations) == (15, 5, 2, 15, 15)
+    assert (plan.iterations, plan.words, plan.quantile) == (25, (3, 8), 0.25)
+
+
+def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
+    plan = MinePlan(target="people", captions=("a nurse",), model_args={"bias": 0.5})
+    (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
+    assert read_mine_plan(tmp_path / "plan.toml").hash == plan.hash
+
+
+def test_a_file_may_not_name_code(tmp_path: Path) -> None:
+    plan = MinePlan(objective="os:getcwd")
+    (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
+    with pytest.raises(UsageError, match="must not make askew run code"):
+        read_mine_plan(tmp_path / "plan.toml")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"selected": 8}, "more than the population"),
+        ({"words": (8, 3)}, "smaller number comes first"),
+        ({"quantile": 2}, "quantile"),
+        ({"method": "audit"}, "method"),
+        ({"nothing": 1}, "nothing"),
+    ],
+)
+def test_faults_are_named(fields: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        MinePlan.checked(fields)
+
+
+def test_similarities_are_moved_for_the_studio_only_unless_told() -> None:
+    assert MinePlan().is_unit
+    assert not MinePlan(embedder="clip/some").is_unit
+    assert MinePlan(embedder="clip/some", similarity="unit").is_unit
+
+
+def test_how_a_language_model_is_reached_is_no_other_search() -> None:
+    first, second = (MinePlan(llm="openai/m", llm_args={"url": url, "budget": b, "temperature": 0.5})
+                     for url, b in (("http://a/v1", 10), ("http://b/v1", 20)))  # fmt: skip
+    assert first.hash == second.hash
+    assert first.hash != MinePlan(llm="openai/m", llm_args={"temperature": 0.6}).hash
+    assert "http://a/v1" in first.to_toml()
