@@ -199,6 +199,16 @@ def test_progress_tells_every_prompt_and_the_best_so_far(tmp_path: Path, capsys:
     assert "mining, iteration 1/1; best 0." in events[2]["note"]
 
 
+def test_a_condition_on_what_was_found_ends_with_three(
+    blue: askew.MiningResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--plan", str(blue.folder / "plan.toml"), "--run", str(blue.folder), "--store", str(blue.store)]
+    assert command(["mine", *where, "--fail-if", "fresh_score < 0"]) == 0
+    assert command(["mine", *where, "--fail-if", "fresh_score > 0"]) == 3
+    assert f"{blue.prompts[0]!r}, {BLUE.objective}: fresh_score.value is" in " ".join(capsys.readouterr().err.split())
+    assert command(["mine", *where, "--fail-if", "mad > 0"]) == 2
+
+
 def test_a_function_that_was_changed_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     plan = MinePlan(objective="changing:loss", iterations=1, population=2, selected=1, images=2, top=1, baseline=False)

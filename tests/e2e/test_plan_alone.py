@@ -15,7 +15,6 @@ OTHER = {
     "classify": [["--groups", "old man"], ["--images", "8"], ["--preset", "sd15-clip"], ["--seed", "0"]],
     "edit": [["--groups", "old man"], ["--images", "8"], ["-M", "num_inference_steps=3"], ["--seed", "0"]],
     "interact": [["a photo of a nurse"], ["--occupations"], ["--mixture"], ["--seed", "1"]],
-    "mine": [["--target", "people"], ["--seed", "1"]],
 }
 
 

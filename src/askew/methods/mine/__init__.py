@@ -1,5 +1,8 @@
 """The prompts that a model is most one-sided on, found by a search (MineTheGap)."""
 
+from functools import partial
+
+from askew import conditions
 from askew.method import Method
 from askew.methods.mine.findings import MineFindings
 from askew.methods.mine.gather import gather
@@ -17,4 +20,10 @@ METHOD = Method(
     page=page,
     result=MiningResult,
     label=lambda plan: f"mine-{plan.model}",
+    scores={
+        "fresh_score": partial(conditions.of, "fresh_score"),
+        "score": lambda found: conditions.of("score", found.minethegap.best),
+        "openbias": lambda found: conditions.of("score", found.minethegap.openbias),
+        "difference": partial(conditions.of, "difference"),
+    },
 )

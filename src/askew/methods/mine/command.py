@@ -57,7 +57,7 @@ class SearchOptions(EmbedderOptions, WriterOptions, StatisticsOptions, total=Fal
     ]  # fmt: skip
     words: Annotated[
         tuple[int, int],
-        Parameter(converter=_words, n_tokens=1, metavar="LEAST-MOST",
+        Parameter(converter=_words, n_tokens=1, negative="", metavar="LEAST-MOST",
                   help="Least and greatest number of words of a prompt; 3-8 if not given."),
     ]  # fmt: skip
     variations: Annotated[int, Parameter(help="Variations per prompt; 15 if not given.")]
