@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console, RenderableType
 
 from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageError
@@ -89,6 +89,7 @@ def application(listing: bool = False) -> App:
         help=ABOUT,
         version=version("askew"),
         help_format="plaintext" if listing else "markdown",
+        default_parameter=Parameter(allow_repeating=True),  # of an option that takes one value, the last one holds
         console=out,
         error_console=err,
     )

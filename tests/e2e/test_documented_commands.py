@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import askew.cli
 from askew import registry
 from askew.cli import application
 from processes import SOURCE
@@ -20,7 +19,6 @@ from processes import SOURCE
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
-REBUILDING = frozenset(getattr(askew.cli, "OLD", ()))
 
 RUN = {
     "tutorial.md": r"askew(?! --help)|python -",
@@ -80,16 +78,13 @@ def test_commands_are_understood(page: Path, tmp_path: Path) -> None:
     assert calls
     app = application()
     for call in calls:
-        if call[0] not in REBUILDING and not call[0].startswith("--"):
+        if not call[0].startswith("--"):
             app.parse_args(call, exit_on_error=False, print_error=False)
 
 
 def runnable(page: Path) -> list[Block]:
     """The blocks of a page that run here."""
-    found = [block for block in blocks(page) if re.search(RUN[page.name], block.script, re.MULTILINE)]
-    return [
-        block for block in found if not any(re.search(rf"^askew {name}\b", block.script, re.M) for name in REBUILDING)
-    ]
+    return [block for block in blocks(page) if re.search(RUN[page.name], block.script, re.MULTILINE)]
 
 
 @pytest.mark.slow

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from askew.measure.base import VQA, PictureReader
 from askew.methods.audit.plan import AuditPlan
-from askew.models.base import Request
+from askew.models.base import Collection, Model, Request
 from askew.plan import Plan
+from askew.results.file import write_results
+from askew.run.count import Count
+from askew.run.live import Live
+from askew.run.work import Work
+from askew.store.store import Store
 from askew.types import Missing, Picture, Question
 
 
@@ -131,3 +138,30 @@ def small_plan(images: int = 6, seed: int = 0) -> Plan:
     }
     prompts = [{"text": "a nurse", "axes": [light]}]
     return AuditPlan.checked({"model": "test/pattern", "images": images, "seed": seed, "prompts": prompts})
+
+
+def write(run: Live, results: Mapping[str, Any]) -> Path:
+    """Note the plan in the run's folder, and write results there."""
+    run.claim()
+    return write_results(run.folder, results)
+
+
+def counted(
+    store: Store,
+    source: Model | Collection,
+    texts: Sequence[str] = (),
+    images: int = 0,
+    asking: Sequence[tuple[VQA, Sequence[Question], Sequence[str] | None]] = (),
+    embedder: PictureReader | None = None,
+) -> Work:
+    """What is left to do of pictures, of questions about those of some texts (None: all), and of embeddings."""
+    run = Count(store)
+    if isinstance(source, Model):
+        made = run.pictures(source, texts, images, 0)
+    else:
+        made = {"": [picture for _, picture in run.collect(source)]}
+    for vqa, questions, about in asking:
+        run.ask(vqa, [one for text, some in made.items() if about is None or text in about for one in some], questions)
+    if embedder is not None:
+        run.read(embedder, [one for some in made.values() for one in some if isinstance(one, Picture)])
+    return run.work

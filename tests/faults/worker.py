@@ -10,10 +10,10 @@ import resource
 import sys
 from pathlib import Path
 
-from askew.run.run import Run
-from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
+from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan, write
 
 from askew.errors import AskewError
+from askew.run.live import Live
 from askew.run.progress import JsonLines
 from askew.store.store import Store
 from askew.types import Picture
@@ -25,13 +25,13 @@ def main(folder: str, store: str, log: str, images: str, delay: str, limit: str 
     plan = small_plan(int(images))
     model = PatternModel(log=Path(log), delay=float(delay))
     with Store(store) as opened:
-        run = Run(Path(folder), opened, plan, progress=JsonLines(sys.stderr))
+        run = Live(Path(folder), opened, plan, progress=JsonLines(sys.stderr))
         made = run.pictures(model, plan.texts(), plan.images, plan.seed)
         pictures = [one for row in made.values() for one in row if isinstance(one, Picture)]
-        answers = run.answers(BrightVQA(), pictures, [BRIGHT, OPEN])
-        vectors = run.vectors(MeanEmbedder(), pictures)
+        answers = run.ask(BrightVQA(), pictures, [BRIGHT, OPEN])
+        vectors = run.read(MeanEmbedder(), pictures)
         sets = [{"text": text, "pictures": [one.id for one in row]} for text, row in made.items()]
-        run.write({"plan_hash": plan.hash, "sets": sets, "answers": answers, "vectors": vectors})
+        write(run, {"plan_hash": plan.hash, "sets": sets, "answers": answers, "vectors": vectors})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from askew.run.run import Run
 from PIL import Image
 
 import tiny_networks
@@ -20,6 +19,7 @@ from askew.measure.clip import ClipEmbedder, ClipVQA, create_embedder, create_vq
 from askew.measure.studio import StudioEmbedder
 from askew.models.planted import PlantedModel
 from askew.prompts.axes import AXES
+from askew.run.live import Live
 from askew.store.store import Store
 from askew.studio.caption import parse
 from askew.studio.drawing import draw
@@ -147,18 +147,18 @@ def test_a_later_process_asks_and_embeds_without_reading_a_picture(
     trained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(tmp_path / "store") as store:
-        run = Run(tmp_path / "run", store, small_plan())
+        run = Live(tmp_path / "run", store, small_plan())
         made = run.pictures(PlantedModel(), ["a photo of a nurse"], 4, 0)["a photo of a nurse"]
         pictures = [one for one in made if isinstance(one, Picture)]
-        run.answers(create_vqa(trained), pictures, AXES["gender"].questions)
+        run.ask(create_vqa(trained), pictures, AXES["gender"].questions)
         clip._shared.cache_clear()
         later = create_vqa(trained)
         expected = later.answer(pictures, AXES["age"].questions)
         vectors = later.embedder.embed_pictures(pictures)
         monkeypatch.setattr(ClipEmbedder, "embed_pictures", None)  # whoever calls it fails
-        answers = run.answers(later, pictures, AXES["age"].questions)
+        answers = run.ask(later, pictures, AXES["age"].questions)
         assert [answers[picture.id] for picture in pictures] == expected
-        assert np.abs(run.vectors(create_embedder(trained), pictures) - vectors).max() < 1e-5
+        assert np.abs(run.read(create_embedder(trained), pictures) - vectors).max() < 1e-5
 
 
 def test_a_text_longer_than_the_network_reads_is_cut(network: str) -> None:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from askew.errors import UsageError
 from askew.method import read_plan
-from askew.methods.audit.plan import AuditPlan
-from askew.parts.survey.propose import survey_plan
+from askew.methods.audit.plan import AuditPlan, plan_audit
 from askew.plan import Plan
 
 GENDER = {
@@ -32,7 +31,7 @@ def minimal(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_plan_survives_toml(tmp_path: Path) -> None:
-    plan = survey_plan(
+    plan = plan_audit(
         ["a photo of a nurse", "an empty room"], model="studio/planted", embedder="none", model_args={"bias": 0.5}
     )
     (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")

@@ -10,12 +10,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
-from askew.run.run import Run
-from doubles import PatternModel, small_plan
+from doubles import PatternModel, small_plan, write
 
 from askew.errors import Interrupted, UsageError
 from askew.models.base import Request
 from askew.run.check import check
+from askew.run.live import Live
 from askew.store.store import Store
 from askew.types import Picture
 
@@ -29,19 +29,19 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, store: Store) -> Run:
-    return Run(tmp_path / "run", store, small_plan())
+def run(tmp_path: Path, store: Store) -> Live:
+    return Live(tmp_path / "run", store, small_plan())
 
 
-def make(run: Run, **settings: object) -> list[Picture]:
+def make(run: Live, **settings: object) -> list[Picture]:
     """Make everything and write results that name the pictures."""
     made = run.pictures(PatternModel(**settings), TEXTS, 4, 0)  # type: ignore[arg-type]
     pictures = [one for row in made.values() for one in row if isinstance(one, Picture)]
-    run.write({"plan_hash": run.plan.hash, "sets": [{"pictures": [*(one.id for one in pictures), None]}]})
+    write(run, {"plan_hash": run.plan.hash, "sets": [{"pictures": [*(one.id for one in pictures), None]}]})
     return pictures
 
 
-def test_complete_run(run: Run, store: Store) -> None:
+def test_complete_run(run: Live, store: Store) -> None:
     make(run)
     report = check(run.folder, store)
     assert report.ok
@@ -51,7 +51,7 @@ def test_complete_run(run: Run, store: Store) -> None:
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "gone"])
-def test_damaged_picture_is_named_and_made_again(run: Run, store: Store, damage: str) -> None:
+def test_damaged_picture_is_named_and_made_again(run: Live, store: Store, damage: str) -> None:
     picture = Path(make(run)[2].path)
     data = picture.read_bytes()
     if damage == "gone":
@@ -66,7 +66,7 @@ def test_damaged_picture_is_named_and_made_again(run: Run, store: Store, damage:
     assert check(run.folder, store).ok
 
 
-def test_interrupted_run_has_pictures_left(run: Run, store: Store) -> None:
+def test_interrupted_run_has_pictures_left(run: Live, store: Store) -> None:
     def stop(requests: Sequence[Request]) -> None:
         if requests[0].prompt == "a blank":
             raise KeyboardInterrupt
@@ -79,15 +79,15 @@ def test_interrupted_run_has_pictures_left(run: Run, store: Store) -> None:
     assert report.lines()[-1].startswith("Run the same command again")
 
 
-def test_new_weights_take_the_place_of_the_old(run: Run, store: Store) -> None:
+def test_new_weights_take_the_place_of_the_old(run: Live, store: Store) -> None:
     make(run)
     make(run, revision="2")
     assert check(run.folder, store).planned == 12
 
 
-def test_results_with_unknown_pictures_or_another_plan(run: Run, store: Store) -> None:
+def test_results_with_unknown_pictures_or_another_plan(run: Live, store: Store) -> None:
     make(run)
-    run.write({"plan_hash": "other", "sets": [{"pictures": ["0" * 64]}]})
+    write(run, {"plan_hash": "other", "sets": [{"pictures": ["0" * 64]}]})
     faults = check(run.folder, store).faults
     assert len(faults) == 2
     assert "another plan" in faults[0]

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
-
-from askew.run.run import Run
-from doubles import small_plan
-
 from askew.parts.drawings import beyond_drawings
-from askew.results.file import read_results
-from askew.store.store import Store
 
 STUDIO = {"vqa": {"studio": "1"}, "embedder": {"studio": "2"}}
 REAL = {"name": "diffusers/sdxl"}
@@ -65,12 +57,3 @@ def test_all_models_of_a_run_are_looked_at(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("{}")
     mitigated = {"mitigated": {"gender": "diffusers/fair", "age": str(tmp_path)}}
     assert "pictures by diffusers/fair means" in beyond_drawings(results(drawn, plan=mitigated))[0]
-
-
-def test_every_run_says_so_in_its_results(tmp_path: Path) -> None:
-    with Store(tmp_path / "store") as store:
-        run = Run(tmp_path / "run", store, small_plan())
-        run.write(results(warnings=["first"]))
-        assert [text[:10] for text in read_results(run.folder)["warnings"]] == ["first", "the studio", "the studio"]
-        run.write(results({"name": "studio"}, warnings=[]))
-        assert read_results(run.folder)["warnings"] == []

@@ -14,14 +14,14 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
-from askew.run.run import Asking, Run
-from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorBrightVQA, small_plan
+from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorBrightVQA, counted, small_plan, write
 
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request
 from askew.models.telling import pictures_made
 from askew.results.file import read_results, write_results
 from askew.run.environment import environment
+from askew.run.live import Live
 from askew.run.progress import Event, JsonLines, Terminal, choose
 from askew.store.store import Store
 from askew.types import Estimate, Missing, Picture, Question
@@ -36,8 +36,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, store: Store) -> Run:
-    return Run(tmp_path / "run", store, small_plan())
+def run(tmp_path: Path, store: Store) -> Live:
+    return Live(tmp_path / "run", store, small_plan())
 
 
 def present(made: dict[str, list[Picture | Missing]]) -> list[Picture]:
@@ -47,7 +47,7 @@ def present(made: dict[str, list[Picture | Missing]]) -> list[Picture]:
 # Pictures
 
 
-def test_pictures_are_made_once(run: Run) -> None:
+def test_pictures_are_made_once(run: Live) -> None:
     model = PatternModel()
     first = run.pictures(model, TEXTS, 5, 0)
     assert [len(first[text]) for text in TEXTS] == [5, 5, 5]
@@ -57,14 +57,14 @@ def test_pictures_are_made_once(run: Run) -> None:
     assert again.made == []
 
 
-def test_texts_named_twice_are_made_once(run: Run) -> None:
+def test_texts_named_twice_are_made_once(run: Live) -> None:
     model = PatternModel()
     made = run.pictures(model, ["a nurse", "a nurse"], 3, 0)
     assert list(made) == ["a nurse"]
     assert len(made["a nurse"]) == len(model.made) == 3
 
 
-def test_batches_are_fixed_slices_and_redone_whole(run: Run) -> None:
+def test_batches_are_fixed_slices_and_redone_whole(run: Live) -> None:
     """One picture file goes missing: exactly its batch is made again, with the same requests together."""
     batches: list[Sequence[Request]] = []
     model = PatternModel(batch_size=4, before=batches.append)
@@ -77,7 +77,7 @@ def test_batches_are_fixed_slices_and_redone_whole(run: Run) -> None:
     assert batches == [first[1]]
 
 
-def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: Run) -> None:
+def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: Live) -> None:
     rows = [
         present(run.pictures(model, TEXTS, 2, 0))
         for model in (PatternModel(), PatternModel(x=1), PatternModel(revision="2"))
@@ -86,7 +86,7 @@ def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: Run)
     assert len({tuple(picture.seed for picture in row) for row in rows}) == 1
 
 
-def test_blank_and_refused_are_missing_and_not_tried_again(run: Run) -> None:
+def test_blank_and_refused_are_missing_and_not_tried_again(run: Live) -> None:
     model = PatternModel()
     made = run.pictures(model, ["a blank", "refuse this"], 2, 0)
     assert made["a blank"] == [Missing("blank_image")] * 2
@@ -96,7 +96,7 @@ def test_blank_and_refused_are_missing_and_not_tried_again(run: Run) -> None:
     assert model.made == []
 
 
-def test_failing_model_keeps_what_was_made(run: Run) -> None:
+def test_failing_model_keeps_what_was_made(run: Live) -> None:
     def fail(requests: Sequence[Request]) -> None:
         if any(request.prompt == "a pilot" for request in requests):
             raise RuntimeError("CUDA out of memory")
@@ -109,7 +109,7 @@ def test_failing_model_keeps_what_was_made(run: Run) -> None:
     assert {request.prompt for request in calm.made} == {"a pilot"}
 
 
-def test_model_that_gives_too_few_pictures(run: Run) -> None:
+def test_model_that_gives_too_few_pictures(run: Live) -> None:
     class Lazy(PatternModel):
         def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
             return super().generate(requests[1:])
@@ -118,7 +118,7 @@ def test_model_that_gives_too_few_pictures(run: Run) -> None:
         run.pictures(Lazy(), TEXTS, 4, 0)
 
 
-def test_interrupt(run: Run) -> None:
+def test_interrupt(run: Live) -> None:
     def stop(requests: Sequence[Request]) -> None:
         if any(request.prompt == "a doctor" for request in requests):
             raise KeyboardInterrupt
@@ -131,16 +131,16 @@ def test_budget_stops_between_batches_and_goes_on(tmp_path: Path, store: Store) 
     made = []
     for _ in range(2):
         model = PatternModel()
-        run = Run(tmp_path / "run", store, small_plan(), budget=9)
+        run = Live(tmp_path / "run", store, small_plan(), budget=9)
         with pytest.raises(RunError, match=r"budget of 9 pictures is used up.*the next being"):
             run.pictures(model, TEXTS, 8, 0)
         made.append(len(model.made))
     assert made == [8, 8]
-    assert len(Run(tmp_path / "run", store, small_plan(), budget=9).pictures(PatternModel(), TEXTS, 8, 0)) == 3
+    assert len(Live(tmp_path / "run", store, small_plan(), budget=9).pictures(PatternModel(), TEXTS, 8, 0)) == 3
 
 
 def test_budget_below_a_batch(tmp_path: Path, store: Store) -> None:
-    run = Run(tmp_path / "run", store, small_plan(), budget=3)
+    run = Live(tmp_path / "run", store, small_plan(), budget=3)
     with pytest.raises(UsageError, match="smaller than one batch"):
         run.pictures(PatternModel(batch_size=4), TEXTS, 8, 0)
     assert len(run.pictures(PatternModel(batch_size=3), ["a nurse"], 3, 0)) == 1
@@ -160,80 +160,80 @@ class Shelf:
         return self._filed
 
 
-def test_collection_in_order_with_broken_files(run: Run, tmp_path: Path) -> None:
+def test_collection_in_order_with_broken_files(run: Live, tmp_path: Path) -> None:
     paths = [tmp_path / f"{i}.png" for i in range(3)]
     for i in (0, 2):
         Image.fromarray(np.random.default_rng(i).integers(0, 256, (9, 9, 3), dtype=np.uint8)).save(paths[i])
     paths[1].write_bytes(b"broken")
-    pairs = run.collection(Shelf(paths))
+    pairs = run.collect(Shelf(paths))
     assert [filed.path for filed, _ in pairs] == paths
     assert [isinstance(outcome, Picture) for _, outcome in pairs] == [True, False, True]
-    assert pairs == run.collection(Shelf(paths))
-    work = run.work(Shelf(paths), [], 0, 0, [Asking(BrightVQA(), [BRIGHT])])
+    assert pairs == run.collect(Shelf(paths))
+    work = counted(run.store, Shelf(paths), asking=[(BrightVQA(), [BRIGHT], None)])
     assert (work.pictures, work.pictures_left, work.questions, work.model_calls) == (3, 0, 2, 0)
 
 
 # Answers and vectors
 
 
-def test_questions_are_asked_once(run: Run) -> None:
+def test_questions_are_asked_once(run: Live) -> None:
     made = run.pictures(PatternModel(), [*TEXTS, "refuse this"], 40, 0)
     vqa = BrightVQA()
     rows = [one for row in made.values() for one in row]
     pictures = present(made)
-    run.answers(vqa, pictures[:70], [OPEN])
-    answers = run.answers(vqa, rows, [BRIGHT, OPEN])
+    run.ask(vqa, pictures[:70], [OPEN])
+    answers = run.ask(vqa, rows, [BRIGHT, OPEN])
     assert list(answers) == [picture.id for picture in pictures]
     assert {row[0] for row in answers.values()} <= {"yes", "no"}
     assert all(row[1] == f"a picture, What is it? {row[0] == 'yes'}" for row in answers.values())
     assert len(vqa.asked) == len(set(vqa.asked)) == 2 * len(pictures)
 
 
-def test_answer_that_is_no_option(run: Run) -> None:
+def test_answer_that_is_no_option(run: Live) -> None:
     class Stubborn(BrightVQA):
         def _one(self, picture: Picture, question: Question) -> str | Missing:
             return "perhaps"
 
     pictures = present(run.pictures(PatternModel(), TEXTS, 1, 0))
     with pytest.raises(ModelError, match="'perhaps' is no answer to 'Is it bright"):
-        run.answers(Stubborn(), pictures, [BRIGHT])
+        run.ask(Stubborn(), pictures, [BRIGHT])
 
 
-def test_answer_that_is_no_text_is_missing(run: Run) -> None:
+def test_answer_that_is_no_text_is_missing(run: Live) -> None:
     class Broken(BrightVQA):
         def _one(self, picture: Picture, question: Question) -> str | Missing:
             return "half a \ud83d"
 
-    (answer,) = run.answers(Broken(), present(run.pictures(PatternModel(), ["a"], 1, 0)), [OPEN]).values()
+    (answer,) = run.ask(Broken(), present(run.pictures(PatternModel(), ["a"], 1, 0)), [OPEN]).values()
     assert isinstance(answer[0], Missing)
     assert answer[0].reason == "unparseable"
 
 
-def test_vectors_are_made_once_and_in_order(run: Run) -> None:
+def test_vectors_are_made_once_and_in_order(run: Live) -> None:
     pictures = present(run.pictures(PatternModel(), TEXTS, 30, 0))
     embedder = MeanEmbedder()
-    vectors = run.vectors(embedder, pictures)
+    vectors = run.read(embedder, pictures)
     assert vectors.shape == (90, 3)
     assert np.array_equal(vectors, MeanEmbedder().embed_pictures(pictures))
-    assert np.array_equal(run.vectors(embedder, pictures[::-1]), vectors[::-1])
+    assert np.array_equal(run.read(embedder, pictures[::-1]), vectors[::-1])
     assert len(embedder.embedded) == 90
-    assert run.vectors(embedder, []).shape == (0, 0)
+    assert run.read(embedder, []).shape == (0, 0)
 
 
 def test_an_instrument_that_answers_from_vectors_reads_no_picture_twice(tmp_path: Path) -> None:
     """Nor does one that asks something new, or an embedder, in a later process."""
     with Store(tmp_path / "store") as store:
-        run = Run(tmp_path / "run", store, small_plan())
+        run = Live(tmp_path / "run", store, small_plan())
         pictures = present(run.pictures(PatternModel(), TEXTS, 30, 0))
         vqa = VectorBrightVQA(MeanEmbedder())
-        first = run.answers(vqa, pictures, [BRIGHT])
+        first = run.ask(vqa, pictures, [BRIGHT])
         assert vqa.embedder.embedded == [picture.id for picture in pictures]
     with Store(tmp_path / "store") as store:
-        later, run = VectorBrightVQA(MeanEmbedder()), Run(tmp_path / "run", store, small_plan())
-        second = run.answers(later, pictures[::-1], [OPEN, BRIGHT])
-        vectors = run.vectors(later.embedder, pictures)
+        later, run = VectorBrightVQA(MeanEmbedder()), Live(tmp_path / "run", store, small_plan())
+        second = run.ask(later, pictures[::-1], [OPEN, BRIGHT])
+        vectors = run.read(later.embedder, pictures)
         assert later.embedder.embedded == []
-        assert run.work(PatternModel(), TEXTS, 30, 0, [], later.embedder).embeddings_left == 0
+        assert counted(run.store, PatternModel(), TEXTS, 30, [], later.embedder).embeddings_left == 0
     assert {one: row[1:] for one, row in second.items()} == first
     assert [row[0] for row in second.values()][::-1] == [str(vector) for vector in vectors]
     assert first == {p.id: row for p, row in zip(pictures, vqa.answer(pictures, [BRIGHT]), strict=True)}
@@ -248,24 +248,24 @@ def test_work_is_what_is_then_done(tmp_path: Path, done: int, answered: int, emb
     calls: list[int] = []
     with Store(tmp_path / "store") as store:
         run, model, vqa, embedder = (
-            Run(tmp_path / "run", store, small_plan()),
+            Live(tmp_path / "run", store, small_plan()),
             PatternModel(),
             BrightVQA(),
             MeanEmbedder(),
         )
         some = present(run.pictures(model, ["a", "b"], done, 0)) if done else []
-        run.answers(vqa, some[:answered], [BRIGHT])
-        run.vectors(embedder, some[:embedded])
-        asking = [Asking(vqa, [BRIGHT, OPEN]), Asking(vqa, [OPEN], ["a"])]
-        work = run.work(model, ["a", "b", "a"], 10, 0, asking, embedder)
+        run.ask(vqa, some[:answered], [BRIGHT])
+        run.read(embedder, some[:embedded])
+        asking = [(vqa, [BRIGHT, OPEN], None), (vqa, [OPEN], ["a"])]
+        work = counted(run.store, model, ["a", "b", "a"], 10, asking, embedder)
         model = PatternModel(before=lambda requests: calls.append(len(requests)))
         vqa.asked.clear()
         embedder.embedded.clear()
         made = run.pictures(model, ["a", "b"], 10, 0)
-        run.answers(vqa, present(made), [BRIGHT, OPEN])
-        run.answers(vqa, made["a"], [OPEN])
-        run.vectors(embedder, present(made))
-        again = run.work(model, ["a", "b"], 10, 0, asking, embedder)
+        run.ask(vqa, present(made), [BRIGHT, OPEN])
+        run.ask(vqa, made["a"], [OPEN])
+        run.read(embedder, present(made))
+        again = counted(run.store, model, ["a", "b"], 10, asking, embedder)
     assert (work.prompts, work.pictures, work.questions, work.embeddings) == (2, 20, 40, 20)
     assert work.pictures_left == 20 - 2 * min(done, 10)
     assert (work.model_calls, work.questions_left) == (len(calls), len(vqa.asked))
@@ -275,8 +275,8 @@ def test_work_is_what_is_then_done(tmp_path: Path, done: int, answered: int, emb
 
 def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     with Store(tmp_path / "store", create=False) as store:
-        run = Run(tmp_path / "run", store, small_plan())
-        work = run.work(PatternModel(), TEXTS, 10, 0, [Asking(BrightVQA(), [BRIGHT])], MeanEmbedder())
+        run = Live(tmp_path / "run", store, small_plan())
+        work = counted(run.store, PatternModel(), TEXTS, 10, [(BrightVQA(), [BRIGHT], None)], MeanEmbedder())
     assert work.calls == 8 + 1 + 1
     assert list(tmp_path.iterdir()) == []
     assert "pictures    30 (0 stored, 30 left)" in work.lines()
@@ -286,46 +286,46 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_one_plan_per_folder(tmp_path: Path, store: Store) -> None:
-    Run(tmp_path / "run", store, small_plan(6)).write({"a": 1})
-    Run(tmp_path / "run", store, small_plan(6))
+    write(Live(tmp_path / "run", store, small_plan(6)), {"a": 1})
+    Live(tmp_path / "run", store, small_plan(6))
     with pytest.raises(UsageError, match=r"holds another plan.*another folder \(--run\)"):
-        Run(tmp_path / "run", store, small_plan(7))
+        Live(tmp_path / "run", store, small_plan(7))
 
 
 def test_folder_that_holds_only_a_plan(tmp_path: Path, store: Store) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "plan.toml").write_text("# mine\n" + small_plan(6).to_toml())
-    Run(tmp_path / "run", store, small_plan(6)).write({})
+    write(Live(tmp_path / "run", store, small_plan(6)), {})
     assert (tmp_path / "run" / "plan.toml").read_text().startswith("# mine")
     (tmp_path / "run" / "plan.hash").unlink()
     with pytest.raises(UsageError, match="holds another plan"):
-        Run(tmp_path / "run", store, small_plan(7))
+        Live(tmp_path / "run", store, small_plan(7))
 
 
 def test_folder_that_is_a_file(tmp_path: Path, store: Store) -> None:
     (tmp_path / "run").write_text("")
     with pytest.raises(RunError, match="must be a folder"):
-        Run(tmp_path / "run", store, small_plan()).write({})
+        write(Live(tmp_path / "run", store, small_plan()), {})
 
 
 # Results
 
 
-def test_results_are_strict_and_the_same_each_time(run: Run) -> None:
+def test_results_are_strict_and_the_same_each_time(run: Live) -> None:
     results = {
         "estimate": Estimate(0.5, low=0.25, n=4),
         "missing": Missing("refused", "no"),
         "array": np.float32([1, 2]),
         "tuple": (np.int64(3), True, None, "é"),
     }
-    path = run.write(results)
+    path = write(run, results)
     first = path.read_bytes()
     found = read_results(run.folder)
     assert found["estimate"]["value"] == 0.5
     assert found["estimate"]["high"] is None
     assert found["missing"] == {"reason": "refused", "detail": "no"}
     assert (found["array"], found["tuple"]) == ([1, 2], [3, True, None, "é"])
-    assert run.write(results).read_bytes() == first
+    assert write(run, results).read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,7 @@ def test_environment_names_what_results_depend_on() -> None:
 
 def test_progress_counts_pictures(tmp_path: Path, store: Store) -> None:
     events: list[Event] = []
-    run = Run(tmp_path / "run", store, small_plan(), progress=events.append)
+    run = Live(tmp_path / "run", store, small_plan(), progress=events.append)
     run.pictures(PatternModel(), TEXTS[:1], 4, 0)
     run.pictures(PatternModel(), TEXTS, 4, 0)
     run.pictures(PatternModel(), TEXTS, 4, 0)  # nothing to do, nothing to say
@@ -399,7 +399,7 @@ class Telling(PatternModel):
 
 def test_progress_goes_by_the_picture_where_a_model_tells_of_each(tmp_path: Path, store: Store) -> None:
     events: list[Event] = []
-    run = Run(tmp_path / "run", store, small_plan(), progress=events.append)
+    run = Live(tmp_path / "run", store, small_plan(), progress=events.append)
     made = run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0)
     assert [event.done for event in events] == [0, 1, 2, 3, 4, 4]
     events.clear()
@@ -410,7 +410,7 @@ def test_progress_goes_by_the_picture_where_a_model_tells_of_each(tmp_path: Path
 
 def test_pictures_told_of_but_not_kept_are_not_called_done(tmp_path: Path, store: Store) -> None:
     events: list[Event] = []
-    run = Run(tmp_path / "run", store, small_plan(), progress=events.append)
+    run = Live(tmp_path / "run", store, small_plan(), progress=events.append)
     with pytest.raises(Interrupted, match="4 of 8 pictures are done"):
         run.pictures(Telling(batch_size=4), ["a nurse", "a doctor", "a chef", "a pilot, stopped"], 2, 0)
     assert [(event.kind, event.done) for event in events[-3:]] == [("batch", 5), ("batch", 6), ("stopped", 4)]

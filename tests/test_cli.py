@@ -1,0 +1,94 @@
+"""The command line as a whole: every command and option has its help and its place in the documentation, and help is
+light."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+from cyclopts import App
+
+from askew.cli import application, commands, first_line, run
+from tools import cli_reference
+
+NAMES = [
+    name for name, function in commands() if find_spec(function.partition(".")[0]) and function.startswith("askew.")
+]
+
+
+def of(name: str) -> App:
+    app = application()
+    for part in name.split():
+        app = app[part]
+    return app
+
+
+def options(name: str) -> Iterator[tuple[str, str]]:
+    """By option its help."""
+    documented = inspect.getdoc(of(name).default_command) or ""
+    for argument in of(name).assemble_argument_collection():
+        if argument.show and argument.names and argument.names[0].startswith("-"):
+            own = re.search(rf"^{argument.field_info.name}\n    (\S.*)", documented, re.MULTILINE)
+            yield argument.names[0], argument.parameter.help or (own[1] if own else "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_has_a_help(name: str) -> None:
+    assert "Example" in (inspect.getdoc(of(name).default_command) or "")
+    assert [option for option, told in options(name) if not told] == []
+
+
+def test_the_reference_is_written_from_the_commands() -> None:
+    written = cli_reference.FILE.read_text(encoding="utf-8")
+    assert written == cli_reference.text(), "write it anew: python tools/cli_reference.py"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_list_of_commands_says_what_the_function_says(name: str) -> None:
+    module, _, function = dict(commands())[name].partition(":")
+    told = inspect.getdoc(getattr(import_module(module), function)) or ""
+    assert first_line(dict(commands())[name]) == told.partition("\n")[0] != ""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    heavy = {"numpy", "scipy", "torch", "transformers", "diffusers", "pydantic", "openai", "PIL"}
+    code = (
+        f"import sys; from askew.cli import run; run({arguments!r}); "
+        f"print('heavy:', *sorted({heavy!r} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy:"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no-such-command"], "no-such-command"),
+        (["check"], "run"),
+        (["studio", "truth"], "prompt"),
+        (["studio", "truth", "a nurse", "--bias", "much"], "much"),
+        (["studio", "truth", "a nurse", "--no-such-option"], "--no-such-option"),
+        (["check", "no/such/folder"], "no/such/folder"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence_and_exit_code_2(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert said.lower() in told.err.lower()
+    assert told.err.startswith("askew: ")
+    assert told.err.count("\n") == 1
+    assert not told.out
+
+
+def test_completion_can_be_installed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert "--install-completion" in capsys.readouterr().out
