@@ -1,6 +1,6 @@
 """Writes docs/reference/results.schema.json: what results.json of every method of askew holds.
 
-    python tools/results_schema.py
+python tools/results_schema.py
 """
 
 from __future__ import annotations

@@ -59,9 +59,9 @@ class StudioModel:
         return self.network.device if "network" in self.__dict__ else None
 
     @property
-    def dtype(self) -> str | None:
-        """In which number format they are made; None as long as none was."""
-        return self.network.dtype if "network" in self.__dict__ else None
+    def dtype(self) -> str:
+        """In which number format they are made."""
+        return self.network.dtype
 
     @property
     def pipeline_class(self) -> type:
