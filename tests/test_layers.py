@@ -29,13 +29,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("engine", "store"),
     ("findings",),
     ("options", "presets", "conditions"),
-    ("run.work", "results"),
+    ("run.work",),
     ("run.base",),
     ("run", "pages"),
     ("method", "frame"),
     ("parts",),
     ("methods",),
-    ("report",),
     ("studies",),
     ("commands",),
     ("cli", "__main__"),
@@ -117,7 +116,7 @@ WITH_NETWORKS = (
     "measure.attention_transformers", "measure.attention_unet", "measure.attribution", "measure.class_errors",
     "measure.clip", "measure.decoding", "measure.denoising", "measure.loading", "measure.passive_stream",
     "measure.passive_text", "measure.transformers_vqa", "models.device", "models.diffusers",
-    "studio.pixels", "jobs.classify",
+    "studio.pixels",
 )  # fmt: skip
 """What is imported only once a network is asked for."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from askew.methods.mine.result import MiningResult
     from askew.plan import Plan
     from askew.studies.compare.command import compare
-    from askew.studies.compare.study import Comparison
+    from askew.studies.compare.result import Comparison
     from askew.studies.mine_compare.command import mine_compare
     from askew.studies.mine_compare.result import MiningComparisonResult
     from askew.studies.mine_study.command import MiningStudy, mine_study
@@ -73,7 +73,7 @@ __all__ = [
 _HOMES = {
     "askew.studies.compare.command": ("compare",),
     "askew.errors": ("AskewError",),
-    "askew.studies.compare.study": ("Comparison",),
+    "askew.studies.compare.result": ("Comparison",),
     "askew.method": ("Result", "load", "read_plan"),
     "askew.methods.audit.result": ("AuditResult",),
     "askew.methods.classify.result": ("ClassificationResult",),

@@ -206,12 +206,12 @@ adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
 """How records of a kind are written, read and described as JSON Schema."""
 
 
-def written(findings: object) -> bytes:
-    """The bytes of results.json. Raises RunError for a number that is not finite, naming its place."""
+def written(findings: object, kind: Any = None) -> bytes:
+    """The bytes of results.json; `kind` for what is no record. Raises RunError for a number that is not finite."""
     if broken := next(_infinite(findings, ()), None):
         place = ".".join(map(str, broken))
         raise RunError(f"cannot write the findings: {place} is not finite; what is not a number must be Missing")
-    of = adapter(type(findings))
+    of = adapter(kind or type(findings))
     text: bytes = of.dump_json(findings, indent=1, by_alias=True)
     try:
         of.validate_json(text)
@@ -220,10 +220,10 @@ def written(findings: object) -> bytes:
     return text + b"\n"
 
 
-def write(findings: object, path: Path) -> Path:
+def write(findings: object, path: Path, kind: Any = None) -> Path:
     """Write findings as strict JSON, whole or not at all, and return the path."""
     try:
-        write_whole({path: written(findings)})
+        write_whole({path: written(findings, kind)})
     except OSError as error:
         raise RunError(f"the folder {path.parent} {explain_os_error(error)}") from error
     return path

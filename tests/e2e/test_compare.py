@@ -60,7 +60,7 @@ def test_pairs_are_the_pictures_of_one_seed(comparison: askew.Comparison) -> Non
     sets = [run.results["sets"] for run in comparison.runs.values()]
     assert [s["seeds"] for s in sets[0]] == [s["seeds"] for s in sets[1]]
     assert comparison.warnings == []
-    assert 'class="stacks"' in comparison.report.read_text(encoding="utf-8")
+    assert 'class="aligned small"' in comparison.report.read_text(encoding="utf-8")
 
 
 def test_the_same_command_gives_the_same_bytes_in_80_columns(
@@ -146,7 +146,7 @@ def test_each_run_may_name_its_store(runs: tuple[Path, Path], comparison: askew.
 def test_runs_that_share_some_prompts_are_compared_on_these(runs: tuple[Path, Path], tmp_path: Path) -> None:
     more = audit(runs[1].parent / "more", 0.5, prompts=("a photo of a nurse", PROMPT))
     found = askew.compare(runs[0], more, to=tmp_path)
-    assert {entry["prompt"] for entry in found.entries} == {PROMPT}
+    assert {entry.prompt for entry in found.entries} == {PROMPT}
     (warning,) = found.warnings
     assert warning == f"prompts of {more} alone are left out: 'a photo of a nurse'"
 
@@ -155,7 +155,7 @@ def test_one_run_under_two_names_is_warned_about(runs: tuple[Path, Path], tmp_pa
     copy = shutil.copytree(runs[0], runs[0].parent / "copy")
     found = askew.compare(runs[0], copy, to=tmp_path)
     assert "nothing can differ" in found.warnings[0]
-    assert {(e["difference"]["value"], e["difference"]["p"]) for e in found.entries} == {(0.0, 1.0)}
+    assert {(e.difference.value, e.difference.p) for e in found.entries} == {(0.0, 1.0)}  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ def test_three_models_of_existing_pictures(shared: Path, tmp_path: Path) -> None
     found = askew.compare(*runs)
     assert list(found.runs) == list(models)
     assert "independent" in found.warnings[0]
-    assert len({tuple(entry["runs"]) for entry in found.entries}) == 3
+    assert len({entry.runs for entry in found.entries}) == 3
     share = found.difference("share", "gender", "female", prompt="athlete", runs=("sdxl_turbo", "dall_e_3"))
     assert isinstance(share, askew.Estimate)
     own = [found.runs[name].share("gender", "female", "athlete") for name in ("sdxl_turbo", "dall_e_3")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from askew.findings import RESULTS_FILE
 from askew.measure.base import VQA, PictureReader
 from askew.methods.audit.plan import AuditPlan
 from askew.models.base import Collection, Model, Request
 from askew.plan import Plan
-from askew.results.file import write_results
 from askew.run.count import Count
 from askew.run.live import Live
 from askew.run.work import Work
+from askew.store.files import write_whole
 from askew.store.store import Store
 from askew.types import Missing, Picture, Question
 
@@ -143,7 +145,9 @@ def small_plan(images: int = 6, seed: int = 0) -> Plan:
 def write(run: Live, results: Mapping[str, Any]) -> Path:
     """Note the plan in the run's folder, and write results there."""
     run.claim()
-    return write_results(run.folder, results)
+    path = run.folder / RESULTS_FILE
+    write_whole({path: json.dumps(results, default=np.ndarray.tolist).encode()})
+    return path
 
 
 def counted(

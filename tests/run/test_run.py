@@ -19,12 +19,11 @@ from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorB
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request
 from askew.models.telling import pictures_made
-from askew.results.file import read_results, write_results
 from askew.run.environment import environment
 from askew.run.live import Live
 from askew.run.progress import Event, JsonLines, Terminal, choose
 from askew.store.store import Store
-from askew.types import Estimate, Missing, Picture, Question
+from askew.types import Missing, Picture, Question
 
 TEXTS = ["a nurse", "a doctor", "a pilot"]
 
@@ -308,56 +307,7 @@ def test_folder_that_is_a_file(tmp_path: Path, store: Store) -> None:
         write(Live(tmp_path / "run", store, small_plan()), {})
 
 
-# Results
-
-
-def test_results_are_strict_and_the_same_each_time(run: Live) -> None:
-    results = {
-        "estimate": Estimate(0.5, low=0.25, n=4),
-        "missing": Missing("refused", "no"),
-        "array": np.float32([1, 2]),
-        "tuple": (np.int64(3), True, None, "é"),
-    }
-    path = write(run, results)
-    first = path.read_bytes()
-    found = read_results(run.folder)
-    assert found["estimate"]["value"] == 0.5
-    assert found["estimate"]["high"] is None
-    assert found["missing"] == {"reason": "refused", "detail": "no"}
-    assert (found["array"], found["tuple"]) == ([1, 2], [3, True, None, "é"])
-    assert write(run, results).read_bytes() == first
-
-
-@pytest.mark.parametrize(
-    ("results", "place"),
-    [
-        ({"shares": [{"distance": float("nan")}]}, r"results\.shares\.0\.distance is nan"),
-        ({"a": np.array([1.0, np.inf])}, r"results\.a\.1 is inf"),
-        ({"a": {1: 2}}, "the key 1"),
-        ({"a": {"b": {1, 2}}}, r"results\.a\.b"),
-    ],
-)
-def test_results_that_json_cannot_hold(tmp_path: Path, results: dict[str, object], place: str) -> None:
-    write_results(tmp_path, {"before": 1})
-    with pytest.raises(RunError, match=place):
-        write_results(tmp_path, results)
-    assert read_results(tmp_path) == {"before": 1}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (None, "holds no results.json"),
-        ("{", "not strict JSON"),
-        ('{"a": NaN}', "NaN"),
-        ("[]", "must hold a JSON object"),
-    ],
-)
-def test_results_that_cannot_be_read(tmp_path: Path, text: str | None, message: str) -> None:
-    if text is not None:
-        (tmp_path / "results.json").write_text(text)
-    with pytest.raises(UsageError, match=message):
-        read_results(tmp_path)
+# Environment
 
 
 def test_environment_names_what_results_depend_on() -> None:

@@ -53,10 +53,19 @@ def sizes(sets: Sequence[PictureSet]) -> str:
 
 def missing_data(found: Head, gaps: Sequence[Gap] = (), sentences: Sequence[str] = ()) -> Section:
     """Which pictures are missing and why, with gaps of a method's own and what is to be said of them."""
-    own = [Gap("pictures", set_place(one), len(one.pictures), one.missing) for one in found.sets]
+    return missing_section([*picture_gaps(found.sets), *gaps], sentences)
+
+
+def picture_gaps(sets: Sequence[PictureSet]) -> list[Gap]:
+    """Pictures that are missing, set by set."""
+    return [Gap("pictures", set_place(one), len(one.pictures), one.missing) for one in sets]
+
+
+def missing_section(gaps: Sequence[Gap], sentences: Sequence[str] = ()) -> Section:
+    """What is missing and why."""
     rows = tuple(
         (words.capital(gap.what), gap.where, _share(gap), words.reasons(gap.missing))
-        for gap in (*own, *gaps) if any(gap.missing.values())
+        for gap in gaps if any(gap.missing.values())
     )  # fmt: skip
     if not rows:
         nothing = "Nothing is missing: every picture was made and every question was answered."

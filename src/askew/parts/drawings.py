@@ -1,13 +1,9 @@
-"""Who used the studio's instruments on other pictures than the studio's drawings, as told by a run's results."""
+"""Who used the studio's instruments on other pictures than the studio's drawings, as told by their names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
-
-from askew.findings import RESULTS_FILE
 
 STUDIO = "studio"
 
@@ -16,14 +12,6 @@ READ = (
     ("embedder", "the studio's embedder knows the studio's drawings alone: a score by its vectors of {} means nothing"),
 )
 """What is said of each kind of instrument."""
-
-
-def beyond_drawings(results: Mapping[str, Any]) -> list[str]:
-    """A warning per instrument of the studio that read pictures by anybody else.
-
-    `results` is the content of results.json of any method. Fields that it lacks say that nothing was read.
-    """
-    return beyond(_makers(results), results.get("instruments") or {})
 
 
 def beyond(makers: Iterable[str], instruments: Mapping[str, Iterable[str] | None]) -> list[str]:
@@ -45,11 +33,3 @@ def beyond(makers: Iterable[str], instruments: Mapping[str, Iterable[str] | None
 def is_studio(name: str) -> bool:
     """Whether a model or an instrument is the studio's own: studio, studio/balanced, studio/planted."""
     return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO
-
-
-def _makers(results: Mapping[str, Any]) -> Iterable[str]:
-    """Names of the models, and of the collections, whose pictures were read."""
-    models = results.get("models") or [results.get("model") or {}]
-    yield from (one.get("model") or one["name"] for one in models if one)
-    mitigated = ((results.get("plan") or {}).get("mitigated") or {}).values()
-    yield from (name for name in mitigated if not (Path(name) / RESULTS_FILE).exists())

@@ -16,11 +16,12 @@ from askew.prompts.axes import BIASCONNECT
 from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share
 from askew.types import Estimate, Missing
+from planted_sets import planted_sets
 
 SCORING = Scoring("truth", draws=200)
 
 
-def test_the_planted_lean_is_found_and_ranked_first(planted_sets: Any) -> None:
+def test_the_planted_lean_is_found_and_ranked_first() -> None:
     initial, others, axes = planted_sets("a photo of a mechanic", ["gender", "body_type"], 48, 1.0)
     entry = tibet(initial, others, axes, SCORING)
     gender = entry.axes["gender"]
@@ -30,7 +31,7 @@ def test_the_planted_lean_is_found_and_ranked_first(planted_sets: Any) -> None:
     assert gender.mad.corrected > entry.axes["body_type"].mad.corrected
 
 
-def test_scores_are_what_the_equations_say(planted_sets: Any) -> None:
+def test_scores_are_what_the_equations_say() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender"], 30, 1.0)
     concepts = extract_concepts([initial, *others], axes, SCORING)
     histograms = [c.counts.counts.mean(axis=0) for c in concepts]
@@ -41,14 +42,14 @@ def test_scores_are_what_the_equations_say(planted_sets: Any) -> None:
     assert entry.mad.value == pytest.approx(np.sqrt(deviation / 0.5))
 
 
-def test_the_order_of_pictures_does_not_matter(planted_sets: Any) -> None:
+def test_the_order_of_pictures_does_not_matter() -> None:
     initial, others, axes = planted_sets("a photo of a chef", ["gender", "age"], 20, 1.0)
     assert tibet(_reversed(initial), [_reversed(s) for s in others], axes, SCORING) == tibet(
         initial, others, axes, SCORING
     )
 
 
-def test_a_missing_answer_leaves_the_picture_out_and_is_counted(planted_sets: Any) -> None:
+def test_a_missing_answer_leaves_the_picture_out_and_is_counted() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 20, 1.0)
     holes = _with_missing(initial, "gender", 5)
     cut = replace(initial, pictures=initial.pictures[5:], captions=initial.captions[5:],
@@ -59,7 +60,7 @@ def test_a_missing_answer_leaves_the_picture_out_and_is_counted(planted_sets: An
     assert (missing.mad.n, missing.mad.missing) == (without.mad.n, 5)
 
 
-def test_nothing_answered_is_missing_with_the_reason(planted_sets: Any) -> None:
+def test_nothing_answered_is_missing_with_the_reason() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender"], 6, 1.0)
     entry = tibet(_with_missing(initial, "gender", 6), others, axes, SCORING).axes["gender"]
     assert isinstance(entry.mad, Missing)
@@ -67,7 +68,7 @@ def test_nothing_answered_is_missing_with_the_reason(planted_sets: Any) -> None:
     assert all(isinstance(score, Missing) for score in entry.cas.values())
 
 
-def test_a_question_that_nobody_could_answer_is_left_out(planted_sets: Any) -> None:
+def test_a_question_that_nobody_could_answer_is_left_out() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 20, 1.0)
     blind = [_with_missing(s, "age", 20, "not_asked") for s in (initial, *others)]
     entry = tibet(blind[0], blind[1:], axes, SCORING).axes["gender"]
@@ -75,7 +76,7 @@ def test_a_question_that_nobody_could_answer_is_left_out(planted_sets: Any) -> N
     assert entry.mad.missing == 0
 
 
-def test_top_concepts_of_a_second_axis(planted_sets: Any) -> None:
+def test_top_concepts_of_a_second_axis() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 48, 1.0)
     entry = tibet(initial, others, axes, SCORING).axes["gender"]
     women, men = (dict(entry.second_axis[value]["age"]) for value in ("female", "male"))
@@ -84,7 +85,7 @@ def test_top_concepts_of_a_second_axis(planted_sets: Any) -> None:
     assert set(entry.second_axis["male"]) == {"age"}
 
 
-def test_corrected_gender_mad_orders_occupations_as_planted(planted_sets: Any) -> None:
+def test_corrected_gender_mad_orders_occupations_as_planted() -> None:
     names = list(OCCUPATIONS)[::5]
     found = []
     for name in names:
@@ -94,7 +95,7 @@ def test_corrected_gender_mad_orders_occupations_as_planted(planted_sets: Any) -
 
 
 @pytest.mark.slow
-def test_false_alarms_of_a_fair_model_are_rare(planted_sets: Any) -> None:
+def test_false_alarms_of_a_fair_model_are_rare() -> None:
     p = []
     for seed, name in enumerate(list(OCCUPATIONS)[:40]):
         initial, others, axes = planted_sets(f"a photo of a {name}", BIASCONNECT, 48, 0.0, seed)

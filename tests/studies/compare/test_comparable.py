@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from askew.errors import UsageError
+from askew.findings import Instruments
 from askew.methods.audit.plan import AuditPlan
 from askew.plan import Plan
 from askew.studies.compare.comparable import check_instruments, common_prompts
@@ -100,9 +101,9 @@ def test_prompts_that_only_some_have_are_left_out_with_a_warning() -> None:
 
 
 def test_instruments_must_be_the_same_but_labels_belong_to_their_pictures() -> None:
-    labels = {name: {"vqa": {"labels": name}, "embedder": None} for name in "ab"}
+    labels = {name: Instruments({"labels": name}) for name in "ab"}
     check_instruments(labels)
     with pytest.raises(UsageError, match=r"b was read by another vqa: another version"):
-        check_instruments({name: {"vqa": {"studio": name}} for name in "ab"})
+        check_instruments({name: Instruments({"studio": name}) for name in "ab"})
     with pytest.raises(UsageError, match=r"b was read by another embedder: none, not clip"):
-        check_instruments({"a": {"vqa": {}, "embedder": {"clip": "1"}}, "b": {"vqa": {}, "embedder": None}})
+        check_instruments({"a": Instruments({}, {"clip": "1"}), "b": Instruments({})})

@@ -1,1 +1,1 @@
-"""Finished runs of one plan on several models, compared picture by picture."""
+"""Finished audits of one plan on several models: the difference of every score, pictures of one seed being pairs."""

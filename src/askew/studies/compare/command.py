@@ -2,39 +2,62 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from askew.options import Flag, Place, Texts, listed, repeated, texts
-from askew.options import names as names_of
-from askew.studies.compare.study import Comparison, compare_runs
+from askew.errors import UsageError
+from askew.methods.audit.result import AuditResult
+from askew.options import Flag, Place, Texts, listed, names, repeated, texts
+from askew.parts import drawings
+from askew.parts.scoring import Scoring
+from askew.plan import PromptPlan
+from askew.studies.compare.comparable import check_instruments, common_prompts
+from askew.studies.compare.recorded import (
+    captioner,
+    finished_run,
+    identity,
+    is_generated,
+    observed_sets,
+    stored_vectors,
+)
+from askew.studies.compare.result import Comparison
+from askew.studies.compare.score import ComparedRun, Readers, score
+
+MOST = 6
+"""Runs at once: as many as there are colours that everybody can tell apart."""
+
+UNPAIRED = "these pictures have no seeds in common: sets are compared as independent ones, not picture by picture"
+SAME = "{} and {} are runs of one plan on one model with the same pictures: nothing can differ"
 
 
 def compare(
-    *runs: Path,
+    *runs: str | Path,
     names: Annotated[Texts, repeated(listed)] = None,
-    store: Annotated[Texts | Path, repeated(texts)] = None,
+    store: Annotated[str | Path | Sequence[str | Path] | None, repeated(texts)] = None,
     to: Place = None,
     json: Flag = False,
 ) -> Comparison:
-    """Compare runs of the same plan on several models, picture by picture where seeds are the same.
+    """Compare finished runs of the same plan on several models, every two of them.
 
-    Differences are those of the later run less the earlier one.
+    Differences are those of the later run less the earlier one. Pictures of the same prompt and seed are pairs.
 
-    Examples:
+    Examples
+    --------
+    `askew compare runs/base runs/new`
 
-    - `askew compare runs/base runs/new`
-
-    - `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
+    `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
 
     Parameters
     ----------
     runs
-        Folders of two to six runs.
+        Folders of two to six runs of `askew audit`.
     names
         A short name for each run, separated by commas; by default its model.
     store
-        Store of all runs, or of each in order; may be repeated. By default .askew beside each.
+        Where the pictures and answers are: one store for all runs or one for each, in order; by default .askew beside
+        each run. May be repeated.
     to
         Folder for comparison.json and comparison.html; by default beside the first run.
     json
@@ -45,6 +68,106 @@ def compare(
     UsageError
         For runs that are not finished, or that were planned or read otherwise.
     """
-    stores: list[str | Path] = [store] if isinstance(store, str | Path) else list(store or ())
-    named = None if names is None else names_of(names)
-    return compare_runs([Path(run) for run in runs], [Path(one) for one in stores], named, Path(to) if to else None)
+    folders = [Path(run) for run in runs]
+    _check_folders(folders)
+    stores = [store] if isinstance(store, str | Path) else list(store or ())
+    audits = [finished_run(folder, place) for folder, place in zip(folders, _stores(folders, stores), strict=True)]
+    found = dict(zip(_names(audits, names), audits, strict=True))
+    generated = all(is_generated(run) for run in audits)
+    prompts, warnings = common_prompts({str(run.folder): run.plan for run in audits}, generated)
+    check_instruments({str(run.folder): run.found.instruments for run in audits})
+    warnings += [*_same(found), *_sets_left_out(found, prompts), *([] if generated else [UNPAIRED])]
+    warnings += dict.fromkeys(text for run in audits for text in _beyond_drawings(run))
+    readers = Readers(audits[0].plan.vqa, captioner(audits[0]), _embedder(audits))
+    compared = [_compared(name, run, prompts, readers.embedder) for name, run in found.items()]
+    folder = Path(to) if to else folders[0].absolute().parent / f"comparison-{_digest(audits)}"
+    return Comparison(folder, found, score(compared, prompts, readers, _scoring(audits)), warnings).write()
+
+
+def _check_folders(folders: Sequence[Path]) -> None:
+    if len(folders) < 2:
+        raise UsageError("a comparison needs two runs or more: askew compare RUN RUN")
+    if len(folders) > MOST:
+        raise UsageError(f"{len(folders)} runs are too many to read side by side; compare up to {MOST} at once")
+    seen: dict[Path, Path] = {}
+    for folder in folders:
+        if folder.resolve() in seen:
+            raise UsageError(f"{seen[folder.resolve()]} and {folder} are one and the same run; name two different ones")
+        seen[folder.resolve()] = folder
+
+
+def _stores(folders: Sequence[Path], stores: Sequence[str | Path]) -> list[Path | None]:
+    """The store of each run; None for its own."""
+    if len(stores) not in (0, 1, len(folders)):
+        raise UsageError(
+            f"{len(stores)} stores for {len(folders)} runs; name none, one for all, or each run's in order"
+        )
+    given: list[Path | None] = [Path(store) for store in stores]
+    return given if len(given) == len(folders) else (given or [None]) * len(folders)
+
+
+def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
+    """A name for each run: as given, else its model, with settings where models are the same, else its folder."""
+    if given is not None:
+        own = names(given) if isinstance(given, str) else list(given)
+        if len(own) != len(runs) or len(set(own)) != len(runs) or not all(name.strip() for name in own):
+            raise UsageError(f"{len(runs)} runs need {len(runs)} different names, not: {', '.join(own) or 'none'}")
+        return own
+    plain = [run.found.model.name for run in runs]
+    settings = [run.found.model.settings if is_generated(run) else {} for run in runs]
+    full = [
+        name + "".join(f" {key}={value}" for key, value in own.items() if any(s.get(key) != value for s in settings))
+        for name, own in zip(plain, settings, strict=True)
+    ]
+    candidates = (plain, full, [run.folder.resolve().name for run in runs], [str(run.folder) for run in runs])
+    return next((some for some in candidates if len(set(some)) == len(some)), candidates[-1])
+
+
+def _same(runs: Mapping[str, AuditResult]) -> list[str]:
+    """Runs that are the same in all that could differ."""
+    seen: dict[str, str] = {}
+    return [
+        SAME.format(twin, name) for name, run in runs.items() if (twin := seen.setdefault(identity(run), name)) != name
+    ]
+
+
+def _sets_left_out(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan]) -> list[str]:
+    """Sets that only some runs have: conditions of a folder."""
+    compared = {prompt.text for prompt in prompts}
+    sets = {
+        name: {(s.prompt, s.axis, s.value) for s in run.found.sets if s.prompt in compared}
+        for name, run in runs.items()
+    }
+    shared = set.intersection(*sets.values())
+    return [
+        f"{len(own - shared)} picture sets of {name} are left out, which not every run has"
+        for name, own in sets.items()
+        if own - shared
+    ]
+
+
+def _beyond_drawings(run: AuditResult) -> list[str]:
+    read = run.found.instruments
+    return drawings.beyond([run.found.model.name], {"vqa": read.vqa or {}, "embedder": read.embedder or {}})
+
+
+def _embedder(runs: Sequence[AuditResult]) -> str | None:
+    """The embedder of all runs; None unless each of them embedded its pictures."""
+    found = [run.found.instruments.embedder for run in runs]
+    return next(iter(found[0])) if found[0] and all(found) else None
+
+
+def _compared(name: str, run: AuditResult, prompts: Sequence[PromptPlan], embedder: str | None) -> ComparedRun:
+    vectors = stored_vectors(run, prompts, embedder) if embedder else None
+    return ComparedRun(name, identity(run), observed_sets(run, prompts), vectors)
+
+
+def _scoring(runs: Sequence[AuditResult]) -> Scoring:
+    """Choices for the comparison: the same whatever the order of the runs."""
+    plans = [run.plan for run in runs]
+    return Scoring("", min(plan.seed for plan in plans), max(plan.draws for plan in plans),
+                   max(plan.level for plan in plans), plans[0].variant)  # fmt: skip
+
+
+def _digest(runs: Sequence[AuditResult]) -> str:
+    return hashlib.sha256(" ".join(run.plan.hash for run in runs).encode()).hexdigest()[:8]

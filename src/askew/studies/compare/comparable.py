@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from askew.errors import UsageError
+from askew.findings import Instruments
 from askew.measure.labels import aliases_of
 from askew.measure.spelling import MISSING, Spelling, key
 from askew.parts.survey.instruments import LABELS
@@ -17,9 +18,6 @@ SHOWN = 3
 
 WHAT_COUNTS = ("values", "scale", "ideal", "questions", "counterfactuals")
 """Fields of an axis that decide its scores."""
-
-Fingerprints = Mapping[str, Mapping[str, str] | None]
-"""Fingerprints of a run's instruments: by kind (vqa, embedder), then by name."""
 
 
 def common_prompts(plans: Mapping[str, Plan], generated: bool) -> tuple[list[PromptPlan], list[str]]:
@@ -43,7 +41,7 @@ def common_prompts(plans: Mapping[str, Plan], generated: bool) -> tuple[list[Pro
     return common, [f"prompts of {name} alone are left out: {_some(own)}" for name, own in left.items() if own]
 
 
-def check_instruments(found: Mapping[str, Fingerprints]) -> None:
+def check_instruments(found: Mapping[str, Instruments]) -> None:
     """Raise UsageError unless all runs, by name, were read by the same instruments; labels belong to their pictures."""
     (first, reference), *others = found.items()
     for name, own in others:
@@ -117,9 +115,9 @@ def _other_fields(axis: AxisPlan, reference: AxisPlan) -> list[str]:
     return [field for field in WHAT_COUNTS if getattr(axis, field) != getattr(reference, field)]
 
 
-def _versions(fingerprints: Fingerprints, kind: str) -> dict[str, str]:
+def _versions(found: Instruments, kind: str) -> dict[str, str]:
     """Fingerprints by name; those of labels change with the pictures and say nothing about how they are read."""
-    return {name: "" if name == LABELS else text for name, text in (fingerprints.get(kind) or {}).items()}
+    return {name: "" if name == LABELS else text for name, text in (getattr(found, kind) or {}).items()}
 
 
 def _named(instruments: Mapping[str, str]) -> str:

@@ -1,23 +1,25 @@
-"""What a finished run saw, from its results and its store. No model and no instrument is loaded."""
+"""What a finished audit saw, from its findings and its store. No model and no instrument is loaded."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.errors import UsageError
+from askew.findings import PictureSet
 from askew.measure.base import CAPTION
+from askew.method import method_of
 from askew.methods.audit import METHOD
 from askew.methods.audit.result import AuditResult
-from askew.parts.scoring import Vectors
 from askew.parts.survey.instruments import LABELS
 from askew.parts.survey.observed import Answer, ObservedSet, observe
-from askew.plan import PLAN_FILE, PromptPlan, read_toml
+from askew.plan import PromptPlan
 from askew.store.keys import question_hash
 from askew.store.store import Store
 from askew.types import Missing, Picture, Prompt, Question
@@ -25,18 +27,13 @@ from askew.types import Missing, Picture, Prompt, Question
 NOT_STORED = Missing("error", "the store holds no answer")
 
 COMPARED_BY = {"mine": "askew mine-compare", "interact": "askew graphs"}
-"""Which command compares finished runs of a method that this module does not read."""
+"""Which command compares finished runs of another method."""
 
 
 def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
     """The run in a folder. Raises UsageError that says why there is none, or that it is not finished."""
-    if not folder.is_dir():
-        raise UsageError(f"there is no run folder {folder}")
-    if not (folder / PLAN_FILE).exists():
-        raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
-    data = read_toml(folder / PLAN_FILE)
-    method = data.get("method", "audit")
-    if method != "audit":
+    method = method_of(folder).name
+    if method != METHOD.name:
         other = f"; `{COMPARED_BY[method]}` compares such runs" if method in COMPARED_BY else ""
         raise UsageError(f"{folder} is a run of the method {method!r}; this needs a run of `askew audit`{other}")
     return METHOD.load(folder, store)
@@ -44,13 +41,14 @@ def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
 
 def identity(run: AuditResult) -> str:
     """A name for what the run was and saw: the same for the same plan, weights and pictures."""
-    content = [run.plan.hash, run.results["model"], run.results["sets"]]
+    sets = [{name: value for name, value in asdict(one).items() if name != "model"} for one in run.found.sets]
+    content = [run.plan.hash, asdict(run.found.model), sets]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def is_generated(run: AuditResult) -> bool:
     """Whether the pictures were made on request, each from its seed."""
-    return any(seed is not None for entry in run.results["sets"] for seed in entry["seeds"])
+    return any(seed is not None for one in run.found.sets for seed in one.seeds)
 
 
 def captioner(run: AuditResult) -> str | None:
@@ -69,33 +67,28 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
     return found
 
 
-class StoredVectors:
-    """The embeddings of a run's pictures, read at once."""
-
-    def __init__(self, run: AuditResult, prompts: Sequence[str], embedder: str) -> None:
-        fingerprint = run.results["instruments"]["embedder"][embedder]
-        ids = [one for entry in run.results["sets"] if entry["prompt"] in prompts for one in entry["pictures"] if one]
-        with Store(run.store, create=False) as store:
-            self._vectors = store.vectors(fingerprint, ids)
-        if not self._vectors.keys() >= set(ids):
-            raise _other_store(run, "embeddings")
-
-    def __call__(self, pictures: Sequence[Picture]) -> Vectors:
-        """(pictures, dimensions)."""
-        return np.stack([self._vectors[picture.id] for picture in pictures])
+def stored_vectors(run: AuditResult, prompts: Sequence[PromptPlan], embedder: str) -> Mapping[str, NDArray[np.float32]]:
+    """The embeddings of a run's pictures, by id. Raises UsageError for a store that does not hold them."""
+    fingerprint, texts = (run.found.instruments.embedder or {})[embedder], [prompt.text for prompt in prompts]
+    ids = [one for own in run.found.sets if own.prompt in texts for one in own.pictures if one]
+    with Store(run.store, create=False) as store:
+        vectors = store.vectors(fingerprint, ids)
+    if not vectors.keys() >= set(ids):
+        raise _other_store(run, "embeddings")
+    return vectors
 
 
 def _sets(run: AuditResult, prompt: PromptPlan, store: Store) -> list[ObservedSet]:
     axes = [axis.axis() for axis in prompt.axes]
-    pictures = [(_prompt(e), _pictures(e)) for e in run.results["sets"] if e["prompt"] == prompt.text]
-    ids = list({one.id: None for _, some in pictures for one in some if isinstance(one, Picture)})
+    sets = [(Prompt(s.text, s.axis, s.value), _pictures(s)) for s in run.found.sets if s.prompt == prompt.text]
+    ids = list({one.id: None for _, some in sets for one in some if isinstance(one, Picture)})
     captions = captioner(run)
     answers = {}
-    for name, fingerprint in run.results["instruments"]["vqa"].items():
+    for name, fingerprint in (run.found.instruments.vqa or {}).items():
         questions = [question for axis in axes for question in axis.questions]
         questions += [CAPTION] if name == captions else []
         answers[name] = _answers(store, fingerprint, ids, questions)
-    return [observe(text, some, axes, answers, captions) for text, some in pictures]
+    return [observe(text, some, axes, answers, captions) for text, some in sets]
 
 
 def _answers(
@@ -107,30 +100,26 @@ def _answers(
     return {one: [known.get((one, key), NOT_STORED) for key in hashes] for one in ids}
 
 
-def _prompt(entry: Mapping[str, Any]) -> Prompt:
-    return Prompt(entry["text"], entry["axis"], entry["value"])
-
-
-def _pictures(entry: Mapping[str, Any]) -> list[Picture | Missing]:
-    """The pictures of a set in their order. Results say of a set, not of a picture, why some are missing."""
-    reasons = entry["missing"]
-    gap = Missing(max(reasons, key=lambda reason: (reasons[reason], reason)) if reasons else "error")
+def _pictures(own: PictureSet) -> list[Picture | Missing]:
+    """The pictures of a set in their order. Findings say of a set, not of a picture, why some are missing."""
+    reason = max(own.missing, key=lambda reason: (own.missing[reason], reason)) if own.missing else "error"
+    gap = Missing(reason)  # type: ignore[arg-type]
     return [
-        gap if one is None else Picture(one, "", entry["text"], seed)
-        for one, seed in zip(entry["pictures"], entry["seeds"], strict=True)
+        gap if one is None else Picture(one, "", own.text, seed)
+        for one, seed in zip(own.pictures, own.seeds, strict=True)
     ]
 
 
 def _check_counts(run: AuditResult, prompts: Sequence[PromptPlan], found: Mapping[str, Sequence[ObservedSet]]) -> None:
-    """Whether the answers add up to the counts in the results."""
+    """Whether the answers add up to the counts in the findings."""
     axes = {(prompt.text, axis.name): axis.axis() for prompt in prompts for axis in prompt.axes}
     sets = {(prompt, observed.name): observed for prompt, some in found.items() for observed in some}
-    for entry in run.results["shares"]:
-        axis = axes.get((entry["prompt"], entry["axis"]))
+    for entry in run.found.shares:
+        axis = axes.get((entry.prompt, entry.axis))
         if axis is None:
             continue
-        counted = sets[entry["prompt"], entry["set"]].counts(entry["instrument"], axis)
-        if dict(zip(axis.values, counted, strict=True)) != entry["counts"]:
+        counted = sets[entry.prompt, entry.set].counts(entry.instrument, axis)
+        if dict(zip(axis.values, counted, strict=True)) != entry.counts:
             raise _other_store(run, "answers")
 
 

@@ -16,14 +16,16 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.store.keys import picture_seed
-from askew.studies.compare.differences import ComparedRun, Instruments, comparison
+from askew.studies.compare.findings import Difference
+from askew.studies.compare.score import ComparedRun, Readers, score
 from askew.studio.planted import truth
 from askew.types import Estimate, Missing, Picture
+from planted_sets import planted_sets
 
 PROMPT = "a photo of a mechanic"
 SCORING = Scoring("truth", draws=100)
-INSTRUMENTS = Instruments(("truth",), "truth")
-Entries = list[dict[str, Any]]
+READERS = Readers(("truth",), "truth")
+Entries = tuple[Difference, ...]
 
 
 def plan(axes: Sequence[str], prompt: str = PROMPT) -> PromptPlan:
@@ -38,25 +40,21 @@ def seeded(observed: ObservedSet, seed: int = 0) -> ObservedSet:
     return replace(observed, pictures=tuple(pictures))
 
 
-@pytest.fixture(scope="module")
-def run_at(planted_sets: Any) -> Any:
-    def make(bias: float, axes: Sequence[str] = ("gender",), images: int = 24, seed: int = 0) -> ComparedRun:
-        initial, others, _ = planted_sets(PROMPT, axes, images, bias, seed)
-        return ComparedRun(f"bias {bias}", f"{bias}", {PROMPT: [seeded(s, seed) for s in (initial, *others)]})
-
-    return make
+def run_at(bias: float, axes: Sequence[str] = ("gender",), images: int = 24, seed: int = 0) -> ComparedRun:
+    initial, others, _ = planted_sets(PROMPT, axes, images, bias, seed)
+    return ComparedRun(f"bias {bias}", f"{bias}", {PROMPT: [seeded(s, seed) for s in (initial, *others)]})
 
 
 def compared(*runs: ComparedRun, axes: Sequence[str] = ("gender",), **changes: Any) -> Entries:
-    return comparison(runs, [plan(axes)], replace(INSTRUMENTS, **changes), SCORING)
+    return score(runs, [plan(axes)], replace(READERS, **changes), SCORING)
 
 
-def find(entries: Entries, score: str, value: str | None = None, **where: str) -> Any:
-    wanted = {"score": score, "value": value, **where}
-    return next(e["difference"] for e in entries if all(e[name] == sought for name, sought in wanted.items()))
+def find(entries: Entries, name: str, value: str | None = None, **where: str) -> Any:
+    wanted = {"score": name, "value": value, **where}
+    return next(e.difference for e in entries if all(getattr(e, field) == sought for field, sought in wanted.items()))
 
 
-def test_a_planted_difference_is_found(run_at: Any) -> None:
+def test_a_planted_difference_is_found() -> None:
     entries = compared(run_at(1.0, images=48), run_at(0.0, images=48))
     male = find(entries, "share", "male", set="initial")
     planted = truth(PROMPT, "gender", 0.0)["male"] - truth(PROMPT, "gender", 1.0)["male"]
@@ -71,59 +69,57 @@ def test_a_planted_difference_is_found(run_at: Any) -> None:
     assert (obeyed.value, obeyed.p) == (0.0, 1.0)
 
 
-def test_every_entry_says_what_it_is_about(run_at: Any) -> None:
+def test_every_entry_says_what_it_is_about() -> None:
     entries = compared(run_at(1.0), run_at(0.0))
-    assert [e for e in entries if list(e) != ["score", "prompt", "axis", "set", "value", "instrument", "runs",
-                                             "difference"]] == []  # fmt: skip
-    scores = [e["score"] for e in entries]
+    scores = [e.score for e in entries]
     assert scores == ["mad", "cas", "cas", "wasserstein", "standard_deviation", *["share", "share", "distance"] * 3]
-    assert all(e["runs"] == ["bias 1.0", "bias 0.0"] for e in entries)
+    assert all(e.runs == ("bias 1.0", "bias 0.0") for e in entries)
 
 
-def test_every_two_runs_are_compared_and_all_tests_are_one_family(run_at: Any) -> None:
+def test_every_two_runs_are_compared_and_all_tests_are_one_family() -> None:
     entries = compared(run_at(1.0), run_at(0.5), run_at(0.0))
-    pairs = list(dict.fromkeys(tuple(e["runs"]) for e in entries))
+    pairs = list(dict.fromkeys(e.runs for e in entries))
     assert pairs == [("bias 1.0", "bias 0.5"), ("bias 1.0", "bias 0.0"), ("bias 0.5", "bias 0.0")]
-    tested = [e["difference"] for e in entries]
+    tested = [e.difference for e in entries]
     expected = multipletests([d.p for d in tested], method="fdr_bh")[1]
     assert [d.q for d in tested] == pytest.approx(expected)
 
 
-def test_a_run_does_not_differ_from_itself(run_at: Any) -> None:
+def test_a_run_does_not_differ_from_itself() -> None:
     for entry in compared(run_at(1.0), replace(run_at(1.0), name="again")):
-        assert (entry["difference"].value, entry["difference"].p) == (0.0, 1.0), entry
+        assert (entry.difference.value, entry.difference.p) == (0.0, 1.0), entry
 
 
-def test_swapped_runs_give_the_same_with_the_other_sign(run_at: Any) -> None:
+def test_swapped_runs_give_the_same_with_the_other_sign() -> None:
     forth, back = compared(run_at(1.0), run_at(0.0)), compared(run_at(0.0), run_at(1.0))
     for one, other in zip(forth, back, strict=True):
-        a, b = one["difference"], other["difference"]
+        a, b = one.difference, other.difference
         assert (a.value, a.low, a.high, a.p, a.q) == (-b.value, -b.high, -b.low, b.p, b.q)
-        assert one["runs"] == other["runs"][::-1]
+        assert one.runs == other.runs[::-1]
 
 
-def test_without_seeds_swapped_runs_give_the_same_too(run_at: Any) -> None:
+def test_without_seeds_swapped_runs_give_the_same_too() -> None:
     runs = [anonymous(run_at(bias)) for bias in (1.0, 0.0)]
     for one, other in zip(compared(*runs), compared(*runs[::-1]), strict=True):
-        assert (one["difference"].value, one["difference"].p) == (-other["difference"].value, other["difference"].p)
+        assert (one.difference.value, one.difference.p) == (-other.difference.value, other.difference.p)
 
 
-def test_the_order_of_pictures_does_not_matter(run_at: Any) -> None:
+def test_the_order_of_pictures_does_not_matter() -> None:
     turned = replace(run_at(0.0), sets={PROMPT: [backwards(s) for s in run_at(0.0).sets[PROMPT]]})
     assert compared(run_at(1.0), run_at(0.0)) == compared(run_at(1.0), turned)
     a, b = anonymous(run_at(1.0)), anonymous(run_at(0.0))
     assert compared(a, b) == compared(a, replace(b, sets={PROMPT: [backwards(s) for s in b.sets[PROMPT]]}))
 
 
-def test_pairs_are_found_by_seed(run_at: Any) -> None:
+def test_pairs_are_found_by_seed() -> None:
     paired = compared(run_at(1.0), run_at(0.0))
     apart = compared(run_at(1.0), run_at(0.0, seed=5))
-    for score, value in (("share", "male"), ("mad", None)):
-        assert "paired" in find(paired, score, value).interval
+    for name, value in (("share", "male"), ("mad", None)):
+        assert "paired" in find(paired, name, value).interval
     assert find(apart, "share", "male").interval == "Newcombe"
 
 
-def test_what_is_missing_is_left_out_and_counted(run_at: Any) -> None:
+def test_what_is_missing_is_left_out_and_counted() -> None:
     whole, other = run_at(1.0), run_at(0.0)
     holed = replace(other, sets={PROMPT: [with_holes(s, 5) if s.name == "initial" else s for s in other.sets[PROMPT]]})
     share = find(compared(whole, holed), "share", "male", set="initial")
@@ -134,27 +130,25 @@ def test_what_is_missing_is_left_out_and_counted(run_at: Any) -> None:
     assert find(compared(whole, holed), "mad").missing == 5
 
 
-def test_nothing_seen_is_missing_and_never_zero(run_at: Any) -> None:
+def test_nothing_seen_is_missing_and_never_zero() -> None:
     other = run_at(0.0)
     blind = replace(other, sets={PROMPT: [with_holes(s, 24) for s in other.sets[PROMPT]]})
     for entry in compared(run_at(1.0), blind):
-        assert isinstance(entry["difference"], Missing)
-        assert entry["difference"].reason == "no_person"
+        assert isinstance(entry.difference, Missing)
+        assert entry.difference.reason == "no_person"
 
 
-def test_vectors_give_scores_by_embedding(run_at: Any) -> None:
-    def vectors(towards: int) -> Any:
-        def embed(pictures: Sequence[Picture]) -> np.ndarray:
-            rows = [np.random.default_rng(p.seed).normal(size=4) + 3 * np.eye(4)[towards] for p in pictures]
-            return np.array(rows, dtype=np.float32)
+def test_vectors_give_scores_by_embedding() -> None:
+    def seen(run: ComparedRun, towards: int) -> ComparedRun:
+        pictures = [p for s in run.sets[PROMPT] for p in s.pictures if isinstance(p, Picture)]
+        rows = (np.random.default_rng(p.seed).normal(size=4) + 3 * np.eye(4)[towards] for p in pictures)
+        return replace(run, vectors={p.id: row.astype(np.float32) for p, row in zip(pictures, rows, strict=True)})
 
-        return embed
-
-    a, b = (replace(run_at(bias), vectors=vectors(k)) for bias, k in ((1.0, 0), (0.0, 1)))
+    a, b = seen(run_at(1.0), 0), seen(run_at(0.0), 1)
     entries = compared(a, b, embedder="eye", captioner=None, shares=())
-    assert [e["score"] for e in entries] == ["mad_clip", "cas_clip", "cas_clip"]
-    assert {e["instrument"] for e in entries} == {"eye"}
-    assert all(isinstance(e["difference"], Estimate) for e in entries)
+    assert [e.score for e in entries] == ["mad_clip", "cas_clip", "cas_clip"]
+    assert {e.instrument for e in entries} == {"eye"}
+    assert all(isinstance(e.difference, Estimate) for e in entries)
 
 
 def anonymous(run: ComparedRun) -> ComparedRun:

@@ -1,4 +1,4 @@
-"""The same plan on several models: the difference of every score between every two of them.
+"""The difference of every score between every two runs.
 
 Picture k of a prompt has the same seed in all runs, so pictures are compared in pairs. Pictures of a collection have no
 seeds: its sets are compared as independent ones.
@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
+from askew.findings import with_q
 from askew.methods.audit.tibet import Concepts, extract_concepts
-from askew.parts.scoring import Scoring, Vectors
+from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import DISTANCE
 from askew.plan import AxisPlan, PromptPlan
@@ -30,7 +31,7 @@ from askew.stats.paired_differences import (
     paired_share_difference,
 )
 from askew.stats.pairing import PairedSets
-from askew.studies.compare.significance import add_q
+from askew.studies.compare.findings import Difference
 from askew.types import Axis, Estimate, Missing, MissingReason, Picture
 
 CONCEPT_SCORES = ("mad", "cas", "wasserstein", "standard_deviation")
@@ -38,40 +39,21 @@ EMBEDDING_SCORES = ("mad", "cas")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The difference of one score, and where it stands."""
-
-    score: str
-    axis: str
-    set: str | None
-    value: str | None
-    instrument: str
-    difference: Estimate | Missing
-
-    def turned(self) -> Found:
-        """The same with the two runs in the other order."""
-        d = self.difference
-        if isinstance(d, Missing) or d.low is None or d.high is None:
-            return self
-        return replace(self, difference=replace(d, value=0.0 - d.value, low=0.0 - d.high, high=0.0 - d.low))
-
-
-@dataclass(frozen=True, slots=True)
 class ComparedRun:
     """One run: its name among the runs compared, and its observed sets by prompt.
 
-    `identity` names its content, so that the order in which runs are given decides nothing but signs. `vectors` maps
-    pictures to their embeddings; None if there are none.
+    `identity` names its content, so that the order in which runs are given decides nothing but signs. `vectors` are the
+    embeddings of its pictures by id; None if there are none.
     """
 
     name: str
     identity: str
     sets: Mapping[str, Sequence[ObservedSet]]
-    vectors: Callable[[Sequence[Picture]], Vectors] | None = None
+    vectors: Mapping[str, NDArray[np.float32]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Instruments:
+class Readers:
     """What read the pictures of all runs: instruments of shares, the one whose answers are concepts, the embedder."""
 
     shares: Sequence[str]
@@ -79,37 +61,35 @@ class Instruments:
     embedder: str | None = None
 
 
-def comparison(
-    runs: Sequence[ComparedRun], prompts: Sequence[PromptPlan], instruments: Instruments, scoring: Scoring
-) -> list[dict[str, Any]]:
-    """Entries of comparison.json: for each two of the runs, A and B, every score of B less that of A.
+def score(
+    runs: Sequence[ComparedRun], prompts: Sequence[PromptPlan], readers: Readers, scoring: Scoring
+) -> tuple[Difference, ...]:
+    """For each two of the runs, A and B, every score of B less that of A.
 
     `prompts` are those that all runs have, planned alike. `scoring` holds seed, draws, level and variant. q-values by
     Benjamini and Hochberg, all entries being one family.
     """
-    entries = [
-        {"score": found.score, "prompt": prompt.text, "axis": found.axis, "set": found.set, "value": found.value,
-         "instrument": found.instrument, "runs": [a.name, b.name], "difference": found.difference}
+    entries = tuple(
+        one
         for a, b in combinations(runs, 2)
         for prompt in prompts
-        for found in _found(a, b, prompt, instruments, scoring)
-    ]  # fmt: skip
-    add_q(entries, "difference")
-    return entries
+        for one in _differences(a, b, prompt, readers, scoring)
+    )
+    return with_q(entries, lambda at: "all")
 
 
-def _found(
-    a: ComparedRun, b: ComparedRun, prompt: PromptPlan, instruments: Instruments, scoring: Scoring
-) -> list[Found]:
+def _differences(
+    a: ComparedRun, b: ComparedRun, prompt: PromptPlan, readers: Readers, scoring: Scoring
+) -> list[Difference]:
     """All differences of one prompt, B less A; computed in one order whatever the order of the runs."""
     turned = b.identity < a.identity
     less, more = (b, a) if turned else (a, b)
     pair = _Pair(more, less, prompt, scoring)
-    found = [one for name in instruments.shares for one in pair.shares(name)]
-    if instruments.embedder is not None:
-        found = [*pair.embedding_scores(instruments.embedder), *found]
-    if instruments.captioner is not None:
-        found = [*pair.concept_scores(instruments.captioner), *found]
+    found = [one for name in readers.shares for one in pair.shares(name)]
+    if readers.embedder is not None:
+        found = [*pair.embedding_scores(readers.embedder), *found]
+    if readers.captioner is not None:
+        found = [*pair.concept_scores(readers.captioner), *found]
     return [one.turned() for one in found] if turned else found
 
 
@@ -122,7 +102,7 @@ class _Pair:
         sides = [{s.name: s for s in run.sets[prompt.text]} for run in self._runs]
         self._sets = {name: (found, sides[1][name]) for name, found in sides[0].items() if name in sides[1]}
 
-    def concept_scores(self, instrument: str) -> Iterator[Found]:
+    def concept_scores(self, instrument: str) -> Iterator[Difference]:
         """MAD, its alternatives, and CAS, on every axis with counterfactuals in both runs."""
         scoring = replace(self._scoring, instrument=instrument)
         axes = [axis.axis() for axis in self._prompt.axes]
@@ -132,22 +112,48 @@ class _Pair:
         for axis, values in self._counterfactuals():
             names = ["initial", *(f"{axis.name}: {value}" for value in values)]
             scores = self._associations(names, axis, instrument, lambda name: self._concepts(name, of_set[name]))
-            yield from _listed(scores, CONCEPT_SCORES, "", axis, values, instrument)
+            yield from self._listed(scores, CONCEPT_SCORES, "", axis, values, instrument)
 
-    def embedding_scores(self, instrument: str) -> Iterator[Found]:
+    def embedding_scores(self, instrument: str) -> Iterator[Difference]:
         """MAD and CAS of the pictures' embeddings."""
         for axis, values in self._counterfactuals():
             names = ["initial", *(f"{axis.name}: {value}" for value in values)]
             scores = self._associations(names, axis, None, self._vectors)
-            yield from _listed(scores, EMBEDDING_SCORES, "_clip", axis, values, instrument)
+            yield from self._listed(scores, EMBEDDING_SCORES, "_clip", axis, values, instrument)
 
-    def shares(self, instrument: str) -> Iterator[Found]:
+    def shares(self, instrument: str) -> Iterator[Difference]:
         """Shares and their distance from the ideal: on every axis, but a counterfactual set on its own axis alone."""
-        own = {axis.name for axis in self._prompt.axes}
         for name, sets in self._sets.items():
-            for axis in self._prompt.axes:
-                if len(axis.values) > 1 and (sets[0].prompt.axis not in own or sets[0].prompt.axis == axis.name):
+            for axis in self._prompt.closed:
+                if not self._prompt.has(sets[0].prompt.axis) or sets[0].prompt.axis == axis.name:
                     yield from self._shares_of(name, axis, instrument)
+
+    def _difference(
+        self, score: str, axis: str, set: str | None, value: str | None, instrument: str, found: Estimate | Missing
+    ) -> Difference:
+        first, second = self._runs
+        return Difference(score, self._prompt.text, axis, set, value, instrument, (second.name, first.name), found)
+
+    def _listed(
+        self,
+        found: Associations | Missing,
+        names: Sequence[str],
+        suffix: str,
+        axis: Axis,
+        values: Sequence[str],
+        instrument: str,
+    ) -> Iterator[Difference]:
+        """The scores of an axis, one by one."""
+        entry = partial(self._difference, axis=axis.name, set=None, instrument=instrument)
+        for name in names:
+            if isinstance(found, Missing):
+                scores: Mapping[str | None, Estimate | Missing] = dict.fromkeys(
+                    values if name == "cas" else [None], found
+                )
+            else:
+                scores = dict(zip(values, found.cas, strict=True)) if name == "cas" else {None: getattr(found, name)}
+            for value, difference in scores.items():
+                yield entry(f"{name}{suffix}", value=value, found=difference)
 
     def _counterfactuals(self) -> Iterator[tuple[Axis, list[str]]]:
         """Axes with counterfactual sets in both runs, and the values that these have."""
@@ -194,23 +200,22 @@ class _Pair:
         )
         return PairedSets.of(rows, other_rows, keys, other_keys), gone + others_gone
 
-    def _shares_of(self, name: str, axis: AxisPlan, instrument: str) -> Iterator[Found]:
+    def _shares_of(self, name: str, axis: AxisPlan, instrument: str) -> Iterator[Difference]:
         sets = self._sets[name]
+        entry = partial(self._difference, axis=axis.name, set=name, instrument=instrument)
         answers = [s.values[instrument][axis.name] for s in sets]
         read = [np.array([not isinstance(a, Missing) for a in some], dtype=bool) for some in answers]
         lost = sum(int((~mask).sum()) for mask in read)
         if not all(mask.any() for mask in read):
             none = Missing(self._why([name], axis.axis(), instrument), "a run has no answer")
-            for value in axis.values:
-                yield Found("share", axis.name, name, value, instrument, none)
-            yield Found("distance", axis.name, name, None, instrument, none)
+            yield from (entry("share", value=value, found=none) for value in axis.values)
+            yield entry("distance", value=None, found=none)
             return
         codes = [_one_hot([a for a in some if not isinstance(a, Missing)], axis.values) for some in answers]
-        keys = [_seeds(s, mask) for s, mask in zip(sets, read, strict=True)]
-        paired = PairedSets.of(codes[0], codes[1], *keys)
+        paired = PairedSets.of(codes[0], codes[1], *(_seeds(s, mask) for s, mask in zip(sets, read, strict=True)))
         for k, value in enumerate(axis.values):
             difference = paired_share_difference(paired, k, level=self._scoring.level)
-            yield Found("share", axis.name, name, value, instrument, replace(difference, missing=lost))
+            yield entry("share", value=value, found=replace(difference, missing=lost))
         scoring = self._scoring
         distance = paired_distance_difference(
             paired,
@@ -220,7 +225,7 @@ class _Pair:
             draws=scoring.draws,
             level=scoring.level,
         )
-        yield Found("distance", axis.name, name, None, instrument, replace(distance, missing=lost))
+        yield entry("distance", value=None, found=replace(distance, missing=lost))
 
     def _why(self, names: Sequence[str], axis: Axis, instrument: str | None) -> MissingReason:
         """The commonest reason why these sets lack answers on an axis, or pictures."""
@@ -229,25 +234,6 @@ class _Pair:
             gaps = observed.pictures if instrument is None else observed.values[instrument][axis.name]
             reasons.update(gap.reason for gap in gaps if isinstance(gap, Missing))
         return max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked"
-
-
-def _listed(
-    found: Associations | Missing,
-    names: Sequence[str],
-    suffix: str,
-    axis: Axis,
-    values: Sequence[str],
-    instrument: str,
-) -> Iterator[Found]:
-    """The scores of an axis, one by one."""
-    for name in names:
-        if name == "cas":
-            by_value: Sequence[Estimate | Missing] = [found] * len(values) if isinstance(found, Missing) else found.cas
-            for value, difference in zip(values, by_value, strict=True):
-                yield Found(f"cas{suffix}", axis.name, None, value, instrument, difference)
-        else:
-            one: Estimate | Missing = found if isinstance(found, Missing) else getattr(found, name)
-            yield Found(f"{name}{suffix}", axis.name, None, None, instrument, one)
 
 
 def _with_missing(found: Associations, lost: Sequence[int]) -> Associations:
@@ -263,8 +249,8 @@ def _embedded(run: ComparedRun, observed: ObservedSet) -> tuple[NDArray[np.float
     pictures = [picture for picture in observed.pictures if isinstance(picture, Picture)]
     if not pictures or run.vectors is None:
         raise NotEnoughData(f"the set {observed.name!r} of {run.name} has no embedded picture")
-    seeds = [picture.seed for picture in pictures]
-    return unit_vectors(run.vectors(pictures)), seeds, len(observed.pictures) - len(pictures)
+    rows = np.stack([run.vectors[picture.id] for picture in pictures])
+    return unit_vectors(rows), [picture.seed for picture in pictures], len(observed.pictures) - len(pictures)
 
 
 def _seeds(observed: ObservedSet, kept: NDArray[np.bool_]) -> list[int | None]:

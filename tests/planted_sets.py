@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis
@@ -15,15 +13,8 @@ from askew.studio.caption import caption, parse
 from askew.studio.planted import sample
 from askew.types import Axis, Picture, Prompt
 
-Sets = Callable[..., tuple[ObservedSet, list[ObservedSet], list[Axis]]]
 
-
-@pytest.fixture(scope="session")
-def planted_sets() -> Sets:
-    return _planted_sets
-
-
-def _planted_sets(
+def planted_sets(
     prompt: str, axes: Sequence[str], images: int, bias: float, seed: int = 0
 ) -> tuple[ObservedSet, list[ObservedSet], list[Axis]]:
     """The initial set, the counterfactual sets and the axes of a prompt, as the instrument "truth" sees them."""

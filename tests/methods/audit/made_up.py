@@ -1,18 +1,18 @@
-"""Made-up results that look like those of a real audit, and pictures to go with them."""
+"""Made-up findings that look like those of real audits, and pictures to go with them."""
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pytest
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from askew.report.compare import ComparedModel, Key, own_scores
-from askew.report.compare_page import write_comparison
+from askew import findings
+from askew.methods.audit.findings import AuditFindings
 
 Results = dict[str, Any]
 
@@ -92,6 +92,7 @@ def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength:
 
     second = {v: {other: top()[:5] for other in AXES if other != name} for v in values}
     return {
+        "difference": estimate(0.1, 0.05),
         "kind": "incidental" if name == "environment" else "societal",
         "question": [f"What is the {name} of the person?"],
         "mad": mad,
@@ -133,7 +134,16 @@ def shares_entry(
 def picture_set(prompt: str, axis: str | None, value: str | None, text: str, n: int = 48) -> Results:
     name = f"{prompt}/{axis}/{value}"
     ids = [hashlib.sha256(f"{name}/{k}".encode()).hexdigest() for k in range(n)]
-    return {"prompt": prompt, "axis": axis, "value": value, "text": text, "n": n, "missing": {}, "pictures": ids}
+    return {
+        "prompt": prompt,
+        "axis": axis,
+        "value": value,
+        "text": text,
+        "n": n,
+        "missing": {},
+        "pictures": ids,
+        "seeds": list(range(n)),
+    }
 
 
 def plan(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str) -> Results:
@@ -172,7 +182,10 @@ def plan(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str) -> Re
 
 def base(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str = "studio/planted") -> Results:
     return {
+        "format": findings.FORMAT,
+        "version": 1,
         "askew": "0.1.0",
+        "missing_pictures": [],
         "plan": plan(prompts, axes, model),
         "plan_hash": "5e" * 32,
         "environment": {
@@ -248,8 +261,8 @@ def _domain(name: str, values: tuple[str, ...], tibet: list[Results]) -> Results
 def folder_results() -> Results:
     """An audit of found pictures in two conditions, with reading errors and missing answers."""
     prompts = ["A CEO in an office", "A nurse at work"]
-    results = base(prompts, {}, "folder/pictures")
-    results["plan"] = {**results["plan"], "prompts": []}
+    results = base(prompts, {"gender": ("male", "female")}, "folder/pictures")
+    results["plan"]["vqa"] = ["labels", "faces"]
     results["instruments"] = {"vqa": {"labels": "11" * 32, "faces": "22" * 32}, "embedder": None}
     for k, prompt in enumerate(prompts):
         for condition, male in (("baseline", 26 - 20 * k), ("controlled", 15)):
@@ -303,9 +316,10 @@ def empty_tibet_results() -> Results:
     """An audit whose every picture failed."""
     results = tibet_results(["a photo of a ghost"], {"gender": ("male", "female")})
     for s in results["sets"]:
-        s.update(pictures=[None] * 48, n=0, missing={"error": 48})
+        s.update(pictures=[None] * 48, seeds=[None] * 48, missing={"error": 48})
     for s in results["shares"]:
-        s.update(shares=dict.fromkeys(s["shares"], MISSING), distance=MISSING, counts={}, missing={"error": 48})
+        s.update(shares=dict.fromkeys(s["shares"], MISSING), distance=MISSING, missing={"error": 48})
+        s["counts"] = dict.fromkeys(s["counts"], 0)
     axis = results["tibet"][0]["axes"]["gender"]
     axis.update(
         mad=MISSING,
@@ -375,98 +389,27 @@ CASES: dict[str, Callable[[], Results]] = {
         [f"a photo of a {o}" for o in ("nurse", "mechanic", "chef")],
         {k: AXES[k] for k in ("gender", "age", "environment")},
     ),
+    "sixty prompts": lambda: tibet_results(
+        [f"a photo of a person at work {k}" for k in range(60)], {k: AXES[k] for k in ("gender", "age", "clothing")}
+    ),
     "folder": folder_results,
-    "nothing": lambda: base([], {}),
+    "nothing": lambda: base(["a photo of a nurse"], {"gender": ("male", "female")}),
     "all missing": empty_tibet_results,
     "hostile": hostile_results,
 }
 
 
-@pytest.fixture
-def results_of() -> Callable[[str], Results]:
-    """The results of a case by its name."""
-    return lambda name: CASES[name]()
+class Drawn:
+    """Who opens pictures that were never made."""
+
+    def picture(self, name: str) -> Image.Image | None:
+        return draw(name)
+
+    def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+        return {}
 
 
-@pytest.fixture
-def make_mad() -> Callable[..., Results]:
-    return mad_estimate
-
-
-@pytest.fixture
-def make_estimate() -> Callable[..., Results]:
-    return estimate
-
-
-@pytest.fixture
-def hostile_text() -> str:
-    return HOSTILE
-
-
-@pytest.fixture
-def open_picture() -> Callable[[str], Image.Image]:
-    return draw
-
-
-Comparison = tuple[list[ComparedModel], list[Results], list[str]]
-
-
-def compared_model(case: str, name: str, seeds: bool) -> ComparedModel:
-    results = CASES[case]()
-    for s in results["sets"]:
-        s["seeds"] = [k + 1 if seeds and picture else None for k, picture in enumerate(s["pictures"])]
-    return ComparedModel(name, f"runs/{name}", results, draw)
-
-
-def difference_entry(key: Key, score: Results, runs: list[str], shift: float) -> Results:
-    entry_score, prompt, axis, picture_set, value, instrument = key
-    difference = MISSING if "reason" in score else estimate(shift, 0.15, p=0.002, q=0.004 if shift < -0.1 else 0.6)
-    if "max" in difference:
-        difference["max"] = 1.0
-    return {"score": entry_score, "prompt": prompt, "axis": axis, "set": picture_set, "value": value,
-            "instrument": instrument or "studio", "runs": runs, "difference": difference}  # fmt: skip
-
-
-def comparison_of(case: str, runs: int = 2, seeds: bool = True) -> Comparison:
-    """Runs that have the results of one case, and differences that a generator of random numbers made up."""
-    name = HOSTILE if case == "hostile" else "run"
-    models = [compared_model(case, f"{name} {k}", seeds) for k in range(runs)]
-    scores, rng = dict(own_scores(models[0].results)), random.Random(3)
-    pairs = [[a.name, b.name] for i, a in enumerate(models) for b in models[i + 1 :]]
-    entries = [
-        difference_entry(key, score, pair, rng.uniform(-0.5, 0.3))
-        for pair in pairs
-        for key, score in scores.items()
-        if score is not None
-    ]
-    return models, entries, [f"unknown word {HOSTILE}"] if case == "hostile" else []
-
-
-COMPARISONS: dict[str, Callable[[], Comparison]] = {
-    "comparison": lambda: comparison_of("many prompts"),
-    "comparison of six": lambda: comparison_of("one axis", runs=6),
-    "comparison of folders": lambda: comparison_of("folder", runs=3, seeds=False),
-    "comparison of nothing": lambda: comparison_of("all missing"),
-    "hostile comparison": lambda: comparison_of("hostile"),
-}
-
-
-@pytest.fixture(params=COMPARISONS)
-def any_comparison(request: pytest.FixtureRequest) -> Comparison:
-    """Each comparison in turn."""
-    return COMPARISONS[request.param]()
-
-
-@pytest.fixture
-def comparison_named() -> Callable[[str], Comparison]:
-    """A comparison by its name."""
-    return lambda name: COMPARISONS[name]()
-
-
-@pytest.fixture(scope="session")
-def report_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Every comparison as its page."""
-    folder = tmp_path_factory.mktemp("reports")
-    return {
-        name: write_comparison(*make(), folder / f"{name.replace(' ', '-')}.html") for name, make in COMPARISONS.items()
-    }
+def found(results: Results) -> AuditFindings:
+    """The findings in such results."""
+    made: AuditFindings = findings.adapter(AuditFindings).validate_python(results)
+    return made

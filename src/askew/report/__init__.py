@@ -1,1 +1,0 @@
-"""Reports of methods that are not rebuilt yet."""

@@ -1,1 +1,0 @@
-"""What runs found, as files and in Python."""

@@ -1,0 +1,336 @@
+"""The page of `askew compare`: what was seen in every run, where they differ, and the pictures beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from string import ascii_uppercase
+
+from askew.findings import PictureSet
+from askew.methods.audit.result import AuditResult
+from askew.pages import common
+from askew.pages.blocks import (
+    DIFFERENCE,
+    PLAIN,
+    Bar,
+    Beside,
+    Block,
+    Cell,
+    Content,
+    Fold,
+    Lane,
+    Lanes,
+    Page,
+    Pictures,
+    Section,
+    Shares,
+    Table,
+    Text,
+)  # fmt: skip
+from askew.pages.common import Gap
+from askew.pages.media import allowance, picture_row
+from askew.pages.words import (
+    axis_label,
+    capital,
+    plural,
+    probability,
+    quote,
+    reads_appearance,
+    set_label,
+    shorten,
+)
+from askew.parts.survey import blocks as survey
+from askew.parts.survey.words import exceeds_chance
+from askew.studies.compare import words
+from askew.studies.compare.changes import Change, Key, Pair, changes, key, own_scores
+from askew.studies.compare.findings import OF_SETS, Difference
+from askew.studies.compare.result import Comparison
+from askew.types import Estimate, Missing
+
+Place = tuple[str, str]
+"""A prompt and the name of one of its sets."""
+
+BARS, ROWS, FIRST = 10, 24, 12
+"""Groups of bars, rows of a pair of runs, and pictures of a run at the head; the rest is folded."""
+
+
+def page(found: Comparison) -> Page:
+    """What to show of a comparison."""
+    view = View(found)
+    prompts = list(dict.fromkeys(entry.prompt for entry in found.entries))
+    counterfactuals = any(entry.score not in OF_SETS for entry in found.entries)
+    plan = next(iter(found.runs.values())).plan
+    return Page(
+        kicker=f"askew comparison of {len(found.runs)} runs",
+        title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
+        answer=words.pair_sentence(view.pairs[0], view.changes[view.pairs[0]], view.own),
+        facts=tuple((view.letter(name), view.fact(name, run)) for name, run in found.runs.items()),
+        sections=(
+            *view.seen(), Section("Where they differ", tuple(view.differences())), *view.pictures(),
+            Section("Each prompt and axis", tuple(view.place(place) for place in view.places), screen=False),
+            common.missing_section(view.gaps(prompts)),
+            Section("How to read this", (
+                Fold("Differences, and what they do not mean", words.reading(view.paired, len(found.entries))),
+                Fold("Method", words.method(view.paired, counterfactuals, plan.level)),
+            ), screen=False),
+            Section("Runs", tuple(
+                Fold(f"{view.letter(name)}: {shorten(name, 80)}", common.provenance(run.found))
+                for name, run in found.runs.items()
+            ), screen=False),
+        ),
+        warnings=tuple(found.warnings),
+        notes=("Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.",),
+        version=next(iter(found.runs.values())).found.askew,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class View:
+    """A comparison, looked up by pair, prompt, set and axis."""
+
+    comparison: Comparison
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Every two runs that were compared, in order."""
+        return list(dict.fromkeys(entry.runs for entry in self.comparison.entries))
+
+    @cached_property
+    def changes(self) -> Mapping[Pair, list[Change]]:
+        """What differs between every two runs: beyond chance first, then by size."""
+        return {pair: changes(self.comparison.entries, pair) for pair in self.pairs}
+
+    @cached_property
+    def places(self) -> dict[Place, list[str]]:
+        """By prompt and set its axes, those that differ most first."""
+        order = sorted(
+            (rank, change.prompt, change.set, change.axis)
+            for found in self.changes.values()
+            for rank, change in enumerate(found)
+        )
+        places: dict[Place, list[str]] = {}
+        for _, prompt, name, axis in order:
+            axes = places.setdefault((prompt, name), [])
+            axes += [axis] if axis not in axes else []
+        return places
+
+    @cached_property
+    def paired(self) -> bool:
+        """Whether pictures of different runs belong together: some have the same seed."""
+        seeds = [
+            {(one.text, seed) for one in run.found.sets for seed in one.seeds if seed is not None}
+            for run in self.comparison.runs.values()
+        ]
+        return bool(set.intersection(*seeds))
+
+    @cached_property
+    def _own(self) -> dict[str, Mapping[Key, Estimate | Missing | None]]:
+        return {name: own_scores(run.found) for name, run in self.comparison.runs.items()}
+
+    def own(self, run: str, entry: Difference) -> Estimate | Missing | None:
+        """A run's own score, of which the entry is a difference."""
+        return self._own[run].get(key(entry))
+
+    def letter(self, name: str) -> str:
+        """The letter that stands for a run in columns."""
+        return ascii_uppercase[list(self.comparison.runs).index(name)]
+
+    def less(self, pair: Pair) -> str:
+        """Which difference a pair is: "B − A"."""
+        return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
+
+    def fact(self, name: str, run: AuditResult) -> str:
+        """A run's name, what tells its model from the others, and its folder."""
+        everyone = [other.found.model.settings for other in self.comparison.runs.values()]
+        settings = (f"{axis_label(setting)} {value}" for setting, value in run.found.model.settings.items()
+                    if any(other.get(setting) != value for other in everyone))  # fmt: skip
+        return shorten(", ".join([name, *([run.found.model.name] if name != run.found.model.name else []), *settings,
+                                  str(run.folder)]), 240)  # fmt: skip
+
+    def seen(self) -> Iterator[Section]:
+        """What every run shows: a group of bars an axis, of several sets an axis and set."""
+        groups = [(place, axis) for place, axes in self.places.items() for axis in axes]
+        bars = [(place, axis, self._bars(place, axis)) for place, axis in groups]
+        caption = "Shares in percent, a bar a run; what differs most first"
+        shown = [bar for _, _, own in bars[:BARS] for bar in own]
+        if shown:
+            rest = tuple(bar for _, _, own in bars[BARS:] for bar in own)
+            more = Fold(plural(len(bars) - BARS, "more axis and set").replace("sets", "set"), (Shares(caption, rest),))
+            yield Section("What was seen", (Shares(caption, tuple(shown)), *([more] if rest else [])))
+
+    def _bars(self, place: Place, axis: str) -> Iterator[Bar]:
+        where = f", {self._where(place)}" if len(self.places) > 1 else ""
+        group = f"{capital(axis_label(axis))}{where}"
+        for k, (name, run) in enumerate(self.comparison.runs.items()):
+            own = (s for s in run.found.shares if (s.prompt, s.set, s.axis) == (*place, axis))
+            if entry := next(own, None):
+                yield survey.bar(entry, shorten(name, 40), group, series=k, link=_anchor(place, axis))
+
+    def _where(self, place: Place) -> str:
+        prompt, name = place
+        return quote(prompt, 50) if name == "initial" else f"{quote(prompt, 50)}, {set_label(name)}"
+
+    # where they differ
+
+    def differences(self) -> Iterator[Block]:
+        """By pair of runs the scores that differ most."""
+        for pair in self.pairs:
+            found = self.changes[pair]
+            blocks = [*self._pair(pair, found[:ROWS])]
+            if found[ROWS:]:
+                blocks.append(Fold("The smaller differences", tuple(self._pair(pair, found[ROWS:]))))
+            if len(self.pairs) == 1:
+                yield from blocks
+                continue
+            first, second = (f"{shorten(name, 60)} ({self.letter(name)})" for name in pair)
+            told = [] if pair == self.pairs[0] else [Text(words.pair_sentence(pair, found, self.own))]
+            yield Section(f"{second} less {first}", (*told, *blocks))
+
+    def _pair(self, pair: Pair, found: Sequence[Change]) -> Iterator[Block]:
+        """By how much the second run is more one-sided, and on each axis the value whose share differs most."""
+        leans, shares = ([e for change in found if (e := getattr(change, name))] for name in ("lean", "share"))
+        second = self.letter(pair[1])
+        if leans:
+            what = "MAD" if leans[0].score == "mad" else "distance of the shares from the ideal"
+            caption = f"Difference in {what}: left of zero {second} is less one-sided, right of zero more"
+            yield self._lanes(caption, leans, lambda e: capital(axis_label(e.axis)), pair)
+        if shares:
+            caption = "On each axis the value whose share differs most, in percentage points"
+            yield self._lanes(
+                caption, shares, lambda e: f"{capital(axis_label(e.axis))}: {shorten(str(e.value), 40)}", pair
+            )
+
+    def _lanes(
+        self, caption: str, entries: Sequence[Difference], label: Callable[[Difference], str], pair: Pair
+    ) -> Lanes:
+        share = entries[0].score == "share"
+        rows = [
+            Lane(label(e), e.difference, tuple(words.own_number(self.own(run, e), share) for run in pair),
+                 group=self._where((e.prompt, e.set or "initial")) if len(self.places) > 1 else "",
+                 link=_anchor((e.prompt, e.set or "initial"), e.axis), strong=exceeds_chance(e.difference))
+            for e in sorted(entries, key=_by_size)
+        ]  # fmt: skip
+        return Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
+                     "points" if share else "signed", DIFFERENCE, tuple(map(self.letter, pair)),
+                     interval="interval for the true difference")  # fmt: skip
+
+    # pictures and axes
+
+    def pictures(self) -> Iterator[Section]:
+        """The first pictures of the set that differs most, of every run."""
+        if place := next(iter(self.places), None):
+            shown = self._pictures(place, "", FIRST)
+            yield Section("The pictures", (shown,) if shown.rows else (Text("There are no pictures."),), screen=False)
+
+    def place(self, place: Place) -> Fold:
+        """All of one set of a prompt."""
+        sets = [one for run in self.comparison.runs.values() for one in run.found.sets]
+        most, strip = allowance(sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets))
+        axes = (self._axis(place, axis, strip) for axis in self.places[place])
+        return Fold(self._where(place), (self._pictures(place, "", most), *axes), open=len(self.places) == 1)
+
+    def _pictures(self, place: Place, caption: str, most: int) -> Pictures:
+        """A set in every run; pictures under each other where they come from the same seeds."""
+        prompt, name = place
+        axis, _, value = (None, "", None) if name == "initial" else name.partition(": ")
+        found: list[tuple[int, str, PictureSet]] = [
+            (k, run, one)
+            for k, (run, own) in enumerate(self.comparison.runs.items())
+            for one in own.found.sets
+            if (one.prompt, one.axis, one.value) == (prompt, axis, value) and one.pictures
+        ]
+        rows = [picture_row(self.comparison.runs[run], one.pictures, run, most, series=k) for k, run, one in found]
+        seeds = [{*some} - {None} for some in zip(*(one.seeds for _, _, one in found), strict=False)]
+        aligned = any(seeds) and all(len(some) <= 1 for some in seeds)
+        return Pictures(caption, tuple(rows), aligned)
+
+    def _axis(self, place: Place, axis: str, strip: int) -> Fold:
+        """All of one axis of a set."""
+        prompt, name = place
+        found = [(pair, one) for pair in self.pairs for one in self.changes[pair]
+                 if (one.prompt, one.set, one.axis) == (prompt, name, axis)]  # fmt: skip
+        entries = [e for e in self.comparison.entries if (e.prompt, e.axis) == (prompt, axis)]
+        shares = [e for e in entries if e.score == "share" and e.set == name]
+        cas = [e for e in entries if e.score == "cas" and name == "initial"]
+        others = [e for e in entries if e not in (*shares, *cas) and (name == "initial" or e.set == name)]
+        sentences = [
+            Text(words.change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own),
+                 lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else "")
+            for pair, one in found
+        ]  # fmt: skip
+        readers = dict.fromkeys(e.instrument for e in shares)
+        kinds = [(f"{_shares_of(place, axis)}, read by {shorten(reader, 60)}",
+                  [e for e in shares if e.instrument == reader]) for reader in readers]  # fmt: skip
+        kinds.append(("CAS: nearness to each counterfactual", cas))
+        plots = [Beside(self._both(caption, some)) for caption, some in kinds if some]
+        values = dict.fromkeys(e.value for e in cas)
+        sets = [self._pictures((prompt, f"{axis}: {value}"), capital(str(value)), strip) for value in values]
+        more = [Fold(f"Other scores of {axis_label(axis)}", (self._others(others),))] if others else []
+        verdict = "differs beyond chance" if any(one.differs for _, one in found) else "no difference shown"
+        blocks: tuple[Block, ...] = (*sentences, *plots, *(one for one in sets if one.rows), *more)
+        return Fold(f"{capital(axis_label(axis))}: {verdict}", blocks, anchor=_anchor(place, axis))
+
+    def _both(self, caption: str, entries: Sequence[Difference]) -> tuple[Lanes, Lanes]:
+        """The runs' own scores, and beside them their differences."""
+        share, heading = entries[0].score == "share", capital(axis_label(entries[0].axis))
+        first = [e for e in entries if e.runs == self.pairs[0]]
+        own = tuple(
+            Lane(shorten(name, 40), self.own(name, e), group=shorten(e.value or words.score_label(e), 60), series=k)
+            for e in first
+            for k, name in enumerate(self.comparison.runs)
+        )
+        several = len(self.pairs) > 1
+        less = tuple(
+            Lane(self.less(e.runs) if several else shorten(e.value or "", 60), e.difference,
+                 group=shorten(e.value or "", 60) if several else "", strong=exceeds_chance(e.difference))
+            for e in sorted(entries, key=lambda e: [one.value for one in first].index(e.value))
+        )  # fmt: skip
+        scores = Lanes(caption, heading, own, "share" if share else "CAS", "share" if share else "unit", PLAIN)
+        what = "Differences in shares" if share else "Differences in CAS"
+        return scores, Lanes(what, heading, less, "points" if share else "difference", "points" if share else "signed",
+                             DIFFERENCE, interval="interval for the true difference")  # fmt: skip
+
+    def _others(self, entries: Sequence[Difference]) -> Table:
+        """Scores that have no plot: every run's own, and their difference."""
+        rows: list[tuple[Content, ...]] = []
+        for e in entries:
+            where = f"in {set_label(e.set)}" if e.set not in (None, "initial") else ""
+            told: Content = e.difference
+            p = q = None
+            if isinstance(e.difference, Estimate):
+                told, p, q = words.difference(e.difference), e.difference.p, e.difference.q
+            which = (self.less(e.runs),) if len(self.pairs) > 1 else ()
+            rows.append((Cell(words.score_label(e), where), *(self.own(run, e) for run in self.comparison.runs), *which,
+                         told, probability(p), probability(q)))  # fmt: skip
+        pair = ("Runs",) if len(self.pairs) > 1 else ()
+        heads = ("Score", *map(self.letter, self.comparison.runs), *pair, "difference", "p", "q")
+        return Table("Other scores", heads, tuple(rows))
+
+    def gaps(self, prompts: Sequence[str]) -> list[Gap]:
+        """What is missing in every run, of the prompts that were compared."""
+        found = []
+        for name, run in self.comparison.runs.items():
+            sets = common.picture_gaps([one for one in run.found.sets if one.prompt in prompts])
+            answers = survey.gaps(one for one in run.found.shares if one.prompt in prompts)
+            found += [
+                Gap(f"{self.letter(name)}: {gap.what}", gap.where, gap.of, gap.missing) for gap in (*sets, *answers)
+            ]
+        return found
+
+
+def _by_size(entry: Difference) -> tuple[bool, bool, float]:
+    """Sort key: beyond chance first, then by size, missing ones last."""
+    e = entry.difference
+    if isinstance(e, Missing):
+        return True, True, 0.0
+    return False, not exceeds_chance(e), -abs(e.value)
+
+
+def _shares_of(place: Place, axis: str) -> str:
+    how = "Perceived shares" if reads_appearance(axis) else "Shares seen"
+    return f"{how} in {set_label(place[1])}"
+
+
+def _anchor(place: Place, axis: str) -> str:
+    return f"{place[0]} {place[1]} {axis}"

@@ -1,0 +1,194 @@
+"""Differences between runs in plain language. What is said never goes further than the q-value allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from askew.pages.blocks import Terms, Text
+from askew.pages.words import (
+    capital,
+    interval,
+    measured,
+    number,
+    perceived,
+    percent,
+    probability,
+    quote,
+    reads_appearance,
+    reason,
+    set_label,
+    shorten,
+    signed,
+    thousands,
+)
+from askew.parts.survey.words import exceeds_chance
+from askew.studies.compare.changes import Change, Pair
+from askew.studies.compare.findings import Difference
+from askew.types import Estimate, Missing
+
+SCORES = {
+    "mad": "MAD",
+    "mad_clip": "MAD by embedding",
+    "cas": "CAS",
+    "cas_clip": "CAS by embedding",
+    "wasserstein": "Wasserstein distance from equal CAS",
+    "standard_deviation": "Standard deviation of CAS",
+    "share": "Share",
+    "distance": "Distance",
+}
+
+
+class Own(Protocol):
+    """Who knows the score of a run that a difference is of."""
+
+    def __call__(self, run: str, entry: Difference) -> Estimate | Missing | None: ...
+
+
+def pair_sentence(pair: Pair, found: Sequence[Change], own: Own) -> str:
+    """What differs between two runs, in a sentence or two; `found` are their changes in order."""
+    known = [change for change in found if change.size >= 0]
+    a, b = (shorten(name, 60) for name in pair)
+    if not known:
+        return f"{b} and {a} could not be compared on any axis."
+    count = sum(change.differs for change in known)
+    if not count:
+        return f"No difference between {b} and {a} is shown with this number of pictures."
+    return f"{b} differs from {a} beyond chance {_where(known, count)}{_leans(known)}. {_most(known[0], count, own)}"
+
+
+def change_sentence(change: Change, a: str, b: str, own: Own) -> str:
+    """What differs between two runs, called `a` and `b`, on one axis of one picture set."""
+    if change.size < 0:
+        gap = change.lean or change.share
+        why = reason(gap.difference) if gap and isinstance(gap.difference, Missing) else "no score"
+        return f"{b} less {a}: not measured – {why}."
+    ground = "; ".join(filter(None, [_lean_ground(change.lean), _share_ground(change.share, own)]))
+    return f"{_verdict(change, a, b)}. {capital(ground)}."
+
+
+def score_label(entry: Difference) -> str:
+    """A score in words, with the value that it is about."""
+    name = SCORES[entry.score]
+    return f"{name}, {shorten(entry.value, 40)}" if entry.value is not None else name
+
+
+def _where(found: Sequence[Change], count: int) -> str:
+    if len(found) == 1:
+        return f"on {perceived(found[0].axis)}"
+    if len({(change.prompt, change.set) for change in found}) == 1:
+        return f"on {count} of {len(found)} axes"
+    what = "prompt" if all(change.set == "initial" for change in found) else "picture set"
+    return f"in {count} of {len(found)} pairs of a {what} and an axis"
+
+
+def _leans(found: Sequence[Change]) -> str:
+    """In how many of them the second run is less or more one-sided."""
+    leans = [change.lean.difference for change in found if change.lean]
+    values = [e.value for e in leans if isinstance(e, Estimate) and exceeds_chance(e)]
+    less, more = sum(value < 0 for value in values), sum(value > 0 for value in values)
+    parts = [f"{word} one-sided in {count}" for word, count in (("less", less), ("more", more)) if count]
+    if not parts:
+        return ""
+    return f": {' and '.join(parts)}" if len(found) > 1 else f": {'less' if less else 'more'} one-sided"
+
+
+def _most(change: Change, count: int, own: Own) -> str:
+    what = "The largest of these differences" if count > 1 else "The difference"
+    ground = _share_ground(change.share, own) or _lean_ground(change.lean)
+    where = quote(change.prompt) if change.set == "initial" else f"{quote(change.prompt)}, {set_label(change.set)}"
+    return f"{what} is on {perceived(change.axis)} of {where}: {ground}."
+
+
+def _verdict(change: Change, a: str, b: str) -> str:
+    if not change.differs:
+        return "No difference shown with this number of pictures"
+    lean = change.lean.difference if change.lean else None
+    if not isinstance(lean, Estimate) or not exceeds_chance(lean):
+        return f"{b} differs from {a} beyond chance"
+    settled = lean.low is not None and lean.high is not None and (lean.low > 0 or lean.high < 0)
+    word = "less" if lean.value < 0 else "more"
+    return f"{b} is {word} one-sided than {a}" + ("" if settled else ", but how much is not settled")
+
+
+def _lean_ground(entry: Difference | None) -> str:
+    if entry is None or not isinstance(entry.difference, Estimate):
+        return ""
+    return f"{SCORES[entry.score]} {difference(entry.difference)}{_tail(entry.difference)}"
+
+
+def _share_ground(entry: Difference | None, own: Own) -> str:
+    if entry is None or not isinstance(entry.difference, Estimate):
+        return ""
+    scores = [own(run, entry) for run in entry.runs]
+    before, after = (percent(e.value if isinstance(e, Estimate) else None) for e in scores)
+    how = "perceived " if reads_appearance(entry.axis) else ""
+    return (f"{how}{shorten(entry.value or '', 40)} {measured(entry.difference, 'points')} points "
+            f"({after} against {before}){_tail(entry.difference)}")  # fmt: skip
+
+
+def difference(score: Estimate) -> str:
+    """A difference with its sign and interval."""
+    return f"{signed(score.value)} {interval(score)}"
+
+
+def _tail(score: Estimate) -> str:
+    return f", {probability(score.q, 'q')}" if score.q is not None else ""
+
+
+def reading(paired: bool, tests: int) -> tuple[Terms, Text]:
+    """The terms of the page, and what a difference does not mean."""
+    same_seed = (
+        "Same seed",
+        "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such pairs, so that "
+        "what differs is the model and not the luck of the draw.",
+    )
+    terms = (
+        *([same_seed] if paired else []),
+        ("Difference", "The second run's score less the first one's. Few pictures push scores to one side, and not by "
+                       "the same amount in both runs. Differences of shares need no correction; all others are "
+                       "corrected for that, so they need not equal the difference of the two scores beside them."),
+        ("Interval", "Where the difference would lie if both models were asked for endless pictures. If it holds zero, "
+                     "the direction is not settled."),
+        ("q", f"How often two models that draw alike would differ as much, adjusted for the {thousands(tests)} "
+              "differences tested here. Below 0.05 this page says “beyond chance”. It is a question about all that is "
+              "drawn, so q can be small while the interval of one score holds zero. A larger value does not show that "
+              "the models are alike."),
+    )  # fmt: skip
+    return Terms(terms), NOT_MEANT
+
+
+NOT_MEANT = Text(lead="What a difference does not mean", items=(
+    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived: "
+    "nobody's identity is known.",
+    "Less one-sided is not better in itself: what would be right depends on the use.",
+    "What differs holds for these prompts, settings and instruments. It says nothing about why, and is no statement on "
+    "any law or standard.",
+))  # fmt: skip
+
+
+def method(paired: bool, counterfactuals: bool, level: float) -> tuple[Terms, Text]:
+    """How differences are computed."""
+    joined = ("both scores' own intervals joined (MOVER; Newcombe's tenth method for shares), less the correlation of "
+              "their errors over pairs of pictures" if paired else
+              "both scores' own intervals joined (MOVER; Newcombe for shares), as independent sets")  # fmt: skip
+    tested = ("of shares: exact (McNemar's test where every picture was read); of the others: the two pictures of each "
+              "pair change places at random" if paired else
+              "of shares: a score test; of the others: pictures are dealt to both runs at random")  # fmt: skip
+    terms: Mapping[str, str] = {
+        "Intervals": f"{joined}; at {percent(level)}",
+        "p": f"{tested}, (1 + draws at least as far from zero) ⁄ (1 + draws)",
+        "q": "all differences of this page as one family, by Benjamini and Hochberg (1995)",
+        **({"MAD and CAS": "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs"}
+           if counterfactuals else {}),
+        "Distance": "of the shares from equal shares, or from the plan's own ideal",
+    }  # fmt: skip
+    return Terms(tuple(terms.items())), Text(
+        "All random draws follow from the run seed: the same runs give the same page."
+    )
+
+
+def own_number(score: Estimate | Missing | None, share: bool) -> str:
+    """A run's own score beside a difference."""
+    value = score.value if isinstance(score, Estimate) else None
+    return percent(value) if share else number(value)

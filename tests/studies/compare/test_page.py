@@ -1,0 +1,244 @@
+"""The page of comparisons, from findings that were made up: runs beside each other, the largest difference first."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import html5lib
+import pytest
+from PIL import Image
+from rich.cells import cell_len
+from rich.console import Console
+
+from askew.methods.audit import METHOD
+from askew.methods.audit.result import AuditResult
+from askew.pages import html, terminal
+from askew.pages.blocks import Block, Fold, Pictures, Section, Shares
+from askew.pages.words import measured
+from askew.studies.compare import words
+from askew.studies.compare.changes import Key, changes, own_scores
+from askew.studies.compare.findings import Difference
+from askew.studies.compare.page import View, page
+from askew.studies.compare.result import Comparison
+from askew.types import Estimate, Missing
+from methods.audit.made_up import CASES, HOSTILE, draw, found
+from pages import test_browser as browser
+
+Named = Callable[[str], Comparison]
+
+
+class Run(AuditResult):
+    """A run whose pictures were never made."""
+
+    def picture(self, name: str) -> Image.Image | None:
+        return draw(name)
+
+
+def run_of(case: str, name: str, seeds: bool) -> AuditResult:
+    results = CASES[case]()
+    for s in results["sets"]:
+        s["seeds"] = [k + 1 if seeds and picture else None for k, picture in enumerate(s["pictures"])]
+    made = found(results)
+    return Run(METHOD, made.plan, Path("runs") / name, Path("store"), made)
+
+
+def difference_of(at: Key, score: Estimate | Missing, runs: tuple[str, str], shift: float) -> Difference:
+    name, prompt, axis, picture_set, value, instrument = at
+    less: Estimate | Missing = score
+    if isinstance(score, Estimate):
+        low, high, q = shift - 0.15, shift + 0.15, 0.004 if shift < -0.1 else 0.6
+        less = Estimate(shift, low, high, 0.95, "test inversion", 48, max=1.0, p=0.002, q=q)
+    return Difference(name, prompt, axis, picture_set, value, instrument or "studio", runs, less)
+
+
+def compared(case: str, runs: int = 2, seeds: bool = True) -> Comparison:
+    """Runs that have the findings of one case, and differences that a generator of random numbers made up."""
+    name = HOSTILE if case == "hostile" else "run"
+    made = {f"{name} {k}": run_of(case, f"run {k}", seeds) for k in range(runs)}
+    scores, rng = own_scores(next(iter(made.values())).found), random.Random(3)
+    pairs = [(a, b) for i, a in enumerate(made) for b in list(made)[i + 1 :]]
+    entries = tuple(
+        difference_of(at, score, pair, rng.uniform(-0.5, 0.3))
+        for pair in pairs
+        for at, score in scores.items()
+        if score is not None
+    )
+    return Comparison(Path("comparison"), made, entries, [f"unknown word {HOSTILE}"] if case == "hostile" else [])
+
+
+COMPARISONS: dict[str, Callable[[], Comparison]] = {
+    "comparison": lambda: compared("many prompts"),
+    "comparison of six": lambda: compared("one axis", runs=6),
+    "comparison of folders": lambda: compared("folder", runs=3, seeds=False),
+    "comparison of nothing": lambda: compared("all missing"),
+    "hostile comparison": lambda: compared("hostile"),
+}
+
+
+@pytest.fixture(params=COMPARISONS)
+def any_comparison(request: pytest.FixtureRequest) -> Comparison:
+    """Each comparison in turn."""
+    return COMPARISONS[request.param]()
+
+
+@pytest.fixture
+def comparison_named() -> Named:
+    """A comparison by its name."""
+    return lambda name: COMPARISONS[name]()
+
+
+def blocks(some: tuple[Block, ...] | tuple[Section, ...]) -> Iterator[Block]:
+    for one in some:
+        yield one
+        if isinstance(one, Section | Fold):
+            yield from blocks(one.blocks)
+
+
+def pictures(comparison: Comparison) -> list[Pictures]:
+    return [one for one in blocks(page(comparison).sections) if isinstance(one, Pictures) and one.rows]
+
+
+def printed(comparison: Comparison, color: bool = False) -> str:
+    console = Console(file=StringIO(), width=80, force_terminal=color, color_system="standard" if color else None)
+    console.print(terminal.screen(page(comparison)))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def first_sentence(comparison: Comparison, k: int = 0) -> str:
+    view = View(comparison)
+    return words.pair_sentence(view.pairs[k], view.changes[view.pairs[k]], view.own)
+
+
+def test_every_page_is_valid_and_fits_a_terminal(any_comparison: Comparison) -> None:
+    html5lib.HTMLParser(strict=True).parse(html.page(page(any_comparison)))
+    assert max(map(cell_len, printed(any_comparison).splitlines())) <= 80
+
+
+def test_it_begins_with_the_answer_and_has_no_colours(comparison_named: Named) -> None:
+    comparison = comparison_named("comparison")
+    assert " ".join(printed(comparison).split()).startswith(first_sentence(comparison))
+    coloured = printed(comparison, color=True)
+    assert "\x1b[1m" in coloured
+    assert not any(f"\x1b[{code}" in coloured for code in range(30, 38))
+
+
+def test_what_differs_beyond_chance_comes_first_then_the_largest(comparison_named: Named) -> None:
+    comparison = comparison_named("comparison")
+    order = changes(comparison.entries, View(comparison).pairs[0])
+    keys = [(not change.differs, -change.size) for change in order]
+    assert keys == sorted(keys)
+    assert len(order) == 9
+    assert all(change.lean.score == "mad" for change in order if change.lean)
+
+
+@pytest.mark.parametrize("name", ["comparison", "comparison of folders", "comparison of six"])
+def test_the_share_that_is_called_the_largest_is(comparison_named: Named, name: str) -> None:
+    view = View(comparison_named(name))
+    for k, pair in enumerate(view.pairs):
+        shares = [change.share.difference for change in view.changes[pair] if change.differs and change.share]
+        differing = [one for one in shares if isinstance(one, Estimate)]
+        if len(differing) > 1:
+            largest = max(differing, key=lambda difference: abs(difference.value))
+            assert differing[0] == largest
+            text = first_sentence(view.comparison, k)
+            assert f"{measured(largest, 'points')} points" in text.split("The largest of these differences")[1]
+
+
+def test_folders_lean_by_distance(comparison_named: Named) -> None:
+    view = View(comparison_named("comparison of folders"))
+    order = view.changes[view.pairs[0]]
+    assert {change.lean.score for change in order if change.lean} == {"distance"}
+    assert {change.set for change in order} == {"condition: baseline", "condition: controlled"}
+    assert not view.paired
+
+
+def test_what_was_seen_has_a_bar_a_run_in_its_colour(comparison_named: Named) -> None:
+    section = page(comparison_named("comparison")).sections[0]
+    assert section.title == "What was seen"
+    assert isinstance(section.blocks[0], Shares)
+    bars = section.blocks[0].bars
+    assert [(bar.label, bar.series) for bar in bars[:4]] == [("run 0", 0), ("run 1", 1)] * 2
+    assert bars[0].group == bars[1].group != bars[2].group
+
+
+def test_pictures_of_one_seed_stand_together(comparison_named: Named) -> None:
+    first = pictures(comparison_named("comparison of six"))[0]
+    assert first.aligned
+    assert [row.series for row in first.rows] == [0, 1, 2, 3, 4, 5]
+    assert [row.shots[2].alt for row in first.rows] == [f"Picture 3 of run {k}" for k in range(6)]
+
+
+def test_a_missing_picture_leaves_its_place_empty(comparison_named: Named) -> None:
+    comparison = comparison_named("comparison")
+    name, run = list(comparison.runs.items())[1]
+    first, *others = run.found.sets
+    holed = replace(first, pictures=(first.pictures[0], None, *first.pictures[2:]),
+                    seeds=(first.seeds[0], None, *first.seeds[2:]))  # fmt: skip
+    found = replace(run.found, sets=(holed, *others))
+    holey = replace(comparison, runs={**comparison.runs, name: replace(run, found=found)})
+    own = next(one for one in pictures(holey) if one.rows[1].shots[1].uri is None)
+    assert own.aligned
+    assert own.rows[0].shots[1].uri is not None
+
+
+def test_without_common_seeds_pictures_stand_by_run(comparison_named: Named) -> None:
+    found = pictures(comparison_named("comparison of folders"))
+    assert found
+    assert not any(one.aligned for one in found)
+
+
+def test_sections_come_in_order(any_comparison: Comparison) -> None:
+    titles = [section.title for section in page(any_comparison).sections]
+    assert titles == ["What was seen", "Where they differ", "The pictures", "Each prompt and axis", "Missing data",
+                      "How to read this", "Runs"]  # fmt: skip
+
+
+def test_what_was_not_measured_says_why_and_is_no_number(comparison_named: Named) -> None:
+    comparison = comparison_named("comparison of nothing")
+    view = View(comparison)
+    (change,) = view.changes[view.pairs[0]]
+    assert "no person" in words.change_sentence(change, "A", "B", view.own)
+    assert "could not be compared" in first_sentence(comparison)
+    assert "0.00" not in printed(comparison)
+
+
+def test_a_lean_is_settled_only_if_the_interval_says_so(comparison_named: Named) -> None:
+    view = View(comparison_named("comparison"))
+    change = next(c for c in view.changes[view.pairs[0]]
+                  if c.differs and c.lean and isinstance(c.lean.difference, Estimate)
+                  and (c.lean.difference.q or 1) < 0.05)  # fmt: skip
+
+    def said(**fields: Any) -> str:
+        assert change.lean
+        assert isinstance(change.lean.difference, Estimate)
+        lean = replace(change.lean, difference=replace(change.lean.difference, **fields))
+        return words.change_sentence(replace(change, lean=lean), "A", "B", view.own)
+
+    assert "B is less one-sided than A." in said(value=-0.2, low=-0.3, high=-0.1)
+    assert "not settled" in said(value=-0.2, low=-0.3, high=0.1)
+    assert "B is more one-sided than A." in said(value=0.2, low=0.1, high=0.3)
+
+
+def test_hostile_names_stay_text(comparison_named: Named) -> None:
+    source = html.page(page(comparison_named("hostile comparison")))
+    assert "<script" not in source
+    assert source.count("</style>") == 1
+    assert "\x1b" not in source
+
+
+@pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
+@pytest.mark.parametrize(("name", "width"), [("comparison", 390), ("comparison", 1200), ("comparison of six", 800),
+                                             ("hostile comparison", 360)])  # fmt: skip
+def test_nothing_sticks_out_and_nothing_is_fetched(
+    comparison_named: Named, tmp_path: Path, name: str, width: int
+) -> None:
+    measured = browser.measure(html.page(page(comparison_named(name))), tmp_path, width)
+    assert measured["width"] <= width
+    assert [measured[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
+    assert measured["broken"] == 0
