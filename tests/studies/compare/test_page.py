@@ -163,7 +163,7 @@ def test_what_was_seen_has_a_bar_a_run_in_its_colour(comparison_named: Named) ->
     assert section.title == "What was seen"
     assert isinstance(section.blocks[0], Shares)
     bars = section.blocks[0].bars
-    assert [(bar.label, bar.series) for bar in bars[:4]] == [("run 0", 0), ("run 1", 1)] * 2
+    assert [(bar.label, bar.series) for bar in bars[:4]] == [("A: run 0", 0), ("B: run 1", 1)] * 2
     assert bars[0].group == bars[1].group != bars[2].group
 
 
@@ -234,7 +234,7 @@ def test_hostile_names_stay_text(comparison_named: Named) -> None:
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
 @pytest.mark.parametrize(("name", "width"), [("comparison", 390), ("comparison", 1200), ("comparison of six", 800),
-                                             ("hostile comparison", 360)])  # fmt: skip
+                                             ("comparison of folders", 1920), ("hostile comparison", 390)])  # fmt: skip
 def test_nothing_sticks_out_and_nothing_is_fetched(
     comparison_named: Named, tmp_path: Path, name: str, width: int
 ) -> None:

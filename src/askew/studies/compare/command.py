@@ -43,11 +43,11 @@ def compare(
 
     Differences are those of the later run less the earlier one. Pictures of the same prompt and seed are pairs.
 
-    Examples
-    --------
-    `askew compare runs/base runs/new`
+    Examples:
 
-    `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
+    - `askew compare runs/base runs/new`
+
+    - `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
 
     Parameters
     ----------

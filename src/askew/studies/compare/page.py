@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from string import ascii_uppercase
 
 from askew.findings import PictureSet
@@ -51,8 +52,8 @@ from askew.types import Estimate, Missing
 Place = tuple[str, str]
 """A prompt and the name of one of its sets."""
 
-BARS, ROWS, FIRST = 10, 24, 12
-"""Groups of bars, rows of a pair of runs, and pictures of a run at the head; the rest is folded."""
+BARS, ROWS, FIRST = 16, 12, 12
+"""Bars, rows of a pair of runs, and pictures of a run at the head; the rest is folded."""
 
 
 def page(found: Comparison) -> Page:
@@ -68,7 +69,7 @@ def page(found: Comparison) -> Page:
         facts=tuple((view.letter(name), view.fact(name, run)) for name, run in found.runs.items()),
         sections=(
             *view.seen(), Section("Where they differ", tuple(view.differences())), *view.pictures(),
-            Section("Each prompt and axis", tuple(view.place(place) for place in view.places), screen=False),
+            Section("Each prompt and axis", view.each(), screen=False),
             common.missing_section(view.gaps(prompts)),
             Section("How to read this", (
                 Fold("Differences, and what they do not mean", words.reading(view.paired, len(found.entries))),
@@ -141,23 +142,23 @@ class View:
         return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
 
     def fact(self, name: str, run: AuditResult) -> str:
-        """A run's name, what tells its model from the others, and its folder."""
+        """A run's name, model and settings where the name does not tell them, and its folder."""
         everyone = [other.found.model.settings for other in self.comparison.runs.values()]
-        settings = (f"{axis_label(setting)} {value}" for setting, value in run.found.model.settings.items()
+        model = run.found.model
+        settings = (f"{setting}={value}" for setting, value in model.settings.items()
                     if any(other.get(setting) != value for other in everyone))  # fmt: skip
-        return shorten(", ".join([name, *([run.found.model.name] if name != run.found.model.name else []), *settings,
-                                  str(run.folder)]), 240)  # fmt: skip
+        told = (one for one in (model.name, *settings) if one not in name)
+        return shorten(", ".join([name, *told, str(run.folder)]), 240)
 
     def seen(self) -> Iterator[Section]:
         """What every run shows: a group of bars an axis, of several sets an axis and set."""
-        groups = [(place, axis) for place, axes in self.places.items() for axis in axes]
-        bars = [(place, axis, self._bars(place, axis)) for place, axis in groups]
-        caption = "Shares in percent, a bar a run; what differs most first"
-        shown = [bar for _, _, own in bars[:BARS] for bar in own]
-        if shown:
-            rest = tuple(bar for _, _, own in bars[BARS:] for bar in own)
-            more = Fold(plural(len(bars) - BARS, "more axis and set").replace("sets", "set"), (Shares(caption, rest),))
-            yield Section("What was seen", (Shares(caption, tuple(shown)), *([more] if rest else [])))
+        groups = [[*self._bars(place, axis)] for place, axes in self.places.items() for axis in axes]
+        most = max(1, BARS // len(self.comparison.runs))
+        shown, rest = (Shares("Shares in percent, a bar a run; what differs most first", tuple(chain(*some)))
+                       for some in (groups[:most], groups[most:]))  # fmt: skip
+        if shown.bars:
+            more = Fold("The shares that differ less", (rest,))
+            yield Section("What was seen", (shown, more) if rest.bars else (shown,))
 
     def _bars(self, place: Place, axis: str) -> Iterator[Bar]:
         where = f", {self._where(place)}" if len(self.places) > 1 else ""
@@ -165,7 +166,9 @@ class View:
         for k, (name, run) in enumerate(self.comparison.runs.items()):
             own = (s for s in run.found.shares if (s.prompt, s.set, s.axis) == (*place, axis))
             if entry := next(own, None):
-                yield survey.bar(entry, shorten(name, 40), group, series=k, link=_anchor(place, axis))
+                yield survey.bar(
+                    entry, f"{self.letter(name)}: {shorten(name, 40)}", group, series=k, link=_anchor(place, axis)
+                )
 
     def _where(self, place: Place) -> str:
         prompt, name = place
@@ -223,12 +226,20 @@ class View:
             shown = self._pictures(place, "", FIRST)
             yield Section("The pictures", (shown,) if shown.rows else (Text("There are no pictures."),), screen=False)
 
-    def place(self, place: Place) -> Fold:
-        """All of one set of a prompt."""
+    def each(self) -> tuple[Block, ...]:
+        """All of every set of a prompt, folded."""
+        found = {place: self._all(place) for place in self.places}
+        if len(found) == 1:
+            return next(iter(found.values()))
+        return tuple(Fold(self._where(place), blocks) for place, blocks in found.items())
+
+    def _all(self, place: Place) -> tuple[Block, ...]:
+        """All pictures and all axes of one set of a prompt."""
         sets = [one for run in self.comparison.runs.values() for one in run.found.sets]
         most, strip = allowance(sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets))
+        pictures = self._pictures(place, "", most)
         axes = (self._axis(place, axis, strip) for axis in self.places[place])
-        return Fold(self._where(place), (self._pictures(place, "", most), *axes), open=len(self.places) == 1)
+        return (*([Fold("More pictures", (pictures,))] if pictures.rows else []), *axes)
 
     def _pictures(self, place: Place, caption: str, most: int) -> Pictures:
         """A set in every run; pictures under each other where they come from the same seeds."""

@@ -54,7 +54,8 @@ def pair_sentence(pair: Pair, found: Sequence[Change], own: Own) -> str:
     count = sum(change.differs for change in known)
     if not count:
         return f"No difference between {b} and {a} is shown with this number of pictures."
-    return f"{b} differs from {a} beyond chance {_where(known, count)}{_leans(known)}. {_most(known[0], count, own)}"
+    where = f"{_where(known, count)}{_leans(known, count)}"
+    return f"{b} differs from {a} beyond chance {where}. {_most(known[0], count, own)}"
 
 
 def change_sentence(change: Change, a: str, b: str, own: Own) -> str:
@@ -82,15 +83,13 @@ def _where(found: Sequence[Change], count: int) -> str:
     return f"in {count} of {len(found)} pairs of a {what} and an axis"
 
 
-def _leans(found: Sequence[Change]) -> str:
-    """In how many of them the second run is less or more one-sided."""
+def _leans(found: Sequence[Change], count: int) -> str:
+    """In how many of the `count` that differ the second run is less or more one-sided."""
     leans = [change.lean.difference for change in found if change.lean]
     values = [e.value for e in leans if isinstance(e, Estimate) and exceeds_chance(e)]
-    less, more = sum(value < 0 for value in values), sum(value > 0 for value in values)
-    parts = [f"{word} one-sided in {count}" for word, count in (("less", less), ("more", more)) if count]
-    if not parts:
-        return ""
-    return f": {' and '.join(parts)}" if len(found) > 1 else f": {'less' if less else 'more'} one-sided"
+    sides = {"less": sum(value < 0 for value in values), "more": sum(value > 0 for value in values)}
+    parts = [f"{word} one-sided{f' in {side}' if count > 1 else ''}" for word, side in sides.items() if side]
+    return f": {' and '.join(parts)}" if parts else ""
 
 
 def _most(change: Change, count: int, own: Own) -> str:
