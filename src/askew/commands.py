@@ -6,28 +6,30 @@ import json as jsons
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from askew import registry
+from askew.document import Document
 from askew.errors import AskewError, UsageError
-from askew.frame import Form, exported
-from askew.method import Result, load
+from askew.frame import Form
+from askew.method import load
 from askew.options import Flag
 from askew.plan import PLAN_FILE, read_toml
 from askew.presets import presets
 from askew.run.check import CheckReport
 from askew.run.check import check as check_run
 from askew.store.store import Store, default_store
+from askew.studies.compare import COMPARISON_FILE
 from askew.studio.paths import weights
 from askew.studio.planted import truth as planted_truth
 
 
-def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Result[Any, Any]:
-    """Show a finished run again, and write its report anew.
+def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Document:
+    """Show a finished run or comparison again, and write its report anew.
 
     Example: `askew report runs/mine`
 
@@ -40,7 +42,7 @@ def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Re
     json
         Print results.json instead of the table.
     """
-    result = load(run, store)
+    result = _finished(run, store)
     result.write_report()
     return result
 
@@ -71,7 +73,7 @@ def check(run: Path, /, *, store: Path | None = None) -> CheckReport:
 
 
 def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Path | None = None) -> str | None:
-    """Write all estimates of a finished run as a table: csv, parquet, json; or its findings as markdown.
+    """Write all estimates of a finished run or comparison as csv, parquet or json, or its main results as markdown.
 
     Example: `askew export runs/mine --to csv --out mine.csv`
 
@@ -86,7 +88,7 @@ def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Pa
     store
         Its store; default: .askew beside the run.
     """
-    content = exported(load(run, store), to)
+    content = _finished(run, store).export(to)
     if out is None:
         if isinstance(content, bytes):
             raise UsageError("parquet is not text: name a file by --out FILE")
@@ -177,6 +179,15 @@ def studio_truth(prompt: str, /, *, axis: str = "gender", bias: float = 1.0) -> 
     """
     shares: Mapping[str, float] = planted_truth(prompt, axis, bias)
     return Text("\n".join(f"{value:<16} {share:.3f}" for value, share in shares.items()))
+
+
+def _finished(folder: Path, store: Path | None) -> Document:
+    """The run or the comparison in a folder. Raises UsageError."""
+    if not (folder / COMPARISON_FILE).exists():
+        return load(folder, store)
+    from askew.studies.compare.command import load_comparison
+
+    return load_comparison(folder, store)
 
 
 def _table(*columns: str) -> Table:

@@ -71,9 +71,10 @@ class Conditions:
             raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed))
 
 
-def parse(texts: Sequence[str], scores: Scores) -> Conditions:
+def parse(texts: str | Sequence[str] | None, scores: Scores) -> Conditions:
     """Conditions such as "mad.corrected > 0.3" or "gender: distance.q < 0.05". Raises UsageError."""
-    return Conditions(tuple(_parse(text, scores) for text in texts))
+    given = [texts] if isinstance(texts, str) else texts or ()
+    return Conditions(tuple(_parse(text, scores) for text in given))
 
 
 def place(one: Scored) -> str:

@@ -239,6 +239,11 @@ def read(kind: type[T], path: Path) -> T:
     if not isinstance(data, dict):
         raise UsageError(f"{path} must hold a JSON object, but holds a {type(data).__name__}: {AGAIN}")
     _check_format(data.get("format"), path)
+    return valid(kind, text, path)
+
+
+def valid(kind: type[T], text: str, path: Path) -> T:
+    """Records of a kind from the text of a file. Raises UsageError that says what is wrong and where."""
     try:
         found: T = adapter(kind).validate_json(text)
     except ValidationError as error:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from askew.errors import MissingPackage
-from askew.findings import Scored, scored
+from askew.findings import Scored
 
 if TYPE_CHECKING:
     import pyarrow
-
-    from askew.method import Result
 
 Form = Literal["csv", "parquet", "json", "markdown"]
 
@@ -54,25 +52,21 @@ class Row:
     missing: int
 
 
-def rows(result: Result[Any, Any]) -> Iterator[Row]:
-    """A row for every estimate of a run, in the order of results.json."""
-    for one in scored(result.found):
-        yield _row(one, result.method.name, result.found.model.name)
+def rows(scores: Iterable[Scored], method: str, model: str = "") -> list[Row]:
+    """A row for every estimate, in their order; `model` made the pictures where an estimate does not say who did."""
+    return [_row(one, method, model) for one in scores]
 
 
-def frame(result: Result[Any, Any]) -> list[Row] | pyarrow.Table:
-    """The rows: a pyarrow Table where that package is installed, else a list."""
+def frame(found: list[Row]) -> list[Row] | pyarrow.Table:
+    """The rows: a pyarrow Table where that package is installed, else the list."""
     try:
-        return _table(list(rows(result)))
+        return _table(found)
     except MissingPackage:
-        return list(rows(result))
+        return found
 
 
-def exported(result: Result[Any, Any], to: Form) -> str | bytes:
-    """The rows as CSV, JSON or Parquet, or the page as Markdown. Raises MissingPackage for Parquet without pyarrow."""
-    if to == "markdown":
-        return result.markdown()
-    found = list(rows(result))
+def exported(found: list[Row], to: Literal["csv", "parquet", "json"]) -> str | bytes:
+    """The rows as CSV, JSON or Parquet. Raises MissingPackage for Parquet without pyarrow."""
     if to == "json":
         return json.dumps([asdict(row) for row in found], indent=1, ensure_ascii=False) + "\n"
     if to == "parquet":

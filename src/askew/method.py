@@ -17,8 +17,10 @@ from PIL import Image
 
 from askew import conditions, findings, registry
 from askew.conditions import Conditions
+from askew.document import Document
 from askew.errors import UsageError
 from askew.findings import FORMAT, RESULTS_FILE, Environment, Head, Identity, Instruments, PictureSet, Scored
+from askew.frame import Row, rows
 from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
@@ -26,16 +28,10 @@ from askew.run.base import Run
 from askew.run.count import Count
 from askew.run.environment import environment
 from askew.run.folder import counted_run, opened_run, run_folder
-from askew.store.files import write_whole
 from askew.store.imagefile import opened
 from askew.store.store import Store, default_store
 
 if TYPE_CHECKING:
-    import pyarrow
-    from matplotlib.figure import Figure
-    from rich.console import RenderableType
-
-    from askew.frame import Row
     from askew.pages.media import Media
 
 REPORT_FILE = "report.html"
@@ -132,8 +128,7 @@ class Method(Generic[P, G, F, R_co]):
 
     def conditions(self, texts: str | Sequence[str] | None) -> Conditions:
         """The conditions of --fail-if. Raises UsageError for one that cannot be read."""
-        given = [texts] if isinstance(texts, str) else list(texts or ())
-        return conditions.parse(given, self.scores or conditions.every(self.findings))
+        return conditions.parse(texts, self.scores or conditions.every(self.findings))
 
     def _carry_out(self, plan: P, folder: Path, store: Path, budget: int | None, progress: bool) -> R_co:
         if (found := self._finished(plan, folder, store)) is not None:
@@ -175,7 +170,7 @@ class Method(Generic[P, G, F, R_co]):
 
 
 @dataclass(frozen=True)
-class Result(Generic[P, F]):
+class Result(Document, Generic[P, F]):
     """A finished run: its plan, its folder, the store that holds its pictures, and what was found."""
 
     method: Method[P, Any, F, Any]
@@ -210,36 +205,9 @@ class Result(Generic[P, F]):
         """Where the report lies."""
         return self.folder / REPORT_FILE
 
-    def write_report(self) -> Path:
-        """Write report.html into the run folder and return its path."""
-        from askew.pages import html
-
-        write_whole({self.report: html.page(self.page).encode()})
-        return self.report
-
-    def table(self) -> RenderableType:
-        """The main results for a terminal, to print with rich."""
-        from askew.pages import terminal
-
-        return terminal.screen(self.page)
-
-    def markdown(self) -> str:
-        """The main results as Markdown, for a pull request or a model card."""
-        from askew.pages import markdown
-
-        return markdown.text(self.page)
-
-    def frame(self) -> list[Row] | pyarrow.Table:
-        """All estimates as a tidy table: a pyarrow Table where that package is installed, else a list of rows."""
-        from askew.frame import frame
-
-        return frame(self)
-
-    def plot(self) -> Figure:
-        """The main findings as a matplotlib figure. Raises MissingPackage without the extra `plot`."""
-        from askew.pages import figures
-
-        return figures.figure(self.page)
+    def estimates(self) -> list[Row]:
+        """A row for every estimate, in the order of results.json."""
+        return rows(findings.scored(self.found), self.method.name, self.found.model.name)
 
     def picture(self, name: str) -> Image.Image | None:
         """A picture of this run by its id; None if its file is gone."""
@@ -259,14 +227,6 @@ class Result(Generic[P, F]):
         """Where pictures lie: at first those of the sets, looked up at once."""
         with Store(self.store, create=False) as store:
             return store.known_files([name for one in self.found.sets for name in one.pictures if name])
-
-    def __rich__(self) -> RenderableType:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        from askew.pages import html
-
-        return html.fragment(self.page)
 
 
 def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:

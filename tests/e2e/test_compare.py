@@ -83,7 +83,51 @@ def test_by_default_results_lie_beside_the_first_run_and_names_can_be_given(
     entries = json.loads(capsys.readouterr().out)
     assert entries[0]["runs"] == ["old", "new"]
     (folder,) = runs[0].parent.glob("comparison-*")
-    assert sorted(path.name for path in folder.iterdir()) == ["comparison.html", "comparison.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["comparison.html", "comparison.json", "comparison.toml"]
+
+
+def test_it_is_shown_and_exported_again(
+    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(os.path.commonpath(runs))
+    one, other = (os.path.relpath(folder) for folder in runs)
+    assert run(["compare", one, other, "--to", "again", "--names", "old,new"]) == 0
+    first, page = capsys.readouterr().out, Path("again", "comparison.html").read_bytes()
+    Path("again", "comparison.html").unlink()
+    assert run(["report", "again"]) == 0
+    assert capsys.readouterr().out == first
+    assert Path("again", "comparison.html").read_bytes() == page
+    assert run(["export", "again", "--to", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    entries = json.loads(Path("again", "comparison.json").read_text())
+    assert [(row["score"], row["axis"], row["value"]) for row in rows] == [
+        (e["score"], e["axis"], e["difference"]["value"]) for e in entries
+    ]
+    assert {(row["method"], row["model"]) for row in rows} == {("compare", "new less old")}
+    assert run(["export", "again", "--to", "markdown"]) == 0
+    assert "**No difference between new and old is shown" in capsys.readouterr().out
+    Path("again", "comparison.json").write_text('[{"score": "mad"}]')
+    assert run(["report", "again"]) == 2
+    assert "comparison.json: 0.prompt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "says"),
+    [
+        ("share.low > 0", 3, "gender, female, studio/planted bias=0.0 less studio/planted bias=1.0: share.low is"),
+        ("gender: mad.low > 0", 0, ""),
+        ("accuracy < 1", 2, "unknown score 'accuracy'; known: mad, cas, share"),
+    ],
+)
+def test_a_condition_on_differences_decides_the_exit_code(
+    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], condition: str, code: int, says: str
+) -> None:
+    assert run(["compare", *map(str, runs), "--to", str(tmp_path), "--fail-if", condition]) == code
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_its_estimates_are_a_table(comparison: askew.Comparison) -> None:
+    assert len(comparison.frame()) == len(comparison.entries)
 
 
 def test_it_shows_itself_in_a_notebook(comparison: askew.Comparison) -> None:

@@ -24,7 +24,7 @@ RUN = {
     "tutorial.md": r"askew(?! --help)|python -",
     "many-prompts.md": r"cat > prompts\.txt|--prompts prompts\.txt",
     "attention-maps.md": r"--images 12",
-    "compare-models.md": r"askew compare runs/(biased|studio)",
+    "compare-models.md": r"askew compare runs/(biased runs/fair|studio runs/balanced)$",
 }
 """By page the blocks that run here. Others need a hub, a server, other people's pictures or hours."""
 

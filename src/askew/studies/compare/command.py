@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
+from askew import conditions, findings
 from askew.errors import UsageError
 from askew.methods.audit.result import AuditResult
 from askew.options import Flag, Place, Texts, listed, names, repeated, texts
 from askew.parts import drawings
 from askew.parts.scoring import Scoring
 from askew.plan import PromptPlan
+from askew.studies.compare import COMPARISON_FILE
 from askew.studies.compare.comparable import check_instruments, common_prompts
+from askew.studies.compare.findings import SCORES, Difference
 from askew.studies.compare.recorded import (
     captioner,
     finished_run,
@@ -22,7 +26,7 @@ from askew.studies.compare.recorded import (
     observed_sets,
     stored_vectors,
 )
-from askew.studies.compare.result import Comparison
+from askew.studies.compare.result import RUNS_FILE, Comparison, ComparisonPlan
 from askew.studies.compare.score import ComparedRun, Readers, score
 
 MOST = 6
@@ -37,6 +41,7 @@ def compare(
     names: Annotated[Texts, repeated(listed)] = None,
     store: Annotated[str | Path | Sequence[str | Path] | None, repeated(texts)] = None,
     to: Place = None,
+    fail_if: Annotated[Texts, repeated(texts)] = None,
     json: Flag = False,
 ) -> Comparison:
     """Compare finished runs of the same plan on several models, every two of them.
@@ -60,6 +65,8 @@ def compare(
         each run. May be repeated.
     to
         Folder for comparison.json and comparison.html; by default beside the first run.
+    fail_if
+        Exit with 3 if it holds of a difference: "share.q < 0.05", "gender: mad.low > 0". May be repeated.
     json
         Print comparison.json instead of the table.
 
@@ -67,21 +74,44 @@ def compare(
     ------
     UsageError
         For runs that are not finished, or that were planned or read otherwise.
+    CheckFailed
+        Where a condition of `fail_if` holds.
     """
+    wanted = conditions.parse(fail_if, SCORES)
     folders = [Path(run) for run in runs]
     _check_folders(folders)
     stores = [store] if isinstance(store, str | Path) else list(store or ())
     audits = [finished_run(folder, place) for folder, place in zip(folders, _stores(folders, stores), strict=True)]
     found = dict(zip(_names(audits, names), audits, strict=True))
-    generated = all(is_generated(run) for run in audits)
-    prompts, warnings = common_prompts({str(run.folder): run.plan for run in audits}, generated)
-    check_instruments({str(run.folder): run.found.instruments for run in audits})
-    warnings += [*_same(found), *_sets_left_out(found, prompts), *([] if generated else [UNPAIRED])]
-    warnings += dict.fromkeys(text for run in audits for text in _beyond_drawings(run))
+    prompts, warnings = _matched(found)
     readers = Readers(audits[0].plan.vqa, captioner(audits[0]), _embedder(audits))
     compared = [_compared(name, run, prompts, readers.embedder) for name, run in found.items()]
     folder = Path(to) if to else folders[0].absolute().parent / f"comparison-{_digest(audits)}"
-    return Comparison(folder, found, score(compared, prompts, readers, _scoring(audits)), warnings).write()
+    result = Comparison(folder, found, score(compared, prompts, readers, _scoring(audits)), warnings).write()
+    wanted.check(result.entries)
+    return result
+
+
+def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
+    """A comparison that was made before; `store` is that of all runs, if they moved. Raises UsageError."""
+    plan = ComparisonPlan.read(folder / RUNS_FILE)
+    runs = {one.name: finished_run(_from(folder, one.folder), store or _from(folder, one.store)) for one in plan.runs}
+    path = folder / COMPARISON_FILE
+    entries = findings.valid(tuple[Difference, ...], findings.read_text(path), path)
+    return Comparison(folder, runs, entries, _matched(runs)[1])
+
+
+def _from(folder: Path, place: Path) -> Path:
+    return place if place.is_absolute() else Path(os.path.relpath(folder / place))
+
+
+def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:
+    """The prompts that can be compared, and what a reader must know. Raises UsageError where nothing can."""
+    generated = all(is_generated(run) for run in runs.values())
+    prompts, warnings = common_prompts({str(run.folder): run.plan for run in runs.values()}, generated)
+    check_instruments({str(run.folder): run.found.instruments for run in runs.values()})
+    warnings += [*_same(runs), *_sets_left_out(runs, prompts), *([] if generated else [UNPAIRED])]
+    return prompts, [*warnings, *dict.fromkeys(text for run in runs.values() for text in _beyond_drawings(run))]
 
 
 def _check_folders(folders: Sequence[Path]) -> None:

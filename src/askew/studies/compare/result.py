@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pydantic import Field
 
 from askew import findings
+from askew.document import Document
 from askew.errors import RunError, UsageError
+from askew.frame import Row, rows
 from askew.methods.audit.result import AuditResult
 from askew.pages.blocks import Page
+from askew.plan import Part, RunPlan, Text
 from askew.store.files import write_whole
 from askew.store.index import explain_os_error
-from askew.studies.compare.findings import OF_SETS, Difference
+from askew.studies.compare import COMPARISON_FILE
+from askew.studies.compare.findings import OF_SETS, Difference, scored
 from askew.types import Estimate, Missing
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-COMPARISON_FILE = "comparison.json"
 PAGE_FILE = "comparison.html"
+RUNS_FILE = "comparison.toml"
+
+
+class ComparedRunPlan(Part):
+    """Where a run lies; paths that are not absolute begin at the folder of the comparison."""
+
+    name: Text
+    folder: Path
+    store: Path
+
+
+class ComparisonPlan(RunPlan):
+    """Which runs were compared, under which names: the content of comparison.toml."""
+
+    runs: tuple[ComparedRunPlan, ...] = Field(min_length=2)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Document):
     """What differs between runs: the entries of comparison.json, the runs by name, and what a reader should know."""
 
     folder: Path
@@ -62,13 +79,6 @@ class Comparison:
         text = ", ".join(f"{name} {sought!r}" for name, sought in wanted.items() if sought is not None)
         raise UsageError(f"this comparison has no entry with {text}")
 
-    @cached_property
-    def page(self) -> Page:
-        """What the report shows."""
-        from askew.studies.compare.page import page
-
-        return page(self)
-
     @property
     def results(self) -> Path:
         """Where comparison.json lies."""
@@ -81,25 +91,33 @@ class Comparison:
         """Where the page lies."""
         return self.folder / PAGE_FILE
 
-    def write(self) -> Comparison:
-        """Write comparison.json and comparison.html into the folder."""
-        from askew.pages import html
+    @cached_property
+    def page(self) -> Page:
+        """What the report shows."""
+        from askew.studies.compare.page import page
 
+        return page(self)
+
+    def estimates(self) -> list[Row]:
+        """A row for every difference, in the order of comparison.json."""
+        return rows(scored(self.entries), "compare")
+
+    def write(self) -> Comparison:
+        """Write comparison.json, comparison.toml and comparison.html into the folder."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"the folder {self.folder} {explain_os_error(error)}") from error
         findings.write(self.entries, self.results, tuple[Difference, ...])
-        write_whole({self.report: html.page(self.page).encode()})
+        write_whole({self.folder / RUNS_FILE: self._plan().to_toml().encode()})
+        self.write_report()
         return self
 
-    def table(self) -> RenderableType:
-        """The main differences for a terminal, to print with rich."""
-        from askew.pages import terminal
+    def _plan(self) -> ComparisonPlan:
+        places = {name: (self._from_here(run.folder), self._from_here(run.store)) for name, run in self.runs.items()}
+        return ComparisonPlan.checked(
+            {"runs": [{"name": name, "folder": folder, "store": store} for name, (folder, store) in places.items()]}
+        )
 
-        return terminal.screen(self.page)
-
-    def _repr_html_(self) -> str:
-        from askew.pages import html
-
-        return html.fragment(self.page)
+    def _from_here(self, place: Path) -> Path:
+        return place if place.is_absolute() else Path(os.path.relpath(place, self.folder))
