@@ -17,13 +17,13 @@ from typing import cast
 
 import numpy as np
 import torch
-from askew.run.run import Run
 from PIL import Image
 
 from askew import registry
 from askew.models.base import Model
 from askew.models.diffusers.model import DiffusersModel
 from askew.parts.survey.propose import survey_plan
+from askew.run.live import Live
 from askew.store.keys import picture_seed
 from askew.store.store import Store
 from askew.types import Picture
@@ -46,7 +46,7 @@ def stored(model: Model, images: int) -> list[Image.Image]:
     """The same by a run: encoded, written to disk and indexed."""
     plan = survey_plan(PROMPTS, axes=["gender"], model=model.name, images=images)
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
-        pictures = Run(Path(folder) / "run", store, plan).pictures(model, PROMPTS, images, 0)
+        pictures = Live(Path(folder) / "run", store, plan).pictures(model, PROMPTS, images, 0)
         found = [p for prompt in PROMPTS for p in pictures[prompt] if isinstance(p, Picture)]
         return [Image.open(picture.path).copy() for picture in found]
 
