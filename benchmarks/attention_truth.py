@@ -23,9 +23,8 @@ from askew.measure.studio import StudioVQA
 from askew.methods.map.overlap import MIDDLE, block_maps
 from askew.parts.scoring import Scoring
 from askew.stats.differences import wilson
-from askew.stats.multiple import benjamini_hochberg
-from askew.stats.overlap import mask
-from askew.stats.resampling import bilinear
+from askew.stats.intervals import benjamini_hochberg
+from askew.stats.overlap import bilinear, mask
 from askew.types import Estimate
 from benchmarks.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
 from benchmarks.localisation import (

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.stats.association import cas, mad
-from askew.stats.association_intervals import associations
+from askew.stats.association_intervals import associations, fair_histograms
 from askew.stats.concept_shift import PATHS, concept_shift, interval
-from askew.stats.fair_null import fair_histograms
 from askew.stats.intervals import bootstrap_errors, p_value
 
 Floats = NDArray[np.float64]

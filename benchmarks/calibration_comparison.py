@@ -20,11 +20,11 @@ from scipy.stats import norm
 from askew.stats.association import cas, mad
 from askew.stats.distance import total_variation
 from askew.stats.paired_differences import (
+    PairedSets,
     paired_association_differences,
     paired_distance_difference,
     paired_share_difference,
 )
-from askew.stats.pairing import PairedSets
 from askew.types import Estimate
 
 Floats = NDArray[np.float64]

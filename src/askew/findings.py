@@ -19,7 +19,7 @@ from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 from askew.errors import RunError, UsageError
 from askew.models.base import Setting
 from askew.plan import RunPlan
-from askew.stats.multiple import benjamini_hochberg
+from askew.stats.intervals import benjamini_hochberg
 from askew.store.files import write_whole
 from askew.store.index import explain_os_error
 from askew.types import Estimate, Missing, Picture, record

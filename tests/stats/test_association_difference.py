@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from askew.errors import NotEnoughData
 from askew.stats.association import cas
-from askew.stats.association_difference import cas_difference
+from askew.stats.association_intervals import cas_difference
 
 COUNTS = arrays(np.int64, (6, 4), elements=st.integers(0, 2)).map(lambda a: a + np.eye(6, 4, dtype=np.int64))
 

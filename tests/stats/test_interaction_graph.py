@@ -20,7 +20,7 @@ from askew.stats.interaction_graph import (
     pooled,
     size_interval,
 )
-from askew.stats.multiple import benjamini_hochberg
+from askew.stats.intervals import benjamini_hochberg
 from askew.types import Estimate, Missing
 
 NONE = Missing("not_asked", "nothing")

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from askew.errors import NotEnoughData
-from askew.stats.means import student_mean
+from askew.stats.means import OVER_PROMPTS, OVER_RUNS, search_difference, student_mean
 
 
 def test_the_mean_and_its_interval_are_students() -> None:
@@ -30,3 +30,42 @@ def test_numbers_without_spread_are_the_null_or_not() -> None:
     assert student_mean([1.0, 1.0], 0.95, "t", null=1.0).p == 1.0
     assert student_mean([1.0, 1.0], 0.95, "t", null=0.0).p == 0.0
     assert student_mean([1.0, 1.2], 0.95, "t").p is None
+
+
+def test_runs_are_compared_in_pairs() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.normal(1.05, 0.02, size=(10, 5))
+    mined = base - 0.01 + rng.normal(0, 0.003, size=base.shape)
+    found = search_difference(base.tolist(), mined.tolist(), 0.95)
+    oracle = stats.ttest_rel(mined.mean(axis=1), base.mean(axis=1))
+    assert found.interval == OVER_RUNS
+    assert found.value == pytest.approx(float((mined - base).mean()))
+    assert found.p == pytest.approx(oracle.pvalue)
+    assert (found.low, found.high) == pytest.approx(tuple(oracle.confidence_interval(0.95)))
+
+
+def test_a_single_run_has_only_its_prompts() -> None:
+    a, b = [1.05, 1.06, 1.04, 1.07], [1.02, 1.05, 1.01]
+    found = search_difference([a], [b], 0.9)
+    oracle = stats.ttest_ind(b, a, equal_var=False)
+    assert found.interval == OVER_PROMPTS
+    assert found.p == pytest.approx(oracle.pvalue)
+    assert (found.low, found.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
+
+
+def test_one_prompt_each_has_no_interval() -> None:
+    found = search_difference([[1.0]], [[0.9]], 0.95)
+    assert found.value == pytest.approx(-0.1)
+    assert found.low is None
+
+
+def test_the_same_searches_do_not_differ() -> None:
+    found = search_difference([[1.0, 1.1], [1.2, 1.3]], [[1.0, 1.1], [1.2, 1.3]], 0.95)
+    assert (found.value, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_searches_without_a_score_are_refused() -> None:
+    with pytest.raises(NotEnoughData):
+        search_difference([[1.0], []], [[1.0], [1.0]], 0.95)
+    with pytest.raises(ValueError, match="pairs"):
+        search_difference([[1.0]], [[1.0], [1.0]], 0.95)

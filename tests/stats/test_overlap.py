@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -11,6 +13,7 @@ from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.overlap import (
+    bilinear,
     chance_iou,
     conditional_chance,
     conditional_iou,
@@ -202,3 +205,10 @@ def test_the_t_test_at_its_edges() -> None:
     assert (cut.low, cut.high) == (-1, 1)
     with pytest.raises(NotEnoughData):
         mean_estimate([])
+
+
+@pytest.mark.parametrize(("old", "new"), [((4, 4), (16, 16)), ((3, 5), (7, 11)), ((8, 8), (3, 4)), ((1, 1), (2, 3))])
+def test_it_is_what_pytorch_does(old: tuple[int, int], new: tuple[int, int]) -> None:
+    maps = np.random.default_rng(0).random((2, 3, *old))
+    expected = F.interpolate(torch.from_numpy(maps), new, mode="bilinear", align_corners=False)
+    np.testing.assert_allclose(bilinear(maps, new), expected.numpy(), rtol=1e-12)

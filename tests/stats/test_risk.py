@@ -7,7 +7,7 @@ import pytest
 
 from askew.errors import NotEnoughData
 from askew.stats.differences import wilson
-from askew.stats.risk import risk_difference
+from askew.stats.differences import risk_difference
 
 
 def test_of_two_groups_it_is_wilsons_interval() -> None:

@@ -22,7 +22,7 @@ from torch.utils.hooks import RemovableHandle
 
 from askew.errors import ModelError, NotEnoughData, UnknownName, UsageError
 from askew.measure.attribution import encode_attribution
-from askew.stats.resampling import bilinear
+from askew.stats.overlap import bilinear
 
 BRANCHES = ("cond", "uncond")
 DEFINITIONS = ("ovam", "daam")

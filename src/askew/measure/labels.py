@@ -17,7 +17,7 @@ from askew.models.folder import FolderCollection, Names, Pairs, pairs, single, s
 from askew.models.manifest import shorten
 from askew.prompts.axes import AXES, table_question
 from askew.stats.contingency import ChiSquare, chi_square
-from askew.stats.multiple import benjamini_hochberg
+from askew.stats.intervals import benjamini_hochberg
 from askew.types import Axis, Missing, Picture, Question
 
 VERSION = 1

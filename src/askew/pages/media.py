@@ -14,7 +14,7 @@ from PIL import Image
 from askew.findings import PictureSet
 from askew.pages import words
 from askew.pages.blocks import PictureRow, Shot
-from askew.stats.resampling import bilinear
+from askew.stats.overlap import bilinear
 
 SIDE, OVERLAY = 112, 144
 """Longest sides of a small copy and of an overlay, in pixels."""

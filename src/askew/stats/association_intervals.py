@@ -1,4 +1,20 @@
-"""All association scores of one axis with their intervals, nulls and p-values, from one set of draws."""
+"""All association scores of one axis with their intervals, nulls and p-values, from one set of draws.
+
+Which of two counterfactuals a picture set is closer to: the difference of two CAS that share the initial set.
+
+Association scores of a fair model: its initial set is an equal mixture of the counterfactual populations.
+
+Redrawing the initial set from the counterfactual *samples* and holding those samples fixed gives a null that is too
+narrow: the samples' mixture is off the populations' mixture by its own sampling error. So
+
+- a concept on which the counterfactual sets clearly differ keeps its counterfactual frequencies, and the initial set is
+  drawn from an equal mixture of *resampled* counterfactual sets. The resampling stands for the error of the mixture,
+  which is independent of the differences between the sets, and only these enter the scores.
+- any other concept is exchangeable between all pictures of the axis, so its frequencies come from permuting them. For
+  rare concepts this is exact, where resampling would repeat the few pictures that hold them.
+
+Interval of a measure of spread (MAD and its alternatives) of K scores that carry correlated errors.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +22,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.stats import norm
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2, norm
 
 from askew.errors import NotEnoughData
 from askew.stats.association import (
@@ -23,9 +39,16 @@ from askew.stats.association import (
     variant_of,
 )
 from askew.stats.concept_shift import PATHS, ConceptShift, Curve, Path, concept_shift, interval
-from askew.stats.fair_null import fair_histograms, mixture_means
-from askew.stats.intervals import Floats, bootstrap_errors, missing_per_set, picture_matrix, tail, with_null
-from askew.stats.spread import Spread, spread_interval
+from askew.stats.intervals import (
+    Floats,
+    bootstrap_errors,
+    bootstrap_weights,
+    first_accepted,
+    missing_per_set,
+    picture_matrix,
+    tail,
+    with_null,
+)
 from askew.types import Estimate
 
 Noisy = tuple[Floats, Floats]  # unbiased scores (K,) and draws of their joint error (draws, K)
@@ -224,3 +247,117 @@ def _summary(
         wasserstein=spread(_not_negative(uniform_wasserstein), 1.0),
         standard_deviation=spread(_scalable(standard_deviation, variant), standard_deviation_max(k, variant)),
     )
+
+
+def cas_difference(
+    initial: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    variant: Variant = "paper",
+) -> Estimate:
+    """CAS(initial, first) - CAS(initial, second), in [-1, 1]; TIBET, section 5.2, figure 4.
+
+    Arrays are concept counts (pictures, concepts). The interval is normal, with the standard deviation of the
+    difference when all three sets are resampled together. Raises NotEnoughData for an empty set.
+    """
+    sets = [picture_matrix(s, name) for s, name in ((initial, "initial"), (first, "first"), (second, "second"))]
+    base, a, b = (s.mean(axis=0) for s in sets)
+    value = float(cas(base, a, variant) - cas(base, b, variant))
+    base, a, b = (bootstrap_weights(len(s), draws, rng) @ s for s in sets)
+    spread = float(np.std(cas(base, a, variant) - cas(base, b, variant), ddof=1))
+    reach = float(norm.isf(tail(level))) * spread
+    low, high = max(-1.0, value - reach), min(1.0, value + reach)
+    return Estimate(value, low, high, level, "normal, bootstrap standard deviation", min(len(s) for s in sets))
+
+
+CLEAR_DIFFERENCE = 0.05  # p-value of a concept's differences between counterfactual sets below which they are kept
+
+
+def mixture_means(sets: list[Floats], n: int, draws: int, rng: np.random.Generator) -> Floats:
+    """Means of n pictures from an equal mixture of resampled sets: [(n_k, columns)] to (draws, columns)."""
+    weights = [bootstrap_weights(len(pictures), draws, rng) / len(sets) for pictures in sets]
+    return rng.multinomial(n, np.concatenate(weights, axis=1)) / n @ np.concatenate(sets)
+
+
+def fair_histograms(
+    initial: Floats, counterfactuals: list[Floats], draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Histograms under the null: (draws, concepts) of the initial set, (K, draws, concepts) of the others."""
+    differs = _differs(counterfactuals)
+    permuted = _permuted_means([initial, *counterfactuals], draws, rng)
+    mixture = mixture_means(counterfactuals, len(initial), draws, rng)
+    kept = np.stack([pictures.mean(axis=0) for pictures in counterfactuals])[:, None, :]
+    return np.where(differs, mixture, permuted[0]), np.where(differs, kept, permuted[1:])
+
+
+def _differs(sets: list[Floats]) -> NDArray[np.bool_]:
+    """Whether each concept's frequency clearly differs between the sets: (concepts,)."""
+    pooled = np.concatenate(sets)
+    n = np.array([len(pictures) for pictures in sets])[:, None]
+    means = np.stack([pictures.mean(axis=0) for pictures in sets])
+    between = (n * (means - pooled.mean(axis=0)) ** 2).sum(axis=0)
+    return np.asarray(between > pooled.var(axis=0) * chi2.isf(CLEAR_DIFFERENCE, len(sets) - 1))
+
+
+def _permuted_means(sets: list[Floats], draws: int, rng: np.random.Generator) -> Floats:
+    sizes = [len(pictures) for pictures in sets]
+    labels = np.repeat(np.arange(len(sets)), sizes)
+    shuffled = rng.permuted(np.tile(labels, (draws, 1)), axis=1)
+    pooled = np.concatenate(sets)
+    return np.stack([(shuffled == k).astype(float) @ pooled / size for k, size in enumerate(sizes)])
+
+
+Spread = Callable[[Floats], Floats]
+FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
+
+
+def spread_interval(scores: Floats, errors: Floats, spread: Spread, level: float) -> tuple[float, float]:
+    """Interval of the spread of the K population scores, by test inversion.
+
+    The spread of noisy scores is too large where they are nearly equal, so a percentile interval would never reach 0.
+    Each end is looked for among patterns that are unfavourable to it:
+
+    - low: the scores are drawn towards their median by the same amount each, so that few stay apart. The end is the
+      smallest spread whose samples reach the observed one in at least (1 - level) / 2 of cases.
+    - high: the pattern shrinks or grows as a whole; beyond the observed one each score moves outward by the same number
+      of its standard errors. The end is the smallest spread whose samples exceed the observed one in all but
+      (1 - level) / 2 of cases. Scores more alike than equal populations usually give do not exclude a small spread:
+      for this end the observed spread counts at least as the median under equality.
+
+    Args:
+        scores: (K,) unbiased estimates of the scores.
+        errors: (draws, K) draws of their joint error, centred at 0.
+        spread: maps (..., K) to (...), 0 where all scores are equal.
+    """
+    alpha, observed = tail(level), float(spread(scores))
+    at_least = max(observed, float(np.median(spread(_gathered(scores, 0.0) + errors))))
+
+    def reached(t: float) -> bool:
+        return bool(np.quantile(spread(_gathered(scores, t) + errors), 1 - alpha) >= observed)
+
+    def exceeded(t: float) -> bool:
+        return bool(np.quantile(spread(_stretched(scores, t, errors) + errors), alpha) > at_least)
+
+    low = first_accepted(reached, 0.0, 1.0)
+    high = first_accepted(exceeded, 0.0, 1.0) if exceeded(1.0) else first_accepted(exceeded, 1.0, 1.0 + FURTHEST)
+    low_end, high_end = float(spread(_gathered(scores, low))), float(spread(_stretched(scores, high, errors)))
+    return min(low_end, high_end), max(low_end, high_end)
+
+
+def _gathered(scores: Floats, t: float) -> Floats:
+    """t = 0: all at the median; t = 1: as observed; between, every score is pulled in by the same amount."""
+    deviation = scores - np.median(scores)
+    size = np.abs(deviation)
+    return np.asarray(np.median(scores) + np.sign(deviation) * np.maximum(size - (1 - t) * size.max(), 0.0))
+
+
+def _stretched(scores: Floats, t: float, errors: Floats) -> Floats:
+    """t = 0: all at the mean; t = 1: as observed; beyond, each is t - 1 standard errors further out."""
+    deviation = scores - scores.mean()
+    apart = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)  # equal scores must not all move the same way
+    outward = np.where(deviation == 0, apart, np.sign(deviation)) * errors.std(axis=0)
+    return np.asarray(scores.mean() + min(t, 1.0) * deviation + max(t - 1.0, 0.0) * outward)

@@ -18,8 +18,7 @@ from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import ChiSquare
-from askew.stats.intervals import TOLERANCE, Floats, tail
-from askew.stats.multiple import benjamini_hochberg
+from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, tail
 from askew.types import Estimate, Missing
 
 PROMPT_THRESHOLD = 1e-4

@@ -1,15 +1,19 @@
-"""Means of independent numbers, such as the scores of several prompts or the differences of several runs."""
+"""Means of independent numbers, such as the scores of several prompts or the differences of several runs.
+
+Does one search find better prompts than another on the same budget?
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import tail
+from askew.stats.intervals import Floats, tail
 from askew.types import Estimate
 
 
@@ -61,3 +65,42 @@ def _p(distance: float, error: float, freedom: float) -> float:
     if error > 0:
         return float(2 * stats.t.sf(distance / error, freedom))
     return 1.0 if distance == 0 else 0.0
+
+
+OVER_RUNS = "t over runs"
+OVER_PROMPTS = "Welch t over the best prompts of one run"
+
+
+def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float) -> Estimate:
+    """Mean loss of the best prompts of the second search less that of the first; below 0 the second finds lower ones.
+
+    With two runs or more, each run is one pair, and the interval is for the mean difference between runs. A single run
+    has nothing but its prompts: the interval then is for prompts like these, and says nothing of other runs.
+
+    Args:
+        first, second: by run the losses of a search's best prompts, best on pictures that the search never saw.
+
+    Raises:
+        NotEnoughData: there is no run, or a run without a loss on either side.
+        ValueError: different numbers of runs.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} runs; they are compared in pairs")
+    if not first or any(len(losses) == 0 for losses in (*first, *second)):
+        raise NotEnoughData("a search without a measured prompt cannot be compared")
+    if len(first) == 1:
+        return _welch(np.asarray(first[0], float), np.asarray(second[0], float), level)
+    differences = [float(np.mean(b) - np.mean(a)) for a, b in zip(first, second, strict=True)]
+    return student_mean(differences, level, OVER_RUNS, null=0.0)
+
+
+def _welch(a: Floats, b: Floats, level: float) -> Estimate:
+    value = float(b.mean() - a.mean())
+    if min(len(a), len(b)) < 2:
+        return Estimate(value, n=min(len(a), len(b)))
+    parts = [x.var(ddof=1) / len(x) for x in (a, b)]
+    total = float(sum(parts))
+    if total == 0:
+        return Estimate(value, value, value, level, OVER_PROMPTS, n=min(len(a), len(b)))
+    freedom = total**2 / float(sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)))
+    return with_student(value, math.sqrt(total), freedom, min(len(a), len(b)), level, OVER_PROMPTS, null=0.0)

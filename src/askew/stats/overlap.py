@@ -3,6 +3,8 @@
 Two masks of 30 % of a picture share .176 of their union if their pixels are independent. Maps are smooth and models put
 things in the same places of every picture, so maps of *different* pictures of a prompt share more. That second chance
 is the null: what the words of one picture share beyond it, they share in that picture.
+
+Maps at another size.
 """
 
 from __future__ import annotations
@@ -285,3 +287,27 @@ def _dealt(masks: Mask, rng: np.random.Generator) -> float:
     n = masks.shape[1]
     others = [one[rng.permutation(n)] for one in masks[1:]]
     return float(joint_iou(np.stack([masks[0], *others])).mean())
+
+
+def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
+    """Maps (..., h, w) at `size` (H, W), by bilinear interpolation between the centres of their cells.
+
+    The convention of PyTorch's `interpolate` with align_corners=False: cell centres lie at (k + 1/2) / n of a side, and
+    beyond the outermost centres the outermost value holds.
+    """
+    x = np.asarray(maps, dtype=float)
+    if x.shape[-2:] == tuple(size):
+        return x
+    rows, columns = (_weights(old, new) for old, new in zip(x.shape[-2:], size, strict=True))
+    return np.asarray(rows @ x @ columns.T)
+
+
+def _weights(old: int, new: int) -> NDArray[np.float64]:
+    """(new, old): how much each old cell of a side counts for each new one."""
+    at = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
+    before = at.astype(np.int64)
+    after = np.minimum(before + 1, old - 1)
+    weights = np.zeros((new, old))
+    np.add.at(weights, (np.arange(new), before), 1 - (at - before))
+    np.add.at(weights, (np.arange(new), after), at - before)
+    return weights

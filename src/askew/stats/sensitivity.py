@@ -29,11 +29,11 @@ from numpy.typing import ArrayLike
 from scipy.special import erf
 
 from askew.stats.common_draws import CommonDraws, rounded_pictures
+from askew.stats.confusion import ReadingErrors
 from askew.stats.differences import Mixture, joined, p_from_interval
 from askew.stats.distance import DISTANCES, distance_for, distance_max, linear_forms, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, distance_intervals
 from askew.stats.intervals import Floats
-from askew.stats.reading_errors import ReadingErrors
 from askew.types import Estimate, Missing, Scale
 
 EXTRAPOLATION = 0.35  # of the step that would remove an excess in proportion to the standard error; more costs variance

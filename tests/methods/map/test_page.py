@@ -23,7 +23,7 @@ from askew.methods.map.score import gradient, intersections, no_pair, pair
 from askew.methods.map.summary import changes, overall
 from askew.pages import html, terminal
 from askew.parts.scoring import Scoring
-from askew.stats.risk import risk_difference
+from askew.stats.differences import risk_difference
 from askew.types import Missing, Picture
 from benchmarks.planted_overlap import planted_maps
 

@@ -16,7 +16,7 @@ from askew.methods.map.overlap import Masking, PairMaps
 from askew.methods.map.score import FLAT, gradient, intersections, no_pair, pair
 from askew.methods.map.summary import changes, overall
 from askew.parts.scoring import Scoring
-from askew.stats.risk import risk_difference
+from askew.stats.differences import risk_difference
 from askew.types import Estimate, Missing
 from benchmarks.planted_overlap import planted_maps
 

@@ -22,8 +22,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
 from askew.stats.association import bipartite
-from askew.stats.association_difference import cas_difference
-from askew.stats.association_intervals import Associations, associations, embedding_associations
+from askew.stats.association_intervals import Associations, associations, cas_difference, embedding_associations
 from askew.stats.intervals import in_order
 from askew.types import Axis, Estimate, Missing, Picture
 

@@ -32,9 +32,11 @@ from askew.methods.map.overlap import Masking, Overlaps, PairMaps, flat_pictures
 from askew.methods.map.plan import MapPlan, axes_of
 from askew.pages.media import Media
 from askew.parts.scoring import Scoring
+from askew.stats.differences import risk_difference
 from askew.stats.overlap import (
     Entanglement,
     Mask,
+    bilinear,
     conditional_chance,
     conditional_iou,
     entanglement,
@@ -43,8 +45,6 @@ from askew.stats.overlap import (
     mean_estimate,
 )
 from askew.stats.rank import spearman
-from askew.stats.resampling import bilinear
-from askew.stats.risk import risk_difference
 from askew.types import Axis, Estimate, Missing
 
 FLAT = Missing("error", "a map that is the same everywhere has no place that is high")

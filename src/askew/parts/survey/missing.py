@@ -12,7 +12,7 @@ from askew.models.manifest import CONDITION, INITIAL
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.stats.contingency import ChiSquare, chi_square
-from askew.stats.multiple import benjamini_hochberg
+from askew.stats.intervals import benjamini_hochberg
 from askew.types import Missing, record
 
 DECISIVE = 0.05
