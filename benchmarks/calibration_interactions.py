@@ -35,7 +35,7 @@ from askew.stats.mixture import (
     worst_axis,
 )
 from askew.stats.sensitivity import Pair, debiased_value, interactions
-from askew.studio.occupations import OCCUPATIONS
+from askew.studio.scene import OCCUPATIONS
 from askew.types import Estimate
 from benchmarks.planted_interactions import DISTANCES, SIZES, Floats, World, drawn, world
 

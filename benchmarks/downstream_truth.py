@@ -31,8 +31,8 @@ from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring
 from askew.stats.rank import spearman_crossed
-from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share
+from askew.studio.scene import OCCUPATIONS, spread
 from askew.types import Estimate, Missing
 from benchmarks.marked_page import update
 

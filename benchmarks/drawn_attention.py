@@ -20,8 +20,7 @@ from askew.measure.attention import AttentionMaps
 from askew.measure.denoising import Denoiser, noise_of
 from askew.studio.caption import phrase
 from askew.studio.drawing import evidence
-from askew.studio.occupations import OCCUPATIONS
-from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 from training.drawings import render
 
 SEED = 16_180_339

@@ -24,9 +24,8 @@ from askew.stats.means import student_mean
 from askew.stats.rank import spearman
 from askew.store.keys import picture_seed
 from askew.studio.caption import caption, phrase
-from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import truth
-from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene, spread
 from askew.types import Estimate, Missing
 from benchmarks.marked_page import measured, update
 

@@ -21,8 +21,8 @@ from scipy.stats import spearmanr
 import askew
 from askew.prompts.axes import BIASCONNECT
 from askew.studio.caption import phrase
-from askew.studio.occupations import spread
 from askew.studio.planted import female_share
+from askew.studio.scene import spread
 
 
 def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:

@@ -19,10 +19,9 @@ from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 
 from askew.studio.caption import Said, caption
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
 from askew.studio.planted import followers, redrawn, sample
-from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
 
 MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.studio.drawing import draw
-from askew.studio.occupations import OCCUPATIONS
-from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 
 SIZE = 128
 WITHOUT_PERSON = 0.03

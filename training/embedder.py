@@ -29,9 +29,8 @@ from torch import Tensor
 from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
 
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, wordings
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.pixels import network_input
-from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from training import checkpoints
 from training.drawings import SIZE, Pixels, cached, twins, uniform_scenes
 from training.tokenizer import LENGTH, train_tokenizer

@@ -8,8 +8,7 @@ from random import Random
 from transformers import CLIPTokenizer
 
 from askew.studio.caption import caption, wordings
-from askew.studio.occupations import OCCUPATIONS
-from askew.studio.scene import ATTRIBUTES
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from training.drawings import uniform_scenes
 
 VOCABULARY = 1024

@@ -13,7 +13,7 @@ from askew.prompts.base import Writer
 from askew.prompts.lexicon import create
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import nouns
-from askew.studio.occupations import OCCUPATIONS
+from askew.studio.scene import OCCUPATIONS
 
 
 def chosen(prompt: str) -> list[str]:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.studio.caption import caption, parse, phrase, wordings
-from askew.studio.occupations import OCCUPATIONS
-from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 
 EVERYTHING = (*ATTRIBUTES, "occupation")
 

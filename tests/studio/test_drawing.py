@@ -12,8 +12,7 @@ from PIL import Image
 
 from askew.studio.drawing import attribute_sheet, draw, draw_with_masks, evidence, occupation_sheet, sheet
 from askew.studio.drawing.palette import SKIN_LIGHTNESS, skin
-from askew.studio.occupations import OCCUPATIONS
-from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 
 
 def random_scene(number: int) -> Scene:

@@ -12,7 +12,6 @@ from askew.errors import UnknownName, UsageError
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
 from askew.studio.caption import Said, parse
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import (
     conditional,
     female_share,
@@ -24,7 +23,7 @@ from askew.studio.planted import (
     truth,
     world,
 )
-from askew.studio.scene import ATTRIBUTES
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 
 NURSE = "a photo of a nurse"
 INTERACTIONS = [("gender", "age"), ("ethnicity", "clothing"), ("clothing", "emotion"), ("environment", "clothing")]

@@ -19,10 +19,9 @@ from scipy.stats import binomtest, chisquare, multivariate_normal
 from torch import nn
 
 from askew.studio.caption import Said, caption, parse
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
 from askew.studio.planted import conditional, truth
-from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 from training import autoencoder, batches, captioned, checkpoints, diffusion, velocity_error
 from training.batches import LEARNT_LAST, MORE_OFTEN, Batch, Batches, chances
 from training.captioned import (

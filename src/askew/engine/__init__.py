@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from askew.engine.local import LocalEngine
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-__all__ = ["Engine", "LocalEngine"]
 
 
 class Engine(Protocol):
@@ -26,3 +22,13 @@ class Engine(Protocol):
     def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         """One result per item, in order."""
         ...
+
+
+class LocalEngine:
+    """This process: works on one item at a time, and only when its result is asked for."""
+
+    name = "local"
+
+    def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """One result per item, in order."""
+        return map(task, items)

@@ -9,9 +9,8 @@ from functools import lru_cache
 from random import Random
 from typing import TypeVar
 
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import toml
-from askew.studio.scene import OF_ANY_SCENE, Scene
+from askew.studio.scene import OCCUPATIONS, OF_ANY_SCENE, Scene
 
 T = TypeVar("T")
 

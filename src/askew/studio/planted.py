@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from askew.errors import UnknownName, UsageError
 from askew.studio.caption import Said, parse
-from askew.studio.occupations import OCCUPATIONS
-from askew.studio.scene import ATTRIBUTES, Scene
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 
 Array = NDArray[np.float64]
 

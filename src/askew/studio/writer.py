@@ -5,7 +5,7 @@ from __future__ import annotations
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache
 from askew.studio.caption import parse
-from askew.studio.occupations import OCCUPATIONS
+from askew.studio.scene import OCCUPATIONS
 
 _OTHER_NAMES = frozenset(alias for occupation in OCCUPATIONS.values() for alias in occupation.aliases)
 """Names that show the same as others: "surgeon" is drawn as "doctor" is."""

@@ -13,8 +13,8 @@ from askew.methods.audit.tibet import axis_concepts, extract_concepts, tibet
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import BIASCONNECT
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share
+from askew.studio.scene import OCCUPATIONS
 from askew.types import Estimate, Missing
 from planted_sets import planted_sets
 

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from askew.studio.drawing import aids, body, face, hair, signs, workwear
+from askew.studio.drawing import aids, body, face, hair, workwear
 from askew.studio.drawing.backdrop import draw_backdrop
-from askew.studio.drawing.canvas import PARTS, SCALE, Canvas
-from askew.studio.drawing.finish import finish
+from askew.studio.drawing.body import draw_pin
+from askew.studio.drawing.canvas import PARTS, SCALE, Canvas, finish
 from askew.studio.drawing.look import Look, look
-from askew.studio.drawing.pin import draw_pin
 from askew.studio.scene import Scene
 
 Mask = NDArray[np.bool_]
@@ -84,7 +83,7 @@ def _person(canvas: Canvas, seen: Look) -> None:
     draw_pin(figure, seen.scene.ethnicity, 21.5, 107.5)
     if seen.scene.occupation is not None:
         x, y = 23 + varied.between("sign_x", -2, 2), 107.5 + varied.between("sign_y", -1.5, 1.5)
-        signs.draw_sign(canvas, seen.scene.occupation, x, y)
+        workwear.draw_sign(canvas, seen.scene.occupation, x, y)
 
 
 def _head(head: Canvas, seen: Look) -> None:
