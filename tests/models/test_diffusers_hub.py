@@ -17,7 +17,7 @@ import local_hub
 from askew.errors import ModelError, UsageError
 from askew.models.base import Request
 from askew.models.diffusers import create, memory
-from askew.models.diffusers.memory import weights_bytes
+from askew.models.diffusers.loading import weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 from askew.types import Missing
 from local_hub import LocalHub, use

@@ -17,7 +17,7 @@ from askew import errors, registry
 from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.base import Model, Request
 from askew.models.diffusers import loading, memory, settings
-from askew.models.diffusers.memory import free_bytes, weights_bytes
+from askew.models.diffusers.loading import free_bytes, weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 from askew.models.diffusers.recommended import RECOMMENDED, recommended
 

@@ -14,10 +14,9 @@ from PIL import Image
 
 import tiny_pipelines
 from askew.errors import ModelError, UsageError
-from askew.models.base import Request, Setting
+from askew.models.base import Request, Setting, heard_by
 from askew.models.diffusers import noise
 from askew.models.diffusers.model import DiffusersModel
-from askew.models.telling import heard_by
 from askew.types import Missing
 
 Saved = Callable[[str], Path]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from askew.errors import UsageError
-from askew.models.diffusers.quiet import quiet
+from askew.models.diffusers.components import quiet
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,13 @@
-"""What askew asks of a text-to-image model, and of a collection of pictures that exist already."""
+"""What askew asks of a text-to-image model, and of a collection of pictures that exist already.
+
+How a model says, while it works on a batch, that some of its pictures are made: for progress alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -77,3 +82,25 @@ class Collection(Protocol):
     def pictures(self) -> Sequence[FiledPicture]:
         """All pictures, in the order of the manifest."""
         ...
+
+
+Listener = Callable[[int], None]
+
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def pictures_made(count: int) -> None:
+    """Tell whoever listens that `count` more pictures of the batch are made. A model that never does is as good."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(count)
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Within, `listener` is called with every number of pictures that a model of this process tells of."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)

@@ -1,18 +1,25 @@
-"""The parts that a pipeline lists: whether they are there, and its networks, loaded whole."""
+"""The parts that a pipeline lists: whether they are there, and its networks, loaded whole.
+
+Silence for the bars and warnings of the libraries beneath: askew has its own progress and errors.
+"""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from diffusers import __version__
 from diffusers.pipelines.pipeline_loading_utils import simple_get_class_obj
+from diffusers.utils import logging as diffusers_logging
+from transformers.utils import logging as transformers_logging
 
 from askew.errors import UsageError
-from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import INDEX, Repository
 from askew.models.hub import ANOTHER, NO_SAFETENSORS, WEIGHTS, explained
 
@@ -95,3 +102,25 @@ def _network(
         )
     loaded: torch.nn.Module = network
     return loaded
+
+
+LIBRARIES = (diffusers_logging, transformers_logging)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No bars, and nothing less than errors, from diffusers and transformers."""
+    levels = [library.get_verbosity() for library in LIBRARIES]
+    bars = [library.is_progress_bar_enabled() for library in LIBRARIES]
+    for library in LIBRARIES:
+        library.set_verbosity_error()
+        library.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for library, level, bar in zip(LIBRARIES, levels, bars, strict=True):
+            library.set_verbosity(level)
+            if bar:
+                library.enable_progress_bar()

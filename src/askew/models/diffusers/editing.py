@@ -15,16 +15,14 @@ import torch
 from PIL import Image
 
 from askew.errors import ModelError, UsageError
-from askew.models.base import Setting
+from askew.models.base import Setting, pictures_made
+from askew.models.diffusers.components import quiet
 from askew.models.diffusers.families import call_arguments, parameters
-from askew.models.diffusers.model import DiffusersModel
+from askew.models.diffusers.model import DiffusersModel, pictures
 from askew.models.diffusers.noise import global_noise, noise_per_picture
-from askew.models.diffusers.pictures import pictures
-from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.settings import call_settings, fitting
 from askew.models.editing import EditRequest
 from askew.models.hub import is_out_of_memory
-from askew.models.telling import pictures_made
 from askew.store.imagefile import as_rgb
 from askew.types import Missing
 

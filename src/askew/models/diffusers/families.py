@@ -13,7 +13,7 @@ import torch
 
 from askew.errors import UsageError
 from askew.models.base import Setting
-from askew.models.diffusers.quiet import quiet
+from askew.models.diffusers.components import quiet
 from askew.models.diffusers.repository import Repository
 
 with quiet():  # on import, pipelines complain about packages that they could use

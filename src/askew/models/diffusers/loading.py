@@ -1,8 +1,15 @@
-"""From a repository to a pipeline in memory: downloaded, safetensors only, on its device."""
+"""From a repository to a pipeline in memory: downloaded, safetensors only, on its device.
+
+Memory that a pipeline's weights need, against what a machine has: a refusal beats being killed half-way.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import re
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +17,10 @@ from typing import Any
 import torch
 from diffusers import DiffusionPipeline
 
-from askew.errors import UsageError
-from askew.models.diffusers.components import LIBRARY, check_components, load_networks
+from askew.errors import ModelError, UsageError
+from askew.models.device import dtype_name
+from askew.models.diffusers.components import LIBRARY, check_components, load_networks, quiet
 from askew.models.diffusers.families import loader
-from askew.models.diffusers.memory import check_memory, part_sizes
-from askew.models.diffusers.quiet import quiet
 from askew.models.diffusers.repository import Repository, check_variant, find_repository
 from askew.models.hub import CARD, explained
 
@@ -122,3 +128,90 @@ def _place(pipeline: Any, device: torch.device, offload: str) -> None:
         pipeline.enable_model_cpu_offload(device=device)
     else:
         pipeline.enable_sequential_cpu_offload(device=device)
+
+
+GB = 1e9
+WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
+"""Bytes of the floating-point formats, which are converted when loaded; all others keep their width."""
+
+PROC = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+CGROUP_FILES = ("max", "current", "stat")
+
+
+def part_sizes(repository: Repository, folder: Path, dtype: torch.dtype, variant: str) -> list[int]:
+    """Memory of the weights of each component of a repository that was downloaded to `folder`."""
+    files = [[folder / file for file in repository.weights(part, variant)] for part in repository.components]
+    return [sum(weights_bytes(file, dtype) for file in part if file.exists()) for part in files]
+
+
+def check_memory(name: str, parts: Sequence[int], dtype: torch.dtype, device: torch.device, offload: str) -> None:
+    """Raises ModelError if the weights alone, given by component, are larger than the memory that is free."""
+    moved = offload != "none" and device.type != "cpu"
+    needs = {device: max(parts, default=0) if moved else sum(parts)}
+    if moved:
+        needs[torch.device("cpu")] = sum(parts)
+    for place, need in needs.items():
+        free = free_bytes(place)
+        if need > free and not (place == device and offload == "sequential"):
+            raise ModelError(
+                f"there is not enough memory for {name!r}: its weights take {need / GB:.1f} GB in "
+                f"{dtype_name(dtype)}, and {free / GB:.1f} GB are free ({place}); {_advice(place, dtype, offload)}"
+            )
+
+
+def weights_bytes(file: Path, dtype: torch.dtype) -> int:
+    """Memory of the weights in a safetensors file once they are loaded as `dtype`; its header alone is read."""
+    with file.open("rb") as stream:
+        (length,) = struct.unpack("<Q", stream.read(8))
+        header = json.loads(stream.read(length))
+    header.pop("__metadata__", None)
+    return sum(_tensor_bytes(tensor, dtype) for tensor in header.values())
+
+
+def free_bytes(device: torch.device) -> float:
+    """Memory that is free on a device. On a CPU, the least that the system and the container leave."""
+    if device.type == "cuda":
+        return float(torch.cuda.mem_get_info(device)[0])
+    if device.type == "mps":
+        return float(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
+    return min(_free_in_system(), _free_in_container())
+
+
+def _tensor_bytes(tensor: dict[str, object], dtype: torch.dtype) -> int:
+    if tensor["dtype"] in WIDTHS:
+        return math.prod(tensor["shape"]) * dtype.itemsize  # type: ignore[call-overload, no-any-return]
+    start, stop = tensor["data_offsets"]  # type: ignore[misc]
+    return int(stop) - int(start)  # type: ignore[has-type]
+
+
+def _free_in_system() -> float:
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M)
+    except OSError:
+        found = None
+    if found:
+        return float(found[1]) * 1024
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):  # not every system tells
+        return math.inf
+
+
+def _free_in_container() -> float:
+    """Files that the kernel keeps in memory count as used, but give way."""
+    try:
+        limit, used, kinds = ((CGROUP / f"memory.{name}").read_text(encoding="ascii") for name in CGROUP_FILES)
+    except OSError:
+        return math.inf
+    cached = sum(int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M))
+    return math.inf if limit.strip() == "max" else float(limit) - float(used) + cached
+
+
+def _advice(place: torch.device, dtype: torch.dtype, offload: str) -> str:
+    advice = ["close other programs"]
+    if dtype == torch.float32:
+        advice.append("take half as much with -M dtype=bfloat16")
+    if place.type != "cpu":
+        advice.append("-M offload=model" if offload == "none" else "-M offload=sequential")
+    return ", ".join(advice) + ", or choose a smaller model"

@@ -1,30 +1,35 @@
-"""A text-to-image pipeline of the diffusers library as a model under audit."""
+"""A text-to-image pipeline of the diffusers library as a model under audit.
+
+From a pipeline's output to pictures, and to the reason where there is none.
+
+Words at the end of a prompt that are cut off, because a CLIP text encoder reads 77 tokens and no more.
+"""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 
 from askew.errors import ModelError
-from askew.models.base import Request, Setting
+from askew.models.base import Request, Setting, pictures_made
 from askew.models.device import AUTO, choose_device, choose_dtype, dtype_name
+from askew.models.diffusers.components import LIBRARY, quiet
 from askew.models.diffusers.families import BATCHED, MULTIPLES, call_arguments, parameters, pipeline_class
 from askew.models.diffusers.loading import all_sources, identity, load
 from askew.models.diffusers.noise import global_noise, noise_per_picture
-from askew.models.diffusers.pictures import pictures
-from askew.models.diffusers.prompt_length import words_cut_off
-from askew.models.diffusers.quiet import quiet
-from askew.models.diffusers.repository import find_repository
+from askew.models.diffusers.repository import Repository, find_repository
 from askew.models.diffusers.settings import batch, call_settings, check_size, fitting, offload_mode, scheduler_class
-from askew.models.hub import is_out_of_memory
-from askew.models.telling import pictures_made
+from askew.models.hub import explained, is_out_of_memory
+from askew.store.imagefile import is_blank
 from askew.types import Missing
 
 Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
@@ -179,3 +184,63 @@ class DiffusersModel:
             torch.cuda.empty_cache()
         elif self._device.type == "mps":
             torch.mps.empty_cache()
+
+
+HIDDEN = "the model's own safety checker hid the picture"
+NOT_A_NUMBER = "the picture holds values that are no numbers; another dtype, such as float32, may help"
+FLAT = "the picture shows a single colour"
+
+
+def pictures(output: Any, count: int) -> list[Image.Image | Missing]:
+    """One RGB picture, or `Missing("blank_image")`, per request. `output` is what the pipeline returned for `count`."""
+    images = getattr(output, "images", None)
+    if images is None or len(images) != count:
+        raise ModelError(f"the pipeline returned {type(output).__name__} where {count} pictures were asked for")
+    flags: Sequence[bool] = getattr(output, "nsfw_content_detected", None) or [False] * count
+    return [
+        Missing("blank_image", HIDDEN) if hidden else _picture(image)
+        for image, hidden in zip(images, flags, strict=True)
+    ]
+
+
+def _picture(image: Any) -> Image.Image | Missing:
+    if not isinstance(image, Image.Image):
+        values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
+        if not np.isfinite(values).all():
+            return Missing("blank_image", NOT_A_NUMBER)
+        image = Image.fromarray((values.clip(0, 1) * 255).round().astype(np.uint8).squeeze())
+    return Missing("blank_image", FLAT) if is_blank(image) else image.convert("RGB")
+
+
+CLIP = "CLIPTokenizer"
+HARMLESS = 75
+"""A prompt of so few characters has no more tokens than characters."""
+
+
+def words_cut_off(prompt: str, repository: Repository) -> list[str]:
+    """The words that no text encoder sees, in their order; empty if any of them takes prompts of other lengths."""
+    names = [name for name in repository.components if "tokenizer" in name]
+    kinds = {repository.components[name][1].removesuffix("Fast") for name in names}
+    if len(prompt) <= HARMLESS or kinds != {CLIP}:
+        return []
+    return min((_unseen(prompt, _loaded(repository, name)) for name in names), key=len)
+
+
+def _loaded(repository: Repository, tokenizer: str) -> Any:
+    with explained(repository.name, LIBRARY, tokenizer):
+        return _tokenizer(repository.network.folder / tokenizer)
+
+
+def _unseen(prompt: str, tokenizer: Any) -> list[str]:
+    """The first cut word may be seen in part."""
+    ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
+    words: list[str] = tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split()
+    return words
+
+
+@lru_cache(maxsize=4)
+def _tokenizer(folder: Path) -> Any:
+    from transformers import CLIPTokenizer
+
+    with quiet():
+        return CLIPTokenizer.from_pretrained(folder, local_files_only=True)
