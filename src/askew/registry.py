@@ -26,8 +26,7 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.models.base import Collection, Model
-from askew.prompts.base import Writer
-from askew.prompts.writer import PromptWriter
+from askew.prompts.base import PromptWriter, Writer
 
 T = TypeVar("T")
 

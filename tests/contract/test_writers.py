@@ -6,8 +6,7 @@ import pytest
 
 from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.prompts.base import Writer
-from askew.prompts.writer import PromptWriter, bare
+from askew.prompts.base import PromptWriter, Writer, bare
 
 WRITERS = ("lexicon", "lexicon/studio")
 BEHIND_A_SERVER = ("openai",)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from askew.errors import LanguageModelError, UsageError
+from askew.prompts.base import PROMPT_WORDS, Words
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.wording import content_words, essence
-from askew.prompts.writer import PROMPT_WORDS, Words
 from askew.store.keys import derived_seed
 
 SMALL = Evolution(iterations=5, population=8, selected=3, mutations=2)

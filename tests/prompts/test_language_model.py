@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from askew.errors import LanguageModelError
+from askew.prompts.base import bare, has_length
 from askew.prompts.openai import create
-from askew.prompts.writer import bare, has_length
 from askew.store.completions import Completions
 
 pytestmark = pytest.mark.slow

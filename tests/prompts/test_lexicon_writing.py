@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from askew import registry
 from askew.errors import UsageError
 from askew.prompts.axes import AXES
+from askew.prompts.base import PromptWriter, bare, has_length
 from askew.prompts.lexicon import LexiconWriter, create
 from askew.prompts.noun_phrases import parse_prompt
 from askew.prompts.open_details import main_phrase
 from askew.prompts.phrases import group_of, groups, kin
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import nouns
-from askew.prompts.writer import PromptWriter, bare, has_length
 from askew.studio.caption import parse
 from askew.studio.planted import sample
 

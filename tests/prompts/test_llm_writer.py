@@ -11,12 +11,10 @@ import pytest
 
 from askew import registry
 from askew.errors import LanguageModelError, RunError, ServerError, UsageError
-from askew.prompts.asking import ATTEMPTS
-from askew.prompts.base import Writer
-from askew.prompts.collecting import tidy
-from askew.prompts.llm_writer import LLMWriter
+from askew.prompts.base import PromptWriter, Writer
+from askew.prompts.llm import ATTEMPTS
+from askew.prompts.llm_writer import LLMWriter, tidy
 from askew.prompts.openai import create
-from askew.prompts.writer import PromptWriter
 from askew.store.completions import Completions
 from local_llm import Reply, fails, prompts, says, serving
 

@@ -1,11 +1,18 @@
-"""What askew asks of a writer of axes and counterfactual prompts: a language model, or the built-in lexicon."""
+"""What askew asks of a writer of axes and counterfactual prompts: a language model, or the built-in lexicon.
+
+What the search for prompts asks of a writer: new prompts, mutations of one, and variations of one.
+
+MineTheGap, sections 3 and 4.1, appendix C.1. A count of words is that of the parts between spaces.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from askew.errors import UsageError
 from askew.types import Axis, Prompt
 
 
@@ -39,3 +46,63 @@ class Writer(Protocol):
         Raises UnknownName for an axis that the writer does not know, UsageError for an empty prompt.
         """
         ...
+
+
+Words = tuple[int, int]
+"""The least and the greatest number of words of a prompt."""
+
+PROMPT_WORDS: Words = (3, 8)
+VARIATION_WORDS: Words = (3, 20)
+"""A variation says more than its prompt."""
+
+
+@runtime_checkable
+class PromptWriter(Protocol):
+    """Writes prompts for a text-to-image model. The same arguments give the same texts.
+
+    Every method returns at most `count` texts, all different, each of `words` words; `target` (people, clothing,
+    style, food, or any words) steers them. Fewer texts come back where the writer finds no more. Raises
+    LanguageModelError where a language model gives none, and UsageError for an empty prompt and for counts or lengths
+    that are impossible.
+    """
+
+    fingerprint: str
+
+    def random_prompts(
+        self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    ) -> list[str]:
+        """Prompts about anything: things, people, animals and nature."""
+        ...
+
+    def mutations(
+        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    ) -> list[str]:
+        """Prompts that keep some connection to `prompt`, but ask for a visibly different picture."""
+        ...
+
+    def variations(
+        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = VARIATION_WORDS
+    ) -> list[str]:
+        """Readings of `prompt`: each says something that it leaves open, and none contradicts it."""
+        ...
+
+
+def bare(text: str) -> str:
+    """A prompt as it is compared with others: small letters, no punctuation, no articles."""
+    found = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", text.lower())
+    return " ".join(word for word in found if word not in ("a", "an", "the"))
+
+
+def has_length(text: str, words: Words) -> bool:
+    """Whether the text has as many words as it may have."""
+    return words[0] <= len(text.split()) <= words[1]
+
+
+def check_request(count: int, words: Words, prompt: str | None = None) -> None:
+    """Raises UsageError for a request that no writer can meet."""
+    if count < 1:
+        raise UsageError(f"{count} prompts were asked for; the number must be at least 1")
+    if not 1 <= words[0] <= words[1]:
+        raise UsageError(f"prompts of {words[0]} to {words[1]} words were asked for; write it as 3 to 8, for instance")
+    if prompt is not None and not prompt.strip():
+        raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")

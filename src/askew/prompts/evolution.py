@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Literal
 
 from askew.errors import LanguageModelError, UsageError
+from askew.prompts.base import PROMPT_WORDS, PromptWriter, Words
 from askew.prompts.wording import WordEffects, essence
-from askew.prompts.writer import PROMPT_WORDS, PromptWriter, Words
 
 Origin = Literal["random", "mutation"]
 

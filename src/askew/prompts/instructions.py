@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from askew.prompts.base import Words
 from askew.prompts.targets import PEOPLE, STYLES
-from askew.prompts.writer import Words
 
 WRITING = (
     "You help to test text-to-image models. You write prompts: plain English descriptions of pictures that could be "

@@ -11,17 +11,14 @@ from random import Random
 
 from askew.errors import UsageError
 from askew.prompts.axes import BIASCONNECT, catalogue, find_axis
-from askew.prompts.base import AxisProposal
+from askew.prompts.base import PROMPT_WORDS, VARIATION_WORDS, AxisProposal, Words, bare, check_request
 from askew.prompts.counterfactuals import counterfactuals
 from askew.prompts.llm import CompletionCache
-from askew.prompts.mutations import mutate
+from askew.prompts.mutations import invent, mutate, vary
 from askew.prompts.noun_phrases import parse_prompt
 from askew.prompts.open_details import Knows
-from askew.prompts.random_prompts import invent
 from askew.prompts.statements import states
 from askew.prompts.targets import find_target
-from askew.prompts.variations import vary
-from askew.prompts.writer import PROMPT_WORDS, VARIATION_WORDS, Words, bare, check_request
 
 _VERSION = 3
 """To be raised whenever a change of code changes what is written."""
@@ -65,7 +62,7 @@ class LexiconWriter:
     def random_prompts(
         self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
     ) -> list[str]:
-        """Prompts about things, people and nature in equal parts; see `askew.prompts.writer.PromptWriter`."""
+        """Prompts about things, people and nature in equal parts; see `askew.prompts.base.PromptWriter`."""
         check_request(count, words)
         rng = Random(f"random prompts {seed} {target}")
         return _distinct(invent(find_target(target, self._knows), words, self._knows, rng), count)

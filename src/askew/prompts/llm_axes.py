@@ -10,11 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from askew.errors import UsageError
 from askew.prompts import instructions
-from askew.prompts.asking import Unusable, ask, attempt_seed
 from askew.prompts.axes import AXES, table_question
-from askew.prompts.base import AxisProposal
-from askew.prompts.llm import Message, RememberedLLM
-from askew.prompts.writer import bare
+from askew.prompts.base import AxisProposal, bare
+from askew.prompts.llm import Message, RememberedLLM, Unusable, ask, attempt_seed
 from askew.types import Axis, Question
 
 MOST_VALUES = 8

@@ -1,19 +1,31 @@
 """Mutations of a prompt, by the lexicon: nouns exchanged for their kin, settings changed, details added or left out.
 
 MineTheGap, section 3: substitutions of the subject, omissions and modifications that alter what is seen.
+
+Variations of a prompt, by the lexicon: readings that say what it leaves open, each thing equally often.
+
+MineTheGap, section 4.1: variations stand for all that people could mean by the prompt.
+
+Prompts about anything, by the lexicon: a subject of MineTheGap's three areas, and a few details that suit it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from random import Random
+from typing import TypeVar
 
 from askew.prompts import grammar
+from askew.prompts.base import Words, has_length
 from askew.prompts.counterfactuals import clause_end
+from askew.prompts.grammar import article
 from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.open_details import (
+    BEFORE,
     MONOCHROME,
     STYLE,
+    Detail,
     Knows,
     choose_details,
     main_phrase,
@@ -21,10 +33,9 @@ from askew.prompts.open_details import (
     place_statement,
     say_all,
 )
-from askew.prompts.phrases import group_of, kin
-from askew.prompts.targets import STYLES, Target, named, nouns_of
+from askew.prompts.phrases import Group, group_of, kin, topics
+from askew.prompts.targets import CLOTHING, STYLES, Target, named, nouns_of
 from askew.prompts.vocabulary import nouns
-from askew.prompts.writer import Words, has_length
 
 Change = Callable[[str, Target, Knows | None, Random], str]
 """From a prompt to one changed, or to the same where there is nothing to change."""
@@ -116,3 +127,126 @@ def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
 
 def _put(parsed: ParsedPrompt, first: int, end: int, words: str) -> str:
     return grammar.replace(parsed.text, *parsed.span(first, end), words)
+
+
+T = TypeVar("T")
+
+DETAILS = 2
+"""How many open aspects a variation says something about."""
+
+
+def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Random) -> Iterator[str]:
+    """Variations without end, "" for a try that came to nothing. Nothing at all if the prompt leaves nothing open.
+
+    Aspects take turns, and so do the values of each: among any few variations in a row every aspect is spoken of
+    about equally often, and every value of an aspect.
+    """
+    text = " ".join(prompt.split())
+    group = group_of(main_phrase(parse_prompt(text)))
+    details = {
+        aspect: wanted
+        for aspect, found in open_details(text, knows).items()
+        if (wanted := [one for one in found if target.wants(one, group)])
+    }
+    aspects: list[str] = []
+    values: dict[str, list[Detail]] = {aspect: [] for aspect in details}
+    while details:
+        chosen: list[Detail] = []
+        for _ in range(DETAILS):
+            fits = _fitting(text, chosen, words[1])
+            aspect = _next(aspects, list(details), partial(_has_fitting, details, fits), rng)
+            detail = None if aspect is None else _next(values[aspect], details[aspect], fits, rng)
+            chosen += [] if detail is None else [detail]
+        varied = say_all(text, chosen)
+        yield varied if has_length(varied, words) else ""
+
+
+def _fitting(text: str, chosen: Sequence[Detail], most: int) -> Callable[[Detail], bool]:
+    """Whether a detail can be said beside those chosen, in at most `most` words."""
+    left = most - len(text.split()) - sum(map(_length, chosen))
+    others = tuple(chosen)
+    return lambda detail: detail.goes_with(others) and _length(detail) <= left
+
+
+def _has_fitting(details: Mapping[str, Sequence[Detail]], fits: Callable[[Detail], bool], aspect: str) -> bool:
+    """Whether anything can be said about an aspect."""
+    return any(map(fits, details[aspect]))
+
+
+def _length(detail: Detail) -> int:
+    """At most so many words come with a detail: frames bring an "of", some values a "working"."""
+    return len(detail.words.split()) + (detail.phrase is None and detail.rank != BEFORE)
+
+
+def _next(queue: list[T], items: Sequence[T], fits: Callable[[T], bool], rng: Random) -> T | None:
+    """The first in the queue that fits; if none does, all items queue up once more, in another order."""
+    if not any(map(fits, queue)):
+        if not any(map(fits, items)):
+            return None
+        queue += rng.sample(items, len(items))
+    found = next(filter(fits, queue))
+    queue.remove(found)
+    return found
+
+
+_FRAMED, _SEVERAL, _ADJECTIVE = 0.2, 0.12, 0.35
+"""How often a prompt opens with "a photo of", names two of a thing, or has an adjective."""
+
+_AXES = 0.4
+"""How many values of axes a prompt states on average, if there are phrases to say something else with."""
+
+
+def invent(target: Target, words: Words, knows: Knows | None, rng: Random) -> Iterator[str]:
+    """Prompts without end; those that come out too long or too short are left out, so some tries yield nothing ("")."""
+    areas: dict[str, list[Group]] = {}
+    for group in target.groups:
+        areas.setdefault(group.area, []).append(group)
+    pool = {group.name: nouns_of(group, knows) for group in target.groups}
+    while True:
+        group = rng.choice(areas[rng.choice(list(areas))])
+        subject = named(target.words) if target.words else _subject(group, pool[group.name], knows, rng)
+        opening = "a photo of " if rng.random() < _FRAMED and words[1] >= 6 else ""
+        text = _with_details(opening + subject, rng.randint(*words), target, knows, rng)
+        yield text if has_length(text, words) and target.has(text) else ""
+
+
+def _subject(group: Group, pool: Sequence[str], knows: Knows | None, rng: Random) -> str:
+    noun = rng.choice(pool)
+    adjectives = [word for word in group.before if knows is None or knows(f"{word} {noun}")]
+    adjective = f"{rng.choice(adjectives)} " if adjectives and rng.random() < _ADJECTIVE else ""
+    several = f"two {adjective}{nouns()[noun].plural}"
+    if rng.random() < _SEVERAL and (knows is None or knows(several)):
+        return several
+    return f"{article(adjective + noun)} {adjective}{noun}"
+
+
+def _with_details(text: str, length: int, target: Target, knows: Knows | None, rng: Random) -> str:
+    """The prompt with details that go together, one after another as long as it stays within `length` words."""
+    group = group_of(main_phrase(parse_prompt(text)))
+    found = open_details(text, knows)
+    options = {aspect: some for aspect, some in found.items() if aspect in group.varies or some[0].phrase}
+    chosen: list[Detail] = []
+    for aspect in _order(options, target, rng):
+        fitting = [one for one in options[aspect] if one.goes_with(chosen)]
+        longer = [*chosen, rng.choice(fitting)] if fitting else chosen
+        if len(say_all(text, longer).split()) <= length:
+            chosen = longer
+    return say_all(text, chosen)
+
+
+def _order(options: dict[str, list[Detail]], target: Target, rng: Random) -> list[str]:
+    """Aspects to speak of: phrases first, axes seldom, styles never; what the target asks for before all."""
+    phrases = [aspect for aspect, details in options.items() if details[0].phrase]
+    silent = (*phrases, STYLE, MONOCHROME)
+    axes = [aspect for aspect in options if aspect not in silent]
+    wanted = (_AXES if len(phrases) > 2 else 1.5) / max(len(axes), 1)
+    axes = [aspect for aspect in axes if rng.random() < wanted or _steered(aspect, target)]
+    rng.shuffle(phrases)
+    rng.shuffle(axes)
+    order = [*axes, *phrases] if rng.random() < 0.5 else [*phrases, *axes]
+    return sorted(order, key=lambda aspect: not _steered(aspect, target))
+
+
+def _steered(aspect: str, target: Target) -> bool:
+    """Whether every prompt should speak of this."""
+    return target.name == CLOTHING and "wearing" in topics(aspect)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from askew.prompts.writer import bare
+from askew.prompts.base import bare
 from askew.stats.intervals import Floats
 
 _EMPTY_WORDS = frozenset("a an the of in on at by to for from with and or some this that is are as who".split())
