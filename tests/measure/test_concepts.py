@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askew.measure.concepts import ConceptCounts, align, concept_counts, merge_synonyms, top_concepts, words
-from askew.measure.synonyms import senses
+from askew.measure.concepts import ConceptCounts, align, concept_counts, merge_synonyms, senses, top_concepts, words
 
 SOME_WORDS = (
     "doctor physician man men woman person individual glasses no_glasses rich fat wealthy red happy glad".split()
@@ -147,7 +146,7 @@ def test_the_table_agrees_with_wordnet() -> None:
 def test_the_table_is_read_quickly_and_the_hash_seed_does_not_matter() -> None:
     code = (
         "import time; from askew.measure.concepts import concept_counts, merge_synonyms\n"
-        "from askew.measure.synonyms import senses\n"
+        "from askew.measure.concepts import senses\n"
         "start = time.process_time(); senses('man'); took = time.process_time() - start\n"
         "print([(m.vocabulary, m.counts.tolist()) for v in ('paper', 'code') for m in merge_synonyms("
         "[concept_counts([['doctor physician rich fat man male'], ['red crimson scarlet glad happy']])], v)])\n"

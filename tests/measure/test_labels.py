@@ -12,9 +12,8 @@ from PIL import Image
 
 from askew.errors import ManifestError, UsageError
 from askew.measure.base import CAPTION, PERSON, VQA
-from askew.measure.labels import LabelVQA
+from askew.measure.labels import LabelVQA, Spelling
 from askew.measure.labels import create as labels
-from askew.measure.spelling import Spelling
 from askew.models.folder import FolderCollection, create
 from askew.types import Missing, Picture, Question
 

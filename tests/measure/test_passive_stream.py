@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from askew.measure import attention_transformers, passive_stream
-from askew.measure.passive_text import AttributionText
+from askew.measure.passive_stream import AttributionText
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,

@@ -13,8 +13,7 @@ from skimage.color import rgb2lab, rgb2ycbcr
 from skimage.data import astronaut
 
 from askew.errors import UnknownName, UsageError
-from askew.measure.colour import lab, ycbcr
-from askew.measure.skin import SCHEMES, ita, lightness, skin_mask, tone
+from askew.measure.skin import SCHEMES, ita, lab, lightness, skin_mask, tone, ycbcr
 from askew.types import Missing
 
 DARK = (87, 50, 28)

@@ -19,8 +19,7 @@ from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
 from askew.errors import NotEnoughData, UnknownName, UsageError
-from askew.measure.passive_stream import SHARES, image_side, joint_block, single_block
-from askew.measure.passive_text import AttributionText
+from askew.measure.passive_stream import SHARES, AttributionText, image_side, joint_block, single_block
 
 PIPELINES = (
     "FluxImg2ImgPipeline",

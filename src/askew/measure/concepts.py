@@ -1,20 +1,24 @@
-"""From answers about pictures to counts of concepts (TIBET, section 3.3 and appendix 9.3)."""
+"""From answers about pictures to counts of concepts (TIBET, section 3.3 and appendix 9.3).
+
+WordNet's senses of single words, from the table that ships with askew (made by tools/build_synonyms.py).
+"""
 
 from __future__ import annotations
 
+import gzip
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-
-from askew.measure.synonyms import senses
 
 Variant = Literal["paper", "code"]
 
@@ -153,3 +157,41 @@ def _group_names(vocabulary: Sequence[str], totals: NDArray[np.int64], groups: N
     for word, _, group in ranked:
         best.setdefault(int(group), word)
     return [best[int(group)] for group in groups]
+
+
+_ENDINGS = (
+    ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
+    ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""), ("er", ""), ("est", ""), ("er", "e"),
+    ("est", "e"),
+)  # fmt: skip
+"""WordNet's rules of detachment: an inflected ending, and the ending of the base form."""
+
+
+@lru_cache(maxsize=65536)
+def senses(word: str) -> tuple[str, ...]:
+    """The synsets of a lower-case word in WordNet 3.0, the most frequent first; () for a word it does not know.
+
+    A synset is named by part of speech and offset, such as "n10287213". An inflected form ("doctors") that is no word
+    of its own has the senses of its base form. Of the later senses, only those that another word shares are listed.
+    """
+    for form in (word, *_base_forms(word)):
+        if form in _table():
+            return tuple(_table()[form].split())
+    return ()
+
+
+def _base_forms(word: str) -> Iterator[str]:
+    for ending, base in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            yield word[: -len(ending)] + base
+
+
+@lru_cache
+def _table() -> Mapping[str, str]:
+    """The senses of each word, as one string."""
+    packed = (files("askew.measure") / "data" / "synonyms.txt.gz").read_bytes()
+    table = {}
+    for line in gzip.decompress(packed).decode().split("\n"):
+        word, _, synsets = line.partition(" ")
+        table[word] = synsets
+    return table
