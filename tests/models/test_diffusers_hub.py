@@ -16,7 +16,7 @@ import torch
 import local_hub
 from askew.errors import ModelError, UsageError
 from askew.models.base import Request
-from askew.models.diffusers import create, memory
+from askew.models.diffusers import create, loading
 from askew.models.diffusers.loading import weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 from askew.types import Missing
@@ -99,7 +99,7 @@ def decoder(tiny: Saved, hub: LocalHub, tmp_path: Path) -> str:
 def test_the_memory_of_a_prior_counts(decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = [file for part in ("decoder", "prior") for file in (tmp_path / part).rglob("*.safetensors")]
     needed = sum(weights_bytes(file, torch.float32) for file in files)
-    monkeypatch.setattr(memory, "free_bytes", lambda device: needed - 1)
+    monkeypatch.setattr(loading, "free_bytes", lambda device: needed - 1)
     with pytest.raises(ModelError, match="not enough memory"):
         create(decoder).pipeline  # noqa: B018
 

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from askew import errors, registry
 from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.base import Model, Request
-from askew.models.diffusers import loading, memory, settings
+from askew.models.diffusers import loading, settings
 from askew.models.diffusers.loading import free_bytes, weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 from askew.models.diffusers.recommended import RECOMMENDED, recommended
@@ -184,15 +184,15 @@ def test_memory_is_counted_before_it_is_taken(tiny: Saved, monkeypatch: pytest.M
     files = list(folder.rglob("*.safetensors"))
     assert sum(weights_bytes(file, torch.float32) for file in files) == expected
     assert sum(weights_bytes(file, torch.bfloat16) for file in files) == expected // 2
-    monkeypatch.setattr(memory, "free_bytes", lambda device: expected - 1)
+    monkeypatch.setattr(loading, "free_bytes", lambda device: expected - 1)
     with pytest.raises(ModelError, match=r"not enough memory .* in float32, and .* free \(cpu\); .* -M dtype=bfloat16"):
         DiffusersModel(folder).pipeline  # noqa: B018
-    monkeypatch.setattr(memory, "free_bytes", lambda device: expected)
+    monkeypatch.setattr(loading, "free_bytes", lambda device: expected)
     assert DiffusersModel(folder).pipeline
 
 
 def test_the_container_s_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    monkeypatch.setattr(loading, "CGROUP", tmp_path)
     assert free_bytes(torch.device("cpu")) > 1e6
     (tmp_path / "memory.max").write_text("3000\n")
     (tmp_path / "memory.current").write_text("1000\n")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from askew.errors import NotEnoughData
-from askew.stats.differences import wilson
-from askew.stats.differences import risk_difference
+from askew.stats.differences import risk_difference, wilson
 
 
 def test_of_two_groups_it_is_wilsons_interval() -> None:
