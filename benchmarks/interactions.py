@@ -32,9 +32,8 @@ from askew.methods.interact.score import scoring_of
 from askew.methods.interact.tables import CountedAxis, Tables, pooled
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.biasconnect import occupation_prompts
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.paths import weights
-from askew.studio.scene import ATTRIBUTES
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from benchmarks.planted_interactions import SIZES, drawn, world
 
 Counts = NDArray[np.int64]

@@ -46,9 +46,8 @@ from askew.run.live import Live
 from askew.stats.gap import bias_score
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
-from askew.studio.occupations import OCCUPATIONS
 from askew.studio.planted import female_share, joint
-from askew.studio.scene import ATTRIBUTES
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from askew.types import Estimate
 
 P = ParamSpec("P")

@@ -17,8 +17,7 @@ from askew import registry
 from askew.engine import Engine, LocalEngine
 from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
-from askew.models.base import Collection, FiledPicture, Model, Request
-from askew.models.telling import heard_by
+from askew.models.base import Collection, FiledPicture, Model, Request, heard_by
 from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import Answer, Checked, Made, Maker, Outcome, Rows
 from askew.run.environment import machine

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.measure.colour import Bytes
 from askew.measure.portraits import CANONICAL, FRAME, average_face, cheek_mask
-from askew.measure.skin import SCHEME, Mask, ita, skin_mask, tone
+from askew.measure.skin import SCHEME, Bytes, Mask, ita, skin_mask, tone
 from askew.methods.edit.cell import Cell
 from askew.methods.edit.findings import Coverage, FaceTone
 from askew.methods.edit.reading import AlignedFaces, Readings

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageOps
 
-from askew.measure.colour import Bytes
 from askew.measure.portraits import FRAME
+from askew.measure.skin import Bytes
 from askew.models.base import Setting
 from askew.models.editing import Editor, EditRequest
 from askew.prompts.groups import prompt_of

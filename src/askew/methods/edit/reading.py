@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from askew.measure.base import VQA, Embedder
-from askew.measure.colour import Bytes
 from askew.measure.landmarks import Landmarks
-from askew.measure.looks import NOT_SOUGHT, Compared, Face, FaceLens, SkinLens
+from askew.measure.lenses import NOT_SOUGHT, Compared, Face, FaceLens, SkinLens
+from askew.measure.skin import Bytes
 from askew.measure.skin_change import SkinChange
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.parts.scoring import Vectors

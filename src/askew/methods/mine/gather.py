@@ -26,11 +26,10 @@ from askew.methods.mine.plan import BIAS, COLOR, MinePlan
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet, observe
-from askew.prompts.base import Writer
+from askew.prompts.base import VARIATION_WORDS, PromptWriter, Writer
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache, tell_usage
-from askew.prompts.writer import VARIATION_WORDS, PromptWriter
 from askew.run.base import Outcome, Run
 from askew.run.progress import Stage
 from askew.run.work import SLICE, Work

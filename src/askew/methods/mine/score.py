@@ -33,9 +33,8 @@ from askew.methods.mine.objectives import Alignment, Reading
 from askew.methods.mine.plan import MinePlan
 from askew.parts.scoring import Scoring
 from askew.prompts.evolution import Evaluated
-from askew.stats.entropy import entropy_estimate
-from askew.stats.means import student_mean
-from askew.stats.searches import search_difference
+from askew.stats.means import search_difference, student_mean
+from askew.stats.shares import entropy_estimate
 from askew.types import Estimate, Missing
 
 OVER_PROMPTS = "t over prompts"

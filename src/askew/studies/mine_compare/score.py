@@ -15,8 +15,8 @@ from askew.findings import Head, with_q
 from askew.methods.mine.findings import Loss
 from askew.methods.mine.score import OVER_PROMPTS, mean_score
 from askew.parts.scoring import Vectors
+from askew.stats.gap import nearest_similarity
 from askew.stats.means import student_mean
-from askew.stats.neighbours import nearest_similarity
 from askew.studies.mine_compare.findings import (
     Cell,
     Difference,

@@ -29,9 +29,8 @@ from askew.studies.mine_study.findings import MiningStudyFindings
 from askew.studies.mine_study.page import page
 from askew.studies.mine_study.ranking import Known, known_ranking
 from askew.studies.mine_study.sizes import PAPER, POPULATIONS, SELECTIONS, SearchSize, random_study, size_study
-from askew.studio.occupations import OCCUPATIONS, spread
 from askew.studio.planted import female_share
-from askew.studio.scene import ATTRIBUTES
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, spread
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -13,8 +13,7 @@ import numpy as np
 from askew.errors import NotEnoughData
 from askew.findings import with_q
 from askew.methods.mine.findings import Iteration, MineTheGap, RandomSearch
-from askew.stats.means import student_mean
-from askew.stats.searches import OVER_RUNS
+from askew.stats.means import OVER_RUNS, student_mean
 from askew.studies.mine_study.findings import CurvePoint, RandomStudy, SizeScore
 from askew.types import Estimate, Missing
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from askew.measure.colour import Bytes
 from askew.measure.landmarks import Landmarks, landmark_finder
 from askew.measure.portraits import aligned
+from askew.measure.skin import Bytes
 from askew.measure.skin_change import MASKS, SkinChange, skin_change
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
