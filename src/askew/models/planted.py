@@ -68,7 +68,7 @@ def _revision() -> str:
     """A digest of the code that decides what is drawn."""
     digest = hashlib.sha256()
     studio = files("askew.studio")
-    sources = [studio / name for name in ("scene.py", "occupations.py", "caption.py", "planted.py")]
+    sources = [studio / name for name in ("scene.py", "caption.py", "planted.py")]
     sources += sorted((studio / "drawing").iterdir(), key=lambda path: path.name)
     for source in sources:
         if source.name.endswith(".py"):
