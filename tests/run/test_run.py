@@ -17,8 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorBrightVQA, counted, small_plan, write
 
 from askew.errors import Interrupted, ModelError, RunError, UsageError
-from askew.models.base import FiledPicture, Request
-from askew.models.telling import pictures_made
+from askew.models.base import FiledPicture, Request, pictures_made
 from askew.run.environment import environment
 from askew.run.live import Live
 from askew.run.progress import Event, JsonLines, Terminal, choose

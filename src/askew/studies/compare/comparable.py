@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from askew.errors import UsageError
 from askew.findings import Instruments
-from askew.measure.labels import aliases_of
-from askew.measure.spelling import MISSING, Spelling, key
+from askew.measure.labels import MISSING, Spelling, aliases_of, key
 from askew.parts.survey.instruments import LABELS
 from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import AXES

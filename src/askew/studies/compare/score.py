@@ -25,12 +25,12 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.stats.association import unit_vectors
 from askew.stats.association_intervals import Associations
 from askew.stats.paired_differences import (
+    PairedSets,
     paired_association_differences,
     paired_distance_difference,
     paired_embedding_differences,
     paired_share_difference,
 )
-from askew.stats.pairing import PairedSets
 from askew.studies.compare.findings import Difference
 from askew.types import Axis, Estimate, Missing, MissingReason, Picture
 
