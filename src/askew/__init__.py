@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from askew.studies.mine_study.command import MiningStudy, mine_study
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
 
-__version__ = version("askew")
+__version__: str
 
 __all__ = [
     "AskewError",
@@ -93,6 +93,8 @@ def __getattr__(name: str) -> object:
 
     Every method that is installed, also by other packages, is a function of its name.
     """
+    if name == "__version__":
+        return version("askew")
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)

@@ -5,18 +5,23 @@ Nothing is imported before the command that needs it is called: `askew --help` r
 
 from __future__ import annotations
 
-import ast
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from cyclopts import App, CycloptsError, Parameter
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 
 from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageError
+
+if TYPE_CHECKING:
+    from cyclopts import App
 
 OWN: Mapping[str, str] = {
     "axes": "askew.methods.audit.command:axes",
@@ -40,6 +45,13 @@ GROUPS = {"studio": "The embedded portrait world, whose bias is known."}
 
 ABOUT = 'Measure which way a text-to-image model leans.\n\nStart with: `askew audit "a photo of a nurse"`'
 
+FLAGS = {
+    "--help (-h)": "Show this list; after a command, how to use it.",
+    "--install-completion": "Let the shell complete commands and options.",
+    "--version": "Show the version.",
+}
+"""What `askew` takes without a command."""
+
 out = Console()
 err = Console(stderr=True)
 
@@ -60,12 +72,13 @@ class Shown(Protocol):
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
     try:
-        _call(arguments)
+        if list(arguments) in ([], ["--help"], ["-h"]):
+            out.print(overview())
+        else:
+            _call(arguments)
         out.file.flush()
     except UsageError as error:
         return _fail(error, 2)
-    except CycloptsError as error:
-        return _fail(f"{str(error).removesuffix('.')} (--help tells how to use it)", 2)
     except CheckFailed as error:
         return _fail(error, 3)
     except (Interrupted, KeyboardInterrupt) as error:
@@ -82,13 +95,24 @@ def commands() -> Iterator[tuple[str, str]]:
     yield from OWN.items()
 
 
-def application(listing: bool = False) -> App:
-    """The commands; with `listing` each with its first line, for the list of all."""
+def overview() -> RenderableType:
+    """All commands, each with its first line. Without cyclopts, whose import takes longer than the rest."""
+    told = {name: first_line(function) for name, function in commands() if " " not in name} | GROUPS
+    rows = Table.grid(padding=(0, 2))
+    for name, line in [*sorted(told.items()), *FLAGS.items()]:
+        rows.add_row(Text(name, "cyan"), Text(line))
+    return Group(f"Usage: askew COMMAND\n\n{ABOUT}\n", Panel(rows, title="Commands", title_align="left"))
+
+
+def application() -> App:
+    """The commands, each imported when it is called."""
+    from cyclopts import App, Parameter
+
     app = App(
         name="askew",
         help=ABOUT,
-        version=version("askew"),
-        help_format="plaintext" if listing else "markdown",
+        version=lambda: version("askew"),
+        help_format="markdown",
         default_parameter=Parameter(allow_repeating=True),  # of an option that takes one value, the last one holds
         console=out,
         error_console=err,
@@ -98,9 +122,7 @@ def application(listing: bool = False) -> App:
         app.command(group)
     for name, function in commands():
         under, _, own = name.rpartition(" ")
-        (groups[under] if under else app).command(
-            function, name=own, **({"help": first_line(function)} if listing else {})
-        )
+        (groups[under] if under else app).command(function, name=own)
     app.register_install_completion_command()
     return app
 
@@ -112,16 +134,18 @@ def first_line(function: str) -> str:
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         return ""
-    file = Path(spec.origin).parent.joinpath(*rest).with_suffix(".py")
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return (ast.get_docstring(node) or "").partition("\n")[0]
-    return ""
+    source = Path(spec.origin).parent.joinpath(*rest).with_suffix(".py").read_text(encoding="utf-8")
+    found = re.search(rf'^def {name}\(.*?"""(.*?)(?:"""|$)', source, re.DOTALL | re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _call(arguments: Sequence[str]) -> None:
-    app = application(listing=not arguments or arguments[0] in ("--help", "-h"))
-    function, bound, _ = app.parse_args(list(arguments), exit_on_error=False, print_error=False)
+    from cyclopts import CycloptsError
+
+    try:
+        function, bound, _ = application().parse_args(list(arguments), exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise UsageError(f"{re.sub(r'(?<![.])[.]$', '', str(error))} (--help tells how to use it)") from None
     given = {**({"progress": True} if _runs_plans(function) else {}), **bound.kwargs}
     show(function(*bound.args, **given), bool(given.get("json")))
 
