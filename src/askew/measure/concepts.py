@@ -16,9 +16,8 @@ from importlib.resources import files
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 Variant = Literal["paper", "code"]
 
@@ -145,8 +144,8 @@ def _groups(vocabulary: Sequence[str], variant: Variant) -> NDArray[np.int32]:
     node = {sense: len(vocabulary) + n for n, sense in enumerate(dict.fromkeys(sense for _, sense in pairs))}
     size = len(vocabulary) + len(node)
     rows, columns = [i for i, _ in pairs], [node[sense] for _, sense in pairs]
-    graph = coo_array((np.ones(len(pairs)), (rows, columns)), shape=(size, size))
-    labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
+    graph = scipy.sparse.coo_array((np.ones(len(pairs)), (rows, columns)), shape=(size, size))
+    labels: NDArray[np.int32] = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     return labels[: len(vocabulary)]
 
 

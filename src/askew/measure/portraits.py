@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
-from scipy.ndimage import map_coordinates
-from scipy.spatial import Delaunay
 
 from askew.errors import NotEnoughData
 from askew.measure.landmarks import Landmarks
@@ -55,7 +54,9 @@ def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks, *, piecewise: 
     inside = _unwarped(a * (landmarks[:, 0] + 1j * landmarks[:, 1]) + b) if piecewise else x + 1j * y
     place = (inside - b) / a
     rows, columns = ((part - (block - 1) / 2) / block for part in (place.imag, place.real))
-    channels = [map_coordinates(small[..., k], [rows, columns], order=1, mode="nearest") for k in range(3)]
+    channels = [
+        scipy.ndimage.map_coordinates(small[..., k], [rows, columns], order=1, mode="nearest") for k in range(3)
+    ]
     return np.asarray(np.stack(channels, axis=-1).round().clip(0, 255).astype(np.uint8))
 
 
@@ -70,7 +71,7 @@ def _unwarped(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
 def _triangles() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Of every pixel of the frame the three nearest landmarks or border points around it, and their weights."""
     canonical = np.concatenate([CANONICAL[:, 0] + 1j * CANONICAL[:, 1], _BORDER])
-    mesh = Delaunay(np.stack([canonical.real, canonical.imag], axis=1))
+    mesh = scipy.spatial.Delaunay(np.stack([canonical.real, canonical.imag], axis=1))
     y, x = np.mgrid[:FRAME, :FRAME]
     pixels = np.stack([x.ravel(), y.ravel()], axis=1).astype(float)
     own = mesh.find_simplex(pixels, tol=1e-9)

@@ -9,8 +9,8 @@ import math
 from typing import Literal, cast, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
 from askew.errors import NotEnoughData, UnknownName
 
@@ -146,7 +146,7 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
     if similarity.shape != (w.size, v.size):
         raise ValueError(f"cosine has shape {similarity.shape}; {(w.size, v.size)} is needed")
     shared = np.minimum(w[:, None], v[None, :])
-    rows, columns = linear_sum_assignment(shared * similarity, maximize=True)
+    rows, columns = scipy.optimize.linear_sum_assignment(shared * similarity, maximize=True)
     matched = similarity[rows, columns] > 0
     rows, columns = rows[matched], columns[matched]
     union = w.sum() + v.sum() - shared[rows, columns].sum()

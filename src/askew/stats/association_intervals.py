@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2, norm
 
 from askew.errors import NotEnoughData
 from askew.stats.association import (
@@ -205,7 +205,7 @@ def _cas_estimate(
 
 
 def _cosine_estimate(score: float, errors: Floats, level: float, n: int, missing: int) -> Estimate:
-    reach = float(norm.isf(tail(level)) * errors.std())
+    reach = float(scipy.stats.norm.isf(tail(level)) * errors.std())
     low, high = max(score - reach, -1.0), min(score + reach, 1.0)
     return Estimate(float(score), low, high, level, "normal, bootstrap standard error", n, missing, max=1.0)
 
@@ -269,7 +269,7 @@ def cas_difference(
     value = float(cas(base, a, variant) - cas(base, b, variant))
     base, a, b = (bootstrap_weights(len(s), draws, rng) @ s for s in sets)
     spread = float(np.std(cas(base, a, variant) - cas(base, b, variant), ddof=1))
-    reach = float(norm.isf(tail(level))) * spread
+    reach = float(scipy.stats.norm.isf(tail(level))) * spread
     low, high = max(-1.0, value - reach), min(1.0, value + reach)
     return Estimate(value, low, high, level, "normal, bootstrap standard deviation", min(len(s) for s in sets))
 
@@ -300,7 +300,7 @@ def _differs(sets: list[Floats]) -> NDArray[np.bool_]:
     n = np.array([len(pictures) for pictures in sets])[:, None]
     means = np.stack([pictures.mean(axis=0) for pictures in sets])
     between = (n * (means - pooled.mean(axis=0)) ** 2).sum(axis=0)
-    return np.asarray(between > pooled.var(axis=0) * chi2.isf(CLEAR_DIFFERENCE, len(sets) - 1))
+    return np.asarray(between > pooled.var(axis=0) * scipy.stats.chi2.isf(CLEAR_DIFFERENCE, len(sets) - 1))
 
 
 def _permuted_means(sets: list[Floats], draws: int, rng: np.random.Generator) -> Floats:

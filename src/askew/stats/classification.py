@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.clustered import clustered_mean, clustered_rate, clustered_rate_difference
@@ -197,7 +197,7 @@ def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
     made = d[~np.isnan(d)]
     for_first, n = int(made.sum()), len(made)
     share = share_intervals([for_first, n - for_first], level=level, missing=len(d) - n)[0]
-    p = float(stats.binomtest(for_first, n, UNDECIDED).pvalue)
+    p = float(scipy.stats.binomtest(for_first, n, UNDECIDED).pvalue)
     return replace(share, null=UNDECIDED, corrected=share.value - UNDECIDED, corrected_form="value - null", p=p)
 
 
@@ -259,7 +259,7 @@ def _welch(first: Floats, second: Floats, further: float, level: float) -> Estim
     errors = [float(np.append(values, further).var(ddof=1)) / len(values) for values in (a, b)]
     difference, error = float(a.mean() - b.mean()), math.sqrt(sum(errors))
     freedom = sum(errors) ** 2 / sum(e**2 / (len(v) - 1) for e, v in zip(errors, (a, b), strict=True)) if error else 1.0
-    reach = error * float(stats.t.isf(tail(level), freedom))
+    reach = error * float(scipy.stats.t.isf(tail(level), freedom))
     n = len(a) + len(b)
     return Estimate(
         difference, difference - reach, difference + reach, level, "Welch", n, len(first) + len(second) - n, null=0.0,

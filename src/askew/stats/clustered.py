@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import BOUNDED_FORM, TOLERANCE, Floats, bootstrap_errors, percentile_interval, tail
@@ -138,7 +138,7 @@ def clustered_mean_difference(
 
 def wilson_at(share: float, size: float, level: float) -> tuple[float, float]:
     """Wilson's interval of a share at a number of draws that need not be whole."""
-    z = float(stats.norm.ppf(1 - tail(level)))
+    z = float(scipy.stats.norm.ppf(1 - tail(level)))
     middle = (share + z * z / (2 * size)) / (1 + z * z / size)
     half = z / (1 + z * z / size) * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
     return max(middle - half, 0.0), min(middle + half, 1.0)
@@ -152,7 +152,7 @@ def _effective(sums: Floats, counts: Floats, share: float, level: float) -> floa
     independent = share * (1 - share) / n
     variance = clusters / (clusters - 1) * float(((sums - share * counts) ** 2).sum()) / n**2
     effect = largest if independent == 0 else min(max(variance / independent, 1.0), largest)
-    z, t = stats.norm.ppf(1 - tail(level)), stats.t.ppf(1 - tail(level), clusters - 1)
+    z, t = scipy.stats.norm.ppf(1 - tail(level)), scipy.stats.t.ppf(1 - tail(level), clusters - 1)
     return n / effect * float(z / t) ** 2
 
 

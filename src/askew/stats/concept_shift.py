@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta
 
 from askew.stats.intervals import Floats, tail
 
@@ -159,7 +159,7 @@ def _rare_end(shift: ConceptShift, level: float) -> float:
     seen = shared / unit * shift.smaller
     if seen >= min(FEW, shift.smaller):
         return 0.0
-    possible = unit * float(beta.isf(tail(level), seen + 1, shift.smaller - seen))
+    possible = unit * float(scipy.stats.beta.isf(tail(level), seen + 1, shift.smaller - seen))
     return min(possible / max(mass - possible, possible), 1.0)
 
 

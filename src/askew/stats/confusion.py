@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
 
 from askew.stats.distance import normalised
 from askew.stats.intervals import Floats, percentile_interval, positive_counts
@@ -120,7 +120,7 @@ def _on_simplex(matrix: Floats, target: Floats) -> Floats:
     for any direction s the best multiple leaves |B s|**2 / (1 + |B s|**2), which grows with |B s|.
     """
     system = np.vstack([matrix - target[:, None], np.ones(len(target))])
-    multiple, _ = nnls(system, np.append(np.zeros(len(target)), 1.0))
+    multiple, _ = scipy.optimize.nnls(system, np.append(np.zeros(len(target)), 1.0))
     return np.asarray(multiple / multiple.sum())
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from scipy.special import betaincinv
 
 from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Missing
@@ -70,7 +69,7 @@ def chi_square(
     statistic, dof = float(_pearson(counts, expected)), (len(rows) - 1) * (len(columns) - 1)
     strength, least = _cramers_v(counts, statistic), float(expected.min())
     if least >= SMALL_EXPECTED:
-        return ChiSquare(statistic, dof, float(stats.chi2.sf(statistic, dof)), None, least, strength)
+        return ChiSquare(statistic, dof, float(scipy.stats.chi2.sf(statistic, dof)), None, least, strength)
     reached = statistic - TOLERANCE * max(statistic, 1.0)
     exceedances = draws = 0
     while draws < max_draws and not _decided(exceedances, draws, threshold):
@@ -144,8 +143,12 @@ def _decided(exceedances: int, draws: int, threshold: float) -> bool:
     """Whether a Clopper-Pearson interval of p lies on one side of the threshold."""
     if draws == 0:
         return False
-    low = betaincinv(exceedances, draws - exceedances + 1, tail(CERTAINTY)) if exceedances else 0.0
-    high = betaincinv(exceedances + 1, draws - exceedances, 1 - tail(CERTAINTY)) if exceedances < draws else 1.0
+    low = scipy.special.betaincinv(exceedances, draws - exceedances + 1, tail(CERTAINTY)) if exceedances else 0.0
+    high = (
+        scipy.special.betaincinv(exceedances + 1, draws - exceedances, 1 - tail(CERTAINTY))
+        if exceedances < draws
+        else 1.0
+    )
     return bool(low > threshold or high < threshold)
 
 

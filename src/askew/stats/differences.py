@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
@@ -194,7 +194,7 @@ def p_from_interval(low: float, centre: float, high: float, level: float) -> flo
     reach = centre - low if centre > 0 else high - centre
     if reach <= TOLERANCE:
         return 1.0 if abs(centre) <= TOLERANCE else 0.0
-    return float(2 * stats.norm.sf(abs(centre) / reach * stats.norm.isf(tail(level))))
+    return float(2 * scipy.stats.norm.sf(abs(centre) / reach * scipy.stats.norm.isf(tail(level))))
 
 
 def _pair(counts_a: ArrayLike, counts_b: ArrayLike) -> tuple[Floats, Floats]:
@@ -206,7 +206,7 @@ def _pair(counts_a: ArrayLike, counts_b: ArrayLike) -> tuple[Floats, Floats]:
 
 def wilson(x: int, n: int, level: float) -> tuple[float, float]:
     """Wilson's interval of the share x / n."""
-    found = stats.binomtest(x, n).proportion_ci(level, method="wilson")
+    found = scipy.stats.binomtest(x, n).proportion_ci(level, method="wilson")
     return float(found.low), float(found.high)
 
 
@@ -214,11 +214,11 @@ def _score_test(x: int, n: int, y: int, m: int) -> float:
     """Two-sided p of equal shares, x of n against y of m."""
     observed = float(_score(np.array(x), n, np.array(y), m))
     if (n + 1) * (m + 1) > MOST_TABLES:
-        return float(2 * stats.norm.sf(observed))
+        return float(2 * scipy.stats.norm.sf(observed))
     pooled = (x + y) / (n + m)
     a, b = np.arange(n + 1), np.arange(m + 1)
     extreme = _score(a[:, None], n, b, m) >= observed - TOLERANCE
-    return min(1.0, float(stats.binom.pmf(a, n, pooled) @ extreme @ stats.binom.pmf(b, m, pooled)))
+    return min(1.0, float(scipy.stats.binom.pmf(a, n, pooled) @ extreme @ scipy.stats.binom.pmf(b, m, pooled)))
 
 
 def _score(x: NDArray[np.int64], n: int, y: NDArray[np.int64], m: int) -> Floats:
@@ -247,7 +247,7 @@ def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, mis
     low, high = _signed(first / n, second / n, n, wilson(first, n, level), wilson(second, n, level))
     ends = (low, high) if low > 0 else (-high, -low) if high < 0 else (0.0, max(-low, high))
     value, null, both = abs(first - second) / n, _null(first + second, n), first + second
-    p = float(stats.binomtest(first, both).pvalue) if both else 1.0
+    p = float(scipy.stats.binomtest(first, both).pvalue) if both else 1.0
     room = 1 - null
     corrected = (value - null) / room if room > 0 else None
     return Estimate(value, ends[0], ends[1], level, "Wilson, MOVER, folded", n, missing, null, 1.0, corrected,
@@ -270,4 +270,4 @@ def _reach(x: float, y: float, r: float) -> float:
 def _null(both: int, n: int) -> float:
     """Mean of |first - second| / n if each of `both` answers named either group with probability 1/2."""
     k = np.arange(both + 1)
-    return float(np.sum(stats.binom.pmf(k, both, 0.5) * np.abs(2 * k - both)) / n)
+    return float(np.sum(scipy.stats.binom.pmf(k, both, 0.5) * np.abs(2 * k - both)) / n)

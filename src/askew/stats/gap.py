@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from scipy.special import gammaln
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import TOLERANCE, Floats, tail
@@ -136,7 +135,7 @@ def _interval(
     rows = rng.integers(s.shape[0], size=(draws, s.shape[0], 1))
     columns = rng.integers(s.shape[1], size=(draws, 1, s.shape[1]))
     resampled = _scores(s[rows, columns], quantile)
-    stretch = stats.t.isf(tail(level), max(min(s.shape) - 1, 1)) / stats.norm.isf(tail(level))
+    stretch = scipy.stats.t.isf(tail(level), max(min(s.shape) - 1, 1)) / scipy.stats.norm.isf(tail(level))
     deviation = stretch * np.quantile(resampled - resampled.mean(), [tail(level), 1 - tail(level)])
     return min(value, float(value - deviation[1])), max(value, float(value - deviation[0]))
 
@@ -208,4 +207,4 @@ def _chance_of_rank(columns: int, drawn: int) -> Floats:
 
 
 def _log_choose(n: NDArray[Any], k: int) -> Floats:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+    return np.asarray(scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1))

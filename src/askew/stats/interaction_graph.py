@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import ChiSquare
@@ -199,7 +199,7 @@ def correlation(
     p = float((1 + np.count_nonzero(np.abs(permuted) >= abs(r) - TOLERANCE)) / (1 + draws))
     if len(x) < 4:
         return Estimate(r, n=len(x), null=0.0, max=1.0, p=p)
-    reach = float(stats.norm.isf(tail(level))) / math.sqrt(len(x) - 3)
+    reach = float(scipy.stats.norm.isf(tail(level))) / math.sqrt(len(x) - 3)
     z = math.atanh(np.clip(r, -1 + TOLERANCE, 1 - TOLERANCE))
     return Estimate(r, math.tanh(z - reach), math.tanh(z + reach), level, "Fisher z", len(x), null=0.0, max=1.0, p=p)
 
@@ -214,7 +214,7 @@ def mean_correlation(prompts: Sequence[Estimate | Missing], *, level: float = 0.
         return Missing("not_asked", "no prompt has a correlation")
     if len(r) < 2:
         return Estimate(float(r[0]), n=1, null=0.0, max=1.0)
-    reach = float(stats.t.isf(tail(level), len(r) - 1) * r.std(ddof=1) / math.sqrt(len(r)))
+    reach = float(scipy.stats.t.isf(tail(level), len(r) - 1) * r.std(ddof=1) / math.sqrt(len(r)))
     mean = float(r.mean())
     return Estimate(mean, max(-1.0, mean - reach), min(1.0, mean + reach), level, "Student's t", len(r), null=0.0,
                     max=1.0)  # fmt: skip

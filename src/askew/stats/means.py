@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import Floats, tail
@@ -55,7 +55,7 @@ def with_student(
     null: float | None = None,
 ) -> Estimate:
     """A mean and its standard error as an estimate, by Student's t with `freedom` degrees of freedom."""
-    reach = float(stats.t.isf(tail(level), freedom)) * error
+    reach = float(scipy.stats.t.isf(tail(level), freedom)) * error
     p = None if null is None else _p(abs(value - null), error, freedom)
     return Estimate(value, value - reach, value + reach, level, interval, n=n, missing=missing, null=null, p=p)
 
@@ -63,7 +63,7 @@ def with_student(
 def _p(distance: float, error: float, freedom: float) -> float:
     """Two-sided; without any spread a mean is either the null itself or far from it."""
     if error > 0:
-        return float(2 * stats.t.sf(distance / error, freedom))
+        return float(2 * scipy.stats.t.sf(distance / error, freedom))
     return 1.0 if distance == 0 else 0.0
 
 

@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from askew.errors import AskewError, NotEnoughData
 from askew.stats.differences import effective_pictures
@@ -203,13 +203,15 @@ class _Programme:
         self.used = np.arange(ends[-1], ends[-1] + prompts) if counted else np.arange(0)
         self.width = int(ends[-1]) + len(self.used)
 
-    def row(self, places: NDArray[np.int64], numbers: ArrayLike, low: float, high: float) -> LinearConstraint:
+    def row(
+        self, places: NDArray[np.int64], numbers: ArrayLike, low: float, high: float
+    ) -> scipy.optimize.LinearConstraint:
         """One linear constraint on some variables."""
         row = np.zeros((1, self.width))
         row[0, places] = numbers
-        return LinearConstraint(row, low, high)
+        return scipy.optimize.LinearConstraint(row, low, high)
 
-    def absolute_values(self) -> list[LinearConstraint]:
+    def absolute_values(self) -> list[scipy.optimize.LinearConstraint]:
         """Sizes are at least the forms of mixture less ideal, and their negatives."""
         found = []
         for goal, (form, _), places in zip(self.goals, self.forms, self.sizes, strict=True):
@@ -219,29 +221,34 @@ class _Programme:
             for sign in (1, -1):
                 signed = sign * rows
                 signed[np.arange(len(form)), places] = -1
-                found.append(LinearConstraint(signed, -np.inf, sign * target))
+                found.append(scipy.optimize.LinearConstraint(signed, -np.inf, sign * target))
         return found
 
-    def limits(self, most: Sequence[float]) -> list[LinearConstraint]:
+    def limits(self, most: Sequence[float]) -> list[scipy.optimize.LinearConstraint]:
         """No axis's distance exceeds its limit."""
         return [
             self.row(places, np.full(len(places), weight), -np.inf, limit + NOTHING)
             for (_, weight), places, limit in zip(self.forms, self.sizes, most, strict=True)
         ]
 
-    def few(self, most: int) -> list[LinearConstraint]:
+    def few(self, most: int) -> list[scipy.optimize.LinearConstraint]:
         """At most so many prompts are used, and only those that are used have a weight."""
         rows = np.zeros((len(self.used), self.width))
         rows[:, self.mixed], rows[:, self.used] = np.eye(len(self.used)), -np.eye(len(self.used))
-        return [LinearConstraint(rows, -np.inf, 0), self.row(self.used, np.ones(len(self.used)), 0, most)]
+        return [
+            scipy.optimize.LinearConstraint(rows, -np.inf, 0),
+            self.row(self.used, np.ones(len(self.used)), 0, most),
+        ]
 
-    def solve(self, constraints: list[LinearConstraint]) -> Floats:
+    def solve(self, constraints: list[scipy.optimize.LinearConstraint]) -> Floats:
         """The best weights (prompts,)."""
         cost, whole = np.zeros(self.width), np.zeros(self.width)
         for goal, (_, weight), places in zip(self.goals, self.forms, self.sizes, strict=True):
             cost[places] = goal.weight * weight
         whole[self.used] = 1
-        found = milp(cost, integrality=whole, bounds=Bounds(0, 1), constraints=constraints)
+        found = scipy.optimize.milp(
+            cost, integrality=whole, bounds=scipy.optimize.Bounds(0, 1), constraints=constraints
+        )
         if found.x is None:
             raise AskewError(f"no mixture of prompts was found: {found.message}")
         weights = found.x[self.mixed]

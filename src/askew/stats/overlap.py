@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import BOUNDED_FORM, TOLERANCE, Floats, p_value, tail, with_null
@@ -218,7 +218,7 @@ def mean_estimate(values: ArrayLike, *, level: float = 0.95, bounds: tuple[float
     x = _values(values)
     if len(x) == 1:
         return Estimate(float(x[0]), n=1)
-    reach = float(stats.t.isf(tail(level), len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)))
+    reach = float(scipy.stats.t.isf(tail(level), len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)))
     low, high = float(x.mean()) - reach, float(x.mean()) + reach
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
@@ -241,7 +241,7 @@ def t_test(values: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float
     error = float(x.std(ddof=1) / np.sqrt(len(x)))
     if error <= TOLERANCE:
         return replace(estimate, p=1.0 if abs(x.mean()) <= TOLERANCE else 0.0)
-    return replace(estimate, p=float(2 * stats.t.sf(abs(x.mean()) / error, len(x) - 1)))
+    return replace(estimate, p=float(2 * scipy.stats.t.sf(abs(x.mean()) / error, len(x) - 1)))
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
@@ -278,7 +278,7 @@ def _corrected_estimate(x: Floats, level: float, missing: int) -> Estimate | Mis
     value = float((within - across) / (1 - across))
     pseudo = len(x) * value - (len(x) - 1) * (m - u) / (1 - u)
     error = float(pseudo.std(ddof=1) / np.sqrt(len(x)))
-    reach = float(stats.t.isf(tail(level), len(x) - 1)) * error
+    reach = float(scipy.stats.t.isf(tail(level), len(x) - 1)) * error
     return Estimate(value, value - reach, min(value + reach, 1.0), level, JACKKNIFE, len(x), missing, max=1.0)
 
 

@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from askew.stats.association import Variant, cas, mad, standard_deviation, uniform_wasserstein
 from askew.stats.association_intervals import Associations, associations, embedding_associations
@@ -271,9 +271,9 @@ def _exact_p(sets: PairedSets, value: int) -> float:
     same, discordant, alone = int((a * b).sum()), int((a != b).sum()), int(rest_a.sum() + rest_b.sum())
     n, m = len(a) + len(rest_a), len(b) + len(rest_b)
     swaps, dealt = np.arange(discordant + 1)[:, None], np.arange(alone + 1)
-    chance = stats.binom.pmf(swaps, discordant, 0.5)
+    chance = scipy.stats.binom.pmf(swaps, discordant, 0.5)
     if len(rest_a) + len(rest_b):
-        chance = chance * stats.hypergeom.pmf(dealt, len(rest_a) + len(rest_b), alone, len(rest_a))
+        chance = chance * scipy.stats.hypergeom.pmf(dealt, len(rest_a) + len(rest_b), alone, len(rest_a))
     gap = (same + swaps + dealt) / n - (same + discordant - swaps + alone - dealt) / m
     observed = abs(sets.first[:, value].mean() - sets.second[:, value].mean())
     return min(1.0, float(chance[np.abs(gap) >= observed - TOLERANCE].sum()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import TOLERANCE, Floats, tail
@@ -102,7 +102,7 @@ def _jackknifed(a: Floats, b: Floats, r: float, level: float) -> tuple[float | N
     except NotEnoughData:
         return None, None
     independent = (1 + r**2 / 2) / (a.size - 3)
-    reach = float(stats.t.isf(tail(level), rows + columns - 2)) * math.sqrt(max(variance, independent))
+    reach = float(scipy.stats.t.isf(tail(level), rows + columns - 2)) * math.sqrt(max(variance, independent))
     return _around(r, a.size, reach)
 
 
@@ -121,14 +121,16 @@ def _standard_ranks(x: ArrayLike) -> Floats:
         raise ValueError("a rank correlation takes two lists of finite numbers")
     if len(values) < 3 or np.ptp(values) == 0:
         raise NotEnoughData("a rank correlation needs at least three pairs, and numbers that are not all equal")
-    centred = stats.rankdata(values) - (len(values) + 1) / 2
+    centred = scipy.stats.rankdata(values) - (len(values) + 1) / 2
     return np.asarray(centred / np.linalg.norm(centred))
 
 
 def _bonett_wright(r: float, n: int, level: float) -> tuple[float | None, float | None]:
     if n < 4:
         return None, None
-    reach = float(stats.norm.isf(tail(level))) * math.sqrt((1 + float(np.clip(r, *_inside(n))) ** 2 / 2) / (n - 3))
+    reach = float(scipy.stats.norm.isf(tail(level))) * math.sqrt(
+        (1 + float(np.clip(r, *_inside(n))) ** 2 / 2) / (n - 3)
+    )
     return _around(r, n, reach)
 
 

@@ -25,8 +25,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import erf
 
 from askew.stats.common_draws import CommonDraws, rounded_pictures
 from askew.stats.confusion import ReadingErrors
@@ -287,7 +287,7 @@ def _mean_size(mean: Floats, variance: Floats) -> Floats:
     """E |X| of a normal X."""
     error = np.sqrt(2 * np.maximum(variance, 0))
     z = np.divide(mean, error, out=np.full(np.broadcast(mean, error).shape, np.inf), where=error > 0)
-    return np.asarray(error / math.sqrt(math.pi) * np.exp(-(z**2)) + np.abs(mean) * erf(np.abs(z)))
+    return np.asarray(error / math.sqrt(math.pi) * np.exp(-(z**2)) + np.abs(mean) * scipy.special.erf(np.abs(z)))
 
 
 def _null(m: Margins, common: CommonDraws) -> Floats:

@@ -6,8 +6,8 @@ OpenBias's score of one question: how far the answers are from uniform, by their
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import bdtr
 
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
@@ -107,8 +107,10 @@ def _mid_p_upper(counts: Floats, n: int, level: float) -> Floats:
     low, high = counts / n, np.ones_like(counts)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        below = np.where(counts > 0, bdtr(np.maximum(counts - 1, 0), n, middle), bdtr(0, n, middle))
-        still_likely = (below + bdtr(counts, n, middle)) / 2 > tail(level)
+        below = np.where(
+            counts > 0, scipy.special.bdtr(np.maximum(counts - 1, 0), n, middle), scipy.special.bdtr(0, n, middle)
+        )
+        still_likely = (below + scipy.special.bdtr(counts, n, middle)) / 2 > tail(level)
         low, high = np.where(still_likely, middle, low), np.where(still_likely, high, middle)
     return np.where(counts == n, 1.0, high)
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.measure.concepts import ConceptCounts, concept_counts, merge_synonyms, top_concepts
@@ -127,7 +127,7 @@ def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScor
 
 def _mean(scores: Sequence[float], level: float) -> Estimate:
     mean, error = float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
-    reach = float(stats.t.ppf((1 + level) / 2, len(scores) - 1)) * error
+    reach = float(scipy.stats.t.ppf((1 + level) / 2, len(scores) - 1)) * error
     return Estimate(mean, mean - reach, mean + reach, level, "t over prompts", len(scores))
 
 
