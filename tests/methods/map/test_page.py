@@ -22,6 +22,7 @@ from askew.methods.map.plan import axes_of, plan_map
 from askew.methods.map.score import gradient, intersections, no_pair, pair
 from askew.methods.map.summary import changes, overall
 from askew.pages import html, terminal
+from askew.pages.blocks import Shares
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
 from askew.types import Missing, Picture
@@ -74,7 +75,8 @@ def found(
             three += intersections(maps, Masking(), SCORING)
             near += [] if gone else [gradient(model, prompt, word, COSINES, own, SCORING)]
             estimate = GAP if gone else risk_difference(3, 1, 4)
-            risks += [RiskDifference(prompt, model, axis, "studio", ("x", "y"), {"x": 3, "y": 1}, estimate)
+            counts, lost = (dict.fromkeys("xy", 0), {"blank_image": 4}) if gone else ({"x": 3, "y": 1}, {})
+            risks += [RiskDifference(prompt, model, axis, "studio", ("x", "y"), counts, estimate, lost)
                       for axis in ("gender", "ethnicity")]  # fmt: skip
             pictures = [Missing("blank_image") if gone else Picture(f"{k}", "", prompt, k) for k in range(4)]
             sets.append(PictureSet.of(prompt, pictures, model=model))
@@ -109,13 +111,28 @@ def test_what_is_missing_is_named_with_its_reason(models: tuple[str, ...]) -> No
     assert "2 missing)" in shown  # of three prompts, for gender
 
 
-def test_every_model_has_every_table() -> None:
+def test_every_model_has_its_rows_and_lines() -> None:
     said = page(found(("one", "other")))
+    assert said.count("Overlap by layer, from input to output</caption>") == len(CONCEPTS)
+    assert said.count("mean over the blocks (mBIoU)</caption>") == len(CONCEPTS)
     for model in ("one", "other"):
-        assert said.count(f"Overlap by layer, from input to output, by {model}") == len(CONCEPTS)
-        assert said.count(f"by block and prompt, by {model}; in brackets intervals</caption>") == len(CONCEPTS)
+        assert f"nurse, {model}" in said
     assert "“gender”: other less one, by block" in said
     assert "Two of them inside and outside the place of the third" in said
+
+
+def test_the_page_begins_with_what_was_seen() -> None:
+    first, *_ = METHOD.page(found(("one", "other")), Made()).sections
+    gender, ethnicity = (block for block in first.blocks if isinstance(block, Shares))
+    assert (gender.caption, ethnicity.caption) == (
+        "Perceived gender, shares in percent", "Perceived ethnicity, shares in percent",
+    )  # fmt: skip
+    assert [(bar.group, bar.label, bar.n) for bar in gender.bars] == [
+        (word, model, 0 if word == "pilot" else 4) for model in ("one", "other") for word in WORDS
+    ]
+    assert [part.count for part in gender.bars[0].parts] == [3, 1]
+    assert "risk difference 0.50" in gender.bars[0].verdict
+    assert "none of 4 could be read: blank picture 4" in page(found(("one", "other")))
 
 
 def test_one_prompt_alone() -> None:

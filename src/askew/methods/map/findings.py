@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Annotated
 
 from askew.findings import Address, E, Head, Identity, Keyed, pattern
@@ -47,7 +48,7 @@ class Pair:
 
 @record
 class RiskDifference:
-    """How much more often one group is seen than another."""
+    """How much more often one group is seen than another; `missing` pictures could not be read, by reason."""
 
     prompt: str
     model: str
@@ -56,6 +57,7 @@ class RiskDifference:
     groups: tuple[str, ...]
     counts: Mapping[str, int]
     estimate: E
+    missing: Mapping[str, int] = field(default_factory=dict)
 
 
 @record

@@ -14,8 +14,9 @@ from askew.methods.map.score import maps_of
 from askew.pages import common
 from askew.pages.blocks import (
     DIFFERENCE,
-    SCORE,
+    Bar,
     Block,
+    Column,
     Content,
     Fold,
     Lane,
@@ -23,9 +24,11 @@ from askew.pages.blocks import (
     Line,
     Lines,
     Page,
+    Part,
     PictureRow,
     Pictures,
     Section,
+    Shares,
     Shot,
     Swatch,
     Table,
@@ -41,19 +44,20 @@ from askew.pages.words import (
     measured,
     number,
     perceived,
-    probability,
+    plural,
     quote,
     reason,
     shorten,
 )
 from askew.stats.overlap import iou
+from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
 SHOWN = 6
 """Pictures with overlays, if there is one prompt; one of each if there are more."""
 
-MOST = 24
-"""Prompts with overlays."""
+MOST, BARS = 24, 10
+"""Prompts with overlays; bars of an axis that are not folded."""
 
 KEYS: tuple[tuple[Swatch, str], ...] = (
     ("heat", "attention: lowest to highest in the picture"),
@@ -75,8 +79,8 @@ def page(found: MapFindings, media: Media) -> Page:
         answer=view.answer(),
         facts=(*common.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
         sections=(
-            *(view.concept(concept) for concept in found.plan.concepts),
-            *view.three(), *view.nearness(), *view.changes(), view.people(),
+            view.seen(), *(view.concept(concept) for concept in found.plan.concepts),
+            *view.three(), *view.nearness(), *view.changes(),
             common.missing_data(found),
             Section("How to read this", words.READING, screen=False),
             Section("Method", (words.SOURCE, Terms(words.method_terms(found))), screen=False),
@@ -117,14 +121,13 @@ class View:
         """A concept's means over the prompts."""
         return next(o for o in self.found.biasmap.overall if (o.a, o.model) == (a, model))
 
-    def risk(self, one: Pair) -> RiskDifference | None:
-        """Of the axis that the pair's concept is, in the same pictures."""
+    def risk(self, one: Pair | Overall) -> Estimate | Missing | None:
+        """Of the axis that the concept is, in the same pictures; of means the mean."""
+        if isinstance(one, Overall):
+            return one.risk_difference
         place = (one.model, one.prompt, axes_of([one.a]).get(one.a))
-        return next((r for r in self.found.biasmap.risk_difference if (r.model, r.prompt, r.axis) == place), None)
-
-    def _risk_of(self, one: Pair) -> Estimate | Missing | None:
-        found = self.risk(one)
-        return found.estimate if found else None
+        risks = self.found.biasmap.risk_difference
+        return next((r.estimate for r in risks if (r.model, r.prompt, r.axis) == place), None)
 
     def answer(self) -> str:
         """What the first model attends to in one place."""
@@ -134,27 +137,59 @@ class View:
                             for a in self.found.plan.concepts)  # fmt: skip
         return f"In pictures of {where}, {model_label(self.models[0], 60)} attends to {said}."
 
+    def seen(self) -> Section:
+        """Who is shown: by axis the shares in every prompt's pictures by every model, and their risk difference."""
+        risks, blocks = self.found.biasmap.risk_difference, list[Block]()
+        for axis in dict.fromkeys(r.axis for r in risks):
+            own = [r for r in risks if r.axis == axis]
+            caption, bars = f"{capital(perceived(axis))}, shares in percent", tuple(self._bar(r) for r in own)
+            blocks.append(Shares(caption, bars[:BARS], "With"))
+            if len(bars) > BARS:
+                blocks.append(Fold(f"{plural(len(bars) - BARS, 'more set')} of pictures",
+                                   (Shares(caption, bars[BARS:], "With"),), screen=True))  # fmt: skip
+        return Section("What was seen", (*blocks, Fold("Risk differences", tuple(self._risks()))))
+
     def concept(self, a: str) -> Section:
-        """Overlaps of a concept, their way through the network, and pictures."""
-        network = Section("Through the network", (self._profile(a), Fold("By layer, and by prompt", self._parts(a))),
+        """Overlaps of a concept, with the word of every prompt by every model, through the network and in pictures."""
+        entries: list[tuple[str, Pair | Overall]] = [
+            (self._word(p.prompt), p) for prompt in self.prompts for p in self.pairs(a) if p.prompt == prompt
+        ]
+        entries += [("mean", self.overall(a, model)) for model in self.models] if len(self.prompts) > 1 else []
+        rows = [self._lane(word, one.model, _miou(one), _plain(one.mbiou), _plain(self.risk(one)),
+                           muted=isinstance(one, Overall)) for word, one in entries]  # fmt: skip
+        caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share"
+        overlaps = Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"), chance=CHANCE)
+        rows = [self._lane(word, one.model, one.mbiou, muted=isinstance(one, Overall)) for word, one in entries]
+        means = Lanes(f"{caption}, mean over the blocks (mBIoU)", "With", tuple(rows), "mBIoU", chance=CHANCE)
+        layers = {model: self._parts_of(a, model, "layers") for model in self.models}
+        names = dict.fromkeys(name for own in layers.values() for name in own)
+        rows = [self._lane(name, model, own[name]) for name in names for model, own in layers.items() if name in own]
+        by_layer = Lanes("Overlap by layer, from input to output", "Layer", tuple(rows), "overlap", chance=CHANCE)
+        network = Section("Through the network", (self._profile(a), Fold("By layer, and mBIoU", (by_layer, means))),
                           screen=False)  # fmt: skip
-        return Section(capital(shorten(a, 60)), (self._overlaps(a), *self._paper(a), network, *self._pictures(a)))
+        return Section(capital(shorten(a, 60)), (overlaps, network, *self._pictures(a)))
 
     def three(self) -> Iterator[Section]:
         """What three words share."""
         if found := self.found.biasmap.intersections:
-            table = Table(
-                "What three words share. Chance: the pictures of each word dealt anew.",
-                ("Words", "Prompt", "Model", "all three", "chance", "q"),
-                tuple(_three(one) for one in found),
-            )
-            given = Table(
-                "Two of them inside and outside the place of the third. Chance: two random places of the same areas "
-                "there, which maps that are smooth exceed by themselves.",
-                ("Two words", "Given", "Prompt", "Model", "inside", "chance", "outside", "chance "),
-                tuple(row for one in found for row in _given(one)),
-            )
-            yield Section("Three at once", (table, Fold("Given the third", (given,))), screen=False)
+            columns: tuple[Column, ...] = ("value", "interval", "null", "q")
+            rows = [
+                self._lane(" · ".join(one.concepts), one.model, one.overlap, note=self._place(one)) for one in found
+            ]
+            shared = Lanes("What three words share", "Words", tuple(rows), "all three", columns=columns,
+                           chance=("chance", "the pictures of each word dealt anew"))  # fmt: skip
+            rows = [
+                self._lane(f"{c.a} and {c.b}, {where} the place of {c.given}", one.model, e, note=self._place(one))
+                for one in found
+                for c in one.conditional
+                for where, e in (("inside", c.inside), ("outside", c.outside))
+            ]
+            given = Lanes(
+                "Two of them inside and outside the place of the third", "Words", tuple(rows), "overlap",
+                columns=columns[:3], chance=("chance", "two random places of the same areas there, which maps that "
+                                                       "are smooth exceed by themselves"),
+            )  # fmt: skip
+            yield Section("Three at once", (shared, Fold("Given the third", (given,))), screen=False)
 
     def nearness(self) -> Iterator[Section]:
         """Whether words that are nearer in meaning overlap more."""
@@ -172,63 +207,48 @@ class View:
             figures = (_lanes(_caption(one), "Score", self._changed(one)) for one in found)
             yield Section("Models compared", (text, *figures, *fold))
 
-    def people(self) -> Section:
-        """Who is shown, by the risk difference of every axis."""
-        risks = self.found.biasmap.risk_difference
-        axes = dict.fromkeys(r.axis for r in risks)
-        return Section("Who is shown", tuple(self._risks([r for r in risks if r.axis == axis]) for axis in axes),
-                       screen=False)  # fmt: skip
-
     def _word(self, prompt: str) -> str:
         """What tells a prompt from the others: the word that concepts are held against, if each has its own."""
         held = self.found.plan.against
         names = held if len({*held}) == len(held) else self.prompts
         return shorten(names[self.prompts.index(prompt)], 60)
 
-    def _series(self, model: str) -> int | None:
-        return self.models.index(model) if len(self.models) > 1 else None
+    def _place(self, one: Intersection) -> str:
+        return self._word(one.prompt) if len(self.prompts) > 1 else ""
 
-    def _lane(self, label: str, model: str, score: Estimate | Missing, *more: Content, muted: bool = False) -> Lane:
-        """A row; of several models one of a group of rows under the label."""
+    def _named(self, label: str, model: str) -> tuple[str, str, int | None]:
+        """Label, group and series of a row; of several models one of a group of rows under the label."""
         if len(self.models) == 1:
-            return Lane(label, score, more, muted=muted)
-        return Lane(model_label(model, 30), score, more, group=label, series=self._series(model), muted=muted)
+            return label, "", None
+        return model_label(model, 30), label, self.models.index(model)
 
-    def _overlaps(self, a: str) -> Lanes:
-        """mIoU with the word of every prompt by every model."""
-        rows = [
-            self._lane(self._word(p.prompt), p.model, p.miou, _plain(p.mbiou), _plain(self._risk_of(p)))
-            for prompt in self.prompts
-            for p in self.pairs(a)
-            if p.prompt == prompt
-        ]
-        means = [self.overall(a, model) for model in self.models] if len(self.prompts) > 1 else []
-        rows += [self._lane("mean", o.model, _mean(o), _plain(o.mbiou), _plain(o.risk_difference), muted=True)
-                 for o in means]  # fmt: skip
-        caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share (mIoU)"
-        return Lanes(caption, "With", tuple(rows), "mIoU", "unit", SCORE, ("mBIoU", "RD"), CHANCE)
+    def _lane(
+        self, row: str, model: str, score: Estimate | Missing, *more: Content, note: str = "", muted: bool = False
+    ) -> Lane:
+        label, group, series = self._named(row, model)
+        return Lane(label, score, more, group, series, note=note, muted=muted)
 
-    def _paper(self, a: str) -> Iterator[Fold]:
-        """The form of BiasMap's tables 3 to 6, for more than one number of each."""
-        if len(self.prompts) * len(self.models) == 1:
-            return
-        axis = axes_of([a]).get(a)
-        scores = ("mIoU", "mBIoU", *((f"risk difference of {axis_label(axis)}",) if axis else ()))
-        rows = [
-            (self._word(prompt), *(cell for column in zip(*(_cells(p, self._risk_of(p), axis) for p in self.pairs(a)
-             if p.prompt == prompt), strict=True) for cell in column))
-            for prompt in self.prompts
-        ]  # fmt: skip
-        if len(self.prompts) > 1:
-            means = [self.overall(a, model) for model in self.models]
-            last = [o.risk_difference for o in means] if axis else []
-            rows.append(("mean", *(o.miou for o in means), *(o.mbiou for o in means), *last))
-        names = [model_label(model, 30) for model in self.models]
-        yield Fold("In the form of the paper's tables", (Table(
-            f"“{shorten(a, 40)}” in the form of the paper's tables; in brackets intervals",
-            ("With", *(name for _ in scores for name in names)), tuple(rows),
-            groups=tuple((score, len(names)) for score in scores),
-        ),))  # fmt: skip
+    def _bar(self, one: RiskDifference) -> Bar:
+        """The shares of an axis in a prompt's pictures, beside an even mixture."""
+        label, group, series = self._named(self._word(one.prompt), one.model)
+        counts, lost = list(one.counts.values()), sum(one.missing.values())
+        found = share_intervals(counts, level=self.found.plan.level, missing=lost) if sum(counts) else None
+        parts = tuple(Part(value, found[k] if found else Missing("not_asked"), one.counts[value], 1 / len(counts))
+                      for k, value in enumerate(one.counts))  # fmt: skip
+        verdict = f"risk difference {measured(one.estimate)}" if found else ""
+        return Bar(label, parts, sum(counts), one.missing, verdict, beyond_chance(one.estimate), group, series)
+
+    def _risks(self) -> Iterator[Lanes]:
+        """Risk differences by axis, with their means over the prompts."""
+        risks, means = self.found.biasmap.risk_difference, self.found.biasmap.overall
+        for axis in dict.fromkeys(r.axis for r in risks):
+            own = [r for r in risks if r.axis == axis]
+            rows = [self._lane(self._word(r.prompt), r.model, r.estimate) for r in own]
+            rows += [self._lane("mean", o.model, o.risk_difference, muted=True) for o in means
+                     if o.risk_difference and o.prompts > 1 and axes_of([o.a]).get(o.a) == axis]  # fmt: skip
+            first, second = own[0].groups
+            yield Lanes(f"Risk difference of {perceived(axis)}: |share of {first} − share of {second}|", "With",
+                        tuple(rows), "risk difference", columns=("value", "interval", "null"))  # fmt: skip
 
     def _parts_of(self, a: str, model: str, part: str) -> Mapping[str, Estimate | Missing]:
         """By block, or layer, the overlap of a concept: of the only prompt, else the mean over prompts."""
@@ -237,38 +257,21 @@ class View:
         return found
 
     def _profile(self, a: str) -> Lines:
-        """Overlap over the blocks of the network, a line for every model; of a single model one for each prompt too."""
+        """Overlap over the blocks of the network, a line for every model, and a thin one for each of its prompts."""
         by_model = [self._parts_of(a, model, "blocks") for model in self.models]
         blocks = tuple(dict.fromkeys(block for own in by_model for block in own))
         lines = [Line(model_label(model, 60), tuple(own.get(block) for block in blocks), series)
                  for series, (model, own) in enumerate(zip(self.models, by_model, strict=True))]  # fmt: skip
-        if len(self.models) == 1 and len(self.prompts) > 1:
-            lines += [Line(self._word(p.prompt), tuple(p.blocks.get(block) for block in blocks), thin=True)
+        if len(self.prompts) > 1:
+            several = len(self.models) > 1
+            lines += [Line(f"{self._word(p.prompt)}, {model_label(p.model, 60)}" if several else self._word(p.prompt),
+                           tuple(p.blocks.get(block) for block in blocks), self.models.index(p.model), thin=True)
                       for p in self.pairs(a)]  # fmt: skip
         areas = [p.chance_area for p in self.pairs(a) if p.chance_area is not None]
         levels = (("chance: masks of these areas", sum(areas) / len(areas)),) if areas else ()
         over = ", mean over the prompts" if len(self.prompts) > 1 else ""
         return Lines(f"Overlap by block, from input to output{over}", "Block", blocks, tuple(lines), "overlap",
                      levels=levels, chance="chance: other pictures of the prompt")  # fmt: skip
-
-    def _parts(self, a: str) -> tuple[Block, ...]:
-        """The numbers by layer, and by block and prompt."""
-        found: list[Block] = []
-        for model in self.models:
-            layers = self._parts_of(a, model, "layers")
-            rows = tuple(Lane(name, e) for name, e in layers.items())
-            caption = f"Overlap by layer, from input to output, by {model_label(model, 60)}"
-            found.append(Lanes(caption, "Layer", rows, "overlap", "unit", SCORE, (), CHANCE))
-            own = self.pairs(a, model)
-            if len(own) > 1:
-                blocks = self._parts_of(a, model, "blocks")
-                singles = [(self._word(p.prompt), *(p.blocks.get(block) for block in blocks)) for p in own]
-                found.append(Table(
-                    f"Overlap of “{shorten(a, 30)}” by block and prompt, by {model_label(model, 60)}; in brackets "
-                    f"intervals",
-                    ("With", *blocks), (*singles, ("mean", *blocks.values())),
-                ))  # fmt: skip
-        return tuple(found)
 
     def _pictures(self, a: str) -> Iterator[Section]:
         """The first pictures of every prompt and model with the maps of both words, and one of each block by block."""
@@ -340,14 +343,6 @@ class View:
             found[f"mean risk difference of {axis}"] = one.risk_difference
         return found
 
-    def _risks(self, own: Sequence[RiskDifference]) -> Lanes:
-        seen = [", ".join(f"{value} {count}" for value, count in r.counts.items() if count) for r in own]
-        rows = tuple(self._lane(self._word(r.prompt), r.model, r.estimate, text)
-                     for r, text in zip(own, seen, strict=True))  # fmt: skip
-        first, second = own[0].groups
-        caption = f"Risk difference of {perceived(own[0].axis)}: |share of {first} − share of {second}|"
-        return Lanes(caption, "With", rows, "risk difference", "unit", ("value", "interval", "null"), ("seen",))
-
 
 def _finding(own: Sequence[Pair], overall: Overall) -> str:
     known = [p for p in own if isinstance(p.miou, Estimate)]
@@ -365,43 +360,16 @@ def _finding(own: Sequence[Pair], overall: Overall) -> str:
             f"(beyond chance in {beyond} of {len(known)}{missing})")  # fmt: skip
 
 
-def _mean(overall: Overall) -> Estimate | Missing:
-    """The mean with what the corrected one says of chance."""
-    if isinstance(overall.miou, Missing) or isinstance(overall.corrected, Missing):
-        return overall.miou
-    return replace(overall.miou, corrected=overall.corrected.value, p=overall.corrected.p, q=overall.corrected.q)
-
-
-def _cells(one: Pair, risk: Estimate | Missing | None, axis: str | None) -> tuple[Content, ...]:
-    return (one.miou, one.mbiou, *((risk,) if axis else ()))
+def _miou(one: Pair | Overall) -> Estimate | Missing:
+    """The overlap; a mean with what the corrected one says of chance."""
+    if isinstance(one, Pair) or isinstance(one.miou, Missing) or isinstance(one.corrected, Missing):
+        return one.miou
+    return replace(one.miou, corrected=one.corrected.value, p=one.corrected.p, q=one.corrected.q)
 
 
 def _plain(score: Estimate | Missing | None) -> str:
     """A score without its interval."""
     return number(score.value if isinstance(score, Estimate) else None)
-
-
-def _three(one: Intersection) -> tuple[Content, ...]:
-    q = one.overlap.q if isinstance(one.overlap, Estimate) else None
-    return (
-        " · ".join(one.concepts),
-        quote(one.prompt, 40),
-        model_label(one.model, 30),
-        one.overlap,
-        _null(one.overlap),
-        probability(q),
-    )
-
-
-def _given(one: Intersection) -> Iterator[tuple[Content, ...]]:
-    for c in one.conditional:
-        inside, outside = (_null(e) for e in (c.inside, c.outside))
-        where = (f"{c.a} and {c.b}", c.given, quote(one.prompt, 40), model_label(one.model, 30))
-        yield (*where, c.inside, inside, c.outside, outside)
-
-
-def _null(e: Estimate | Missing) -> str:
-    return number(e.null if isinstance(e, Estimate) else None)
 
 
 def _caption(one: Change) -> str:

@@ -240,11 +240,13 @@ def _risk(one: Watched, axis: Axis, scoring: Scoring) -> RiskDifference:
     """How much more often one group is seen than another, by the first instrument."""
     groups = GROUPS.get(axis.name, axis.values[:2])
     counts = dict(zip(axis.values, one.observed.counts(scoring.instrument, axis), strict=True))
-    answers, lost = sum(counts.values()), sum(one.observed.missing(scoring.instrument, axis).values())
+    missing = {str(reason): lost for reason, lost in one.observed.missing(scoring.instrument, axis).items()}
+    answers = sum(counts.values())
     first, second = (counts.get(group, 0) for group in groups)
     estimate = (
-        risk_difference(first, second, answers, level=scoring.level, missing=lost)
+        risk_difference(first, second, answers, level=scoring.level, missing=sum(missing.values()))
         if answers
         else Missing("no_person", f"{scoring.instrument} could not read {axis.label} in any picture")
     )
-    return RiskDifference(one.prompt, one.model, axis.name, scoring.instrument, tuple(groups), counts, estimate)
+    return RiskDifference(one.prompt, one.model, axis.name, scoring.instrument, tuple(groups), counts, estimate,
+                          missing)  # fmt: skip
