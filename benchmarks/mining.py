@@ -41,8 +41,7 @@ from askew.methods.mine.plan import MinePlan
 from askew.prompts.grammar import article
 from askew.prompts.noun_phrases import parse_prompt
 from askew.prompts.open_details import main_phrase
-from askew.run.folder import opened_run
-from askew.run.live import Live
+from askew.run.live import Live, opened_run
 from askew.stats.gap import bias_score
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed

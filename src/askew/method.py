@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from re import sub
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, cast
 
 import numpy as np
@@ -25,9 +26,9 @@ from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import Run
-from askew.run.count import Count
+from askew.run.count import Count, counted_run
 from askew.run.environment import environment
-from askew.run.folder import counted_run, opened_run, run_folder
+from askew.run.live import opened_run
 from askew.store.imagefile import opened
 from askew.store.store import Store, default_store
 
@@ -117,8 +118,9 @@ class Method(Generic[P, G, F, R_co]):
         return counted
 
     def folder(self, plan: P) -> Path:
-        """Where a plan runs unless told otherwise."""
-        return run_folder(self.label(plan), plan, otherwise=self.name)
+        """Where a plan runs unless told otherwise: its label with plain letters, or the method, and the plan's hash."""
+        name = sub(r"[^a-z0-9]+", "-", self.label(plan).lower()).strip("-")[:40].strip("-")
+        return Path("runs") / f"{name or self.name}-{plan.hash[:8]}"
 
     def load(self, folder: Path, store: Path | None = None) -> R_co:
         """A finished run. Raises UsageError for a folder that holds none."""

@@ -16,7 +16,7 @@ from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
 
 if TYPE_CHECKING:
-    from askew.store.completions import Completions
+    from askew.store.store import Completions
 
 T = TypeVar("T")
 
@@ -347,8 +347,7 @@ class Desk:
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Desk:
         """The desk of a request. Completions are kept in the store, which is known before the run's own name is."""
-        from askew.store.completions import Completions
-        from askew.store.store import default_store
+        from askew.store.store import Completions, default_store
 
         run, store = options.get("run"), options.get("store")
         place = Path(store) if store else default_store(Path(run) if run else Path("runs") / "any")

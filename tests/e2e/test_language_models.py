@@ -13,7 +13,7 @@ from askew.errors import ServerError, UsageError
 from askew.method import read_plan
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
-from askew.store.completions import Completions
+from askew.store.store import Completions
 from local_llm import Reply, fails, says, serving
 
 PROMPT = "a nurse at work"

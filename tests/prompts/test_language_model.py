@@ -14,7 +14,7 @@ import pytest
 from askew.errors import LanguageModelError
 from askew.prompts.base import bare, has_length
 from askew.prompts.openai import create
-from askew.store.completions import Completions
+from askew.store.store import Completions
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from askew.prompts.base import PromptWriter, Writer
 from askew.prompts.llm import ATTEMPTS
 from askew.prompts.llm_writer import LLMWriter, tidy
 from askew.prompts.openai import create
-from askew.store.completions import Completions
+from askew.store.store import Completions
 from local_llm import Reply, fails, prompts, says, serving
 
 GOOD = ["a red boat on a lake", "two cats on a sofa", "a nurse in a hospital", "an old oak in autumn"]

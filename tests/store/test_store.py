@@ -17,7 +17,7 @@ from PIL import Image
 
 from askew.errors import StoreError, UsageError
 from askew.store.imagefile import EncodedPicture, encode, is_blank
-from askew.store.keys import SEEDS, picture_key, picture_seed, question_hash
+from askew.store.keys import SEEDS, file_key, picture_key, picture_seed, question_hash
 from askew.store.store import Store, Wanted, default_store
 from askew.types import Missing, Picture, Question
 
@@ -136,10 +136,19 @@ def test_corrupt_picture_is_not_found_set_aside_and_replaced(store: Store) -> No
     assert store.pictures([wanted("a").key]) == {}
     assert store.put_pictures([wanted("a")], [encode(drawing())], {}) == [first]
     assert Path(first.path).read_bytes() == data
-    assert len(store.quarantined()) == 1
+    assert len(quarantined(store)) == 1
 
 
 # Files of a user
+
+
+def add_file(store: Store, path: Path, prompt: str = "") -> Picture | Missing:
+    (found,) = store.add_files([Wanted(file_key("", "", str(path.absolute())), prompt, None, "file", path)])
+    return found
+
+
+def quarantined(store: Store) -> list[Path]:
+    return sorted((store.path / "quarantine").glob("*"))
 
 
 def jpeg(path: Path, seed: int = 0) -> Path:
@@ -149,16 +158,16 @@ def jpeg(path: Path, seed: int = 0) -> Path:
 
 def test_file_keeps_its_bytes_and_suffix(store: Store, tmp_path: Path) -> None:
     source = jpeg(tmp_path / "Nurse.JPG")
-    picture = store.add_file(source, "nurse")
+    picture = add_file(store, source, "nurse")
     assert isinstance(picture, Picture)
     assert Path(picture.path).read_bytes() == source.read_bytes()
     assert (Path(picture.path).suffix, picture.prompt, picture.source) == (".jpg", "nurse", str(source))
-    assert store.add_file(source, "nurse") == picture
+    assert add_file(store, source, "nurse") == picture
 
 
 def test_changed_file_is_read_again(store: Store, tmp_path: Path) -> None:
-    first = store.add_file(jpeg(tmp_path / "a.jpg", 1))
-    second = store.add_file(jpeg(tmp_path / "a.jpg", 2))
+    first = add_file(store, jpeg(tmp_path / "a.jpg", 1))
+    second = add_file(store, jpeg(tmp_path / "a.jpg", 2))
     assert isinstance(first, Picture)
     assert isinstance(second, Picture)
     assert first.id != second.id
@@ -181,32 +190,32 @@ def test_garbage_is_missing_and_quarantined(store: Store, tmp_path: Path, kind: 
         drawing().save(source, kind.split()[1])
         source.write_bytes(source.read_bytes()[: source.stat().st_size // 2])
     before = source.read_bytes()
-    outcome = store.add_file(source)
+    outcome = add_file(store, source)
     assert isinstance(outcome, Missing)
     assert outcome.reason == "corrupt_file"
     assert str(source) in outcome.detail
     assert source.read_bytes() == before
-    (copy,) = store.quarantined()
+    (copy,) = quarantined(store)
     assert copy.name.endswith("-picture.png")
     assert copy.read_bytes() == before
-    assert store.add_file(source) == outcome
-    assert store.quarantined() == [copy]
+    assert add_file(store, source) == outcome
+    assert quarantined(store) == [copy]
 
 
 def test_file_that_is_not_there_or_blank(store: Store, tmp_path: Path) -> None:
     Image.new("RGB", (9, 9)).save(tmp_path / "black.png")
     for path in (tmp_path / "absent.png", tmp_path / "black.png" / "within.png"):
-        assert store.add_file(path) == Missing("absent_file", str(path))
-    assert store.add_file(tmp_path / "black.png") == Missing("blank_image")
-    assert store.quarantined() == []
+        assert add_file(store, path) == Missing("absent_file", str(path))
+    assert add_file(store, tmp_path / "black.png") == Missing("blank_image")
+    assert quarantined(store) == []
 
 
 def test_name_that_is_not_unicode(store: Store, tmp_path: Path) -> None:
     source = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.png"))
     drawing().save(source)
-    assert isinstance(store.add_file(source), Picture)
+    assert isinstance(add_file(store, source), Picture)
     source.write_bytes(b"broken")
-    outcome = store.add_file(source)
+    outcome = add_file(store, source)
     assert isinstance(outcome, Missing)
     assert "caf\\xe9.png" in outcome.detail
 

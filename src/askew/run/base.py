@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
+from askew.errors import AskewError, ModelError
 from askew.measure.base import VQA, PictureReader
-from askew.models.base import Collection, FiledPicture, Model
-from askew.prompts.llm import CompletionCache
+from askew.models.base import Collection, FiledPicture, Model, Request
 from askew.run.progress import Stage, StageName
-from askew.run.work import SLICE, Work
-from askew.store.imagefile import EncodedPicture
-from askew.store.store import Wanted
+from askew.run.work import SLICE, Work, wanted_pictures
+from askew.store.imagefile import EncodedPicture, encode
+from askew.store.store import Completions, Store, Wanted
 from askew.types import Missing, Picture, Question
+
+CONTINUES = "the same command continues"
 
 Outcome = Picture | Missing
 Answer = str | Missing
@@ -67,14 +70,78 @@ class Checked(Protocol):
         """Raises UsageError; called before anything is made or written."""
 
 
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A model that makes pictures of prompts."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    @property
+    def batch_size(self) -> int:
+        """The model's."""
+        return self.model.batch_size
+
+    @property
+    def sees(self) -> frozenset[str]:
+        """Nothing is seen beside the pictures."""
+        return frozenset()
+
+    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+        """One batch of pictures, encoded."""
+        with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
+            images = self.model.generate([Request(one.prompt, one.seed or 0) for one in wanted])
+            expect(len(images) == len(wanted), f"{len(images)} pictures came back where {len(wanted)} were asked for")
+            return [Made(encoded(image)) for image in images]
+
+
+def encoded(image: object) -> EncodedPicture | Missing:
+    """A picture from a model as bytes to store. Raises ModelError for what is neither a picture nor Missing."""
+    if isinstance(image, Missing):
+        return image
+    if not isinstance(image, Image.Image):
+        raise ModelError(f"a model must return Pillow images or Missing, not {type(image).__name__}")
+    return encode(image)
+
+
+@contextmanager
+def provider(name: str, doing: str) -> Iterator[None]:
+    """Turns whatever a provider raises into ModelError."""
+    try:
+        yield
+    except AskewError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ModelError(f"{name} failed while {doing}: {reason}. What was done before is kept; {CONTINUES}") from error
+
+
+def expect(holds: bool, otherwise: str) -> None:
+    """Raises ValueError unless it holds: a provider broke its contract."""
+    if not holds:
+        raise ValueError(otherwise)
+
+
 class Run(Protocol):
     """Everything that costs. Each verb may be called as often as a method likes: nothing is made or asked twice."""
+
+    store: Store
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Every wanted picture by its key."""
 
     def pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> dict[str, list[Outcome]]:
         """`images` pictures of each prompt text, by text and in the order of their number."""
+        wanted = wanted_pictures(model, texts, images, seed)
+        made = self.make(Generator(model), wanted)
+        found: dict[str, list[Outcome]] = {text: [] for text in texts}
+        for one in wanted:
+            found[one.prompt].append(made[one.key])
+        return found
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
@@ -102,11 +169,14 @@ class Run(Protocol):
         """Steps of a longer way, whose progress is told in place of that of what is made on it."""
 
     def warn(self, *sentences: str) -> None:
-        """What a reader of the findings must know."""
+        """What a reader of the findings must know; where things are only counted, nobody is told."""
+        return
 
     def tell(self, sentence: str) -> None:
         """What who watches the run may want to know, and no reader of the findings."""
+        return
 
     @property
-    def completions(self) -> CompletionCache:
-        """Where answers of language models are kept."""
+    def completions(self) -> Completions:
+        """Where answers of language models are kept: in the store."""
+        return Completions(self.store.path)

@@ -49,19 +49,16 @@ def check(folder: Path, store: Store) -> CheckReport:
     if plan_hash is None:
         raise UsageError(f"{folder} holds no run: there is neither {HASH_FILE} nor {PLAN_FILE} in it")
     planned = store.planned(plan_hash)
-    present = [one for one in planned if one.path is not None]
+    present = sum(one.path is not None for one in planned)
     reasons = Counter(one.reason for one in planned if one.reason is not None)
+    broken = (path for path in sorted({one.path for one in planned if one.path}) if not is_intact(path))
     faults = [
-        _fault(path) for path in sorted({one.path for one in present if one.path is not None}) if not is_intact(path)
+        f"{path} is {'not what was stored: its SHA-256 is another' if path.exists() else 'gone'}" for path in broken
     ]
     if (folder / RESULTS_FILE).exists():
         faults += _result_faults(json.loads(read_text(folder / RESULTS_FILE)), plan_hash, store)
-    left = len(planned) - len(present) - sum(reasons.values())
-    return CheckReport(len(planned), len(present), left, dict(sorted(reasons.items())), faults)
-
-
-def _fault(path: Path) -> str:
-    return f"{path} is not what was stored: its SHA-256 is another" if path.exists() else f"{path} is gone"
+    left = len(planned) - present - sum(reasons.values())
+    return CheckReport(len(planned), present, left, dict(sorted(reasons.items())), faults)
 
 
 def _result_faults(results: dict[str, Any], plan_hash: str, store: Store) -> list[str]:

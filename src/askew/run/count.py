@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os.path import isfile
 from pathlib import Path
 from typing import TypeVar
@@ -11,11 +11,12 @@ from typing import TypeVar
 import numpy as np
 
 from askew.measure.base import VQA, Evaluator, PictureReader
-from askew.models.base import Collection, FiledPicture, Model
-from askew.run.base import Answer, Maker, Outcome, Rows
+from askew.models.base import Collection, FiledPicture
+from askew.plan import RunPlan
+from askew.run.base import Answer, Maker, Outcome, Rows, Run
+from askew.run.live import check_folder
 from askew.run.progress import Stage, StageName, silent
-from askew.run.work import SLICE, Work, lacking, slices, unfinished, unique, wanted_files, wanted_pictures
-from askew.store.completions import Completions
+from askew.run.work import SLICE, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
 from askew.types import Missing, Picture, Question
@@ -27,7 +28,7 @@ W = TypeVar("W", bound=Wanted)
 NOT_YET = Missing("not_asked", "only counted")
 
 
-class Count:
+class Count(Run):
     """Counts: a picture that is not made yet stands in by its key, and an answer that is not known is Missing.
 
     `work` is what was counted so far, exact but for what `bounds` names.
@@ -51,17 +52,6 @@ class Count:
         self.work += Work(model_calls=len(left))
         self._seen |= {(who, one.key) for who in maker.sees for one in wanted if one.key not in stored}
         return {one.key: stored.get(one.key, Picture(one.key, "", one.prompt, one.seed)) for one in wanted}
-
-    def pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> dict[str, list[Outcome]]:
-        """The pictures of prompts, made or standing in."""
-        from askew.run.live import Generator
-
-        wanted = wanted_pictures(model, texts, images, seed)
-        made = self.make(Generator(model), wanted)
-        found: dict[str, list[Outcome]] = {text: [] for text in texts}
-        for one in wanted:
-            found[one.prompt].append(made[one.key])
-        return found
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
@@ -122,17 +112,6 @@ class Count:
         """No step is taken, and none is told."""
         return nullcontext(Stage(silent, name, who, 0, total))
 
-    def warn(self, *sentences: str) -> None:
-        """Nothing is found that a reader would see."""
-
-    def tell(self, sentence: str) -> None:
-        """Nobody watches."""
-
-    @property
-    def completions(self) -> Completions:
-        """Those of the store."""
-        return Completions(self.store.path)
-
     @property
     def total(self) -> Work:
         """What was counted, with the bounds of what nobody can say yet."""
@@ -153,3 +132,11 @@ class Count:
         self._wanted |= new.keys()
         self.work += Work(prompts=len(texts), pictures=len(new), pictures_stored=len(new.keys() & stored.keys()))
         return stored
+
+
+@contextmanager
+def counted_run(plan: RunPlan, folder: Path, store: Path) -> Iterator[Count]:
+    """A run that only counts what is left: nothing is made or written."""
+    check_folder(folder, plan)
+    with Store(store, create=False) as opened:
+        yield Count(opened)

@@ -5,32 +5,20 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-PACKAGES = (
-    "askew",
-    "diffusers",
-    "networkx",
-    "numpy",
-    "pillow",
-    "pydantic",
-    "safetensors",
-    "scipy",
-    "torch",
-    "transformers",
-)
+PACKAGES = "askew diffusers networkx numpy pillow pydantic safetensors scipy torch transformers".split()
 
 
 def environment(device: str | None = None, started: datetime | None = None) -> dict[str, Any]:
     """Python, platform, package versions, device, threads, and the time of start and finish (UTC, to the second)."""
-    return {
-        **machine(device),
-        "started": None if started is None else _stamp(started),
-        "finished": _stamp(datetime.now(UTC)),
-    }
+    began, ended = (at and at.astimezone(UTC).isoformat(timespec="seconds") for at in (started, datetime.now(UTC)))
+    return {**machine(device), "started": began, "finished": ended}
 
 
 def machine(device: str | None = None) -> dict[str, Any]:
@@ -45,19 +33,13 @@ def machine(device: str | None = None) -> dict[str, Any]:
 
 
 @lru_cache
-def _versions() -> tuple[tuple[str, str], ...]:
-    found = []
-    for package in PACKAGES:
-        try:
-            found.append((package, version(package)))
-        except PackageNotFoundError:
-            continue
-    return tuple(found)
-
-
-def package_versions() -> dict[str, str]:
+def package_versions() -> Mapping[str, str]:
     """Installed versions of the packages that results can depend on, by name."""
-    return dict(_versions())
+    found = {}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def threads() -> int:
@@ -67,7 +49,3 @@ def threads() -> int:
         return int(torch.get_num_threads())
     told = os.environ.get("OMP_NUM_THREADS", "")
     return int(told) if told.isdigit() else os.cpu_count() or 1
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds")

@@ -4,38 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from askew import registry
 from askew.engine import Engine, LocalEngine
-from askew.errors import AskewError, Interrupted, ModelError, RunError, UsageError
+from askew.errors import Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
-from askew.models.base import Collection, FiledPicture, Model, Request, heard_by
+from askew.models.base import Collection, FiledPicture, heard_by
 from askew.plan import PLAN_FILE, RunPlan, read_toml
-from askew.run.base import Answer, Checked, Made, Maker, Outcome, Rows
+from askew.run.base import CONTINUES, Answer, Checked, Maker, Outcome, Rows, Run, expect, provider
 from askew.run.environment import machine
-from askew.run.progress import Progress, Stage, StageName, lasting, silent, stage
-from askew.run.work import (
-    SLICE,
-    Group,
-    Work,
-    lacking,
-    slices,
-    unfinished,
-    unique,
-    wanted_files,
-    wanted_pictures,
-)
-from askew.store.completions import Completions
+from askew.run.progress import Progress, Stage, StageName, choose, lasting, silent, stage
+from askew.run.work import SLICE, Group, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.files import write_whole
-from askew.store.imagefile import EncodedPicture, encode
 from askew.store.index import explain_os_error
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
@@ -43,14 +29,13 @@ from askew.types import Missing, Picture, Question
 
 HASH_FILE = "plan.hash"
 FILES_AT_ONCE = 16
-CONTINUES = "the same command continues"
 
 T = TypeVar("T")
 L = TypeVar("L")
 W = TypeVar("W", bound=Wanted)
 
 
-class Live:
+class Live(Run):
     """One plan in one folder. Everything that it makes goes to the store at once, batch by batch.
 
     `budget` is the largest number of pictures to make with this object; a run that needs more stops with what
@@ -77,26 +62,12 @@ class Live:
         self.warnings: list[str] = []
         check_folder(folder, plan)
 
-    def pictures(
-        self, model: Model, texts: Sequence[str], images: int, seed: int
-    ) -> dict[str, list[Picture | Missing]]:
-        """`images` pictures of each prompt text, by text and in the order of their number.
-
-        Batches are fixed slices of all that is wanted, whatever is stored already; one that is not complete is
-        made again as a whole, so that the same machine gives the same bytes. Raises ModelError, Interrupted and,
-        at the end of the budget, RunError; what was made before is kept each time.
-        """
-        wanted = wanted_pictures(model, texts, images, seed)
-        stored = self.make(Generator(model), wanted)
-        result: dict[str, list[Picture | Missing]] = {text: [] for text in texts}
-        for one in wanted:
-            result[one.prompt].append(stored[one.key])
-        return result
-
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Every wanted picture by its key; those that the store lacks are made, in slices of the maker's size.
 
-        Slices and errors are as in `pictures`.
+        Batches are fixed slices of all that is wanted, whatever is stored already; one that is not complete is made
+        again as a whole, so that the same machine gives the same bytes. Raises ModelError, Interrupted and, at the end
+        of the budget, RunError; what was made before is kept each time.
         """
         stored = self.store.pictures(one.key for one in wanted)
         left = unfinished(slices(wanted, maker.batch_size), stored)
@@ -184,11 +155,6 @@ class Live:
         if self._progress is not silent:
             print(sentence, file=lasting())
 
-    @property
-    def completions(self) -> Completions:
-        """Those of the store."""
-        return Completions(self.store.path)
-
     def warn(self, *sentences: str) -> None:
         """Keep what a reader of the findings must know, each sentence once."""
         self.warnings += [sentence for sentence in dict.fromkeys(sentences) if sentence not in self.warnings]
@@ -275,6 +241,15 @@ class Live:
                 raise Interrupted(f"stopped: {kept}, nothing of it is lost; {CONTINUES}") from None
 
 
+@contextmanager
+def opened_run(
+    plan: RunPlan, folder: Path, store: Path, *, budget: int | None = None, progress: bool = False
+) -> Iterator[Live]:
+    """A run that makes what is left of a plan, on a store that is closed afterwards."""
+    with Store(store) as opened:
+        yield Live(folder, opened, plan, progress=choose() if progress else silent, budget=budget)
+
+
 def check_folder(folder: Path, plan: RunPlan) -> None:
     """Raises UsageError for a folder that holds another plan."""
     if plan_hash_in(folder) not in (None, plan.hash):
@@ -303,18 +278,6 @@ def plan_hash_in(folder: Path) -> str | None:
 
 
 @contextmanager
-def provider(name: str, doing: str) -> Iterator[None]:
-    """Turns whatever a provider raises into ModelError."""
-    try:
-        yield
-    except AskewError:
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ModelError(f"{name} failed while {doing}: {reason}. What was done before is kept; {CONTINUES}") from error
-
-
-@contextmanager
 def _partwise(current: Stage, absent: int) -> Iterator[None]:
     """Count the `absent` pictures of a slice as their maker tells of them, and at its end; none if it ends badly."""
     told = 0
@@ -333,44 +296,6 @@ def _partwise(current: Stage, absent: int) -> Iterator[None]:
         current.take_back(told)
         raise
     hear(absent)
-
-
-@dataclass(frozen=True, slots=True)
-class Generator:
-    """A model that makes pictures of prompts."""
-
-    model: Model
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.model.name
-
-    @property
-    def batch_size(self) -> int:
-        """The model's."""
-        return self.model.batch_size
-
-    @property
-    def sees(self) -> frozenset[str]:
-        """Nothing is seen beside the pictures."""
-        return frozenset()
-
-    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
-        """One batch of pictures, encoded."""
-        with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
-            images = self.model.generate([Request(one.prompt, one.seed or 0) for one in wanted])
-            _expect(len(images) == len(wanted), f"{len(images)} pictures came back where {len(wanted)} were asked for")
-            return [Made(encoded(image)) for image in images]
-
-
-def encoded(image: object) -> EncodedPicture | Missing:
-    """A picture from a model as bytes to store. Raises ModelError for what is neither a picture nor Missing."""
-    if isinstance(image, Missing):
-        return image
-    if not isinstance(image, Image.Image):
-        raise ModelError(f"a model must return Pillow images or Missing, not {type(image).__name__}")
-    return encode(image)
 
 
 class EmbedderOf:
@@ -393,7 +318,7 @@ def _ask(vqa: VQA, group: Group) -> list[list[Answer]]:
         else:
             rows = vqa.answer(group.pictures, group.questions)
         shape = {len(row) for row in rows} <= {len(group.questions)} and len(rows) == len(group.pictures)
-        _expect(shape, "the answers do not match the pictures and questions asked")
+        expect(shape, "the answers do not match the pictures and questions asked")
         return [[_checked(q, answer) for q, answer in zip(group.questions, row, strict=True)] for row in rows]
 
 
@@ -401,7 +326,7 @@ def _checked(question: Question, answer: str | Missing) -> str | Missing:
     if isinstance(answer, Missing):
         return answer
     allowed = answer in question.options if question.options else isinstance(answer, str)
-    _expect(allowed, f"{answer!r} is no answer to {question.text!r}")
+    expect(allowed, f"{answer!r} is no answer to {question.text!r}")
     broken = any("\ud800" <= character <= "\udfff" for character in answer)
     return Missing("unparseable", f"not valid Unicode: {answer!a}") if broken else answer
 
@@ -410,10 +335,10 @@ def _embed(embedder: PictureReader, pictures: Sequence[Picture]) -> NDArray[np.f
     """The vectors of one slice."""
     with provider(embedder.name, "reading pictures"):
         rows = np.asarray(embedder.embed_pictures(pictures), dtype=np.float32)
-        _expect(
+        expect(
             rows.ndim == 2 and len(rows) == len(pictures), f"vectors of shape {rows.shape} for {len(pictures)} pictures"
         )
-        _expect(bool(np.isfinite(rows).all()), "a vector is not finite")
+        expect(bool(np.isfinite(rows).all()), "a vector is not finite")
         return rows
 
 
@@ -421,8 +346,3 @@ def _fact(maker: object, name: str) -> str | None:
     """A fact about a provider that only some know of themselves."""
     value = getattr(getattr(maker, "model", maker), name, None)
     return None if value is None else str(value)
-
-
-def _expect(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise ValueError(otherwise)

@@ -106,7 +106,7 @@ class Terminal:
         self._bars.start()
 
 
-class Lasting(io.TextIOBase):
+class Lasting:
     """A stream for progress: what cannot be written, as its reader has gone or the disk is full, is dropped."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -127,14 +127,8 @@ class Lasting(io.TextIOBase):
         """Whether a terminal shows what is written."""
         return not self._stream.closed and self._stream.isatty()
 
-    def fileno(self) -> int:
-        """The descriptor of the stream."""
-        return self._stream.fileno()
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """Of the stream."""
-        return self._stream.encoding
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def lasting(stream: TextIO | None = None) -> TextIO:

@@ -5,6 +5,7 @@ Layout of the folder:
     pictures/ab/ab12….png   files, named by their SHA-256
     quarantine/             copies of files that were no usable pictures
     incoming/               files being written
+    completions/ab/ab12….json   answers of language models, by what was asked
 """
 
 from __future__ import annotations
@@ -16,18 +17,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.run.environment import package_versions
 from askew.store.files import sha256, shown, write_whole
-from askew.store.imagefile import EncodedPicture, examine, is_blank
+from askew.store.imagefile import EncodedPicture, examine
 from askew.store.index import Index, faults, marks
-from askew.store.keys import file_key, question_hash, slot_key
+from askew.store.keys import question_hash, slot_key
 from askew.types import Missing, Picture, Question
-
-__all__ = ["PlannedPicture", "Store", "Wanted", "default_store", "is_blank", "is_final"]
 
 INDEX_FILE = "index.sqlite"
 ABANDONED = 24 * 3600.0
@@ -147,10 +147,10 @@ class Store:
             connection.execute("INSERT OR IGNORE INTO provenance (json) VALUES (?)", (text,))
             ((origin,),) = connection.execute("SELECT id FROM provenance WHERE json = ?", (text,))
             rows = [
-                (one.key, name, *_reason(outcome), one.prompt, one.seed, one.model, origin)
-                for one, name, outcome in zip(wanted, ids, outcomes, strict=True)
-                if one.key not in kept
-            ]
+                (one.key, name, *((o.reason, o.detail) if isinstance(o, Missing) else (None, "")), one.prompt, one.seed,
+                 one.model, origin)
+                for one, name, o in zip(wanted, ids, outcomes, strict=True) if one.key not in kept
+            ]  # fmt: skip
             connection.executemany(f"INSERT OR REPLACE INTO pictures VALUES ({marks(range(8))})", rows)
             read = [
                 (who, name, _blob(row))
@@ -165,11 +165,6 @@ class Store:
         }
         return [stored[key] if key in stored else failed[key] for key in keys]
 
-    def add_file(self, path: Path | str, prompt: str = "") -> Picture | Missing:
-        """Import one picture file. The original is left alone; of a file that is no picture, a copy is quarantined."""
-        source = Path(path)
-        return self.add_files([Wanted(file_key("", "", str(source.absolute())), prompt, None, "file", source)])[0]
-
     def add_files(self, wanted: Sequence[Wanted]) -> list[Picture | Missing]:
         """Import the picture files that `source` names, in order."""
         outcomes = [self._read(one.source) for one in wanted if one.source is not None]
@@ -178,10 +173,6 @@ class Store:
             replace(outcome, source=str(one.source)) if isinstance(outcome, Picture) else outcome
             for one, outcome in zip(wanted, stored, strict=True)
         ]
-
-    def quarantined(self) -> list[Path]:
-        """Copies of files that were no usable pictures, sorted."""
-        return sorted((self.path / "quarantine").glob("*"))
 
     # Runs
 
@@ -233,9 +224,9 @@ class Store:
         hashes = [question_hash(question) for question in questions]
         asked = [(key, q.text, json.dumps(q.options)) for key, q in zip(hashes, questions, strict=True)]
         rows = [
-            (instrument, picture, key, *_answer(answer))
+            (instrument, picture, key, *((None, a.reason, a.detail) if isinstance(a, Missing) else (a, None, "")))
             for picture, row in zip(pictures, answers, strict=True)
-            for key, answer in zip(hashes, row, strict=True)
+            for key, a in zip(hashes, row, strict=True)
         ]
         insert = (
             "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET answer = excluded.answer, "
@@ -327,9 +318,27 @@ def _blob(vector: NDArray[np.float32]) -> bytes:
     return vector.astype("<f4").tobytes()
 
 
-def _reason(outcome: EncodedPicture | Missing) -> tuple[str | None, str]:
-    return (outcome.reason, outcome.detail) if isinstance(outcome, Missing) else (None, "")
+class Completions:
+    """Answers of language models kept in one store, which several processes and threads may share."""
 
+    def __init__(self, store: Path | str) -> None:
+        self._folder = Path(store).absolute() / "completions"
+        self._where = f"the store {self._folder.parent}"
 
-def _answer(answer: str | Missing) -> tuple[str | None, str | None, str]:
-    return (None, answer.reason, answer.detail) if isinstance(answer, Missing) else (answer, None, "")
+    def completion(self, key: str) -> Mapping[str, Any] | None:
+        """The record under `key`, None if there is none that can be read."""
+        try:
+            record = json.loads(self._file(key).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return record if isinstance(record, dict) else None
+
+    def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
+        """Keep a record. Raises StoreError."""
+        path = self._file(key)
+        with faults(self._where):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole({path: json.dumps(record, indent=1, sort_keys=True).encode("ascii")})
+
+    def _file(self, key: str) -> Path:
+        return self._folder / key[:2] / f"{key}.json"

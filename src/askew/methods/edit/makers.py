@@ -12,8 +12,7 @@ from askew.measure.skin import Bytes
 from askew.models.base import Setting
 from askew.models.editing import Editor, EditRequest
 from askew.prompts.groups import prompt_of
-from askew.run.base import Made
-from askew.run.live import encoded, provider
+from askew.run.base import Made, encoded, provider
 from askew.store.imagefile import opened
 from askew.store.keys import picture_key, picture_seed
 from askew.store.store import Wanted

@@ -26,7 +26,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed
 from askew.plan import PLAN_FILE, AxisPlan, PromptPlan
-from askew.run.folder import counted_run
+from askew.run.count import counted_run
 from askew.stats.contingency import ChiSquare
 from askew.stats.sensitivity import debiased_value
 from askew.store.keys import derived_seed

@@ -17,8 +17,7 @@ from askew.models.base import Model, Request
 from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Reader, fingerprints, instruments_of, unknown_words
-from askew.run.base import Made, Outcome, Rows, Run
-from askew.run.live import encoded, provider
+from askew.run.base import Made, Outcome, Rows, Run, encoded, provider
 from askew.run.work import wanted_pictures
 from askew.store.store import Wanted
 from askew.types import Missing, Picture, Prompt

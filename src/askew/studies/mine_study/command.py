@@ -22,7 +22,7 @@ from askew.parts.scoring import Scoring
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.grammar import article
 from askew.run.base import Outcome, Run
-from askew.run.folder import opened_run
+from askew.run.live import opened_run
 from askew.store.files import write_whole
 from askew.store.store import default_store
 from askew.studies.mine_study.findings import MiningStudyFindings
