@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from askew.methods.audit.command import audit
     from askew.methods.audit.result import AuditResult
     from askew.methods.classify.command import classify
-    from askew.methods.classify.result import ClassificationResult
+    from askew.methods.classify.findings import ClassificationResult
     from askew.methods.edit.command import edit
-    from askew.methods.edit.result import EditingResult
+    from askew.methods.edit.findings import EditingResult
     from askew.methods.interact.command import interact
     from askew.methods.interact.result import InteractionResult
     from askew.methods.map.command import map
@@ -76,8 +76,8 @@ _HOMES = {
     "askew.studies.compare.result": ("Comparison",),
     "askew.method": ("Result", "load", "read_plan"),
     "askew.methods.audit.result": ("AuditResult",),
-    "askew.methods.classify.result": ("ClassificationResult",),
-    "askew.methods.edit.result": ("EditingResult",),
+    "askew.methods.classify.findings": ("ClassificationResult",),
+    "askew.methods.edit.findings": ("EditingResult",),
     "askew.methods.interact.result": ("InteractionResult",),
     "askew.methods.map.result": ("MapResult",),
     "askew.methods.mine.result": ("MiningResult",),

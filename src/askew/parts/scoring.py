@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.store.keys import derived_seed
-from askew.types import Estimate, Missing, Picture
+from askew.types import Estimate, Missing
 
 Vectors = NDArray[np.float32]
 
@@ -49,11 +49,3 @@ def or_missing(compute: Callable[..., Estimate], *arguments: object, **settings:
         return compute(*arguments, **settings)
     except NotEnoughData as error:
         return Missing("not_asked", str(error))
-
-
-@dataclass(frozen=True, slots=True)
-class Vision:
-    """How pictures and texts become unit vectors of one space: functions to (pictures or texts, dimensions)."""
-
-    pictures: Callable[[Sequence[Picture]], Vectors]
-    texts: Callable[[Sequence[str]], Vectors]

@@ -10,10 +10,12 @@ import pytest
 
 from askew.methods.classify.decisions import Question, Readings, true_classes
 from askew.methods.classify.findings import Classification
+from askew.methods.classify.gather import ClassRows
 from askew.methods.classify.score import classification
+from askew.methods.classify.score import readings as by_group
 from askew.methods.classify.truth import Planted, planted_preference
 from askew.parts.scoring import Scoring
-from askew.types import Estimate, Missing
+from askew.types import Estimate, Missing, Picture
 
 A, B = ("mechanic", "plumber", "carpenter"), ("nurse", "secretary", "babysitter")
 GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-american woman")
@@ -170,3 +172,26 @@ def test_planted_preference() -> None:
     assert planted_preference("woman", "mechanic", "nurse", 0.0) == pytest.approx(0.5)
     assert planted_preference("man", "mechanic", "astronaut", 1.0) is None
     assert planted_preference("person", "mechanic", "nurse", 1.0) is None
+
+
+def test_what_is_missing_stays_missing_in_its_own_group_and_is_counted_there() -> None:
+    man, woman, nobody = ([Picture(f"{name} {k}", "", name) for k in range(4)] for name in ("man", "woman", "nobody"))
+    gone = {"man": [man[0], Missing("refused"), man[2], man[3]], "woman": woman, "nobody": nobody}
+    rows = np.repeat(np.arange(11.0, dtype=np.float32)[:, None], 2, axis=1)
+    read = by_group(ClassRows("denoising", 1, ("mechanic", "nurse"), rows), gone)
+    assert {name: errors[:, 0, 0].tolist() for name, errors in read.errors.items()} == {
+        "man": [0, 1, 2], "woman": [3, 4, 5, 6], "nobody": [7, 8, 9, 10],
+    }  # fmt: skip
+    errors = {"man": np.array([[0.0, 1.0]] * 3 + [[np.nan, np.nan]]), "woman": np.array([[1.0, 0.0]] * 4),
+              "nobody": np.full((4, 2), np.nan)}  # fmt: skip
+    given = Readings("denoising", 1, ("mechanic", "nurse"), {g: e[:, :, None] for g, e in errors.items()})
+    found = classification([given], [], Question({"a": ("mechanic",), "b": ("nurse",)}), SCORING)
+    scores = {one.group: one.S for one in found.association}
+    assert [(scores[g].value, scores[g].n, scores[g].missing) for g in ("man", "woman")] == [(1.0, 3, 1), (0.0, 4, 0)]
+    assert isinstance(scores["nobody"], Missing)
+    shares = {one.group: one.share_a for one in found.pairs}
+    assert (shares["man"].n, shares["man"].missing) == (3, 1)
+    assert isinstance(shares["nobody"], Missing)
+    less = {(one.group_x, one.group_y): one.S for one in found.differential}
+    assert isinstance(less["man", "nobody"], Missing)
+    assert less["man", "woman"].value == 1

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from askew.measure.skin_change import SkinChange
-from askew.methods.edit.cell import Cell
 from askew.methods.edit.contrasts import contrasts, pooled
 from askew.methods.edit.findings import Coverage
-from askew.methods.edit.reading import EditedGroup, Readings
+from askew.methods.edit.reading import Cell, EditedGroup, Readings
 from askew.methods.edit.score import editing, missing_edits
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing import Gone

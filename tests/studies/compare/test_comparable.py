@@ -10,7 +10,7 @@ from askew.errors import UsageError
 from askew.findings import Instruments
 from askew.methods.audit.plan import AuditPlan
 from askew.plan import Plan
-from askew.studies.compare.comparable import check_instruments, common_prompts
+from askew.studies.compare.recorded import check_instruments, common_prompts
 
 
 def plan(prompts: tuple[str, ...] = ("a nurse",), axes: dict[str, Any] | None = None, **fields: Any) -> Plan:

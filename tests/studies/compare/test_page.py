@@ -21,8 +21,7 @@ from askew.pages import html, terminal
 from askew.pages.blocks import Block, Fold, Pictures, Section, Shares
 from askew.pages.words import measured
 from askew.studies.compare import words
-from askew.studies.compare.changes import Key, changes, own_scores
-from askew.studies.compare.findings import Difference
+from askew.studies.compare.findings import Difference, Key, changes, own_scores
 from askew.studies.compare.page import View, page
 from askew.studies.compare.result import Comparison
 from askew.types import Estimate, Missing

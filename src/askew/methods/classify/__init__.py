@@ -3,11 +3,10 @@
 from functools import partial
 
 from askew.method import Method
-from askew.methods.classify.findings import ClassificationFindings, scores_of
+from askew.methods.classify.findings import ClassificationFindings, ClassificationResult, scores_of
 from askew.methods.classify.gather import gather
 from askew.methods.classify.page import page
 from askew.methods.classify.plan import ClassificationPlan
-from askew.methods.classify.result import ClassificationResult
 from askew.methods.classify.score import score
 
 METHOD = Method(

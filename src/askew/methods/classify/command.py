@@ -10,8 +10,8 @@ from cyclopts import Parameter, Token
 
 from askew.errors import UsageError
 from askew.methods.classify import METHOD
+from askew.methods.classify.findings import ClassificationResult
 from askew.methods.classify.plan import NONE, ClassificationPlan, parse_stages, plan_classification
-from askew.methods.classify.result import ClassificationResult
 from askew.options import (
     DownstreamOptions,
     Lists,

@@ -16,16 +16,19 @@ from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.scoring import Vectors
-from askew.parts.sources.groups import (
+from askew.parts.sources import (
+    Neutrality,
     Outcomes,
     Source,
+    neutrality,
+    neutrality_by_labels,
+    neutrality_warnings,
     oddities,
     present,
     size_of,
     social_groups,
     source_pictures,
 )
-from askew.parts.sources.neutrality import Neutrality, neutrality, neutrality_by_labels, neutrality_warnings
 from askew.parts.survey.instruments import load_instruments
 from askew.parts.survey.reader import fingerprints, unknown_words
 from askew.prompts.groups import prompt_of

@@ -42,7 +42,7 @@ from askew.pages.blocks import (
 )
 from askew.pages.media import Media, shot
 from askew.pages.words import beyond_chance, capital, listing, plural, points, probability, quote, shorten
-from askew.parts.sources.neutrality import neutrality_section
+from askew.parts.sources import neutrality_section
 from askew.types import Estimate, Missing
 
 COLOURS = 6

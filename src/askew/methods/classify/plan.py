@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from askew import registry
 from askew.errors import UsageError
-from askew.parts.sources.groups import social_groups, with_source_settings
+from askew.parts.sources import social_groups, with_source_settings
 from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
 from askew.prompts.groups import PORTRAIT
 

@@ -36,8 +36,7 @@ from askew.methods.classify.gather import ClassesGathered, ClassRows
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.truth import BIAS, samples_effect_on_truth, truth
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.sources.groups import Outcomes
-from askew.parts.sources.neutrality import Neutrality
+from askew.parts.sources import Neutrality, Outcomes
 from askew.stats import classification as stats
 from askew.stats.clustered import clustered_rate, clustered_rate_difference
 from askew.types import Estimate, Missing, Picture

@@ -3,11 +3,10 @@
 from functools import partial
 
 from askew.method import Method
-from askew.methods.edit.findings import SCORES, EditFindings, scores_of
+from askew.methods.edit.findings import SCORES, EditFindings, EditingResult, scores_of
 from askew.methods.edit.gather import gather
 from askew.methods.edit.page import page
 from askew.methods.edit.plan import EditPlan
-from askew.methods.edit.result import EditingResult
 from askew.methods.edit.score import score
 
 METHOD = Method(

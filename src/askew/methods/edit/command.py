@@ -10,8 +10,8 @@ from cyclopts import Parameter, Token
 
 from askew.errors import UsageError
 from askew.methods.edit import METHOD
+from askew.methods.edit.findings import EditingResult
 from askew.methods.edit.plan import Alignment, EditPlan, Finder, Skin, plan_editing
-from askew.methods.edit.result import EditingResult
 from askew.options import (
     SETTINGS,
     DownstreamOptions,

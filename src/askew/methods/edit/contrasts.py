@@ -8,10 +8,9 @@ from itertools import combinations
 import numpy as np
 
 from askew.findings import Address, with_q
-from askew.methods.edit.cell import Cell, Floats
 from askew.methods.edit.findings import Contrast, Place, Pooled
 from askew.methods.edit.plan import GENDER
-from askew.methods.edit.reading import EditedGroup, Readings
+from askew.methods.edit.reading import Cell, EditedGroup, Floats, Readings
 from askew.parts.scoring import Scoring, or_missing
 from askew.prompts.groups import stated_value
 from askew.stats.clustered import (

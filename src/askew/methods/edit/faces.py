@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from askew.measure.portraits import CANONICAL, FRAME, average_face, cheek_mask
 from askew.measure.skin import SCHEME, Bytes, Mask, ita, skin_mask, tone
-from askew.methods.edit.cell import Cell
 from askew.methods.edit.findings import Coverage, FaceTone
-from askew.methods.edit.reading import AlignedFaces, Readings
+from askew.methods.edit.reading import AlignedFaces, Cell, Readings
 from askew.parts.scoring import Scoring
 from askew.run.base import Outcome
 from askew.stats.intervals import bootstrap_weights, percentile_interval

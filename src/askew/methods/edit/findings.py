@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
+from askew.errors import UsageError
 from askew.findings import E, Head, Identity, Keyed, Names, PictureSet, Scored, scored
+from askew.method import Result
 from askew.methods.edit.plan import EditPlan
-from askew.parts.sources.neutrality import Neutrality
+from askew.parts.sources import Neutrality
 from askew.parts.survey.missing import MissingPictures
-from askew.types import record
+from askew.types import Estimate, Missing, record
 
 Strength = Annotated[float, Names()]
 Tone = Annotated[str | None, Names(False)]
@@ -178,3 +181,27 @@ SCORES = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", 
 def scores_of(field: str, found: EditFindings) -> Iterator[Scored]:
     """The estimates of a field of the entries of `editing`."""
     return (one for one in scored(found.editing) if one.at[1] == field)
+
+
+@dataclass(frozen=True)
+class EditingResult(Result[EditPlan, EditFindings]):
+    """A finished run of `askew edit`."""
+
+    def gender_change(self, group: str, targets: str, strength: float) -> Estimate | Missing:
+        """Share of a group's edits whose perceived gender is not that of their source."""
+        return self.cell(group, targets, strength).gender_change
+
+    def ita_change(self, group: str, targets: str, strength: float) -> Estimate | Missing:
+        """Mean change of the individual typology angle, in degrees; positive = lighter skin."""
+        return self.cell(group, targets, strength).ita_change
+
+    def cell(self, group: str, targets: str, strength: float) -> Editing:
+        """What was found of a group, a set of targets and a strength. Raises UsageError if there is none."""
+        for one in self.found.editing:
+            if (one.group, one.targets, one.strength) == (group, targets, strength):
+                return one
+        raise UsageError(
+            f"this run has no edits of {group!r} towards {targets!r} at {strength:g}; its groups are "
+            f"{', '.join(self.plan.groups)}; its targets {', '.join(self.plan.targets)}; its strengths "
+            f"{', '.join(f'{one:g}' for one in self.plan.strengths)}"
+        )

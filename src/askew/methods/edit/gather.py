@@ -18,8 +18,19 @@ from askew.methods.edit.reading import PIECEWISE, EditedGroup, Readings, read
 from askew.models.base import Model
 from askew.models.editing import Editor, editor_of
 from askew.parts import drawings
-from askew.parts.sources.groups import Group, Outcomes, check_filled, identity, present, size_of, source_pictures
-from askew.parts.sources.neutrality import Neutrality, neutrality, neutrality_by_labels, neutrality_warnings
+from askew.parts.sources import (
+    Group,
+    Neutrality,
+    Outcomes,
+    check_filled,
+    identity,
+    neutrality,
+    neutrality_by_labels,
+    neutrality_warnings,
+    present,
+    size_of,
+    source_pictures,
+)
 from askew.parts.survey.instruments import load_instruments
 from askew.parts.survey.reader import fingerprints, oddities
 from askew.prompts.groups import prompt_of

@@ -45,7 +45,7 @@ from askew.pages.words import (
     signed,
     thousands,
 )
-from askew.parts.sources.neutrality import neutrality_section
+from askew.parts.sources import neutrality_section
 from askew.parts.survey.words import missing_sentence
 from askew.types import Estimate, Missing
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from askew import registry
 from askew.errors import UsageError
 from askew.models.base import Setting
-from askew.parts.sources.groups import paper_settings, social_groups, with_source_settings
+from askew.parts.sources import paper_settings, social_groups, with_source_settings
 from askew.parts.survey.instruments import LABELS
 from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis

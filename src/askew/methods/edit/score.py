@@ -15,15 +15,14 @@ import numpy as np
 from askew.errors import NotEnoughData
 from askew.findings import Address, Head, with_q
 from askew.measure.skin import SCHEME, tone
-from askew.methods.edit.cell import Cell, average, differ
 from askew.methods.edit.contrasts import contrasts, pooled
 from askew.methods.edit.faces import average_tones
 from askew.methods.edit.findings import Coverage, EditFindings, Editing, MissingEdits, OfWord
 from askew.methods.edit.gather import EditsGathered
 from askew.methods.edit.plan import GENDER, EditPlan
-from askew.methods.edit.reading import EditedGroup, Readings
+from askew.methods.edit.reading import Cell, EditedGroup, Readings, average, differ
 from askew.parts.scoring import Scoring, Vectors
-from askew.parts.sources.neutrality import names_target
+from askew.parts.sources import names_target
 from askew.parts.survey.missing import Gone, uneven
 from askew.parts.survey.observed import tally_missing
 from askew.run.base import Answer, Outcome

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from askew.types import Axis, Missing, MissingReason, Picture, Prompt
 
@@ -73,19 +72,3 @@ def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
     """Counts of the missing ones by reason, in the order of the reasons' names."""
     reasons = Counter(answer.reason for answer in answers if isinstance(answer, Missing))
     return dict(sorted(reasons.items()))
-
-
-def picture_set(
-    prompt: str, axis: str | None, value: str | None, text: str, pictures: Sequence[Picture | Missing]
-) -> dict[str, Any]:
-    """An entry of `sets` in results.json: pictures and what they were made for."""
-    return {
-        "prompt": prompt,
-        "axis": axis,
-        "value": value,
-        "text": text,
-        "n": len(pictures),
-        "missing": tally_missing(pictures),
-        "pictures": [one.id if isinstance(one, Picture) else None for one in pictures],
-        "seeds": [one.seed if isinstance(one, Picture) else None for one in pictures],
-    }

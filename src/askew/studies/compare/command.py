@@ -16,10 +16,11 @@ from askew.parts import drawings
 from askew.parts.scoring import Scoring
 from askew.plan import PromptPlan
 from askew.studies.compare import COMPARISON_FILE
-from askew.studies.compare.comparable import check_instruments, common_prompts
 from askew.studies.compare.findings import SCORES, Difference
 from askew.studies.compare.recorded import (
     captioner,
+    check_instruments,
+    common_prompts,
     finished_run,
     identity,
     is_generated,

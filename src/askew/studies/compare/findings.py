@@ -1,13 +1,15 @@
-"""What `askew compare` finds; comparison.json is a list of these."""
+"""What `askew compare` finds: comparison.json is a list of differences; those of one axis are a change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from askew.conditions import Scores
 from askew.findings import E, Scored
+from askew.methods.audit.findings import AuditFindings
+from askew.parts.survey.words import exceeds_chance
 from askew.types import Estimate, Missing, record
 
 OF_SETS = ("share", "distance")
@@ -56,3 +58,97 @@ SCORES: Scores = {
     for name in ("mad", "cas", "share", "distance", "mad_clip", "cas_clip", "wasserstein", "standard_deviation")
 }
 """What --fail-if can name."""
+
+
+Pair = tuple[str, str]
+"""The names of two runs (A, B); differences are those of B less A."""
+
+Key = tuple[str, str, str, str | None, str | None, str | None]
+"""Where a score stands in a run: score, prompt, axis, set, value, and the instrument of shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What differs between two runs on one axis of one picture set.
+
+    lean     of the score that says how one-sided the pictures are: MAD where there are counterfactuals, else the
+             distance from the ideal
+    share    of the value whose share differs most
+    differs  whether MAD, distance or any share does so beyond chance: CAS would also tell of what differs beside the
+             axis
+    """
+
+    prompt: str
+    axis: str
+    set: str
+    lean: Difference | None
+    share: Difference | None
+    differs: bool
+
+    @property
+    def size(self) -> float:
+        """The share's difference, else the lean's as a share of the largest one possible; -1 if neither is known."""
+        for entry in (self.share, self.lean):
+            if entry is not None and isinstance(entry.difference, Estimate):
+                return abs(entry.difference.value) / (entry.difference.max or 1.0)
+        return -1.0
+
+
+def changes(entries: Sequence[Difference], pair: Pair) -> list[Change]:
+    """What differs between two runs, by prompt, axis and set: beyond chance first, then by size."""
+    return sorted(_changes(entries, pair), key=lambda change: (not change.differs, -change.size))
+
+
+def own_scores(found: AuditFindings) -> Mapping[Key, Estimate | Missing | None]:
+    """A run's scores by what identifies them."""
+    return dict(_own_scores(found))
+
+
+def key(entry: Difference) -> Key:
+    """Of the scores that a difference is of. Scores of TIBET have one instrument, so it need not be told."""
+    instrument = entry.instrument if entry.score in OF_SETS else None
+    return entry.score, entry.prompt, entry.axis, entry.set, entry.value, instrument
+
+
+def _changes(entries: Sequence[Difference], pair: Pair) -> Iterator[Change]:
+    groups: dict[tuple[str, str], list[Difference]] = {}
+    for entry in entries:
+        if entry.runs == pair:
+            groups.setdefault((entry.prompt, entry.axis), []).append(entry)
+    for (prompt, axis), own in groups.items():
+        for name in dict.fromkeys(e.set or "initial" for e in own):
+            if not name.startswith(f"{axis}: "):
+                yield _change(prompt, axis, name, own)
+
+
+def _change(prompt: str, axis: str, name: str, entries: Sequence[Difference]) -> Change:
+    of_set = [e for e in entries if e.set == name]
+    spread = [e for e in entries if e.set is None] if name == "initial" else []
+    leans = [e for e in spread if e.score == "mad"] or [e for e in of_set if e.score == "distance"]
+    shares = [e for e in of_set if e.score == "share" and e.instrument == of_set[0].instrument]
+    differs = any(exceeds_chance(e.difference) for e in [*leans[:1], *of_set])
+    return Change(prompt, axis, name, leans[0] if leans else None, _largest(shares), differs)
+
+
+def _largest(shares: Sequence[Difference]) -> Difference | None:
+    """The share that differs most; of equals, the first that grows."""
+    known = [(e, e.difference.value) for e in shares if isinstance(e.difference, Estimate)]
+    if not known:
+        return shares[0] if shares else None
+    return max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0]
+
+
+def _own_scores(found: AuditFindings) -> Iterator[tuple[Key, Estimate | Missing | None]]:
+    for s in found.shares:
+        for value, share in s.shares.items():
+            yield ("share", s.prompt, s.axis, s.set, value, s.instrument), share
+        yield ("distance", s.prompt, s.axis, s.set, None, s.instrument), s.distance
+    for entry in found.tibet:
+        for axis, scores in entry.axes.items():
+            single = {"mad": scores.mad, "mad_clip": scores.mad_clip, "wasserstein": scores.alternatives.wasserstein,
+                      "standard_deviation": scores.alternatives.standard_deviation}  # fmt: skip
+            for name, one in single.items():
+                yield (name, entry.prompt, axis, None, None, None), one
+            for name, by_value in (("cas", scores.cas), ("cas_clip", scores.cas_clip or {})):
+                for value, cas in by_value.items():
+                    yield (name, entry.prompt, axis, None, value, None), cas

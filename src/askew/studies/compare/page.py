@@ -44,8 +44,7 @@ from askew.pages.words import (
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.words import exceeds_chance
 from askew.studies.compare import words
-from askew.studies.compare.changes import Change, Key, Pair, changes, key, own_scores
-from askew.studies.compare.findings import OF_SETS, Difference
+from askew.studies.compare.findings import OF_SETS, Change, Difference, Key, Pair, changes, key, own_scores
 from askew.studies.compare.result import Comparison
 from askew.types import Estimate, Missing
 

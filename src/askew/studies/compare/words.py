@@ -23,8 +23,7 @@ from askew.pages.words import (
     thousands,
 )
 from askew.parts.survey.words import exceeds_chance
-from askew.studies.compare.changes import Change, Pair
-from askew.studies.compare.findings import Difference
+from askew.studies.compare.findings import Change, Difference, Pair
 from askew.types import Estimate, Missing
 
 SCORES = {

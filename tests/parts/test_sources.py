@@ -14,15 +14,18 @@ from askew.measure.studio import StudioVQA
 from askew.models.folder import FolderCollection
 from askew.models.folder import create as folder
 from askew.models.planted import PlantedModel
-from askew.parts.sources.groups import check_filled, sampled_files, social_groups, source_pictures
-from askew.parts.sources.neutrality import (
+from askew.parts.sources import (
     OCCUPATION,
     Neutrality,
+    check_filled,
     names_target,
     neutrality_by_labels,
     neutrality_section,
     neutrality_warnings,
     occupation_question,
+    sampled_files,
+    social_groups,
+    source_pictures,
 )
 from askew.prompts.groups import PAPER_GROUPS
 from askew.run.count import Count
