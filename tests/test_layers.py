@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("run.work",),
     ("run.base",),
     ("run", "pages"),
-    ("frame", "document"),
+    ("document",),
     ("method",),
     ("parts",),
     ("methods",),

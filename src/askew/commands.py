@@ -13,9 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from askew import registry
-from askew.document import Document
+from askew.document import Document, Form
 from askew.errors import AskewError, UsageError
-from askew.frame import Form
 from askew.method import load
 from askew.options import Flag
 from askew.plan import PLAN_FILE, read_toml

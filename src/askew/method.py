@@ -18,10 +18,9 @@ from PIL import Image
 
 from askew import conditions, findings, registry
 from askew.conditions import Conditions
-from askew.document import Document
+from askew.document import Document, Row, rows
 from askew.errors import UsageError
 from askew.findings import FORMAT, RESULTS_FILE, Environment, Head, Identity, Instruments, PictureSet, Scored
-from askew.frame import Row, rows
 from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml

@@ -11,9 +11,8 @@ from pathlib import Path
 from pydantic import Field
 
 from askew import findings
-from askew.document import Document
+from askew.document import Document, Row, rows
 from askew.errors import RunError, UsageError
-from askew.frame import Row, rows
 from askew.methods.audit.result import AuditResult
 from askew.pages.blocks import Page
 from askew.plan import Part, RunPlan, Text

@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
-
-from rich.console import RenderableType
+from typing import Annotated, ClassVar
 
 from askew import findings
+from askew.document import Document, Row, rows
 from askew.errors import UsageError
 from askew.method import load
 from askew.methods.interact.findings import InteractionFindings
 from askew.methods.interact.result import InteractionResult
 from askew.options import Flag, Place, Texts, listed, repeated
 from askew.options import names as parts_of
-from askew.pages import html, terminal
 from askew.pages.blocks import Page
-from askew.store.files import write_whole
 from askew.studies.graphs.page import page, shared_prompts
 from askew.studies.graphs.pooled import ModelGraphs, model_graphs
 
 
 @dataclass(frozen=True)
-class GraphsResult:
+class GraphsResult(Document):
     """The graphs of several runs by name, what was found over all of them, and the page that shows it."""
 
-    report: Path
+    place: Path
     runs: Mapping[str, InteractionFindings]
     found: ModelGraphs
+    warnings: ClassVar[Sequence[str]] = ()
+    """None: what a reader must know stands in the runs' own reports."""
+
+    @property
+    def report(self) -> Path:
+        """Where the page lies."""
+        return self.place
 
     @property
     def numbers(self) -> Path:
         """Where the pooled graph lies as JSON."""
         return self.report.with_suffix(".json")
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """None: what a reader must know stands in the runs' own reports."""
-        return ()
-
     @cached_property
     def page(self) -> Page:
         """What the report shows."""
         return page(self.runs, self.found.pooled)
 
-    def table(self) -> RenderableType:
-        """The edges of the pooled graph for a terminal, to print with rich."""
-        return terminal.screen(self.page)
+    def estimates(self) -> list[Row]:
+        """A row for every estimate of the pooled graph, in the order of its file."""
+        return rows(findings.scored(self.found), "graphs")
 
 
 def graphs(
@@ -94,7 +93,7 @@ def graphs(
         raise UsageError("these runs share no prompt, so there are no graphs to show side by side")
     result = GraphsResult(report, named, model_graphs(named))
     findings.write(result.found, result.numbers)
-    write_whole({report: html.page(result.page).encode()})
+    result.write_report()
     return result
 
 

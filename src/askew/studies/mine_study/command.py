@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 from askew import findings, registry
+from askew.document import Document, Row, rows
 from askew.errors import UsageError
 from askew.methods.mine import METHOD
 from askew.methods.mine.command import SearchOptions, search_fields
@@ -23,7 +24,6 @@ from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.grammar import article
 from askew.run.base import Outcome, Run
 from askew.run.live import opened_run
-from askew.store.files import write_whole
 from askew.store.store import default_store
 from askew.studies.mine_study.findings import MiningStudyFindings
 from askew.studies.mine_study.page import page
@@ -31,9 +31,6 @@ from askew.studies.mine_study.ranking import Known, known_ranking
 from askew.studies.mine_study.sizes import PAPER, POPULATIONS, SELECTIONS, SearchSize, random_study, size_study
 from askew.studio.planted import female_share
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, spread
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 LEANING = ("studio/planted", "studio")
 STUDY_FILE = "study.json"
@@ -50,11 +47,13 @@ class MineStudyOptions(SearchOptions, WhereOptions, total=False):
 
 
 @dataclass(frozen=True)
-class MiningStudy:
+class MiningStudy(Document):
     """What a study found: study.json in its folder, beside the page."""
 
     folder: Path
     found: MiningStudyFindings
+    warnings: ClassVar[Sequence[str]] = ()
+    """None: those of every search stand in its own report."""
 
     @property
     def numbers(self) -> Path:
@@ -66,28 +65,14 @@ class MiningStudy:
         """Where the page lies."""
         return self.folder / PAGE_FILE
 
-    @property
-    def warnings(self) -> Sequence[str]:
-        """None: those of every search stand in its own report."""
-        return ()
-
     @cached_property
     def page(self) -> Page:
         """What the report shows."""
         return page(self.found)
 
-    def table(self) -> RenderableType:
-        """The answer, the alphas with their correlations, and the sizes with their losses, to print with rich."""
-        from askew.pages import terminal
-
-        return terminal.screen(self.page)
-
-    def write(self) -> None:
-        """Write study.json and the page."""
-        from askew.pages import html
-
-        findings.write(self.found, self.numbers)
-        write_whole({self.report: html.page(self.page).encode()})
+    def estimates(self) -> list[Row]:
+        """A row for every estimate, in the order of study.json."""
+        return rows(findings.scored(self.found), "mine-study", self.found.plan.model)
 
 
 def mine_study(
@@ -151,7 +136,8 @@ def mine_study(
         size_study(sections, runs, paper.level),
         random_study(sections[PAPER].random, runs),
     ))  # fmt: skip
-    study.write()
+    findings.write(study.found, study.numbers)
+    study.write_report()
     return study
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from askew.document import Row, exported, frame, rows
 from askew.findings import scored
-from askew.frame import Row, exported, frame, rows
 from askew.types import Estimate
 from test_findings import FOUND, Scores, some
 
