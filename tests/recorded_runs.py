@@ -32,14 +32,12 @@ class Recorded:
     tolerance  how far they may move
     counted    the command whose --dry-run is recorded too; "" for none
     options    what it is told; none is the plan of the run
-    uncounted  lines of the dry run that are left out
     """
 
     make: Make
     tolerance: float
     counted: str
     options: Callable[[Workplace], Sequence[str]] | None
-    uncounted: frozenset[str]
 
 
 RUNS: dict[str, Recorded] = {}
@@ -49,12 +47,11 @@ def recorded(
     tolerance: float = EXACT,
     counted: str = "",
     options: Callable[[Workplace], Sequence[str]] | None = None,
-    uncounted: Sequence[str] = (),
 ) -> Callable[[Make], Make]:
     """Add a run under its function's name."""
 
     def add(make: Make) -> Make:
-        RUNS[make.__name__] = Recorded(make, tolerance, counted, options, frozenset(uncounted))
+        RUNS[make.__name__] = Recorded(make, tolerance, counted, options)
         return make
 
     return add
@@ -91,7 +88,7 @@ class Workplace:
                                 "--dry-run")
             for kind, store in (("empty", self.root / "no-store"), ("full", self.store))
         }  # fmt: skip
-        return {kind: counts(text, run.uncounted) for kind, text in said.items()}
+        return {kind: counts(text) for kind, text in said.items()}
 
     def drawings(self) -> Path:
         """A folder of drawings with a person's labels: two occupations, two conditions, some of several people."""
@@ -111,10 +108,10 @@ def askew_command(*arguments: str) -> str:
     return said.getvalue()
 
 
-def counts(text: str, uncounted: frozenset[str] = frozenset()) -> dict[str, list[int]]:
+def counts(text: str) -> dict[str, list[int]]:
     """The numbers of each line, by its first word."""
     lines = [(line.split()[0], re.findall(r"\d+", line)) for line in text.splitlines() if line.strip()]
-    return {word: [int(number) for number in found] for word, found in lines if word not in uncounted}
+    return {word: [int(number) for number in found] for word, found in lines}
 
 
 def _draw(folder: Path) -> None:
@@ -329,7 +326,7 @@ MAPPED = ["--concept", "gender", "--concept", "race", "--images", "3", "--draws"
 
 
 # "prompts" is left out: two prompts on two models are counted as four
-@recorded(NETWORKS, counted="map", options=lambda at: MAPPED, uncounted=["prompts"])
+@recorded(NETWORKS, counted="map", options=lambda at: MAPPED)
 def map_models(at: Workplace, run: Path) -> Path:
     askew.map(model=["studio", "studio/balanced"], concept=["gender", "race"], professions=["nurse", "chef"], images=3,
               draws=100, model_args=STEPS, run=run, store=at.store)  # fmt: skip

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,22 @@ def test_numbers_are_those_recorded(
     told = differences(was, dict(flat(found)), RUNS[name].tolerance if drawn_alike else OTHER_PIXELS)
     shown = "\n".join(told[:SHOWN])
     assert not told, f"{name}: {len(told)} of {len(was)} recorded numbers are missing or differ:\n{shown}"
+
+
+@pytest.mark.parametrize("name", ["audit_planted", "interact_fair", "mine_colour"])
+def test_a_finished_run_given_again_is_shown_without_loading_a_network_or_computing(
+    name: str, workplace: Workplace
+) -> None:
+    folder = workplace.folder(name)
+    written = (folder / "results.json").read_bytes()
+    command = [RUNS[name].counted, "--plan", str(folder / "plan.toml"), "--run", str(folder)]
+    code = (
+        f"import sys; from askew.cli import run; code = run({[*command, '--store', str(workplace.store)]!r}); "
+        "print(code, *sorted({'torch', 'transformers', 'diffusers', 'scipy.stats'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0", done.stderr
+    assert (folder / "results.json").read_bytes() == written
 
 
 def test_a_difference_is_told_with_its_address() -> None:
