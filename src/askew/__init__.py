@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from askew.methods.interact.command import interact
     from askew.methods.interact.result import InteractionResult
     from askew.methods.map.command import map
-    from askew.methods.map.result import MapResult
+    from askew.methods.map.findings import MapResult
     from askew.methods.mine.command import mine
     from askew.methods.mine.result import MiningResult
     from askew.plan import Plan
     from askew.studies.compare.command import compare
     from askew.studies.compare.result import Comparison
     from askew.studies.mine_compare.command import mine_compare
-    from askew.studies.mine_compare.result import MiningComparisonResult
+    from askew.studies.mine_compare.findings import MiningComparisonResult
     from askew.studies.mine_study.command import MiningStudy, mine_study
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
 
@@ -79,10 +79,10 @@ _HOMES = {
     "askew.methods.classify.findings": ("ClassificationResult",),
     "askew.methods.edit.findings": ("EditingResult",),
     "askew.methods.interact.result": ("InteractionResult",),
-    "askew.methods.map.result": ("MapResult",),
+    "askew.methods.map.findings": ("MapResult",),
     "askew.methods.mine.result": ("MiningResult",),
     "askew.plan": ("Plan",),
-    "askew.studies.mine_compare.result": ("MiningComparisonResult",),
+    "askew.studies.mine_compare.findings": ("MiningComparisonResult",),
     "askew.studies.mine_study.command": ("MiningStudy", "mine_study"),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),
 }

@@ -15,9 +15,9 @@ import askew
 from askew.cli import run
 from askew.errors import NotEnoughData, UsageError
 from askew.method import load
+from askew.methods.map.findings import MapResult
 from askew.methods.map.page import model_label
 from askew.methods.map.plan import profession_prompt
-from askew.methods.map.result import MapResult
 from askew.types import Estimate, Missing
 
 Saved = Callable[[str], Path]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from askew.errors import UsageError
-from askew.methods.map.baseline import read_baseline
+from askew.methods.map.gather import read_baseline
 from askew.methods.map.plan import plan_map
 
 

@@ -17,14 +17,14 @@ from askew.findings import FORMAT, Environment, Head, Identity, Instruments, Pic
 from askew.measure.attention_reader import encode_maps
 from askew.methods.map import METHOD
 from askew.methods.map.findings import BiasMap, MapFile, MapFindings, RiskDifference, family
-from askew.methods.map.overlap import Masking, PairMaps
 from askew.methods.map.plan import axes_of, plan_map
-from askew.methods.map.score import gradient, intersections, no_pair, pair
+from askew.methods.map.score import PairMaps, gradient, intersections, no_pair, pair
 from askew.methods.map.summary import changes, overall
 from askew.pages import html, terminal
 from askew.pages.blocks import Shares
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
+from askew.stats.overlap import mask
 from askew.types import Missing, Picture
 from benchmarks.planted_overlap import planted_maps
 
@@ -69,10 +69,10 @@ def found(
         for word in words:
             prompt, gone = f"A photo of the face of a {word}", word == absent
             maps = [] if gone else [made_up(model, word, concept) for concept in CONCEPTS]
-            own = [pair(one, Masking(), SCORING) for one in maps]
+            own = [pair(one, mask, SCORING) for one in maps]
             own = own or [no_pair(prompt, model, concept, word, GAP) for concept in CONCEPTS]
             pairs += own
-            three += intersections(maps, Masking(), SCORING)
+            three += intersections(maps, mask, SCORING)
             near += [] if gone else [gradient(model, prompt, word, COSINES, own, SCORING)]
             estimate = GAP if gone else risk_difference(3, 1, 4)
             counts, lost = (dict.fromkeys("xy", 0), {"blank_image": 4}) if gone else ({"x": 3, "y": 1}, {})

@@ -12,11 +12,11 @@ from scipy import stats
 
 from askew.findings import with_q
 from askew.methods.map.findings import BiasMap, Gradient, Intersection, Overall, Pair, RiskDifference, family
-from askew.methods.map.overlap import Masking, PairMaps
-from askew.methods.map.score import FLAT, gradient, intersections, no_pair, pair
+from askew.methods.map.score import FLAT, PairMaps, block_maps, gradient, intersections, no_pair, pair
 from askew.methods.map.summary import changes, overall
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
+from askew.stats.overlap import mask
 from askew.types import Estimate, Missing
 from benchmarks.planted_overlap import planted_maps
 
@@ -47,14 +47,14 @@ def flattened(maps: PairMaps, picture: int, layers: Sequence[str] = LAYERS) -> P
 
 def test_layers_of_one_side_and_size_are_a_block() -> None:
     maps = made_up()
-    blocks = maps.blocks()
+    blocks = block_maps(maps.layers)
     assert list(blocks) == ["down-16", "down-8", "mid", "up-8"]
     assert {found.shape for found in blocks.values()} == {(2, 6, 16, 16)}
     np.testing.assert_allclose(maps.total(), blocks["down-16"] + blocks["down-8"] + blocks["up-8"])
 
 
 def test_mbiou_is_the_mean_over_blocks_without_the_middle() -> None:
-    entry = pair(made_up(), Masking(), SCORING)
+    entry = pair(made_up(), mask, SCORING)
     means = [entry.blocks[block].value for block in ("down-16", "down-8", "up-8")]
     assert entry.mbiou.value == pytest.approx(np.mean(means))
     assert entry.miou.value == pytest.approx(np.mean(entry.pictures))
@@ -64,7 +64,7 @@ def test_mbiou_is_the_mean_over_blocks_without_the_middle() -> None:
 def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
     maps = made_up()
     flat = replace(maps, layers=dict(maps.layers) | {LAYERS[0]: np.full((2, 6, 16, 16), 3.0)})
-    entry = pair(flat, Masking(), SCORING)
+    entry = pair(flat, mask, SCORING)
     assert entry.blocks["down-16"] == FLAT
     assert entry.layers[LAYERS[0]] == FLAT
     means = [entry.blocks[block].value for block in ("down-8", "up-8")]
@@ -79,35 +79,35 @@ def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
 
 def test_attention_that_is_the_same_everywhere_is_missing() -> None:
     flat = replace(made_up(), layers={name: np.ones((2, 6, 4, 4)) for name in LAYERS})
-    entry = pair(flat, Masking(), SCORING)
+    entry = pair(flat, mask, SCORING)
     assert [getattr(entry, score) for score in ("miou", "corrected", "mbiou", "mbiou_corrected")] == [FLAT] * 4
     assert entry.chance_area is None
     assert entry.pictures == (None,) * 6
-    joint = intersections([flat, replace(flat, a="race")], Masking(), SCORING)[0]
+    joint = intersections([flat, replace(flat, a="race")], mask, SCORING)[0]
     assert joint.overlap == FLAT
 
 
 def test_a_picture_with_a_flat_map_is_missing_there_alone() -> None:
     maps = made_up()
-    entry = pair(flattened(maps, 2, LAYERS[:1]), Masking(), SCORING)
-    whole = pair(maps, Masking(), SCORING)
+    entry = pair(flattened(maps, 2, LAYERS[:1]), mask, SCORING)
+    whole = pair(maps, mask, SCORING)
     without = pair(
         replace(maps, layers={name: np.delete(found, 2, axis=1) for name, found in maps.layers.items()}, missing=1,
-                seeds=(0, 1, 3, 4, 5)), Masking(), SCORING)  # fmt: skip
+                seeds=(0, 1, 3, 4, 5)), mask, SCORING)  # fmt: skip
     assert (entry.miou.n, entry.miou.missing) == (6, 0)
     assert entry.blocks["down-16"] == without.blocks["down-16"]
     assert entry.blocks["down-8"] == whole.blocks["down-8"]
     assert entry.mbiou == without.mbiou
     assert [value is None for value in entry.block_pictures] == [k == 2 for k in range(6)]
-    lost = pair(flattened(maps, 2), Masking(), SCORING)
+    lost = pair(flattened(maps, 2), mask, SCORING)
     assert lost.miou == without.miou
     assert lost.miou.missing == 1
-    assert intersections([flattened(maps, 2), made_up("race")], Masking(), SCORING)[0].overlap.n == 5
+    assert intersections([flattened(maps, 2), made_up("race")], mask, SCORING)[0].overlap.n == 5
 
 
 def test_a_prompt_without_pictures_is_missing_among_others() -> None:
     gap = Missing("blank_image", "studio made no usable picture of this prompt")
-    pairs = [pair(made_up(), Masking(), SCORING), no_pair("a chef", "studio", "gender", "chef", gap)]
+    pairs = [pair(made_up(), mask, SCORING), no_pair("a chef", "studio", "gender", "chef", gap)]
     found = overall(pairs, [], {}, 0.95)[0]
     assert (found.miou.value, found.miou.missing) == (pairs[0].miou.value, 1)
     assert found.blocks["up-8"].missing == 1
@@ -120,9 +120,9 @@ def test_a_prompt_without_pictures_is_missing_among_others() -> None:
 
 
 def test_mbiou_of_other_blocks_is_not_compared() -> None:
-    first = pair(made_up(), Masking(), SCORING)
+    first = pair(made_up(), mask, SCORING)
     flat = replace(made_up(model="other"), layers=dict(made_up(model="other").layers))
-    second = pair(replace(flat, layers=dict(flat.layers) | {LAYERS[0]: np.ones((2, 6, 16, 16))}), Masking(), SCORING)
+    second = pair(replace(flat, layers=dict(flat.layers) | {LAYERS[0]: np.ones((2, 6, 16, 16))}), mask, SCORING)
     change = changes([first, second], [], {}, ["studio", "other"], 0.95)[0]
     for found in (change.mbiou, change.prompts[0].mbiou):
         assert isinstance(found, Missing)
@@ -134,16 +134,16 @@ def test_mbiou_of_other_blocks_is_not_compared() -> None:
 
 
 def test_the_order_in_which_prompts_come_does_not_matter() -> None:
-    first = pair(made_up(), Masking(), SCORING)
-    pair(made_up("race"), Masking(), SCORING)
-    again = pair(made_up(), Masking(), SCORING)
+    first = pair(made_up(), mask, SCORING)
+    pair(made_up("race"), mask, SCORING)
+    again = pair(made_up(), mask, SCORING)
     assert again.miou == first.miou
     assert again.blocks == first.blocks
 
 
 def test_models_are_compared_picture_by_picture() -> None:
     pairs = [
-        pair(made_up(model=model, prompt=prompt, overlap=overlap), Masking(), SCORING)
+        pair(made_up(model=model, prompt=prompt, overlap=overlap), mask, SCORING)
         for model, overlap in (("first", 0.9), ("second", 0.2))
         for prompt in ("a nurse", "a chef here")
     ]
@@ -158,7 +158,7 @@ def test_models_are_compared_picture_by_picture() -> None:
 
 def test_differences_have_q_values_over_concepts() -> None:
     pairs = [
-        pair(made_up(a=a, model=model, prompt=prompt, overlap=overlap), Masking(), SCORING)
+        pair(made_up(a=a, model=model, prompt=prompt, overlap=overlap), mask, SCORING)
         for model, overlap in (("first", 0.9), ("second", 0.2))
         for prompt in ("a nurse", "a chef here")
         for a in ("gender", "race")
@@ -199,7 +199,7 @@ def near(entries: Sequence[Pair], cosines: dict[str, float]) -> Gradient:
 
 def test_nearness_in_meaning() -> None:
     words = ("a", "ab", "abc", "abcd", "abcde")
-    entries = [pair(made_up(word, overlap=0.1 + 0.2 * k), Masking(), SCORING) for k, word in enumerate(words)]
+    entries = [pair(made_up(word, overlap=0.1 + 0.2 * k), mask, SCORING) for k, word in enumerate(words)]
     found = near(entries, {word: 0.1 * k for k, word in enumerate(words)})
     assert found.b == "nurse"
     assert found.spearman.value == pytest.approx(1)
@@ -212,7 +212,7 @@ def test_nearness_in_meaning() -> None:
 
 
 def test_three_words_at_once() -> None:
-    found = intersections([made_up(), made_up("race")], Masking(), SCORING)[0]
+    found = intersections([made_up(), made_up("race")], mask, SCORING)[0]
     assert found.concepts == ("gender", "race", "nurse")
     assert [c.given for c in found.conditional] == ["gender", "race", "nurse"]
     assert 0 <= found.overlap.value <= 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal, Unpack
 
 from askew.methods.map import METHOD
+from askew.methods.map.findings import MapResult
 from askew.methods.map.plan import plan_map
-from askew.methods.map.result import MapResult
 from askew.options import (
     Flag,
     Place,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Annotated
 
+from askew.errors import UsageError
 from askew.findings import Address, E, Head, Identity, Keyed, pattern
+from askew.method import Result
 from askew.methods.map.plan import MapPlan
-from askew.types import record
+from askew.types import Estimate, Missing, record
+
+MIDDLE = "mid"
+"""The block between the two sides of a UNet; neither the sum of all layers nor mBIoU counts it, as in OVAM."""
 
 
 @record
@@ -157,6 +162,22 @@ class MapFindings(Head):
     models: tuple[Identity, ...]
     maps: tuple[MapFile, ...]
     biasmap: BiasMap
+
+
+@dataclass(frozen=True)
+class MapResult(Result[MapPlan, MapFindings]):
+    """A finished run of `askew map`."""
+
+    def miou(self, concept: str, prompt: str | None = None, model: str | None = None) -> Estimate | Missing:
+        """How much of their union the places of a concept, and of the word that it is held against, share.
+
+        Of the first prompt and model unless named. Raises UsageError for what the run did not look at.
+        """
+        wanted = (model or self.found.models[0].name, prompt or self.plan.prompts[0].text, concept)
+        for pair in self.found.biasmap.pairs:
+            if (pair.model, pair.prompt, pair.a) == wanted:
+                return pair.miou
+        raise UsageError(f"this run has no maps of {concept!r} in {wanted[1]!r} by {wanted[0]}")
 
 
 def family(at: Address) -> Address | None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 from typing import cast
 
-from askew import registry
+from askew import findings, registry
 from askew.errors import UsageError
-from askew.findings import Identity, Instruments, PictureSet
+from askew.findings import RESULTS_FILE, Identity, Instruments, PictureSet
 from askew.measure.attention_reader import AttentionReader, WhiteBox, watching
-from askew.methods.map.baseline import Baseline, read_baseline
+from askew.methods.map.findings import MapFindings, Pair, RiskDifference
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Model, Request
 from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Reader, fingerprints, instruments_of, unknown_words
+from askew.plan import PLAN_FILE, read_toml
 from askew.run.base import Made, Outcome, Rows, Run, encoded, provider
 from askew.run.work import wanted_pictures
 from askew.store.store import Wanted
@@ -24,6 +26,9 @@ from askew.types import Missing, Picture, Prompt
 
 GRADIENT = 4
 """Concepts from which a correlation with their nearness in meaning is told."""
+
+SAME = ("threshold", "tau", "definition", "branch", "vqa", "vqa_args", "seed", "level")
+"""Fields of the plan that decide what a score is, or which pictures are pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,18 @@ class Watched:
     def present(self) -> list[Picture]:
         """The pictures that could be made."""
         return [one for one in self.pictures if isinstance(one, Picture)]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The first model of a finished run, under a name that no model of the new run has.
+
+    `pairs` and `risks` are its scores of the new run's prompts and concepts, in their order.
+    """
+
+    model: Identity
+    pairs: tuple[Pair, ...]
+    risks: tuple[RiskDifference, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +145,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
     prompts = tuple(one for model in models for one in _watched(plan, run, model, reader))
     run.warn(*(text for model in models for text in unknown_words(model, plan.texts())))
     run.warn(*(text for model in models for text in _unknown_concepts(plan, model)))
-    run.warn(*drawings.beyond([*names, *([baseline.name] if baseline else [])], {"vqa": instruments}))
+    run.warn(*drawings.beyond([*names, *([baseline.model.name] if baseline else [])], {"vqa": instruments}))
     return MapsGathered(
         tuple(Identity(model.name, model.revision, dict(model.settings)) for model in models),
         getattr(models[0], "device", None),
@@ -185,3 +202,52 @@ def _unknown_concepts(plan: MapPlan, model: Model) -> list[str]:
     words = [concept for concept in plan.concepts if set(model.unknown_words(f"{prompt} and {concept}")) - own]
     listed = ", ".join(repr(word) for word in words)
     return [f"{model.name} does not know {listed}: maps of a word without a meaning say nothing"] if words else []
+
+
+def read_baseline(plan: MapPlan, models: Sequence[str]) -> Baseline:
+    """The run that `plan` names as its baseline; `models` are the new run's.
+
+    Raises UsageError for a folder without a finished run of maps, or one that was planned otherwise.
+    """
+    folder = Path(plan.baseline)
+    if not (folder / PLAN_FILE).exists():
+        raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
+    data = read_toml(folder / PLAN_FILE)
+    if (method := data.get("method", "audit")) != "map":
+        raise UsageError(f"{folder} is a run of the method {method!r}; a baseline is a run of `askew map`")
+    _check_same(plan, MapPlan.checked(data, f"the plan {folder / PLAN_FILE}"), folder)
+    found = findings.read(MapFindings, folder / RESULTS_FILE)
+    model = found.models[0]
+    name = model.name if model.name not in models else f"{model.name} ({folder.resolve().name})"
+    pairs = {(p.prompt, p.a): replace(p, model=name) for p in found.biasmap.pairs if p.model == model.name}
+    risks = {(r.prompt, r.axis): replace(r, model=name) for r in found.biasmap.risk_difference if r.model == model.name}
+    wanted = [(prompt.text, axis.name) for prompt in plan.prompts for axis in prompt.axes]
+    return Baseline(
+        replace(model, name=name),
+        tuple(pairs[prompt.text, a] for prompt in plan.prompts for a in plan.concepts if (prompt.text, a) in pairs),
+        tuple(risks[place] for place in wanted if place in risks),
+    )
+
+
+def _check_same(plan: MapPlan, found: MapPlan, folder: Path) -> None:
+    """Raise UsageError that says in what the baseline was planned otherwise."""
+    other = [
+        f"{name} {_shown(getattr(found, name))}, not {_shown(getattr(plan, name))}"
+        for name in SAME
+        if getattr(found, name) != getattr(plan, name)
+    ]
+    against = dict(zip((prompt.text for prompt in found.prompts), found.against, strict=True))
+    words = zip((prompt.text for prompt in plan.prompts), plan.against, strict=True)
+    other += [f"nothing on {prompt!r} against {word!r}" for prompt, word in words if against.get(prompt) != word]
+    other += [f"no concept {concept!r}" for concept in plan.concepts if concept not in found.concepts]
+    read = {axis.name for prompt in found.prompts for axis in prompt.axes}
+    axes = dict.fromkeys(axis.name for prompt in plan.prompts for axis in prompt.axes)
+    other += [f"no reading of {axis} but of {', '.join(sorted(read))}" for axis in axes if axis not in read]
+    if other:
+        raise UsageError(f"{folder} cannot be the baseline of this run, since it has {'; '.join(other)}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={part}" for key, part in value.items()) or "none"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

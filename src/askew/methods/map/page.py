@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from askew.methods.map import words
 from askew.methods.map.findings import Change, Gradient, Intersection, MapFindings, Overall, Pair, RiskDifference
-from askew.methods.map.overlap import Masking, PairMaps, flat_pictures
 from askew.methods.map.plan import axes_of
-from askew.methods.map.score import maps_of
+from askew.methods.map.score import Masking, PairMaps, block_maps, flat_pictures, maps_of
 from askew.pages import common
 from askew.pages.blocks import (
     DIFFERENCE,
@@ -49,7 +49,7 @@ from askew.pages.words import (
     reason,
     shorten,
 )
-from askew.stats.overlap import iou
+from askew.stats.overlap import iou, mask
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
@@ -310,7 +310,7 @@ class View:
     def _strip(self, maps: PairMaps, picture: str, label: str) -> PictureRow:
         image = self.media.picture(picture)
         shots = []
-        for block, own in maps.blocks().items():
+        for block, own in block_maps(maps.layers).items():
             if image is not None and not flat_pictures(own).any():
                 first, second = self._masking(own[:, 0])
                 shots.append(Shot(masks(image, first, second), f"{label}: {block}",
@@ -319,7 +319,7 @@ class View:
 
     @property
     def _masking(self) -> Masking:
-        return Masking(self.found.plan.threshold, self.found.plan.tau)
+        return partial(mask, threshold=self.found.plan.threshold, tau=self.found.plan.tau)
 
     def _gradient(self, one: Gradient) -> Table:
         """Words by their nearness in meaning."""

@@ -5,18 +5,22 @@ Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
+from askew.measure.attention import block_names
 from askew.measure.attention_reader import Row, decode_maps
 from askew.methods.map import summary
 from askew.methods.map.findings import (
+    MIDDLE,
     BiasMap,
     Conditional,
     Gradient,
@@ -28,7 +32,6 @@ from askew.methods.map.findings import (
     family,
 )
 from askew.methods.map.gather import MapsGathered, Watched
-from askew.methods.map.overlap import Masking, Overlaps, PairMaps, flat_pictures
 from askew.methods.map.plan import MapPlan, axes_of
 from askew.pages.media import Media
 from askew.parts.scoring import Scoring
@@ -37,33 +40,119 @@ from askew.stats.overlap import (
     Entanglement,
     Mask,
     bilinear,
+    chance_iou,
     conditional_chance,
     conditional_iou,
     entanglement,
+    iou_matrix,
     joint_chance,
     joint_entanglement,
+    mask,
     mean_estimate,
 )
 from askew.stats.rank import spearman
 from askew.types import Axis, Estimate, Missing
+
+Maps = NDArray[np.float64]
+Masking = Callable[[Maps], Mask]
+"""Where maps (..., H, W) count as high: `stats.overlap.mask` with the threshold of a plan."""
+
+ROUNDING = 1e-5
+"""Differences within a map, of its largest number, that summing in single precision makes."""
 
 FLAT = Missing("error", "a map that is the same everywhere has no place that is high")
 GROUPS: Mapping[str, tuple[str, str]] = {"gender": ("male", "female"), "ethnicity": ("white", "black")}
 """The groups of the paper's risk difference, by axis; of other axes the first two values."""
 
 
+@dataclass(frozen=True, slots=True)
+class PairMaps:
+    """Maps of two words in the same pictures: by layer (2, pictures, h, w). `seeds` tell the pictures apart."""
+
+    model: str
+    prompt: str
+    a: str
+    b: str
+    layers: Mapping[str, NDArray[np.floating[Any]]]
+    seeds: tuple[int | None, ...]
+    missing: int = 0
+
+    def total(self) -> Maps:
+        """(2, pictures, H, W): the sum of all layers but those in the middle, at the size of the largest (Eq. 2)."""
+        total: Maps = np.sum([maps for block, maps in block_maps(self.layers).items() if block != MIDDLE], axis=0)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """IoU of one concept's masks with the other's, pictures of the first in the rows.
+
+    matrix  (n, n)
+    areas   (n,) chance by the areas of a picture's masks
+    usable  (n,) whether both maps of a picture have a place that is high
+    """
+
+    matrix: NDArray[np.float64]
+    areas: NDArray[np.float64]
+    usable: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, maps: Maps, high: Masking) -> Overlaps:
+        """Of maps (2, pictures, H, W)."""
+        masks = high(maps)
+        return cls(iou_matrix(*masks), chance_iou(*masks), ~flat_pictures(maps))
+
+    @classmethod
+    def mean(cls, blocks: Mapping[str, Overlaps]) -> Overlaps:
+        """Of all blocks but the middle that have a picture, for the pictures that all of them have (Eq. 6)."""
+        outer = [one for block, one in blocks.items() if block != MIDDLE]
+        counted = [one for one in outer if one.usable.any()] or outer
+        return cls(np.mean([one.matrix for one in counted], axis=0), np.mean([one.areas for one in counted], axis=0),
+                   np.all([one.usable for one in counted], axis=0))  # fmt: skip
+
+    def pictures(self) -> tuple[float | None, ...]:
+        """IoU of every picture; None where it is missing."""
+        return tuple(float(v) if ok else None for v, ok in zip(np.diagonal(self.matrix), self.usable, strict=True))
+
+
+def block_maps(layers: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Maps]:
+    """By block (..., H, W): the sum of its layers' maps (..., h, w), at the size of the largest layer (Eq. 5)."""
+    size = max(maps.shape[-2:] for maps in layers.values())
+    names = block_names({name: (maps.shape[-2], maps.shape[-1]) for name, maps in layers.items()})
+    found: dict[str, Maps] = {}
+    for layer, block in names.items():
+        found[block] = found.get(block, 0) + bilinear(layers[layer], size)
+    return found
+
+
+def flat_pictures(maps: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    """By picture, (pictures,), whether one of its maps (words, pictures, H, W) has no place that is high.
+
+    Such a map is the same everywhere, but for rounding.
+    """
+    top = np.abs(maps).max(axis=(-2, -1))
+    return np.asarray(np.any(np.ptp(maps, axis=(-2, -1)) <= ROUNDING * top, axis=0))
+
+
 def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
     """The findings of a run; of a baseline, its scores stand beside those of this run."""
-    masking, scoring = Masking(plan.threshold, plan.tau), Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
+    masking = partial(mask, threshold=plan.threshold, tau=plan.tau)
+    scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
     maps = {(one.model, one.prompt): pair_maps(one) for one in found.prompts}
-    pairs = [pair for one in found.prompts for pair in _pairs(one, maps[one.model, one.prompt], masking, scoring)]
+    pairs: list[Pair] = []
+    for one in found.prompts:
+        pairs += [pair(words, masking, scoring) for words in maps[one.model, one.prompt]]
+        if not one.present:
+            first = next(picture for picture in one.pictures if isinstance(picture, Missing))
+            gap = Missing(first.reason, f"{one.model} made no usable picture of this prompt")
+            pairs += [no_pair(one.prompt, one.model, a, b, gap) for a, b in one.words]
     _check_any(pairs)
     axes = {prompt.text: [axis.axis() for axis in prompt.axes] for prompt in plan.prompts}
     risks = [_risk(one, axis, scoring) for one in found.prompts for axis in axes[one.prompt]]
     models = found.models
     if found.baseline:
         pairs, risks = [*pairs, *found.baseline.pairs], [*risks, *found.baseline.risks]
-    held = [*([found.baseline.name] if found.baseline else []), *(model.name for model in models)]
+    held = [*([found.baseline.model.name] if found.baseline else []), *(model.name for model in models)]
     axis_of = axes_of(plan.concepts)
     section = BiasMap(
         tuple(pairs), tuple(risks),
@@ -120,14 +209,6 @@ def _check_any(pairs: Sequence[Pair]) -> None:
             raise NotEnoughData(f"{model} has no map to measure in any prompt: {'; '.join(reasons)}")
 
 
-def _pairs(one: Watched, maps: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Pair]:
-    if maps:
-        return [pair(words, masking, scoring) for words in maps]
-    first = next(picture for picture in one.pictures if isinstance(picture, Missing))
-    gap = Missing(first.reason, f"{one.model} made no usable picture of this prompt")
-    return [no_pair(one.prompt, one.model, a, b, gap) for a, b in one.words]
-
-
 def no_pair(prompt: str, model: str, a: str, b: str, gap: Missing) -> Pair:
     """The scores of a prompt without a picture."""
     return Pair(prompt, model, a, b, gap, gap, gap, gap, {}, {}, None, None, (), (), ())
@@ -141,38 +222,32 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
     pictures that all other blocks have.
     """
     scored = partial(_scored, maps=maps, scoring=scoring)
-    blocks = {block: Overlaps.of(found, masking) for block, found in maps.blocks().items()}
+    blocks = {block: Overlaps.of(found, masking) for block, found in block_maps(maps.layers).items()}
     size = max(found.shape[-2:] for found in maps.layers.values())
     layers = {name: Overlaps.of(bilinear(found, size), masking) for name, found in maps.layers.items()}
     whole, mean = Overlaps.of(maps.total(), masking), Overlaps.mean(blocks)
     found, of_blocks = scored(whole, what="whole"), scored(mean, what="mean of blocks")
-    by_area, by_others = (None, None) if isinstance(found, Missing) else (found.chance_area, found.chance_other_picture)
     return Pair(
         maps.prompt, maps.model, maps.a, maps.b,
-        miou=_miou(found), corrected=_corrected(found), mbiou=_miou(of_blocks), mbiou_corrected=_corrected(of_blocks),
-        blocks={block: _miou(scored(one, what=block)) for block, one in blocks.items()},
-        layers={name: _miou(scored(one, what=name)) for name, one in layers.items()},
-        chance_area=by_area, chance_other_picture=by_others,
+        miou=found.miou if found else FLAT, corrected=found.corrected if found else FLAT,
+        mbiou=of_blocks.miou if of_blocks else FLAT, mbiou_corrected=of_blocks.corrected if of_blocks else FLAT,
+        blocks={block: e.miou if (e := scored(one, what=block)) else FLAT for block, one in blocks.items()},
+        layers={name: e.miou if (e := scored(one, what=name)) else FLAT for name, one in layers.items()},
+        chance_area=found.chance_area if found else None,
+        chance_other_picture=found.chance_other_picture if found else None,
         pictures=whole.pictures(), block_pictures=mean.pictures(), seeds=maps.seeds,
     )  # fmt: skip
 
 
-def _scored(overlaps: Overlaps, maps: PairMaps, scoring: Scoring, what: str) -> Entanglement | Missing:
+def _scored(overlaps: Overlaps, maps: PairMaps, scoring: Scoring, what: str) -> Entanglement | None:
+    """Of the pictures that are usable; None without one."""
     kept = np.flatnonzero(overlaps.usable)
     if not len(kept):
-        return FLAT
+        return None
     rng = scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what)
     lost = maps.missing + len(overlaps.usable) - len(kept)
     return entanglement(overlaps.matrix[np.ix_(kept, kept)], float(overlaps.areas[kept].mean()), rng=rng,
-                        draws=scoring.draws, level=scoring.level, missing=lost)  # fmt: skip
-
-
-def _miou(found: Entanglement | Missing) -> Estimate | Missing:
-    return found if isinstance(found, Missing) else found.miou
-
-
-def _corrected(found: Entanglement | Missing) -> Estimate | Missing:
-    return found if isinstance(found, Missing) else found.corrected
+                        missing=lost, **scoring.how)  # fmt: skip
 
 
 def intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Intersection]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from askew.methods.map.findings import Change, Overall, Pair, PromptChange, RiskDifference
-from askew.methods.map.overlap import MIDDLE
+from askew.methods.map.findings import MIDDLE, Change, Overall, Pair, PromptChange, RiskDifference
 from askew.stats.overlap import mean_estimate, t_test
 from askew.types import Estimate, Missing
 
@@ -20,6 +20,7 @@ NO_PAIR = Missing("error", "the models have no picture of one seed in common")
 NOT_CORRECTED = Missing("not_asked", "no prompt has a corrected overlap")
 
 E = Estimate | Missing
+Scores = Sequence[float | None]
 
 
 def overall(
@@ -34,7 +35,7 @@ def overall(
         entries.append(Overall(
             model, a, len(own),
             miou=_mean([p.miou for p in own], level), mbiou=_mean([p.mbiou for p in own], level),
-            corrected=_tested([p.corrected for p in own], level),
+            corrected=_combined([p.corrected for p in own], partial(t_test, level=level), NOT_CORRECTED),
             risk_difference=_mean(found, level) if found else None,
             blocks=_mean_parts([p.blocks for p in own], level), layers=_mean_parts([p.layers for p in own], level),
             chance_area=float(np.mean(areas)) if areas else None,
@@ -58,10 +59,9 @@ def changes(
             if matched:
                 entries.append(Change(
                     (models[0], model), a, tuple(_prompt_change(x, y, level) for x, y in matched),
-                    miou=_over_prompts([_minus(y.miou, x.miou) for x, y in matched], level, DIFFERENCE),
-                    mbiou=_over_prompts([_other_blocks(x, y) or _minus(y.mbiou, x.mbiou) for x, y in matched], level,
-                                        DIFFERENCE),
-                    corrected=_over_prompts([_minus(y.corrected, x.corrected) for x, y in matched], level),
+                    miou=_over_prompts([_minus(y.miou, x.miou) for x, y in matched], level),
+                    mbiou=_over_prompts([_other_blocks(x, y) or _minus(y.mbiou, x.mbiou) for x, y in matched], level),
+                    corrected=_over_prompts([_minus(y.corrected, x.corrected) for x, y in matched], level, None),
                     blocks=_block_changes(matched, level),
                     risk_difference=_risk_change(risks, axis_of.get(a), models[0], model, level),
                 ))  # fmt: skip
@@ -69,23 +69,20 @@ def changes(
 
 
 def _prompt_change(x: Pair, y: Pair, level: float) -> PromptChange:
-    miou = _paired(x.miou, y.miou, _by_seed(x, x.pictures), _by_seed(y, y.pictures), level)
-    mbiou = _paired(x.mbiou, y.mbiou, _by_seed(x, x.block_pictures), _by_seed(y, y.block_pictures), level)
+    miou = _paired(x, y, x.miou, y.miou, x.pictures, y.pictures, level)
+    mbiou = _paired(x, y, x.mbiou, y.mbiou, x.block_pictures, y.block_pictures, level)
     return PromptChange(x.prompt, miou, _other_blocks(x, y) or mbiou)
 
 
-def _paired(before: E, after: E, earlier: Mapping[int, float], later: Mapping[int, float], level: float) -> E:
-    """Mean difference of IoU between pictures of one seed."""
+def _paired(x: Pair, y: Pair, before: E, after: E, earlier: Scores, later: Scores, level: float) -> E:
+    """Mean difference of IoU between pictures of one seed, of those that have a score."""
     gap = _minus(after, before)
     if isinstance(gap, Missing):
         return gap
-    values = [later[seed] - earlier[seed] for seed in earlier if seed in later]
+    first, second = (dict(zip(one.seeds, scores, strict=True)) for one, scores in ((x, earlier), (y, later)))
+    values = [v - u for seed, u in first.items()
+              if seed is not None and u is not None and (v := second.get(seed)) is not None]  # fmt: skip
     return t_test(values, level=level, bounds=DIFFERENCE) if values else NO_PAIR
-
-
-def _by_seed(one: Pair, scores: Sequence[float | None]) -> dict[int, float]:
-    """The scores of those pictures that have one."""
-    return {seed: v for seed, v in zip(one.seeds, scores, strict=True) if v is not None and seed is not None}
 
 
 def _other_blocks(before: Pair, after: Pair) -> Missing | None:
@@ -101,10 +98,9 @@ def _block_changes(matched: Sequence[tuple[Pair, Pair]], level: float) -> dict[s
     """By block that both models have, the mean difference over prompts."""
     names = dict.fromkeys(name for x, y in matched for name in x.blocks if name in y.blocks)
     return {
-        name: _over_prompts([_minus(y.blocks.get(name, NO_MAP), x.blocks.get(name, NO_MAP)) for x, y in matched],
-                            level, DIFFERENCE)
+        name: _over_prompts([_minus(y.blocks.get(name, NO_MAP), x.blocks.get(name, NO_MAP)) for x, y in matched], level)
         for name in names
-    }  # fmt: skip
+    }
 
 
 def _risk_change(risks: Sequence[RiskDifference], axis: str | None, first: str, second: str, level: float) -> E | None:
@@ -117,13 +113,12 @@ def _risk_change(risks: Sequence[RiskDifference], axis: str | None, first: str, 
 
 
 def _mean(estimates: Sequence[E], level: float) -> E:
-    known = [e for e in estimates if isinstance(e, Estimate)]
-    if not known:
-        return next(e for e in estimates if isinstance(e, Missing))
-    nulls = [e.null for e in known if e.null is not None]
-    null = float(np.mean(nulls)) if len(nulls) == len(known) else None
-    mean = mean_estimate([e.value for e in known], level=level, bounds=(0, 1))
-    return replace(mean, missing=len(estimates) - len(known), null=null, max=1.0)
+    mean = _combined(estimates, partial(mean_estimate, level=level, bounds=(0, 1)))
+    if isinstance(mean, Missing):
+        return mean
+    nulls = [e.null for e in estimates if isinstance(e, Estimate)]
+    known = [null for null in nulls if null is not None]
+    return replace(mean, null=float(np.mean(known)) if len(nulls) == len(known) else None, max=1.0)
 
 
 def _mean_parts(parts: Sequence[Mapping[str, E]], level: float) -> dict[str, E]:
@@ -132,17 +127,18 @@ def _mean_parts(parts: Sequence[Mapping[str, E]], level: float) -> dict[str, E]:
     return {name: _mean([part.get(name, NO_MAP) for part in parts], level) for name in names}
 
 
-def _tested(estimates: Sequence[E], level: float) -> E:
-    known = [e.value for e in estimates if isinstance(e, Estimate)]
-    return replace(t_test(known, level=level), missing=len(estimates) - len(known)) if known else NOT_CORRECTED
-
-
-def _over_prompts(gaps: Sequence[float | Missing], level: float, bounds: tuple[float, float] | None = None) -> E:
+def _over_prompts(gaps: Sequence[float | Missing], level: float, bounds: tuple[float, float] | None = DIFFERENCE) -> E:
     """The mean of differences by prompt, tested against 0."""
-    known = [gap for gap in gaps if not isinstance(gap, Missing)]
-    if not known:
-        return next(gap for gap in gaps if isinstance(gap, Missing))
-    return replace(t_test(known, level=level, bounds=bounds), missing=len(gaps) - len(known))
+    return _combined(gaps, partial(t_test, level=level, bounds=bounds))
+
+
+def _combined(
+    scores: Sequence[E | float], combine: Callable[[list[float]], Estimate], none: Missing | None = None
+) -> E:
+    """What becomes of those scores that are known; without one, why the first is missing, unless said by `none`."""
+    gaps = [one for one in scores if isinstance(one, Missing)]
+    known = [one.value if isinstance(one, Estimate) else one for one in scores if not isinstance(one, Missing)]
+    return replace(combine(known), missing=len(gaps)) if known else none or gaps[0]
 
 
 def _minus(a: E, b: E) -> float | Missing:

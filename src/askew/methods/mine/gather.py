@@ -26,6 +26,7 @@ from askew.methods.mine.plan import BIAS, COLOR, MinePlan
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet, observe
+from askew.parts.survey.reader import unknown_words
 from askew.prompts.base import VARIATION_WORDS, PromptWriter, Writer
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
@@ -82,7 +83,7 @@ class Best:
     @property
     def fresh_loss(self) -> float | Missing:
         """What it scores on fresh seeds."""
-        return self.fresh if isinstance(self.fresh, Missing) else self.fresh.loss()
+        return _loss(self.fresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +129,13 @@ class MineGathered:
     @property
     def sets(self) -> tuple[PictureSet, ...]:
         """The fresh pictures of the best prompts, and those of their variations."""
-        return tuple(self._sets())
-
-    def _sets(self) -> Iterator[PictureSet]:
-        for prompt, shown in self.found.best().items():
-            yield PictureSet.of(prompt, shown.pictures)
-            for text, picture in shown.variations.items():
-                yield PictureSet.of(prompt, [picture], "variation", text, text)
+        return tuple(
+            one
+            for prompt, shown in self.found.best().items()
+            for one in (PictureSet.of(prompt, shown.pictures), *(
+                PictureSet.of(prompt, [picture], "variation", text, text) for text, picture in shown.variations.items()
+            ))
+        )  # fmt: skip
 
 
 def gather(plan: MinePlan, run: Run) -> MineGathered:
@@ -265,10 +266,7 @@ class Miner:
         unscored = Counter(loss.detail for loss in self.losses.values() if isinstance(loss, Missing))
         for why, number in unscored.items():
             yield f"{number} of {len(self.losses)} prompts have no score: {why}"
-        words = sorted({word for prompt in found.best() for word in self.model.unknown_words(prompt)})
-        if words:
-            listed = ", ".join(repr(word) for word in words)
-            yield f"{self.model.name} does not know these words of the prompts found and ignores them: {listed}"
+        yield from unknown_words(self.model, list(found.best()))
 
     def _search(self, name: str, by: SearchBy, number: int, steps: Stage) -> Search:
         plan, fresh = self.plan, derived_seed(self.plan.seed, "fresh")

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from askew.methods.mine import words as texts
-from askew.methods.mine.findings import BestPrompt, Evaluation, Iteration, MineFindings, MineTheGap
+from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap
 from askew.methods.mine.plan import BIAS
 from askew.pages import common
 from askew.pages.blocks import (
@@ -186,7 +186,16 @@ class View:
     def course(self) -> Iterator[Block]:
         """One search: every prompt a point, lines from prompts to their mutations, the best loss so far."""
         history = [entry for entry in self.section.history if entry.run == self.run]
-        placed = list(_placed(history))
+        placed = [
+            (
+                entry.iteration + 1 + SPREAD * (2 * k / max(len(entry.prompts) - 1, 1) - (len(entry.prompts) > 1)),
+                one.score,
+                one,
+            )
+            for entry in history
+            for k, one in enumerate(entry.prompts)
+            if one.score is not None
+        ]
         if not placed:
             return
         which = f" Of {self.found.plan.runs} searches, this is number {self.run + 1}, which found the first prompt."
@@ -200,14 +209,18 @@ class View:
         )  # fmt: skip
         at = {one.prompt: k for k, (_, _, one) in enumerate(placed)}
         links = tuple((at[one.parent], k) for k, (_, _, one) in enumerate(placed) if one.parent in at)
-        beside = self.section.random.history if self.section.random else ()
-        random = [entry for entry in beside if entry.run == self.run]
-        traces = [_record("best so far", history, 0)]
-        traces += [_record("best so far of random prompts alone", random, 1)] if random else []
+        random = self.section.random.history if self.section.random else ()
+        alone = [entry for entry in random if entry.run == self.run]
+        courses = (("best so far", history), ("best so far of random prompts alone", alone))
+        traces = tuple(
+            Trace(name, tuple((one.iteration + 0.5, one.best_so_far) for one in entries if one.best_so_far is not None),
+                  series, stair=True)
+            for series, (name, entries) in enumerate(courses) if entries
+        )  # fmt: skip
         said = f"Loss of {len(points)} prompts over {plural(len(history), 'iteration')}"
         yield Scatter(
             "", points, ("iteration", "count"), ("loss", "range"), said, ("mutation", "random prompt"),
-            "how the best prompt came about", links, tuple(traces),
+            "how the best prompt came about", links, traces,
         )  # fmt: skip
 
     def against_random(self) -> Iterator[Section]:
@@ -232,14 +245,19 @@ class View:
         random, runs = self.section.random, self.found.plan.runs
         if random is None or runs < 2:
             return
-        steps = 1 + max(entry.iteration for entry in self.section.history)
+        steps = range(1 + max(entry.iteration for entry in self.section.history))
         lines = []
         for series, (name, history) in enumerate((("mined", self.section.history), ("random", random.history))):
-            single = [_over(steps, [entry for entry in history if entry.run == run]) for run in range(runs)]
-            lines.append(Line(f"{name}, mean", _means(single), series))
-            lines += [Line(f"{name} {k}", points, series, thin=True) for k, points in enumerate(single, start=1)]
+            best = {(one.run, one.iteration): one.best_so_far for one in history}
+            known = [[v for run in range(runs) if (v := best.get((run, k))) is not None] for k in steps]
+            means = tuple(Estimate(float(np.mean(values))) if values else None for values in known)
+            lines.append(Line(f"{name}, mean", means, series))
+            for run in range(runs):
+                values = [best.get((run, k)) for k in steps]
+                points = tuple(None if value is None else Estimate(value) for value in values)
+                lines.append(Line(f"{name} {run + 1}", points, series, thin=True))
         caption = "Best loss so far. It flatters every search: the lowest of many noisy scores is partly luck"
-        yield Lines(caption, "iteration", tuple(str(k + 1) for k in range(steps)), tuple(lines), "loss", "range")
+        yield Lines(caption, "iteration", tuple(str(k + 1) for k in steps), tuple(lines), "loss", "range")
 
     def missed(self) -> Iterator[Section]:
         """What the missed variations of all prompts have in common."""
@@ -280,31 +298,6 @@ def _anchor(prompt: str) -> str:
     return f"prompt {prompt}"
 
 
-def _placed(history: Sequence[Iteration]) -> Iterator[tuple[float, float, Evaluation]]:
-    """Where prompts stand: those of an iteration side by side in the order of their evaluation."""
-    for entry in history:
-        last = len(entry.prompts) - 1
-        for k, one in enumerate(entry.prompts):
-            if one.score is not None:
-                aside = SPREAD * (2 * k / last - 1) if last else 0.0
-                yield entry.iteration + 1 + aside, one.score, one
-
-
-def _record(name: str, history: Sequence[Iteration], series: int) -> Trace:
-    """The best loss so far as steps."""
-    points = tuple((entry.iteration + 0.5, entry.best_so_far) for entry in history if entry.best_so_far is not None)
-    return Trace(name, points, series, stair=True)
-
-
-def _over(steps: int, history: Sequence[Iteration]) -> tuple[Estimate | Missing | None, ...]:
-    known = {entry.iteration: entry.best_so_far for entry in history}
-    return tuple(None if (value := known.get(k)) is None else Estimate(value) for k in range(steps))
-
-
-def _means(lines: Sequence[Sequence[Estimate | Missing | None]]) -> tuple[Estimate | None, ...]:
-    """The mean over the searches, iteration by iteration."""
-    found = []
-    for step in zip(*lines, strict=True):
-        values = [one.value for one in step if isinstance(one, Estimate)]
-        found.append(Estimate(float(np.mean(values))) if values else None)
-    return tuple(found)
+def _aside(count: int) -> list[float]:
+    """How far the prompts of an iteration stand aside, in the order of their evaluation."""
+    return [float(x) for x in np.linspace(-SPREAD, SPREAD, count)] if count > 1 else [0.0] * count

@@ -13,8 +13,8 @@ from askew.models.base import Setting
 from askew.options import RunOptions, Texts, given, key_values, listed, repeated, run_options
 from askew.options import names as parts_of
 from askew.studies.mine_compare import METHOD
+from askew.studies.mine_compare.findings import MiningComparisonResult
 from askew.studies.mine_compare.plan import plan_mining_comparison
-from askew.studies.mine_compare.result import MiningComparisonResult
 
 
 class MineCompareOptions(RunOptions, total=False):

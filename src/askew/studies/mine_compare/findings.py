@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from askew.errors import UnknownName, UsageError
 from askew.findings import Address, E, Head, pattern
+from askew.method import Result
 from askew.models.base import Setting
 from askew.studies.mine_compare.plan import MiningComparisonPlan
-from askew.types import record
+from askew.types import Estimate, Missing, record
 
 
 @record
@@ -80,6 +83,40 @@ class MiningComparisonFindings(Head):
     plan: MiningComparisonPlan
     models: tuple[ComparedModel, ...]
     mining_comparison: MiningComparison
+
+
+@dataclass(frozen=True)
+class MiningComparisonResult(Result[MiningComparisonPlan, MiningComparisonFindings]):
+    """A finished run of `askew mine-compare`."""
+
+    @property
+    def ranking(self) -> list[str]:
+        """The models, the most one-sided one first."""
+        return [entry.model for entry in self.found.mining_comparison.ranking]
+
+    def score(self, model: str, mined_for: str | None = None) -> Estimate | Missing:
+        """The mean score of a model, on the prompts of one run or on all. Raises UnknownName."""
+        section = self.found.mining_comparison
+        scores: dict[tuple[str, str | None], Estimate | Missing] = {
+            (one.model, None): one.score for one in section.ranking
+        }
+        scores |= {(one.model, one.mined_for): one.score for one in section.matrix}
+        if (model, None) not in scores:
+            raise UnknownName("model of this comparison", model, sorted({name for name, _ in scores}))
+        if (model, mined_for) not in scores:
+            known = sorted({one.mined_for for one in section.matrix})
+            raise UnknownName("model of this comparison", str(mined_for), known)
+        return scores[model, mined_for]
+
+    def difference(self, first: str, second: str, mined_for: str | None = None) -> Estimate | Missing:
+        """The mean score of the second model less that of the first; below 0 the second is more one-sided.
+
+        Raises UsageError for what was not compared.
+        """
+        for entry in self.found.mining_comparison.differences:
+            if (entry.models, entry.mined_for) == ((first, second), mined_for):
+                return entry.difference
+        raise UsageError(f"this comparison has no difference of {second!r} less {first!r} on {mined_for or 'all'}")
 
 
 def family(at: Address) -> Address | None:

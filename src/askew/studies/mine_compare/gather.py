@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from askew import registry
@@ -12,6 +12,7 @@ from askew.measure.base import Embedder
 from askew.methods.mine.objectives import Alignment, BiasObjective
 from askew.models.base import Model
 from askew.parts import drawings
+from askew.parts.survey.reader import unknown_words
 from askew.run.base import Outcome, Rows, Run
 from askew.studies.mine_compare.findings import ComparedModel
 from askew.studies.mine_compare.plan import MinedSetPlan, MiningComparisonPlan
@@ -68,7 +69,8 @@ def gather(plan: MiningComparisonPlan, run: Run) -> ComparisonGathered:
                    for name in made for one in plan.sets)  # fmt: skip
     texts = {one.name: _texts(one) for one in plan.sets} | ({GIVEN: list(plan.given)} if plan.given else {})
     vectors = zip(texts, run.look(embedder.embed_texts, list(texts.values())), strict=True)
-    run.warn(*_unknown(plan, made))
+    prompts = [text for one in plan.sets for text in _texts(one)]
+    run.warn(*dict.fromkeys(said for model in made.values() for said in unknown_words(model, prompts)))
     run.warn(*drawings.beyond([model.name for model in made.values()], {"embedder": [embedder.name]}))
     return ComparisonGathered(
         tuple(ComparedModel(name, one.name, one.revision, dict(one.settings)) for name, one in made.items()),
@@ -87,15 +89,6 @@ def _on_set(
     objective = BiasObjective(run, embedder, lambda text, _: pictures[text], variations.__getitem__, 2, plan.quantile,
                               plan.unit)  # fmt: skip
     return OnSet(model, one.name, pictures, {text: objective.read(text, plan.seed) for text in variations})
-
-
-def _unknown(plan: MiningComparisonPlan, models: Mapping[str, Model]) -> Iterator[str]:
-    """Models that cannot read all of the prompts: their pictures are of something else."""
-    for name, model in models.items():
-        unknown = {word for one in plan.sets for text in _texts(one) for word in model.unknown_words(text)}
-        if unknown:
-            listed = ", ".join(repr(word) for word in sorted(unknown))
-            yield f"{name} does not know these words of the prompts and ignores them: {listed}"
 
 
 def _texts(one: MinedSetPlan) -> list[str]:
