@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from askew.methods.map.command import map
     from askew.methods.map.findings import MapResult
     from askew.methods.mine.command import mine
-    from askew.methods.mine.result import MiningResult
+    from askew.methods.mine.findings import MiningResult
     from askew.plan import Plan
     from askew.studies.compare.command import compare
     from askew.studies.compare.result import Comparison
@@ -80,7 +80,7 @@ _HOMES = {
     "askew.methods.edit.findings": ("EditingResult",),
     "askew.methods.interact.result": ("InteractionResult",),
     "askew.methods.map.findings": ("MapResult",),
-    "askew.methods.mine.result": ("MiningResult",),
+    "askew.methods.mine.findings": ("MiningResult",),
     "askew.plan": ("Plan",),
     "askew.studies.mine_compare.findings": ("MiningComparisonResult",),
     "askew.studies.mine_study.command": ("MiningStudy", "mine_study"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.store.keys import derived_seed
-from askew.types import Estimate, Missing
+from askew.types import Estimate, Missing, MissingReason
 
 Vectors = NDArray[np.float32]
 
@@ -43,9 +43,12 @@ class Scoring:
         return np.random.default_rng(derived_seed(self.seed, *names))
 
 
-def or_missing(compute: Callable[..., Estimate], *arguments: object, **settings: object) -> Estimate | Missing:
-    """The estimate, or that there is nothing to compute it from."""
+def or_missing(
+    compute: Callable[..., Estimate], *arguments: object, reason: MissingReason = "not_asked", detail: str = "",
+    **settings: object,
+) -> Estimate | Missing:  # fmt: skip
+    """The estimate, or that there is nothing to compute it from; `detail` says so in other words than the error."""
     try:
         return compute(*arguments, **settings)
     except NotEnoughData as error:
-        return Missing("not_asked", str(error))
+        return Missing(reason, detail or str(error))

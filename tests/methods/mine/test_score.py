@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 
 from askew.findings import with_q
-from askew.methods.mine.explain import explained, missed_terms, principal_components
 from askew.methods.mine.findings import BestPrompt, Evaluation, OpenBiasScore
 from askew.methods.mine.gather import VQA_ASKED, Best, Found, Questioned, Search, Shown
 from askew.methods.mine.objectives import Alignment
-from askew.methods.mine.score import best_prompt, history, lineage, mean_score, openbias
+from askew.methods.mine.score import (
+    best_prompt,
+    explained,
+    history,
+    lineage,
+    mean_score,
+    missed_terms,
+    openbias,
+    principal_components,
+)
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import observe
 from askew.prompts.evolution import Candidate, Evaluated

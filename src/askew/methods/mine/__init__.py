@@ -4,11 +4,10 @@ from functools import partial
 
 from askew import conditions
 from askew.method import Method
-from askew.methods.mine.findings import MineFindings
+from askew.methods.mine.findings import MineFindings, MiningResult
 from askew.methods.mine.gather import gather
 from askew.methods.mine.page import page
 from askew.methods.mine.plan import MinePlan
-from askew.methods.mine.result import MiningResult
 from askew.methods.mine.score import score
 
 METHOD = Method(

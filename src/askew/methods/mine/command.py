@@ -11,8 +11,8 @@ from cyclopts import Parameter, Token
 
 from askew.errors import UsageError
 from askew.methods.mine import METHOD
+from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import MinePlan, read_mine_plan, runs_code
-from askew.methods.mine.result import MiningResult
 from askew.options import (
     EmbedderOptions,
     Place,

@@ -20,7 +20,7 @@ from PIL import Image, ImageColor
 
 from askew.errors import AskewError, NotEnoughData, UsageError
 from askew.measure.base import Embedder
-from askew.parts.scoring import Scoring
+from askew.parts.scoring import Scoring, or_missing
 from askew.run.base import Outcome, Rows, Run
 from askew.stats.gap import bias_score, gap_estimate, unit_similarity
 from askew.stats.intervals import bootstrap_errors, percentile_interval
@@ -96,11 +96,8 @@ class Alignment:
         """The score with its interval, corrected by the pictures of the variations."""
         null = chance.similarity if chance else None
         rng = scoring.rng("minethegap", self.prompt, str(self.seed))
-        try:
-            return gap_estimate(self.similarity, null, rng=rng, quantile=self.quantile, draws=scoring.draws,
-                                level=scoring.level, missing=self.missing)  # fmt: skip
-        except NotEnoughData as error:
-            return Missing("error", str(error))
+        return or_missing(gap_estimate, self.similarity, null, rng=rng, quantile=self.quantile, missing=self.missing,
+                          reason="error", **scoring.how)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,17 @@ The best of it are scored again on pictures of fresh seeds, since a search picks
 
 from __future__ import annotations
 
+import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.resources import files
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
-from askew.methods.mine.explain import explained, missed_terms
 from askew.methods.mine.findings import (
     BestPrompt,
     Caption,
@@ -23,21 +26,29 @@ from askew.methods.mine.findings import (
     Loss,
     MineFindings,
     MineTheGap,
+    MissedTerms,
     OpenBiasScore,
+    PictureMap,
     RandomBest,
     RandomSearch,
     family,
 )
-from askew.methods.mine.gather import VQA_ASKED, Best, Found, MineGathered, Questioned, Search
-from askew.methods.mine.objectives import Alignment, Reading
+from askew.methods.mine.gather import VQA_ASKED, Best, Found, MineGathered, Questioned, Search, Shown
+from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.plan import MinePlan
-from askew.parts.scoring import Scoring
+from askew.parts.scoring import Scoring, Vectors, or_missing
 from askew.prompts.evolution import Evaluated
+from askew.prompts.wording import content_words
+from askew.stats.gap import least_aligned, missed_concepts, null_scores
+from askew.stats.intervals import percentile_interval
 from askew.stats.means import search_difference, student_mean
 from askew.stats.shares import entropy_estimate
-from askew.types import Estimate, Missing
+from askew.types import Estimate, Missing, Picture
 
 OVER_PROMPTS = "t over prompts"
+TERMS = 20
+"""Words that are listed as missed."""
+
 NOT_SCORED = Missing("error", "the prompt could not be scored")
 
 
@@ -65,12 +76,79 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> MineFindings:
 def best_prompt(one: Best, run: int, search: Search, scoring: Scoring) -> BestPrompt:
     """One of the best prompts mined."""
     assert one.shown is not None  # of every prompt mined
-    found = BestPrompt(
-        run, one.prompt, _estimate(one.shown.first, one.shown.chance, scoring),
-        _estimate(one.fresh, one.shown.chance, scoring), one.found.candidate.iteration,
-        lineage(search.evaluated, one.found),
-    )  # fmt: skip
+    score, fresh = (
+        reading if isinstance(reading, Missing) else reading.estimate(scoring, one.shown.chance)
+        for reading in (one.shown.first, one.fresh)
+    )
+    line = lineage(search.evaluated, one.found)
+    found = BestPrompt(run, one.prompt, score, fresh, one.found.candidate.iteration, line)
     return explained(found, one.fresh, one.shown, scoring) if isinstance(one.fresh, Alignment) else found
+
+
+def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring) -> BestPrompt:
+    """With the variations that are missed, the pictures that fit none, and a map of both."""
+    missed = [fresh.variations[k] for k in missed_concepts(fresh.similarity, fresh.quantile)]
+    made = {text: one.id if isinstance(one, Picture) else None for text, one in shown.variations.items()}
+    null_range = None
+    if shown.chance:
+        rng = scoring.rng("minethegap null", fresh.variations[0])
+        scores = null_scores(shown.chance.similarity, len(fresh.pictures), fresh.quantile, scoring.draws, rng)
+        null_range = percentile_interval(scores, scoring.level)
+    return replace(
+        one,
+        missed_visual_concepts=tuple(missed),
+        missed_pictures=tuple(made[text] for text in missed),
+        least_aligned_pictures=tuple(fresh.pictures[k].id for k in least_aligned(fresh.similarity, fresh.quantile)),
+        variations=fresh.variations,
+        variation_pictures=tuple(made[text] for text in fresh.variations),
+        null_range=null_range,
+        map=picture_map(fresh, shown.chance),
+    )
+
+
+def picture_map(fresh: Alignment, chance: Alignment | None) -> PictureMap:
+    """The pictures of a prompt, and those of its variations, by the two directions of greatest variance."""
+    others = chance.pictures if chance else ()
+    vectors = np.concatenate([fresh.vectors, chance.vectors]) if chance else fresh.vectors
+    places, shares = principal_components(vectors)
+    found = [(one.id, float(x), float(y)) for one, (x, y) in zip((*fresh.pictures, *others), places, strict=True)]
+    count = len(fresh.pictures)
+    return PictureMap(tuple(found[:count]), tuple(found[count:]), (float(shares[0]), float(shares[1])))
+
+
+def principal_components(vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n, dimensions) to places on the two directions of greatest variance, (n, 2), and their shares of it, (2,).
+
+    Each direction is turned so that its largest component is positive. Missing directions are 0.
+    """
+    centred = np.asarray(vectors, float) - np.mean(vectors, axis=0, dtype=float)
+    _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+    turned = directions * np.sign(np.take_along_axis(directions, np.abs(directions).argmax(axis=1)[:, None], axis=1))
+    total = float((sizes**2).sum())
+    places, shares = np.zeros((len(centred), 2)), np.zeros(2)
+    count = min(2, len(sizes))
+    places[:, :count] = centred @ turned[:count].T
+    shares[:count] = sizes[:count] ** 2 / total if total > 0 else 0.0
+    return places, shares
+
+
+def missed_terms(best: Sequence[BestPrompt]) -> MissedTerms | None:
+    """What the missed concepts of all prompts have in common (appendix C.4); None where nothing is missed.
+
+    A prompt counts once for a word that any of its missed concepts holds and the prompt itself does not, and once for
+    each kind of thing that such words tell.
+    """
+    found = [
+        {word for text in one.missed_visual_concepts for word in content_words(text)} - {*content_words(one.prompt)}
+        for one in {one.prompt: one for one in best if one.missed_visual_concepts}.values()
+    ]
+    if not found:
+        return None
+    known = tomllib.loads((files("askew") / "data" / "bias_categories.toml").read_text(encoding="utf-8"))
+    words = Counter(word for own in found for word in own)
+    kinds = Counter(name for own in found for name, terms in known.items() if not own.isdisjoint(terms))
+    terms, categories = (tuple(sorted(of.items(), key=lambda item: (-item[1], item[0]))) for of in (words, kinds))
+    return MissedTerms(len(found), terms[:TERMS], categories)
 
 
 def lineage(evaluated: Sequence[Evaluated], one: Evaluated) -> tuple[str, ...]:
@@ -99,10 +177,8 @@ def history(evaluated: Sequence[Evaluated], run: int) -> Iterator[Iteration]:
 def mean_score(losses: Sequence[Loss], level: float) -> Estimate | Missing:
     """Mean of the scores of several prompts, with Student's interval over them."""
     known = [loss for loss in losses if not isinstance(loss, Missing)]
-    try:
-        return student_mean(known, level, OVER_PROMPTS, missing=len(losses) - len(known))
-    except NotEnoughData:
-        return Missing("error", "no prompt could be scored")
+    return or_missing(student_mean, known, level, OVER_PROMPTS, missing=len(losses) - len(known), reason="error",
+                      detail="no prompt could be scored")  # fmt: skip
 
 
 def openbias(one: Questioned, scoring: Scoring) -> Iterator[OpenBiasScore]:
@@ -113,16 +189,9 @@ def openbias(one: Questioned, scoring: Scoring) -> Iterator[OpenBiasScore]:
     for axis in one.axes:
         counts = one.seen.counts(VQA_ASKED, axis)
         rng, lost = scoring.rng("openbias", one.prompt, axis.name), len(one.seen.pictures) - sum(counts)
-        found: Estimate | Missing
-        try:
-            found = entropy_estimate(counts, rng=rng, draws=scoring.draws, level=scoring.level, missing=lost)
-        except NotEnoughData:
-            found = Missing("not_asked", "no picture has an answer")
+        found = or_missing(entropy_estimate, counts, rng=rng, missing=lost, detail="no picture has an answer",
+                           **scoring.how)  # fmt: skip
         yield OpenBiasScore(one.prompt, axis.name, dict(zip(axis.values, counts, strict=True)), found)
-
-
-def _estimate(reading: Reading | Missing, chance: Alignment | None, scoring: Scoring) -> Estimate | Missing:
-    return reading if isinstance(reading, Missing) else reading.estimate(scoring, chance)
 
 
 def _random(found: Found, level: float) -> RandomSearch:
@@ -130,22 +199,13 @@ def _random(found: Found, level: float) -> RandomSearch:
     best = tuple(RandomBest(k, one.prompt, one.found.loss, one.fresh_loss) for k, search in enumerate(found.random)
                  for one in search.best)  # fmt: skip
     course = tuple(
-        Iteration(entry.run, entry.iteration, entry.best, entry.median, entry.best_so_far)
-        for k, search in enumerate(found.random)
-        for entry in history(search.evaluated, k)
+        replace(entry, prompts=()) for k, search in enumerate(found.random) for entry in history(search.evaluated, k)
     )
-    difference: Estimate | Missing
-    try:
-        difference = search_difference([_measured(one) for one in found.random],
-                                       [_measured(one) for one in found.mined], level)  # fmt: skip
-    except NotEnoughData as error:
-        difference = Missing("error", str(error))
-    return RandomSearch(best, course, difference)
-
-
-def _measured(search: Search) -> list[float]:
-    """Fresh losses of those of the best that could be scored."""
-    return [loss for one in search.best if not isinstance(loss := one.fresh_loss, Missing)]
+    random, mined = (
+        [[loss for one in search.best if not isinstance(loss := one.fresh_loss, Missing)] for search in searches]
+        for searches in (found.random, found.mined)
+    )
+    return RandomSearch(best, course, or_missing(search_difference, random, mined, level, reason="error"))
 
 
 def _groups(found: Found, level: float) -> Iterator[Group]:

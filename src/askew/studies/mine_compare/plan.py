@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 
 from askew.errors import UsageError
 from askew.methods.mine import METHOD as MINE
+from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import BIAS
-from askew.methods.mine.result import MiningResult
 from askew.models.base import Setting
 from askew.plan import PLAN_FILE, Part, RunPlan, Settings, Text, read_toml
 from askew.store.keys import derived_seed
