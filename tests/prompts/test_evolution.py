@@ -14,7 +14,7 @@ from askew.errors import LanguageModelError, UsageError
 from askew.prompts.base import PROMPT_WORDS, Words
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
-from askew.prompts.wording import content_words, essence
+from askew.prompts.word_effects import content_words, essence
 from askew.store.keys import derived_seed
 
 SMALL = Evolution(iterations=5, population=8, selected=3, mutations=2)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from askew.errors import LanguageModelError, UsageError
 from askew.prompts.base import PROMPT_WORDS, PromptWriter, Words
-from askew.prompts.wording import WordEffects, essence
+from askew.prompts.word_effects import WordEffects, essence
 
 Origin = Literal["random", "mutation"]
 

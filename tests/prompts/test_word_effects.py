@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from askew.prompts.wording import RATIOS, WordEffects, content_words, essence, ridge_effects
+from askew.prompts.word_effects import RATIOS, WordEffects, content_words, essence, ridge_effects
 
 LOSSES = {"an old nurse": 1.0, "a young nurse": 1.1, "an old chef": 1.2, "a young chef": 1.3, "an old pilot": 1.0,
           "a young pilot": 1.1}  # fmt: skip
