@@ -65,12 +65,13 @@ def create(name: str, *, bias: float = 1.0, equal: str = "") -> PlantedModel:
 
 @lru_cache
 def _revision() -> str:
-    """A digest of the code that decides what is drawn."""
+    """A digest of the code and the data that decide what is drawn."""
     digest = hashlib.sha256()
     studio = files("askew.studio")
     sources = [studio / name for name in ("scene.py", "caption.py", "planted.py")]
-    sources += sorted((studio / "drawing").iterdir(), key=lambda path: path.name)
+    for folder in ("drawing", "data"):
+        sources += sorted((studio / folder).iterdir(), key=lambda path: path.name)
     for source in sources:
-        if source.name.endswith(".py"):
+        if source.name.endswith((".py", ".txt", ".toml")):
             digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

@@ -10,9 +10,6 @@ from askew.studio.drawing.canvas import Canvas, Colour
 from askew.studio.drawing.face import EYE_X
 from askew.studio.drawing.look import Look
 
-_FRAMES: tuple[Colour, ...] = ((36, 34, 42), (96, 52, 34), (150, 36, 44), (34, 62, 120))
-_BRIGHT_FRAMES: tuple[Colour, ...] = ((238, 196, 92), (236, 238, 242), (240, 128, 110), (128, 200, 232))
-_DEVICES: tuple[Colour, ...] = ((0, 190, 220), (255, 128, 32), (96, 220, 96))
 _STEEL: Colour = (146, 152, 162)
 _TYRE: Colour = (44, 44, 52)
 
@@ -23,7 +20,7 @@ def draw_eyewear(canvas: Canvas, look: Look) -> None:
     if look.scene.disability == "blind":
         _dark_glasses(canvas.on("aid"), look)
     elif look.scene.glasses == "glasses":
-        frame = palette.pick(_BRIGHT_FRAMES if dark else _FRAMES, look.jitter["rim"])
+        frame = palette.pick(palette.ONE_OF["bright_frames" if dark else "frames"], look.jitter["rim"])
         _clear_glasses(canvas.on("lens"), look, frame)
 
 
@@ -58,7 +55,7 @@ def draw_hearing_aid(canvas: Canvas, look: Look) -> None:
     if look.scene.disability != "hearing aid":
         return
     aid, x = canvas.on("aid"), look.build.face + 1.2
-    colour = palette.pick(_DEVICES, look.jitter["aid"])
+    colour = palette.pick(palette.ONE_OF["hearing_aids"], look.jitter["aid"])
     path = [(x - 1.5, -5.8), (x + 3.2, -6.0), (x + 6.2, -1.0), (x + 4.8, 7.5)]
     aid.stroke(path, 6.4, palette.INK)
     aid.stroke(path, 4.4, colour)

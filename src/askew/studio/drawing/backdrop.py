@@ -8,7 +8,6 @@ from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import SIZE, Canvas, Colour
 
 _WOOD: Colour = (150, 106, 72)
-_BOOKS: tuple[Colour, ...] = ((186, 84, 76), (80, 122, 160), (220, 178, 96), (98, 148, 112), (140, 110, 160))
 
 
 def draw_backdrop(canvas: Canvas, environment: str, position: float) -> None:
@@ -18,7 +17,7 @@ def draw_backdrop(canvas: Canvas, environment: str, position: float) -> None:
 
 
 def _room(canvas: Canvas, source: random.Random) -> None:
-    wall = source.choice(palette.WALLS)
+    wall = source.choice(palette.ONE_OF["walls"])
     canvas.box(0, 0, SIZE, SIZE, wall)
     if source.random() < 0.5:
         for x in range(source.randrange(6), SIZE, 12):
@@ -39,7 +38,9 @@ def _shelf(canvas: Canvas, x: float, source: random.Random) -> None:
         left = x - 14.0
         while left < x + 11:
             width, height = source.uniform(3.5, 5.5), source.uniform(14, 19)
-            canvas.box(left, top + 21.5 - height, left + width - 0.7, top + 21.5, source.choice(_BOOKS))
+            canvas.box(
+                left, top + 21.5 - height, left + width - 0.7, top + 21.5, source.choice(palette.ONE_OF["books"])
+            )
             left += width
         canvas.box(x - 16, top + 21.5, x + 16, top + 24, palette.darker(_WOOD, 0.35))
 
@@ -48,7 +49,7 @@ def _frame(canvas: Canvas, x: float, source: random.Random) -> None:
     top = source.uniform(14, 22)
     canvas.box(x - 15, top, x + 15, top + 38, palette.darker(_WOOD, 0.4))
     canvas.box(x - 12.5, top + 2.5, x + 12.5, top + 35.5, palette.SNOW)
-    hue = source.choice(_BOOKS)
+    hue = source.choice(palette.ONE_OF["books"])
     canvas.box(x - 9, top + 6, x + 9, top + 32, palette.lighter(hue, 0.45))
     canvas.polygon([(x - 9, top + 32), (x + 9, top + 10), (x + 9, top + 32)], palette.darker(hue, 0.2))
     canvas.box(x - 6, top + 9, x, top + 15, palette.darker(hue, 0.35))
@@ -64,7 +65,7 @@ def _lamp(canvas: Canvas, x: float, source: random.Random) -> None:
 
 
 def _curtain(canvas: Canvas, x: float, source: random.Random) -> None:
-    cloth = source.choice(_BOOKS)
+    cloth = source.choice(palette.ONE_OF["books"])
     side = -1 if x < SIZE / 2 else 1
     inner, outer = x - side * 14, x + side * 30
     canvas.box(min(inner, outer), 8, max(inner, outer), 92, cloth)
@@ -81,11 +82,11 @@ def _clock(canvas: Canvas, x: float, source: random.Random) -> None:
     canvas.stroke([(x, y), (x, y - 8)], 1.6, palette.INK)
     canvas.stroke([(x, y), (x + source.choice((-6, 6)), y + 2)], 1.6, palette.INK)
     canvas.box(x - 16, 62, x + 16, 66, palette.darker(_WOOD, 0.3))
-    canvas.polygon([(x - 5, 50), (x + 5, 50), (x + 3.5, 62), (x - 3.5, 62)], source.choice(_BOOKS))
+    canvas.polygon([(x - 5, 50), (x + 5, 50), (x + 3.5, 62), (x - 3.5, 62)], source.choice(palette.ONE_OF["books"]))
 
 
 def _landscape(canvas: Canvas, source: random.Random) -> None:
-    sky, hill = source.choice(palette.SKIES), source.choice(palette.HILLS)
+    sky, hill = source.choice(palette.ONE_OF["skies"]), source.choice(palette.ONE_OF["hills"])
     canvas.box(0, 0, SIZE, SIZE, sky)
     canvas.box(0, 46, SIZE, SIZE, palette.lighter(sky, 0.3))
     sun, cloud = source.sample((16.0, 110.0), 2)

@@ -27,7 +27,7 @@ def draw_torso(canvas: Canvas, look: Look) -> None:
 
 def garment(look: Look) -> Colour:
     """The colour of the jacket, shirt or hoodie."""
-    colours = palette.JACKETS if look.scene.clothing == "formal" else palette.CASUALS
+    colours = palette.ONE_OF["jackets"] if look.scene.clothing == "formal" else palette.ONE_OF["casuals"]
     return palette.pick(colours, look.jitter["cloth"])
 
 
@@ -107,7 +107,7 @@ def draw_clothes(canvas: Canvas, look: Look) -> None:
 
 def _suit(cloth: Canvas, look: Look) -> None:
     base, n = garment(look), look.build.neck
-    shirt = palette.pick(palette.SHIRTS, look.jitter["shirt"])
+    shirt = palette.pick(palette.ONE_OF["shirts"], look.jitter["shirt"])
     open_neck = 94.0 if look.female else 86.5
     for side in (-1, 1):
         cloth.polygon([(side * (n + 1), 79), (side * 1.0, open_neck), (0, 126), (side * 13, 100), (side * (n + 5), 82)],
@@ -126,7 +126,7 @@ def _suit(cloth: Canvas, look: Look) -> None:
 
 
 def _neckwear(cloth: Canvas, look: Look, top: float) -> None:
-    tie = palette.pick(palette.TIES, look.jitter["tie"])
+    tie = palette.pick(palette.ONE_OF["ties"], look.jitter["tie"])
     dark = palette.darker(tie, 0.4)
     if not look.female:
         if look.jitter["part"] < 0.75:

@@ -169,7 +169,7 @@ def _lips(look: Look) -> Colour:
 
 def _eyes(face: Canvas, look: Look) -> None:
     emotion, skin = look.scene.emotion, look.skin
-    colours = palette.IRIS.get(look.scene.ethnicity, palette.DARK_IRIS)
+    colours = palette.IRIS[look.scene.ethnicity]
     iris = palette.pick(colours, look.jitter["iris"])
     gaze = look.jitter.between("gaze", -0.7, 0.7)
     drop = 1.0 if emotion == "sad" else 0.0

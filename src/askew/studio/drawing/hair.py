@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import Canvas, Colour, Point
 from askew.studio.drawing.look import Look
-from askew.studio.drawing.workwear import HEADWEAR
+from askew.studio.drawing.workwear import worn
 
 _TEXTURE = {  # share of straight, then wavy hair; the rest is coily
     "white": (0.55, 0.95),
@@ -57,7 +57,7 @@ def draw_front_hair(canvas: Canvas, look: Look) -> None:
     _cap(hair, look, texture)
     if look.scene.hair == "long":
         _locks(hair, look, texture)
-    elif look.scene.occupation in HEADWEAR:
+    elif worn(look.scene.occupation, "face"):
         _pushed_out(hair, look)
     if look.scene.age == "middle-aged":
         _temples(hair, look)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from askew.studio.drawing.canvas import Colour
+from askew.studio.paths import toml
 
 INK: Colour = (38, 36, 44)
 WHITE: Colour = (255, 255, 255)
@@ -23,42 +24,21 @@ SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = {
 }
 """Range of CIELAB L* of the skin; neighbours overlap by nearly half, together they span 30-91 evenly."""
 
-HAIR: Mapping[str, tuple[Colour, ...]] = {
-    "white": ((222, 184, 112), (176, 126, 70), (122, 82, 50), (168, 84, 44), (74, 52, 40)),
-    "asian": ((32, 29, 36), (46, 38, 40), (66, 48, 42)),
-    "middle eastern": ((40, 31, 30), (66, 46, 36), (92, 62, 44)),
-    "hispanic": ((44, 32, 28), (82, 54, 38), (110, 70, 44)),
-    "south asian": ((30, 26, 30), (44, 34, 34), (62, 42, 34)),
-    "black": ((28, 25, 28), (42, 33, 32), (60, 42, 34)),
-}
+_DATA = toml("colours.toml")
 
-IRIS: Mapping[str, tuple[Colour, ...]] = {
-    "white": ((70, 122, 168), (88, 130, 92), (112, 78, 48), (120, 146, 160)),
-    "middle eastern": ((96, 66, 40), (66, 46, 32), (96, 116, 70)),
-}
-DARK_IRIS: tuple[Colour, ...] = ((62, 42, 30), (84, 56, 36))
 
-PIN: Mapping[str, Colour] = {
-    "white": (0, 114, 178),
-    "black": (230, 159, 0),
-    "asian": (213, 94, 0),
-    "south asian": (0, 158, 115),
-    "middle eastern": (204, 121, 167),
-    "hispanic": (240, 228, 66),
-}
-"""The categorical palette of Okabe and Ito, safe for colour-blind readers."""
+def named(name: str) -> Colour:
+    """The colour that a data file names, or writes as #rrggbb."""
+    red, green, blue = bytes.fromhex(_DATA["named"].get(name, name).lstrip("#"))
+    return red, green, blue
 
-JACKETS: tuple[Colour, ...] = ((44, 58, 92), (66, 68, 78), (92, 46, 62), (42, 78, 76), (84, 70, 60), (70, 56, 96))
-SHIRTS: tuple[Colour, ...] = ((250, 250, 250), (224, 236, 248), (250, 240, 226), (246, 230, 236))
-TIES: tuple[Colour, ...] = ((190, 48, 56), (44, 112, 178), (226, 158, 44), (60, 140, 96), (132, 72, 150))
-CASUALS: tuple[Colour, ...] = (
-    (226, 96, 84), (72, 158, 198), (246, 190, 84), (98, 176, 128), (160, 126, 200), (236, 138, 170), (92, 118, 176),
-)  # fmt: skip
-WALLS: tuple[Colour, ...] = (
-    (242, 226, 204), (222, 230, 222), (230, 222, 236), (246, 218, 208), (214, 226, 236), (240, 234, 216),
-)  # fmt: skip
-SKIES: tuple[Colour, ...] = ((168, 214, 242), (190, 224, 240), (252, 220, 188), (206, 214, 242))
-HILLS: tuple[Colour, ...] = ((136, 190, 116), (116, 176, 128), (162, 192, 104), (128, 182, 150))
+
+def _choices(table: Mapping[str, Sequence[str]]) -> dict[str, tuple[Colour, ...]]:
+    return {name: tuple(map(named, colours)) for name, colours in table.items()}
+
+
+ONE_OF, HAIR, IRIS = (_choices(_DATA[table]) for table in ("one_of", "hair", "iris"))
+PIN = {ethnicity: named(colour) for ethnicity, colour in _DATA["pin"].items()}
 
 
 def mix(a: Colour, b: Colour, share: float) -> Colour:

@@ -1,0 +1,80 @@
+"""Figures that data files describe: shapes with colours by name, in measures of the person who wears them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from askew.studio.drawing import palette
+from askew.studio.drawing.canvas import Canvas, Colour
+
+_INK = re.compile(r"(?P<width>[\d.]*)(?:/(?P<ends>[\d.]+))?(?P<colour>#[0-9a-f]{6}|[a-zA-Z]+)(?P<shade>[-+][\d.]+)?")
+_TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
+
+Term = tuple[float, str]
+"""A factor and the measure that it multiplies; without a measure, a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One shape. `shade` below 0 mixes so much ink into the colour, above 0 so much white."""
+
+    kind: str
+    width: float
+    ends: float
+    colour: str
+    shade: float
+    numbers: tuple[tuple[Term, ...], ...]
+
+    def draw(self, canvas: Canvas, measures: Mapping[str, float], colours: Mapping[str, Colour], side: int = 1) -> None:
+        """Draw it in these measures; `side` -1 mirrors it."""
+        fill = palette.named(self.colour) if self.colour not in colours else colours[self.colour]
+        if self.shade:
+            fill = palette.mix(fill, palette.INK if self.shade < 0 else palette.WHITE, abs(self.shade))
+        numbers = [sum(f * measures[name] if name else f for f, name in terms) for terms in self.numbers]
+        points = [(side * x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
+        if self.kind == "P":
+            canvas.polygon(points, fill)
+        elif self.kind == "S":
+            canvas.blob(points, fill)
+        elif self.kind == "M":
+            canvas.symmetric(points, fill)
+        elif self.kind == "L":
+            canvas.line(points, self.width, fill)
+        elif self.kind == "C":
+            canvas.stroke(points, self.width, fill, self.ends)
+        elif self.kind == "B":
+            canvas.box(*points[0], *points[1], fill)
+        elif self.kind == "O":
+            canvas.ellipse(*points[0], numbers[2], numbers[-1], fill)
+        else:
+            canvas.ring(*points[0], numbers[2], numbers[-1], self.width, fill)
+
+
+@lru_cache(maxsize=1024)
+def shapes(text: str) -> tuple[Shape, ...]:
+    """The shapes that a data file writes between semicolons. Raises ValueError for one that cannot be read.
+
+    A shape is a letter, a colour (with the width of a line before it, and after a stroke the share of it at its ends)
+    and its numbers:
+    B box (left top right bottom), O ellipse (x y, one radius or two), P polygon, S smooth blob, M blob given by its
+    right half, L line through points, C smooth curve through points, R ring (x y, one radius or two).
+    """
+    return tuple(_shape(one.split()) for one in text.split(";"))
+
+
+def _shape(words: Sequence[str]) -> Shape:
+    ink = _INK.fullmatch(words[1])
+    if ink is None or words[0] not in tuple("BOPSMLCR"):
+        raise ValueError(f"unknown shape {' '.join(words)!r}")
+    numbers = tuple(tuple(map(_term, _TERM.findall(word)[:-1])) for word in words[2:])
+    return Shape(
+        words[0], float(ink["width"] or 0), float(ink["ends"] or 1), ink["colour"], float(ink["shade"] or 0), numbers
+    )
+
+
+def _term(found: tuple[str, str]) -> Term:
+    factor, measure = found
+    return float(f"{factor}1" if factor in ("", "-", "+") else factor), measure
