@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("studio",),
     ("models", "measure"),
     ("registry", "plan", "store.keys"),
-    ("engine", "store"),
+    ("store",),
     ("findings",),
     ("options", "presets", "conditions"),
     ("run.work",),

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew import registry
-from askew.engine import Engine, LocalEngine
 from askew.errors import Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
@@ -20,7 +19,7 @@ from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import CONTINUES, Answer, Checked, Maker, Outcome, Rows, Run, expect, provider
 from askew.run.environment import machine
 from askew.run.progress import Progress, Stage, StageName, choose, lasting, silent, stage
-from askew.run.work import SLICE, Group, Work, lacking, slices, unfinished, unique, wanted_files
+from askew.run.work import SLICE, Engine, Group, LocalEngine, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.files import write_whole
 from askew.store.index import explain_os_error
 from askew.store.keys import question_hash
