@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 
 from askew.errors import UnknownName
 from askew.stats.distance import DISTANCES, distance_for, sensitivity
-from askew.stats.sensitivity import Pair, debiased_value, interaction, interactions, null_sizes
+from askew.stats.sensitivity import Pair, debiased_value, interactions, null_sizes
 from askew.types import Estimate, Missing
 
 FAIR, BIASED = np.full(6, 1 / 6), np.array([0.5] + [0.1] * 5)
 COUNTS = st.lists(st.integers(0, 30), min_size=3, max_size=3).filter(any)
+
+
+def interaction(initial: object, sets: object, seed: int = 0, draws: int = 100) -> Estimate:
+    (found,) = interactions([Pair(initial, sets, [1, 1])], rng=np.random.default_rng(seed), draws=draws)
+    return found
 
 
 def drawn(
@@ -55,14 +60,14 @@ def test_much_data_gives_the_plain_difference_of_distances() -> None:
 
 
 def test_sets_have_equal_weight_whatever_their_size() -> None:
-    apart = interaction([40, 40], [[100, 0], [0, 10]], [1, 1], rng=np.random.default_rng(0), draws=60)
-    alike = interaction([40, 40], [[110, 0], [110, 0]], [1, 1], rng=np.random.default_rng(0), draws=60)
+    apart = interaction([40, 40], [[100, 0], [0, 10]], draws=60)
+    alike = interaction([40, 40], [[110, 0], [110, 0]], draws=60)
     assert abs(apart.value) < 0.15
     assert alike.value == pytest.approx(-0.5, abs=0.1)
 
 
 def test_sure_shares_give_narrow_intervals_and_small_p() -> None:
-    found = interaction([96, 0], [[96, 0], [0, 96]], [1, 1], rng=np.random.default_rng(0), draws=300)
+    found = interaction([96, 0], [[96, 0], [0, 96]], draws=300)
     assert found.value == pytest.approx(0.5, abs=0.08)
     assert found.low > 0.3
     assert found.p < 1e-4
@@ -92,7 +97,7 @@ def test_one_pair_alone_is_as_in_any_crowd_and_order(tables: list[tuple[list[int
 
 def test_several_prompts_are_sets_of_equal_weight() -> None:
     rng = np.random.default_rng(0)
-    one = interaction([30, 10], [[20, 20]], [1, 1], rng=np.random.default_rng(3), draws=100)
+    one = interaction([30, 10], [[20, 20]], seed=3)
     many = Pair(np.tile([30, 10], (8, 1)), np.tile([20, 20], (8, 1)), [1, 1])
     (found,) = interactions([many], rng=rng, draws=100)
     assert found.value == pytest.approx(0.25, abs=0.04)
@@ -117,13 +122,12 @@ def test_without_answers_there_is_a_reason(initial: list[int], sets: list[list[i
 
 
 def test_what_is_refused() -> None:
-    rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=r"\(K, m\)"):
-        interaction([1, 1], [1, 1], [1, 1], rng=rng)
+        interaction([1, 1], [1, 1])
     with pytest.raises(ValueError, match="whole numbers"):
-        interaction([1, 0.5], [[1, 1]], [1, 1], rng=rng)
+        interaction([1, 0.5], [[1, 1]])
     with pytest.raises(UnknownName, match="nominal"):
-        interaction([1, 1], [[1, 1]], [1, 1], "nominl", rng=rng)
+        distance_for("nominl", "nominal")
 
 
 CASES = {

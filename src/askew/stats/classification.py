@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.clustered import clustered_mean, clustered_rate, clustered_rate_difference
-from askew.stats.intervals import TOLERANCE, Floats, p_value, tail
+from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value, tail
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
@@ -37,8 +37,11 @@ def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Float
         (pictures, pairs): 1 for the first class, 0 for the second, NaN for equal errors or no sample in common.
     """
     e = _checked(errors)
-    columns = [_sign(_mean(e[:, b] - e[:, a])) for a, b in pairs]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(e), 0))
+    found = np.zeros((len(e), len(pairs)))
+    for column, (a, b) in zip(found.T, pairs, strict=True):
+        gaps = _mean(e[:, b] - e[:, a])
+        column[:] = np.where(np.isnan(gaps) | (gaps == 0), np.nan, gaps > 0)
+    return found
 
 
 def hits(errors: ArrayLike, true: int) -> Floats:
@@ -219,11 +222,6 @@ def _mean(gaps: Floats) -> Floats:
     return means
 
 
-def _sign(gaps: Floats) -> Floats:
-    """1 above zero, 0 below, NaN at zero."""
-    return np.asarray(np.where(np.isnan(gaps) | (gaps == 0), np.nan, (gaps > 0).astype(float)))
-
-
 def _rows(decisions: ArrayLike) -> Floats:
     """Every picture's share of decisions for first classes; NaN without any."""
     return _mean(np.asarray(decisions, dtype=float))
@@ -231,10 +229,7 @@ def _rows(decisions: ArrayLike) -> Floats:
 
 def _less(a: Estimate, b: Estimate, method: str) -> Estimate:
     """a - b of independent estimates, with the interval by MOVER (Zou and Donner 2008)."""
-    ends = [(e.value if e.low is None else e.low, e.value if e.high is None else e.high) for e in (a, b)]
-    difference = a.value - b.value
-    low = difference - math.hypot(a.value - ends[0][0], ends[1][1] - b.value)
-    high = difference + math.hypot(ends[0][1] - a.value, b.value - ends[1][0])
+    difference, (low, high) = a.value - b.value, mover(a.value, b.value, ends(a), ends(b))
     n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
     return Estimate(
         difference, low, high, a.level, method, n, missing, null=0.0, max=1.0, corrected=difference,

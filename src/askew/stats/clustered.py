@@ -13,7 +13,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import BOUNDED_FORM, TOLERANCE, Floats, bootstrap_errors, percentile_interval, tail
+from askew.stats.intervals import TOLERANCE, Floats, bootstrap_errors, corrected, ends, mover, percentile_interval, tail
 from askew.types import Estimate
 
 BATCH_OF_DRAWS = 1000
@@ -60,15 +60,11 @@ def clustered_rate_difference(
     x, y = _checked(first), _checked(second)
     a, b = clustered_rate(x, level=level), clustered_rate(y, level=level)
     one, other = _paired(x, y)
-    r = _correlation(one, other)
-    difference = a.value - b.value
-    low = difference - _reach(a.value - _low(a), _high(b) - b.value, r)
-    high = difference + _reach(_high(a) - a.value, b.value - _low(b), r)
-    n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
+    low, high = mover(a.value, b.value, ends(a), ends(b), _correlation(one, other))
+    low, high = max(low, -1.0), min(high, 1.0)
+    n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, "MOVER, Wilson, paired"
     p = _sign_flip_p(one - other, rng, draws)
-    return Estimate(
-        difference, max(low, -1.0), min(high, 1.0), level, "MOVER, Wilson, paired", n, missing, null=0.0, max=1.0, p=p
-    )
+    return Estimate(a.value - b.value, low, high, level, name, n, missing, null=0.0, max=1.0, p=p)
 
 
 def rate_above_floor(
@@ -88,14 +84,7 @@ def rate_above_floor(
     x, y = _checked(happened), _checked(floor)
     rate, base = clustered_rate(x, level=level), clustered_rate(y, level=level)
     one, other = _paired(x, y)
-    room = 1 - base.value
-    corrected = (rate.value - base.value) / room if room > TOLERANCE else None
-    found = Estimate(
-        rate.value, rate.low, rate.high, level, rate.interval, rate.n, rate.missing, null=base.value, max=1.0,
-        corrected=corrected, corrected_form=None if corrected is None else BOUNDED_FORM,
-        p=_sign_flip_p(one - other, rng, draws, one_sided=True),
-    )  # fmt: skip
-    return found, base
+    return corrected(rate, base.value, _sign_flip_p(one - other, rng, draws, one_sided=True)), base
 
 
 def clustered_mean(
@@ -179,8 +168,7 @@ def _means(x: Floats) -> Floats:
 
 def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """The cluster means of both arrays, of the rows in which both have a value."""
-    if len(x) != len(y):
-        x, y = x[: min(len(x), len(y))], y[: min(len(x), len(y))]
+    x, y = x[: len(y)], y[: len(x)]
     both = ~(np.isnan(x).all(axis=1) | np.isnan(y).all(axis=1))
     if not both.any():
         raise NotEnoughData("no two clusters have values in both sets")
@@ -193,18 +181,6 @@ def _correlation(one: Floats, other: Floats) -> float:
         return 0.0
     r = float(np.corrcoef(one, other)[0, 1])
     return max(r - 1 / len(one), 0.0) if r > 0 else r
-
-
-def _reach(a: float, b: float, correlation: float) -> float:
-    return math.sqrt(max(a * a + b * b - 2 * correlation * a * b, 0.0))
-
-
-def _low(estimate: Estimate) -> float:
-    return estimate.value if estimate.low is None else estimate.low
-
-
-def _high(estimate: Estimate) -> float:
-    return estimate.value if estimate.high is None else estimate.high
 
 
 def _sign_flip_p(differences: Floats, rng: np.random.Generator, draws: int, *, one_sided: bool = False) -> float:

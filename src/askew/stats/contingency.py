@@ -26,7 +26,7 @@ class ChiSquare:
     p               from the chi-squared distribution, or (1 + exceedances) / (1 + draws) by permutation
     draws           permutations made; None where the chi-squared distribution was used
     least_expected  the smallest expected count
-    cramers_v       strength of the dependence, in [0, 1]
+    cramers_v       strength of the dependence: sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for chance
     """
 
     statistic: float
@@ -67,7 +67,8 @@ def chi_square(
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
     expected = np.outer(rows, columns) / counts.sum()
     statistic, dof = float(_pearson(counts, expected)), (len(rows) - 1) * (len(columns) - 1)
-    strength, least = _cramers_v(counts, statistic), float(expected.min())
+    strength = float(min(1.0, np.sqrt(max(statistic, 0.0) / (counts.sum() * (min(counts.shape) - 1)))))
+    least = float(expected.min())
     if least >= SMALL_EXPECTED:
         return ChiSquare(statistic, dof, float(scipy.stats.chi2.sf(statistic, dof)), None, least, strength)
     reached = statistic - TOLERANCE * max(statistic, 1.0)
@@ -84,19 +85,12 @@ def chi_squares(
 ) -> tuple[ChiSquare | Missing, ...]:
     """`chi_square` of every table, in their order. The answer to one does not depend on which others are asked."""
     seed = int(rng.integers(2**63))
-    return tuple(chi_square(table, rng=_own_generator(seed, table), threshold=threshold) for table in tables)
-
-
-def cramers_v(table: ArrayLike) -> float | Missing:
-    """Strength of the dependence of rows and columns: sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1].
-
-    Not corrected for chance. Rows and columns without counts are dropped. Arguments and errors as in `chi_square`.
-    """
-    counts = _trimmed(table)
-    if isinstance(counts, Missing):
-        return counts
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    return _cramers_v(counts, float(_pearson(counts, expected)))
+    found = []
+    for table in tables:
+        counts = np.asarray(table, dtype=np.int64)
+        own = np.random.default_rng([seed, *counts.shape, *counts.ravel().tolist()])
+        found.append(chi_square(table, rng=own, threshold=threshold))
+    return tuple(found)
 
 
 def _trimmed(table: ArrayLike) -> Floats | Missing:
@@ -117,10 +111,6 @@ def _trimmed(table: ArrayLike) -> Floats | Missing:
 def _pearson(counts: Floats | NDArray[np.int64], expected: Floats) -> Floats:
     """(..., K, m) to (...)."""
     return np.asarray(np.einsum("...rc,rc->...", np.square(counts, dtype=float), 1 / expected) - expected.sum())
-
-
-def _cramers_v(counts: Floats, statistic: float) -> float:
-    return float(min(1.0, np.sqrt(max(statistic, 0.0) / (counts.sum() * (min(counts.shape) - 1)))))
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -150,8 +140,3 @@ def _decided(exceedances: int, draws: int, threshold: float) -> bool:
         else 1.0
     )
     return bool(low > threshold or high < threshold)
-
-
-def _own_generator(seed: int, table: ArrayLike) -> np.random.Generator:
-    counts = np.asarray(table, dtype=np.int64)
-    return np.random.default_rng([seed, *counts.shape, *counts.ravel().tolist()])

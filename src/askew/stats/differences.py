@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from askew.errors import NotEnoughData
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
-from askew.stats.intervals import TOLERANCE, Floats, p_value, tail
+from askew.stats.intervals import TOLERANCE, Floats, corrected, mover, p_value, tail
 from askew.stats.shares import axis_counts
 from askew.types import Estimate
 
@@ -46,9 +46,7 @@ def share_difference(counts_a: ArrayLike, counts_b: ArrayLike, value_index: int,
     a, b = _pair(counts_a, counts_b)
     x, n, y, m = (int(k) for k in (a[value_index], a.sum(), b[value_index], b.sum()))
     p, q = x / n, y / m
-    (low_p, high_p), (low_q, high_q) = wilson(x, n, level), wilson(y, m, level)
-    low = p - q - math.hypot(p - low_p, high_q - q)
-    high = p - q + math.hypot(high_p - p, q - low_q)
+    low, high = mover(p, q, wilson(x, n, level), wilson(y, m, level))
     return Estimate(p - q, low, high, level, "Newcombe", n + m, null=0.0, max=1.0, p=_score_test(x, n, y, m))
 
 
@@ -244,30 +242,12 @@ def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, mis
         raise ValueError(f"{first} and {second} of {n} answers: counts that do not fit")
     if n == 0:
         raise NotEnoughData("no answer; at least one is needed")
-    low, high = _signed(first / n, second / n, n, wilson(first, n, level), wilson(second, n, level))
-    ends = (low, high) if low > 0 else (-high, -low) if high < 0 else (0.0, max(-low, high))
-    value, null, both = abs(first - second) / n, _null(first + second, n), first + second
-    p = float(scipy.stats.binomtest(first, both).pvalue) if both else 1.0
-    room = 1 - null
-    corrected = (value - null) / room if room > 0 else None
-    return Estimate(value, ends[0], ends[1], level, "Wilson, MOVER, folded", n, missing, null, 1.0, corrected,
-                    None if corrected is None else "(value - null) / (max - null)", p)  # fmt: skip
-
-
-def _signed(p: float, q: float, n: int, of_p: tuple[float, float], of_q: tuple[float, float]) -> tuple[float, float]:
-    """Interval of p - q."""
+    p, q, both = first / n, second / n, first + second
     spread = math.sqrt((1 - p) * (1 - q))
     r = -math.sqrt(p * q) / spread if spread else -1.0
-    below = _reach(p - of_p[0], of_q[1] - q, r)
-    above = _reach(of_p[1] - p, q - of_q[0], r)
-    return max(p - q - below, -1.0), min(p - q + above, 1.0)
-
-
-def _reach(x: float, y: float, r: float) -> float:
-    return math.sqrt(max(x * x + y * y - 2 * r * x * y, 0.0))
-
-
-def _null(both: int, n: int) -> float:
-    """Mean of |first - second| / n if each of `both` answers named either group with probability 1/2."""
+    low, high = np.clip(mover(p, q, wilson(first, n, level), wilson(second, n, level), r), -1, 1).tolist()
+    low, high = (low, high) if low > 0 else (-high, -low) if high < 0 else (0.0, max(-low, high))
+    found = Estimate(abs(first - second) / n, low, high, level, "Wilson, MOVER, folded", n, missing)
     k = np.arange(both + 1)
-    return float(np.sum(scipy.stats.binom.pmf(k, both, 0.5) * np.abs(2 * k - both)) / n)
+    null = float(np.sum(scipy.stats.binom.pmf(k, both, 0.5) * np.abs(2 * k - both)) / n)
+    return corrected(found, null, float(scipy.stats.binomtest(first, both).pvalue) if both else 1.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +13,6 @@ from askew.types import Scale
 
 Floats = NDArray[np.float64]
 Distance = Callable[[ArrayLike, ArrayLike], Floats]
-DistanceChoice = Literal["auto", "ordinal", "nominal", "values"]
 
 
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.stats.distance import Distance
-from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.stats.intervals import TOLERANCE, Floats, tail, with_null
+from askew.types import Estimate
 
 PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal where `outward` turns
 CLEAR_Z = 1.0  # excess over the ideal, in standard errors, from which a value takes part in the turn
@@ -67,6 +68,14 @@ class SampledShares:
         """Standard errors (..., K) of the shares, not below those under the ideal."""
         q, p = self.ideal, self.shares
         return np.asarray(np.sqrt(np.maximum(q * (1 - q), p * (1 - p)) / np.asarray(self.pictures)[..., None]))
+
+    def estimate(
+        self, rng: np.random.Generator, draws: int, level: float, *, maximum: float, n: int, missing: int = 0
+    ) -> Estimate:
+        """Distance of one set of shares (K,): value, interval, and null, p and corrected of samples from the ideal."""
+        fair = self.samples(self.ideal, draws, rng)
+        low, high = distance_interval(self, fair, rng=rng, level=level)
+        return with_null(Estimate(float(self.observed), low, high, level, METHOD, n, missing), fair, maximum)
 
     def sparse(self, t: Floats) -> Floats:
         """The population at t in [0, 1] on the path to the observed shares where values leave the ideal by z-value."""

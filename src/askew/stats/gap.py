@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.stats.intervals import Floats, p_value, tail
 from askew.types import Estimate
 
 QUANTILE = 0.25
@@ -116,7 +116,7 @@ def gap_estimate(
         null=float(null.mean()),
         corrected=float(null.mean()) - value,
         corrected_form="null - value",
-        p=float((1 + np.count_nonzero(null <= value + TOLERANCE)) / (1 + draws)),
+        p=p_value(-value, -null),
     )
 
 

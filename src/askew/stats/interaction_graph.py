@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import ChiSquare
-from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, tail
+from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends, mover, p_value, tail
 from askew.types import Estimate, Missing
 
 PROMPT_THRESHOLD = 1e-4
@@ -160,8 +160,8 @@ def negative_share(graph: Sequence[Edge]) -> Estimate | Missing:
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
     surely, perhaps = (
-        float(np.mean([end is not None and end < 0 for end in ends]))
-        for ends in ([e.high for e in effects], [e.low for e in effects])
+        float(np.mean([end is not None and end < 0 for end in side]))
+        for side in ([e.high for e in effects], [e.low for e in effects])
     )
     value = float(np.mean([effect.value < 0 for effect in effects]))
     return Estimate(
@@ -196,7 +196,7 @@ def correlation(
     a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
     r = float(np.clip(a @ b, -1, 1))
     permuted = rng.permuted(np.tile(b, (draws, 1)), axis=1) @ a
-    p = float((1 + np.count_nonzero(np.abs(permuted) >= abs(r) - TOLERANCE)) / (1 + draws))
+    p = p_value(abs(r), np.abs(permuted))
     if len(x) < 4:
         return Estimate(r, n=len(x), null=0.0, max=1.0, p=p)
     reach = float(scipy.stats.norm.isf(tail(level))) / math.sqrt(len(x) - 3)
@@ -229,13 +229,9 @@ def difference(first: Estimate, second: Estimate) -> tuple[float, float, float]:
     Raises:
         ValueError: an estimate without an interval.
     """
-    ends = (first.low, first.high, second.low, second.high)
-    if any(end is None for end in ends):
+    if None in (first.low, first.high, second.low, second.high):
         raise ValueError("a difference needs two estimates with intervals")
-    a, b = first.value, second.value
-    low_a, high_a, low_b, high_b = (float(end or 0.0) for end in ends)
-    gap = b - a
-    return gap, gap - math.hypot(b - low_b, high_a - a), gap + math.hypot(high_b - b, a - low_a)
+    return second.value - first.value, *mover(second.value, first.value, ends(second), ends(first))
 
 
 def mean_sensitivity(models: Sequence[Estimate | Missing], *, level: float = 0.95) -> Estimate | Missing:
@@ -263,7 +259,7 @@ def mean_sensitivity(models: Sequence[Estimate | Missing], *, level: float = 0.9
 
 def size_interval(effect: Estimate) -> tuple[float, float]:
     """The interval of |IS| that the interval of IS implies."""
-    low, high = (effect.value if end is None else end for end in (effect.low, effect.high))
+    low, high = ends(effect)
     return max(0.0, low, -high), max(abs(low), abs(high))
 
 

@@ -5,6 +5,7 @@ Many tests at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -89,21 +90,41 @@ def p_value(value: float, null_draws: Floats) -> float:
 
 
 def with_null(estimate: Estimate, null_draws: Floats, maximum: float) -> Estimate:
-    """An unsigned bounded score with its null mean, p-value and chance-corrected value.
+    """An unsigned bounded score with its null mean, p-value and chance-corrected value, see `corrected`."""
+    return corrected(estimate, float(null_draws.mean()), p_value(estimate.value, null_draws), maximum)
 
-    `corrected` is unclipped; it is None where the null mean is already the maximum and leaves no room.
+
+def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
+    """A bounded score with its null, p-value and chance-corrected value.
+
+    `corrected` is unclipped; it is None where the null is already the maximum and leaves no room.
     """
-    null = float(null_draws.mean())
     room = maximum - null
-    corrected = (estimate.value - null) / room if room > TOLERANCE else None
-    return replace(
-        estimate,
-        null=null,
-        max=maximum,
-        corrected=corrected,
-        corrected_form=None if corrected is None else BOUNDED_FORM,
-        p=p_value(estimate.value, null_draws),
-    )
+    beyond, form = ((estimate.value - null) / room, BOUNDED_FORM) if room > TOLERANCE else (None, None)
+    return replace(estimate, null=null, max=maximum, corrected=beyond, corrected_form=form, p=p)
+
+
+def ends(estimate: Estimate) -> tuple[float, float]:
+    """Low and high end of an estimate's interval; its value where it has none."""
+    low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
+    return low, high
+
+
+def mover(
+    a: float, b: float, of_a: tuple[float, float], of_b: tuple[float, float], correlation: float | None = None
+) -> tuple[float, float]:
+    """Interval of a - b from the intervals of both (MOVER; Newcombe 1998, Zou and Donner 2008).
+
+    Args:
+        correlation: of the errors of a and b; None where they are independent.
+    """
+
+    def reach(x: float, y: float) -> float:
+        if correlation is None:
+            return math.hypot(x, y)
+        return math.sqrt(max(x * x + y * y - 2 * correlation * x * y, 0.0))
+
+    return a - b - reach(a - of_a[0], of_b[1] - b), a - b + reach(of_a[1] - a, b - of_b[0])
 
 
 def positive_counts(counts: ArrayLike, name: str = "counts") -> Floats:

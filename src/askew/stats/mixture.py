@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from askew.errors import AskewError, NotEnoughData
 from askew.stats.differences import effective_pictures
 from askew.stats.distance import distance_max, distance_named, linear_forms, normalised
-from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
-from askew.stats.intervals import Floats, with_null
+from askew.stats.distance_intervals import SampledShares
+from askew.stats.intervals import Floats
 from askew.types import Estimate
 
 NOTHING = 1e-7  # weights below it are rounding errors of the solver
@@ -177,18 +177,16 @@ def predicted_distances(
     Raises:
         NotEnoughData: a prompt in use without an answer.
     """
-    return tuple(_predicted(normalised(weights, "the weights"), goal, rng, draws, level) for goal in held_out)
-
-
-def _predicted(weights: Floats, goal: Goal, rng: np.random.Generator, draws: int, level: float) -> Estimate:
-    used, target = weights > 0, normalised(goal.ideal, "the ideal")
-    counts, measure = np.asarray(goal.counts, dtype=float)[used], distance_named(goal.distance)
-    shares = weights[used] @ normalised(counts, "the answers about a prompt")
-    sample = SampledShares(shares, effective_pictures(counts, weights[used]), target, measure)
-    fair = sample.samples(target, draws, rng)
-    low, high = distance_interval(sample, fair, rng=rng, level=level)
-    estimate = Estimate(float(sample.observed), low, high, level, METHOD, int(counts.sum()))
-    return with_null(estimate, fair, distance_max(target, measure))
+    x, found = normalised(weights, "the weights"), []
+    used = x > 0
+    for goal in held_out:
+        target, measure = normalised(goal.ideal, "the ideal"), distance_named(goal.distance)
+        counts = np.asarray(goal.counts, dtype=float)[used]
+        shares = x[used] @ normalised(counts, "the answers about a prompt")
+        sample = SampledShares(shares, effective_pictures(counts, x[used]), target, measure)
+        n, maximum = int(counts.sum()), distance_max(target, measure)
+        found.append(sample.estimate(rng, draws, level, maximum=maximum, n=n))
+    return tuple(found)
 
 
 class _Programme:

@@ -17,7 +17,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import BOUNDED_FORM, TOLERANCE, Floats, p_value, tail, with_null
+from askew.stats.intervals import TOLERANCE, Floats, corrected, p_value, tail, with_null
 from askew.types import Estimate, Missing
 
 Mask = NDArray[np.bool_]
@@ -169,9 +169,7 @@ def entanglement(
     null = float(_corrected_parts(x)[1])
     orders = rng.permuted(np.tile(np.arange(len(x)), (draws, 1)), axis=1)
     dealt = x[np.arange(len(x)), orders].mean(axis=1)
-    corrected = (miou.value - null) / (1 - null) if 1 - null > TOLERANCE else None
-    form = None if corrected is None else BOUNDED_FORM
-    miou = replace(miou, null=null, p=p_value(miou.value, dealt), corrected=corrected, corrected_form=form)
+    miou = corrected(miou, null, p_value(miou.value, dealt))
     return Entanglement(miou, _corrected_estimate(x, level, missing), pictures, chance_area, null)
 
 
@@ -187,7 +185,9 @@ def joint_entanglement(
     estimate = replace(mean_estimate(joint_iou(m), level=level, bounds=(0, 1)), missing=missing)
     if m.shape[1] < 3:
         return replace(estimate, max=1.0)
-    null = np.array([_dealt(m, rng) for _ in range(draws)])
+    n, null = m.shape[1], np.empty(draws)
+    for i in range(draws):
+        null[i] = joint_iou(np.stack([m[0], *(one[rng.permutation(n)] for one in m[1:])])).mean()
     return with_null(estimate, null, 1.0)
 
 
@@ -280,13 +280,6 @@ def _corrected_estimate(x: Floats, level: float, missing: int) -> Estimate | Mis
     error = float(pseudo.std(ddof=1) / np.sqrt(len(x)))
     reach = float(scipy.stats.t.isf(tail(level), len(x) - 1)) * error
     return Estimate(value, value - reach, min(value + reach, 1.0), level, JACKKNIFE, len(x), missing, max=1.0)
-
-
-def _dealt(masks: Mask, rng: np.random.Generator) -> float:
-    """Mean joint IoU with the pictures of every concept but the first in a random order."""
-    n = masks.shape[1]
-    others = [one[rng.permutation(n)] for one in masks[1:]]
-    return float(joint_iou(np.stack([masks[0], *others])).mean())
 
 
 def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:

@@ -28,7 +28,7 @@ from askew.stats.association import Variant, cas, mad, standard_deviation, unifo
 from askew.stats.association_intervals import Associations, associations, embedding_associations
 from askew.stats.differences import Mixture, share_difference, wilson
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
-from askew.stats.intervals import TOLERANCE, Floats, bootstrap_weights, in_order, picture_matrix
+from askew.stats.intervals import TOLERANCE, Floats, bootstrap_weights, ends, in_order, mover, picture_matrix
 from askew.types import Estimate
 
 POINT = 1e-9  # an interval at level 0, as good as: median-unbiased estimates by its two ends
@@ -55,10 +55,8 @@ def paired_share_difference(sets: PairedSets, value: int, *, level: float = 0.95
     first, second = sets.first[:, value], sets.second[:, value]
     x, n, y, m = int(first.sum()), len(first), int(second.sum()), len(second)
     p, q = x / n, y / m
-    (low_p, high_p), (low_q, high_q) = wilson(x, n, level), wilson(y, m, level)
     r = _phi(*sets.pairs[:, :, value]) * len(sets) / math.sqrt(n * m)
-    low = p - q - _reach(p - low_p, high_q - q, r)
-    high = p - q + _reach(high_p - p, q - low_q, r)
+    low, high = mover(p, q, wilson(x, n, level), wilson(y, m, level), r)
     return Estimate(p - q, low, high, level, "Newcombe, paired", n + m, null=0.0, max=1.0, p=_exact_p(sets, value))
 
 
@@ -81,7 +79,7 @@ def paired_distance_difference(
     target, measure = normalised(ideal, "the ideal"), distance_named(distance)
     populations = [Mixture(rows.sum(axis=0)[None]) for rows in (sets.first, sets.second)]
 
-    def ends(at: float) -> list[tuple[float, float]]:
+    def intervals(at: float) -> list[tuple[float, float]]:
         return [
             x.interval(target, measure, draws, at, again) for x, again in zip(populations, _twice(rng), strict=True)
         ]
@@ -93,8 +91,8 @@ def paired_distance_difference(
     r = _correlations(distances(sets.resampled(draws, rng)), len(sets))
     observed = np.subtract(*distances(sets.means))
     p = _p_values(observed, lambda: np.subtract(*distances(sets.exchanged(draws, rng))))
-    first, second = ((low + high) / 2 for low, high in ends(POINT))
-    low, high = _joined((first, second), ends(level), float(r[0]))
+    first, second = ((low + high) / 2 for low, high in intervals(POINT))
+    low, high = _joined((first, second), intervals(level), float(r[0]))
     n, top = len(sets.first) + len(sets.second), distance_max(target, measure)
     name = "MOVER, test inversion, paired"
     return Estimate(first - second, low, high, level, name, n, null=0.0, max=top, p=float(p[0]))
@@ -177,9 +175,10 @@ def _association_differences(
     observed = np.subtract(*both([s.means for s in sets]))
     p = _p_values(observed, lambda: np.subtract(*both([s.exchanged(draws, rng) for s in sets])))
     k = len(sets) - 1
+    listed = [[*one.cas, one.mad, one.wasserstein, one.standard_deviation] for one in (*found, *points)]
     differences = [
         _difference((a, b), (point_a, point_b), float(r[i]), float(p[i]), top=top and i < k)
-        for i, (a, b, point_a, point_b) in enumerate(zip(*map(_listed, [*found, *points]), strict=True))
+        for i, (a, b, point_a, point_b) in enumerate(zip(*listed, strict=True))
     ]
     return Associations(tuple(differences[:k]), *differences[k:])
 
@@ -197,11 +196,12 @@ def _difference(
     With `top`, what is joined are the scores' distances from 1, so that 1 is the bound that `_joined` heeds.
     """
     a, b = estimates
-    first, second = ((low + high) / 2 for low, high in map(_ends, points))
+    first, second = ((low + high) / 2 for low, high in map(ends, points))
     if top:
-        low, high = _joined((1 - second, 1 - first), [_to_one(b), _to_one(a)], correlation)
+        from_one = [(1 - high, 1 - low) for low, high in map(ends, (b, a))]
+        low, high = _joined((1 - second, 1 - first), from_one, correlation)
     else:
-        low, high = _joined((first, second), [_ends(a), _ends(b)], correlation)
+        low, high = _joined((first, second), [ends(a), ends(b)], correlation)
     n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
     name = f"MOVER, {a.interval}, paired"
     return Estimate(first - second, low, high, a.level, name, n, missing, null=0.0, max=a.max, p=p)
@@ -217,18 +217,8 @@ def _joined(
     """
     (low_a, high_a), (low_b, high_b) = ends
     a, b = min(max(points[0], low_a), high_a), min(max(points[1], low_b), high_b)
-    low = -high_b if low_a == 0 else a - b - _reach(a - low_a, high_b - b, correlation)
-    high = high_a if low_b == 0 else a - b + _reach(high_a - a, b - low_b, correlation)
-    return low, high
-
-
-def _reach(a: float, b: float, correlation: float) -> float:
-    """Reach of a difference from the reaches of its parts, whose errors are correlated."""
-    return math.sqrt(max(a * a + b * b - 2 * correlation * a * b, 0.0))
-
-
-def _listed(found: Associations) -> list[Estimate]:
-    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+    low, high = mover(a, b, (low_a, high_a), (low_b, high_b), correlation)
+    return -high_b if low_a == 0 else low, high_a if low_b == 0 else high
 
 
 def _spread(similarity: Floats, variant: Variant) -> Floats:
@@ -287,17 +277,6 @@ def _phi(a: Floats, b: Floats) -> float:
         covariance = max(covariance - n / 2, 0.0)
     size = math.sqrt(x * (n - x) * y * (n - y))
     return float(covariance / size) if size > 0 else 0.0
-
-
-def _ends(estimate: Estimate) -> tuple[float, float]:
-    assert estimate.low is not None
-    assert estimate.high is not None
-    return estimate.low, estimate.high
-
-
-def _to_one(estimate: Estimate) -> tuple[float, float]:
-    low, high = _ends(estimate)
-    return 1 - high, 1 - low
 
 
 Keys = Sequence[int | None]

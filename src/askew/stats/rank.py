@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.stats.intervals import Floats, p_value, tail
 from askew.types import Estimate
 
 
@@ -34,19 +35,12 @@ def spearman(
         raise ValueError(f"lists of {len(a)} and {len(b)} numbers; pairs are needed")
     r = float(np.clip(a @ b, -1, 1))
     shuffled = rng.permuted(np.tile(b, (draws, 1)), axis=1) @ a
-    exceedances = int(np.count_nonzero(np.abs(shuffled) >= abs(r) - TOLERANCE))
-    low, high = _bonett_wright(r, len(a), level)
-    return Estimate(
-        r,
-        low,
-        high,
-        level if low is not None else None,
-        "Fisher z, Bonett-Wright" if low is not None else None,
-        n=len(a),
-        null=0.0,
-        max=1.0,
-        p=(1 + exceedances) / (1 + draws),
-    )
+    found = Estimate(r, n=len(a), null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
+    if len(a) < 4:
+        return found
+    variance = (1 + float(np.clip(r, *_inside(len(a)))) ** 2 / 2) / (len(a) - 3)
+    low, high = _around(r, len(a), float(scipy.stats.norm.isf(tail(level))) * math.sqrt(variance))
+    return replace(found, low=low, high=high, level=level, interval="Fisher z, Bonett-Wright")
 
 
 def spearman_crossed(
@@ -73,13 +67,17 @@ def spearman_crossed(
     r = _rank_correlation(a, b)
     ranks = [_standard_ranks(table.ravel()).reshape(a.shape) for table in (a, b)]
     shuffled = [float((ranks[0] * _shuffled(ranks[1], rng)).sum()) for _ in range(draws)]
-    exceedances = int(np.count_nonzero(np.abs(shuffled) >= abs(r) - TOLERANCE))
-    low, high = _jackknifed(a, b, r, level)
-    known = low is not None
-    return Estimate(
-        r, low, high, level if known else None, "Fisher z, jackknife over rows and columns" if known else None,
-        n=a.size, null=0.0, max=1.0, p=(1 + exceedances) / (1 + draws),
-    )  # fmt: skip
+    found = Estimate(r, n=a.size, null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
+    if min(a.shape) < 3:
+        return found
+    try:
+        variance = sum(_left_out_variance(a, b, axis) for axis in (0, 1))
+    except NotEnoughData:
+        return found
+    independent = (1 + r**2 / 2) / (a.size - 3)
+    reach = float(scipy.stats.t.isf(tail(level), sum(a.shape) - 2)) * math.sqrt(max(variance, independent))
+    low, high = _around(r, a.size, reach)
+    return replace(found, low=low, high=high, level=level, interval="Fisher z, jackknife over rows and columns")
 
 
 def _rank_correlation(a: Floats, b: Floats) -> float:
@@ -90,20 +88,6 @@ def _shuffled(table: Floats, rng: np.random.Generator) -> Floats:
     """The table with its rows and its columns in a random order."""
     rows, columns = (rng.permutation(length) for length in table.shape)
     return np.asarray(table[rows][:, columns])
-
-
-def _jackknifed(a: Floats, b: Floats, r: float, level: float) -> tuple[float | None, float | None]:
-    """The ends of the interval of a correlation r of two tables' cells; None where it cannot be told."""
-    rows, columns = a.shape
-    if min(rows, columns) < 3:
-        return None, None
-    try:
-        variance = sum(_left_out_variance(a, b, axis) for axis in (0, 1))
-    except NotEnoughData:
-        return None, None
-    independent = (1 + r**2 / 2) / (a.size - 3)
-    reach = float(scipy.stats.t.isf(tail(level), rows + columns - 2)) * math.sqrt(max(variance, independent))
-    return _around(r, a.size, reach)
 
 
 def _left_out_variance(a: Floats, b: Floats, axis: int) -> float:
@@ -123,15 +107,6 @@ def _standard_ranks(x: ArrayLike) -> Floats:
         raise NotEnoughData("a rank correlation needs at least three pairs, and numbers that are not all equal")
     centred = scipy.stats.rankdata(values) - (len(values) + 1) / 2
     return np.asarray(centred / np.linalg.norm(centred))
-
-
-def _bonett_wright(r: float, n: int, level: float) -> tuple[float | None, float | None]:
-    if n < 4:
-        return None, None
-    reach = float(scipy.stats.norm.isf(tail(level))) * math.sqrt(
-        (1 + float(np.clip(r, *_inside(n))) ** 2 / 2) / (n - 3)
-    )
-    return _around(r, n, reach)
 
 
 def _around(r: float, n: int, reach: float) -> tuple[float, float]:

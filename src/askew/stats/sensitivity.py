@@ -31,10 +31,10 @@ from numpy.typing import ArrayLike
 from askew.stats.common_draws import CommonDraws, rounded_pictures
 from askew.stats.confusion import ReadingErrors
 from askew.stats.differences import Mixture, joined, p_from_interval
-from askew.stats.distance import DISTANCES, distance_for, distance_max, linear_forms, normalised
+from askew.stats.distance import DISTANCES, distance_max, linear_forms, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, distance_intervals
 from askew.stats.intervals import Floats
-from askew.types import Estimate, Missing, Scale
+from askew.types import Estimate, Missing
 
 EXTRAPOLATION = 0.35  # of the step that would remove an excess in proportion to the standard error; more costs variance
 AT_ONCE = 256  # margins whose samples are held in memory together
@@ -67,47 +67,20 @@ class Pair:
     confusion: ArrayLike | None = None
 
 
-def interaction(
-    initial: ArrayLike,
-    counterfactual: ArrayLike,
-    ideal: ArrayLike,
-    distance: str = "auto",
-    *,
-    rng: np.random.Generator,
-    scale: Scale = "nominal",
-    level: float = 0.95,
-    draws: int = 1000,
-    missing: int = 0,
-) -> Estimate | Missing:
-    """Intersectional Sensitivity of one pair of axes, debiased; positive where the intervention helps. In [-1, 1].
-
-    Interval: of the population's IS, at `level`. p: two-sided, of IS = 0, from the same interval: below 1 - level where
-    it leaves out 0. null: mean of the value if nothing happens, all sets being drawn from one population.
-
-    Args:
-        initial: (m,) counts of the initial set's answers on the target axis; (sets, m) where there are several.
-        counterfactual: (K, m) counts of each counterfactual set of the intervened axis.
-        ideal: (m,) desired shares, or weights.
-        distance: "ordinal" (W1 over ranks), "nominal" (total variation), "values", or "auto": that of `scale`.
-        missing: pictures without an answer, recorded only.
-
-    Returns:
-        Missing where a set has no answer, or the axis fewer than two values.
-
-    Raises:
-        ValueError: shapes that do not fit, or something that is not a count.
-        UnknownName: no such distance.
-    """
-    pair = Pair(initial, counterfactual, ideal, distance_for(distance, scale), missing)
-    return interactions([pair], rng=rng, level=level, draws=draws)[0]
-
-
 def interactions(
     pairs: Sequence[Pair], *, rng: np.random.Generator, level: float = 0.95, draws: int = 1000
 ) -> tuple[Estimate | Missing, ...]:
-    """`interaction` of many pairs, in their order. The answer for one does not depend on which others are asked.
+    """Intersectional Sensitivity of pairs of axes, debiased; positive where the intervention helps. In [-1, 1].
+
+    Interval: of the population's IS, at `level`. p: two-sided, of IS = 0, from the same interval: below 1 - level where
+    it leaves out 0. null: mean of the value if nothing happens, all sets being drawn from one population. The answer
+    for one pair does not depend on which others are asked.
+
+    Returns:
+        In the order of the pairs; Missing where a set has no answer, or the axis fewer than two values.
 
     Raises:
+        ValueError: shapes that do not fit, or something that is not a count.
         NotEnoughData: a confusion matrix without a picture of some true value.
     """
     found = [margins_of(pair) for pair in pairs]
@@ -121,7 +94,7 @@ def interactions(
 
 
 def debiased_value(pair: Pair) -> float | Missing:
-    """The value of `interaction` alone, before it is kept within its interval: no draws, microseconds."""
+    """The value of `interactions` alone, before it is kept within its interval: no draws, microseconds."""
     m = margins_of(pair)
     return m if isinstance(m, Missing) else _value(m)
 
@@ -208,7 +181,7 @@ class Margins:
 
 
 def margins_of(pair: Pair) -> Margins | Missing:
-    """The target axis before and after, from counts, or why there is none. Errors as in `interaction`."""
+    """The target axis before and after, from counts, or why there is none. Errors as in `interactions`."""
     initial, sets = np.asarray(pair.initial, dtype=float), np.asarray(pair.counterfactual, dtype=float)
     ideal = normalised(pair.ideal, "the ideal")
     if initial.ndim not in (1, 2) or sets.ndim != 2 or not initial.shape[-1:] == sets.shape[1:] == ideal.shape:

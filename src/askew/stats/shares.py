@@ -10,8 +10,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
-from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
-from askew.stats.intervals import Floats, positive_counts, tail, with_null
+from askew.stats.distance_intervals import SampledShares
+from askew.stats.intervals import Floats, positive_counts, tail
 from askew.types import Estimate
 
 BISECTIONS = 50
@@ -33,7 +33,7 @@ def share_intervals(counts: ArrayLike, *, level: float = 0.95, missing: int = 0)
     """
     c = axis_counts(counts)
     n = int(c.sum())
-    low, high = mid_p_interval(c, n, level)
+    low, high = 1 - _mid_p_upper(n - c, n, level), _mid_p_upper(c, n, level)
     return tuple(
         Estimate(float(k / n), float(a), float(b), level, "mid-P Clopper-Pearson", n, missing, max=1.0)
         for k, a, b in zip(c, low, high, strict=True)
@@ -67,11 +67,8 @@ def distance_estimate(
     """
     c, target, measure = axis_counts(counts), normalised(ideal, "the ideal"), distance_named(distance)
     n = int(c.sum())
-    sample = SampledShares(c / n, n, target, measure)
-    fair = sample.samples(target, draws, rng)
-    low, high = distance_interval(sample, fair, rng=rng, level=level)
-    estimate = Estimate(float(sample.observed), low, high, level, METHOD, n, missing)
-    return with_null(estimate, fair, distance_max(target, measure))
+    sample, maximum = SampledShares(c / n, n, target, measure), distance_max(target, measure)
+    return sample.estimate(rng, draws, level, maximum=maximum, n=n, missing=missing)
 
 
 def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
@@ -97,13 +94,11 @@ def axis_counts(counts: ArrayLike) -> Floats:
     return c
 
 
-def mid_p_interval(counts: Floats, n: int, level: float) -> tuple[Floats, Floats]:
-    """Mid-P interval of a binomial share; counts (K,) out of n to (low (K,), high (K,))."""
-    return 1 - _mid_p_upper(n - counts, n, level), _mid_p_upper(counts, n, level)
-
-
 def _mid_p_upper(counts: Floats, n: int, level: float) -> Floats:
-    """The share at which P(X < k) + P(X = k) / 2 has fallen to the tail; for k = 0, P(X = 0), for k = n, 1."""
+    """High ends of the intervals: the share at which P(X < k) + P(X = k) / 2 has fallen to the tail.
+
+    For k = 0, P(X = 0), for k = n, 1.
+    """
     low, high = counts / n, np.ones_like(counts)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
@@ -144,9 +139,5 @@ def entropy_estimate(
     """
     c = positive_counts(counts)
     n = int(c.sum())
-    value = float(entropy_bias(c))
-    ideal = np.full(len(c), 1 / len(c))
-    sample = SampledShares(c / n, n, ideal, lambda shares, _: entropy_bias(shares))
-    fair = sample.samples(ideal, draws, rng)
-    low, high = distance_interval(sample, fair, rng=rng, level=level)
-    return with_null(Estimate(value, low, high, level, METHOD, n=n, missing=missing), fair, 1.0)
+    sample = SampledShares(c / n, n, np.full(len(c), 1 / len(c)), lambda shares, _: entropy_bias(shares))
+    return sample.estimate(rng, draws, level, maximum=1.0, n=n, missing=missing)
