@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 
 from askew import findings
 from askew.errors import RunError, UsageError
-from askew.findings import FORMAT, E, Environment, Head, Identity, Instruments, Keyed, estimates, scored, with_q
+from askew.findings import FORMAT, E, Environment, Head, Identity, Instruments, Keyed, scored, with_q
 from askew.plan import RunPlan
 from askew.types import Estimate, Missing, record
 
@@ -142,7 +142,7 @@ def test_q_values_are_those_of_benjamini_and_hochberg(ps: list[float]) -> None:
 def test_families_are_adjusted_apart_and_one_is_left_out() -> None:
     first, second = Estimate(0.0, p=0.01), Estimate(0.0, p=0.04)
     found = with_q({"a": (first, second), "b": (second,), "c": (first,)}, lambda at: None if at[0] == "c" else at[0])
-    assert [one.q for _, one in estimates(found)] == pytest.approx([0.02, 0.04, 0.04, None])
+    assert [one.estimate.q for one in scored(found)] == pytest.approx([0.02, 0.04, 0.04, None])
     assert found["c"] == (first,)
 
 

@@ -42,24 +42,24 @@ def test_sizes_count_each_network_once() -> None:
 
 
 def test_a_preset_fills_in_what_is_not_chosen() -> None:
-    made = with_preset("biasconnect-flux", PLAN, chosen=())
+    made = with_preset("biasconnect-flux", {})
     preset = presets()["biasconnect-flux"]
     assert (made["model"], made["vqa"], made["embedder"]) == (preset.model, preset.vqa, preset.embedder)
     assert made["model_args"] == {"num_inference_steps": 30, "guidance_scale": 3.5}
 
 
 def test_what_is_chosen_takes_precedence() -> None:
-    settings = {**PLAN, "vqa": ("studio",), "model_args": {"guidance_scale": 7.0}}
-    made = with_preset("biasconnect-flux", settings, chosen=("vqa",))
+    settings = {"model_args": {"guidance_scale": 7.0}}
+    made = with_preset("biasconnect-flux", {**settings, "vqa": ("studio",)})
     assert made["vqa"] == ("studio",)
     assert made["model_args"] == {"num_inference_steps": 30, "guidance_scale": 7.0}
-    other = with_preset("biasconnect-flux", settings, chosen=("model",))
+    other = with_preset("biasconnect-flux", {**settings, "model": "studio/planted"})
     assert other["model"] == "studio/planted"
     assert other["model_args"] == {"guidance_scale": 7.0}, "settings of another model stay with it"
 
 
 def test_without_a_preset_all_stays() -> None:
-    assert with_preset(None, PLAN, chosen=()) == PLAN
+    assert with_preset(None, PLAN) == PLAN
 
 
 def test_an_unknown_preset_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:

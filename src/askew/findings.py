@@ -170,20 +170,15 @@ def scored(node: object) -> Iterator[Scored]:
     return _scored(node, (), {}, "", None)
 
 
-def estimates(node: object) -> Iterator[tuple[Address, Estimate]]:
-    """Every estimate below a node, with its address."""
-    return ((one.at, one.estimate) for one in scored(node))
-
-
 def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
     """The findings with a Benjamini-Hochberg q beside every p.
 
     Tests of one family are adjusted together; those of the family None keep no q.
     """
     families: dict[Hashable, list[tuple[Address, float]]] = {}
-    for at, estimate in estimates(node):
-        if estimate.p is not None and (name := family(at)) is not None:
-            families.setdefault(name, []).append((at, estimate.p))
+    for one in scored(node):
+        if one.estimate.p is not None and (name := family(one.at)) is not None:
+            families.setdefault(name, []).append((one.at, one.estimate.p))
     found: dict[Address, float] = {}
     for tests in families.values():
         adjusted = benjamini_hochberg(np.array([p for _, p in tests]))
@@ -238,7 +233,13 @@ def read(kind: type[T], path: Path) -> T:
         raise UsageError(f"{path} is not strict JSON ({error}): {AGAIN}") from error
     if not isinstance(data, dict):
         raise UsageError(f"{path} must hold a JSON object, but holds a {type(data).__name__}: {AGAIN}")
-    _check_format(data.get("format"), path)
+    written_as = data.get("format")
+    if isinstance(written_as, int) and written_as > FORMAT:
+        raise UsageError(
+            f"{path} was written by a newer askew (format {written_as}, this one reads {FORMAT}): upgrade askew"
+        )
+    if written_as != FORMAT:
+        raise UsageError(f"{path} was written by an older askew: {AGAIN}")
     return valid(kind, text, path)
 
 
@@ -264,16 +265,6 @@ def read_text(path: Path) -> str:
 AGAIN = "run the same command again to write it anew; pictures and answers in the store are used again"
 
 
-def _check_format(found: object, path: Path) -> None:
-    if found == FORMAT:
-        return
-    if isinstance(found, int) and found > FORMAT:
-        raise UsageError(
-            f"{path} was written by a newer askew (format {found}, this one reads {FORMAT}): upgrade askew"
-        )
-    raise UsageError(f"{path} was written by an older askew: {AGAIN}")
-
-
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no JSON number")
 
@@ -290,7 +281,7 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
         yield Scored(score, at, names, node)
         return
     if is_dataclass(node) and not isinstance(node, Missing | Environment | Identity | PictureSet):
-        keys, entry = _marks(type(node))
+        keys, entry = _marks(type(node))  # type: ignore[arg-type]
         names = names if isinstance(node, Head) else {**names, **_told(node, entry)}
         for name, child in _children(node):
             yield from _scored(child, (*at, name), names, str(name), keys.get(str(name)))
@@ -309,17 +300,13 @@ def _told(node: object, entry: Mapping[str, bool]) -> Mapping[str, str]:
     return {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in told if value is not None}
 
 
+@lru_cache
 def _marks(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
     """By field what the keys of its mapping are, and whether it names an entry, where that is said."""
-    if kind not in _MARKS:
-        hints = get_type_hints(kind, include_extras=True)
-        keys = {name: key for name, hint in hints.items() if (key := _keyed(hint))}
-        marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
-        _MARKS[kind] = keys, {name: mark.entry for name, mark in marks if isinstance(mark, Names)}
-    return _MARKS[kind]
-
-
-_MARKS: dict[type, tuple[Mapping[str, str], Mapping[str, bool]]] = {}
+    hints = get_type_hints(kind, include_extras=True)
+    keys = {name: key for name, hint in hints.items() if (key := _keyed(hint))}
+    marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
+    return keys, {name: mark.entry for name, mark in marks if isinstance(mark, Names)}
 
 
 def _keyed(hint: object) -> str | None:

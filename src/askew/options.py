@@ -132,23 +132,16 @@ class WhereOptions(TypedDict, total=False):
     `progress` is Python's alone: tell on standard error how far the run is.
     """
 
-    run: Annotated[
-        str | Path | None, Parameter(metavar="PATH", help="Folder of the run. The same command goes on in it.")
-    ]
-    store: Annotated[
-        str | Path | None,
-        Parameter(metavar="PATH", help="Shared store; default: .askew beside the run."),
-    ]
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="Print results.json instead of the table.")]
+    run: Annotated[Place, Parameter(help="Folder of the run. The same command goes on in it.")]
+    store: Annotated[Place, Parameter(help="Shared store; default: .askew beside the run.")]
+    json: Annotated[Flag, Parameter(help="Print results.json instead of the table.")]
     progress: Annotated[bool, Parameter(parse=False)]
 
 
 class RunOptions(WhereOptions, total=False):
     """Options of every command that runs a plan."""
 
-    dry_run: Annotated[
-        bool, Parameter(negative="", show_default=False, help="Print what would be made and asked, and stop.")
-    ]
+    dry_run: Annotated[Flag, Parameter(help="Print what would be made and asked, and stop.")]
     budget: Annotated[int | None, Parameter(help="Make at most this many pictures, then stop.")]
     fail_if: Annotated[Texts, repeated(texts, 'Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
 
@@ -165,10 +158,7 @@ class SettingOptions(TypedDict, total=False):
     """With which settings a model works."""
 
     model_args: Annotated[SETTINGS, repeated(settings, "Model setting, such as bias=0.5.", "-M")]
-    offload: Annotated[
-        bool,
-        Parameter(negative="", show_default=False, help="Keep in GPU memory only what works; as -M offload=model."),
-    ]
+    offload: Annotated[Flag, Parameter(help="Keep in GPU memory only what works; as -M offload=model.")]
     preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
 
 
@@ -206,26 +196,26 @@ class WriterOptions(TypedDict, total=False):
 class PromptOptions(TypedDict, total=False):
     """Prompts beside those that are given one by one."""
 
-    prompt_file: Annotated[
-        str | Path | None, Parameter(metavar="PATH", name="--prompts", help="A file with one prompt a line.")
-    ]
+    prompt_file: Annotated[Place, Parameter(name="--prompts", help="A file with one prompt a line.")]
     clean: Annotated[bool, Parameter(help="Shorten the prompts of --prompts to their core, as for DiffusionDB.")]
 
 
-class FolderOptions(TypedDict, total=False):
+class ManifestOptions(TypedDict, total=False):
+    """What a manifest says of pictures that exist already, whatever they are taken for."""
+
+    manifest: Annotated[Place, Parameter(help="CSV that describes a folder's pictures.")]
+    file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
+    label: Annotated[Texts, repeated(texts, "AXIS=COLUMN of a person's labels.")]
+    where: Annotated[Texts, repeated(texts, "Only rows with COLUMN=VALUE.")]
+    strict: Annotated[Flag, Parameter(help="Stop at a listed picture that is absent.")]
+
+
+class FolderOptions(ManifestOptions, total=False):
     """How pictures that exist already are described."""
 
-    manifest: Annotated[
-        str | Path | None,
-        Parameter(metavar="PATH", help="CSV that describes a folder's pictures."),
-    ]
-    file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
     prompt_column: Annotated[str | None, Parameter(help="Column or columns that name the prompt.")]
     condition: Annotated[str | None, Parameter(help="Column of the condition.")]
     initial: Annotated[str | None, Parameter(help="The condition that is the initial one.")]
-    label: Annotated[Texts, repeated(texts, "AXIS=COLUMN of a person's labels.")]
-    where: Annotated[Texts, repeated(texts, "Only rows with COLUMN=VALUE.")]
-    strict: Annotated[bool, Parameter(negative="", show_default=False, help="Stop at a listed picture that is absent.")]
     aliases: Annotated[
         list[str] | Mapping[str, str] | None,
         repeated(pairings, "Read a label as another: both=missing.", "--alias"),
@@ -233,25 +223,17 @@ class FolderOptions(TypedDict, total=False):
     values: Annotated[Lists, repeated(lists, "Values of an axis: ethnicity=white,black.")]
 
 
-class SourceOptions(TypedDict, total=False):
+class SourceOptions(ManifestOptions, total=False):
     """Where pictures of social groups come from."""
 
     sources: Annotated[
         str | None, Parameter(help="Who made the groups' pictures: folder/PATH or a model; if not given, the model.")
     ]
     sources_args: Annotated[SETTINGS, repeated(settings, "Setting of the sources: bias=0.", "--source-arg")]
-    manifest: Annotated[
-        str | Path | None,
-        Parameter(metavar="PATH", help="CSV that describes a folder's pictures."),
-    ]
-    file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
     group_column: Annotated[
         str | None,
         Parameter(name=("--group-column", "--prompt-column"), help="Column or columns that name the group."),
     ]
-    label: Annotated[Texts, repeated(texts, "AXIS=COLUMN of a person's labels.")]
-    where: Annotated[Texts, repeated(texts, "Only rows with COLUMN=VALUE.")]
-    strict: Annotated[bool, Parameter(negative="", show_default=False, help="Stop at a listed picture that is absent.")]
 
 
 class DownstreamOptions(
@@ -308,7 +290,7 @@ def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sourc
     for field, own in (("model_args", offload), ("sources_args", {})):
         if found := {**told.get(field, {}), **own, **dict(given.get(field) or {})}:
             fields[field] = found
-    return cast("PlanFields", with_preset(given.get("preset"), fields, fields))
+    return cast("PlanFields", with_preset(given.get("preset"), fields))
 
 
 def _folder_settings(given: Mapping[str, Any]) -> dict[str, Setting]:

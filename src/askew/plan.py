@@ -113,7 +113,9 @@ class RunPlan(Part):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise UsageError(f"{source} cannot be used: {_faults(error)}") from error
+            faults = ((".".join(map(str, e["loc"])), e["msg"].removeprefix("Value error, ")) for e in error.errors())
+            told = "; ".join(f"{place}: {fault}" if place else fault for place, fault in faults)
+            raise UsageError(f"{source} cannot be used: {told}") from error
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -136,7 +138,7 @@ class RunPlan(Part):
 
     def to_toml(self) -> str:
         """The plan as TOML, to read, edit and run again."""
-        return tomli_w.dumps(_without_none(self.model_dump(mode="json")))
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
 class Plan(RunPlan):
@@ -190,25 +192,8 @@ def check_distinct(what: str, names: Sequence[str]) -> None:
         raise ValueError(f"the {what} {twice[0]!r} is named twice")
 
 
-def _faults(error: ValidationError) -> str:
-    """Every fault of a plan by its place, in one line."""
-    return "; ".join(f"{_place(e['loc'])}{e['msg'].removeprefix('Value error, ')}" for e in error.errors())
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location) + ": " if location else ""
-
-
 def _check_ideal(axis: str, values: tuple[str, ...], ideal: dict[str, float]) -> None:
     if set(ideal) != set(values):
         raise ValueError(f"the ideal of axis {axis!r} must give a share to each of: {', '.join(values)}")
     if any(share < 0 for share in ideal.values()) or abs(sum(ideal.values()) - 1) > 1e-6:
         raise ValueError(f"the ideal shares of axis {axis!r} must be at least 0 and sum to 1")
-
-
-def _without_none(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _without_none(value) for key, value in node.items() if value is not None}
-    if isinstance(node, list):
-        return [_without_none(value) for value in node]
-    return node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -42,27 +42,26 @@ def presets() -> Mapping[str, Preset]:
     return {name: _preset(name, table, sizes) for name, table in data["presets"].items()}
 
 
-def with_preset(name: str | None, settings: Mapping[str, Any], chosen: Container[str]) -> dict[str, Any]:
-    """The fields of a plan: those that a user has chosen, else those of the preset, else as in `settings`.
+def with_preset(name: str | None, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a plan: those that a user has chosen, else those of the preset.
 
     A chosen model, VQA or embedder takes none of the preset's settings; chosen settings of a preset's model join the
     preset's own. Raises UnknownName.
     """
     if name is None:
-        return dict(settings)
+        return dict(chosen)
     if name not in presets():
         raise UnknownName("preset", name, presets())
-    preset, result = presets()[name], dict(settings)
-    for part in PARTS:
-        if part not in chosen:
-            result[part] = getattr(preset, part)
+    preset = presets()[name]
+    result = {part: getattr(preset, part) for part in PARTS} | dict(chosen)
     if "model" not in chosen:
-        result["model_args"] = {**preset.model_args, **settings.get("model_args", {})}
+        result["model_args"] = {**preset.model_args, **chosen.get("model_args", {})}
     return result
 
 
 def _preset(name: str, table: Mapping[str, Any], sizes: Mapping[str, tuple[float, float]]) -> Preset:
-    parts = _distinct(string.partition("/")[2] for string in (table["model"], *table["vqa"], table["embedder"]))
+    providers = (table["model"], *table["vqa"], table["embedder"])
+    parts = list(dict.fromkeys(string.partition("/")[2] for string in providers))
     known = RECOMMENDED[parts[0]].biasconnect if table.get("settings") == BIASCONNECT else None
     return Preset(
         name=name,
@@ -74,7 +73,3 @@ def _preset(name: str, table: Mapping[str, Any], sizes: Mapping[str, tuple[float
         download_gb=round(sum(sizes[part][0] for part in parts), 1),
         memory_gb=round(sum(sizes[part][1] for part in parts), 1),
     )
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))

@@ -11,7 +11,7 @@ from askew.pages import words
 from askew.pages.axes import reach
 from askew.pages.blocks import Bar, Beside, Block, Lane, Lanes, Lines, Network, Page, Scatter, Section, Shares
 from askew.pages.network import strongest
-from askew.pages.rows import edge, lanes_axis, parted
+from askew.pages.plots import edge, lanes_axis, parted
 from askew.types import Estimate
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from askew.pages import words
 from askew.pages.axes import Axis, axis, reach
 from askew.pages.blocks import Cell, Content, Lane, Mark, Matrix, PictureRow, Pictures, Shot, Table
 from askew.pages.elements import NOTHING, Ids, bdi, classes, joined, key, legend, link, note, region, tag
-from askew.pages.rows import lane
+from askew.pages.plots import lane
 from askew.types import Estimate
 
 LONG = 26

@@ -38,12 +38,7 @@ def plain(found: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Tab
 @singledispatch
 def as_table(one: Block) -> Table | None:
     """What a block says, in rows and columns; None for blocks that are no plot of scores."""
-    return None
-
-
-@as_table.register
-def _(one: Table) -> Table | None:
-    return one
+    return one if isinstance(one, Table) else None
 
 
 @as_table.register
@@ -84,7 +79,8 @@ def flat_heads(one: Table) -> tuple[str, ...]:
 
 def heads(one: Lanes) -> tuple[str, ...]:
     """What stands above the numbers of a plot."""
-    return (*(words.head(column, one.name, one.chance[0]) for column in one.columns), *one.more)
+    named = {"value": one.name, "null": one.chance[0]}
+    return (*(named.get(column, column) for column in one.columns), *one.more)
 
 
 def _lane(one: Lanes, row: Lane, marks: tuple[str, ...], *, grouped: bool) -> tuple[Content, ...]:

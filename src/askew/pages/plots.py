@@ -1,30 +1,52 @@
-"""Blocks that draw, as HTML: the plot, what it means, and the numbers beside it."""
+"""Blocks that draw, as HTML: the plot, what it means, and the numbers beside it.
+
+A row is a score on its lane, or shares in a bar. Positions are percentages, so that text never shrinks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TypeVar
 
 from markupsafe import Markup
 
 from askew.pages import charts, words
-from askew.pages.axes import Axis
-from askew.pages.blocks import Bar, Lane, Lanes, Lines, Network, Scatter, Shares
-from askew.pages.elements import COLOURS, NOTHING, RUNS, Ids, bdi, classes, key, legend, link, note, tag
+from askew.pages.axes import Axis, axis, reach
+from askew.pages.blocks import Bar, Lane, Lanes, Lines, Network, Part, Scale, Scatter, Shares
+from askew.pages.elements import (
+    COLOURS,
+    NOTHING,
+    RUNS,
+    Ids,
+    at,
+    bdi,
+    classes,
+    drawing,
+    key,
+    legend,
+    link,
+    note,
+    rule,
+    tag,
+)
 from askew.pages.network import drawn, sample
 from askew.pages.plain import heads
-from askew.pages.rows import bar, fits, lane, lanes_axis
 from askew.types import Estimate
+
+Row = TypeVar("Row", Bar, Lane)
+
+LANE = 24
+BAR, STRIP = 24, 9
+NARROWEST, LETTER = 320, 6.8
+"""Of a bar and of a letter in it, in pixels: what fits here fits on every screen."""
 
 
 def shares(one: Shares, ids: Ids) -> Markup:
     """Bars in rows; where all have the same values one key names them, else every bar its narrow parts."""
     alike = len(one.bars) > 1 and len({tuple(p.value for p in b.parts) for b in one.bars}) == 1
     names = _part_key(enumerate(p.value for p in one.bars[0].parts)) if alike else None
-    bodies = []
-    for group, bars in groupby(one.bars, key=lambda b: b.group):
-        title = tag("tr", tag("th", bdi(group), colspan=3, scope="rowgroup"), class_="group") if group else None
-        bodies.append(tag("tbody", title, *(_bar(b, ids, named=alike) for b in bars)))
+    bodies = _bodies(one.bars, 3, lambda b: _bar(b, ids, named=alike))
     heads = (tag("th", name, scope="col") for name in (one.heading, "what was seen", "how many"))
     head = tag("thead", tag("tr", *heads), class_="hidden")
     keys = [("edge", "interval of the value named at the right")] if any(words.leading(b) for b in one.bars) else []
@@ -32,6 +54,13 @@ def shares(one: Shares, ids: Ids) -> Markup:
     keys += [("ideal", "where ideal shares would part the bar")] if ideals else []
     table = tag("table", tag("caption", one.caption, names), head, *bodies, class_="shares")
     return tag("div", table, legend(keys), class_="fit")
+
+
+def _bodies(rows: Iterable[Row], columns: int, drawn: Callable[[Row], Markup]) -> Iterator[Markup]:
+    """Rows in groups, each under its name if it has one."""
+    for group, own in groupby(rows, key=lambda row: row.group):
+        title = tag("th", bdi(group), colspan=columns, scope="rowgroup")
+        yield tag("tbody", tag("tr", title, class_="group") if group else None, *map(drawn, own))
 
 
 def _bar(one: Bar, ids: Ids, *, named: bool) -> Markup:
@@ -62,11 +91,7 @@ def lanes(one: Lanes, ids: Ids) -> Markup:
     numbers = (tag("th", name, class_="num", scope="col") for name in names)
     plotted = tag("th", on.drawn(), tag("span", "plot", class_="hidden"), class_="plotted", scope="col")
     head = tag("tr", tag("th", one.heading, scope="col"), plotted, *numbers)
-    bodies = []
-    for group, rows in groupby(one.rows, key=lambda row: row.group):
-        title = tag("th", bdi(group), colspan=2 + len(names), scope="rowgroup")
-        above = tag("tr", title, class_="group") if group else None
-        bodies.append(tag("tbody", above, *(_lane(on, one, row, names, ids) for row in rows)))
+    bodies = _bodies(one.rows, 2 + len(names), lambda row: _lane(on, one, row, names, ids))
     table = tag("table", tag("caption", one.caption), tag("thead", head), *bodies, class_="plot")
     return tag("div", table, legend(_lane_keys(one, on)), class_="fit")
 
@@ -130,3 +155,108 @@ def network(one: Network) -> Markup:
 
 def _figure(caption: str, *parts: Markup) -> Markup:
     return tag("figure", tag("figcaption", caption) if caption else None, *parts)
+
+
+def lanes_axis(one: Lanes) -> Axis:
+    """The axis that holds all rows of a block."""
+    values = [v for row in one.rows for v in (*reach(row.score), *row.points, *(row.chance or ()))]
+    return axis(one.scale, [*values, *(m.at for row in one.rows for m in row.marks)], one.digits)
+
+
+def lane(on: Axis, row: Lane, name: str, scale: Scale, digits: int | None = None, kind: str = "track") -> Markup:
+    """One row: chance in grey, the interval as a line, the score as a dot on it, and what to compare it with."""
+    run = "" if row.series is None else f" run-{row.series % RUNS}"
+    lines = (rule("zero" if tick == 0 > on.low else "grid", on.at(tick), on.at(tick), 0, LANE) for tick in on.ticks)
+    small = (tag("circle", class_="one", cx=on.at(value), cy=LANE - 4, r=2.5) for value in row.points)
+    marks = (
+        tag("circle", class_="mark ring", cx=on.at(m.at), cy=LANE // 2, r=4)
+        if m.shape == "ring"
+        else rule(f"mark {m.shape}", on.at(m.at), on.at(m.at), 1, LANE - 1)
+        for m in row.marks
+    )
+    said = words.told(row.score, name, scale, digits)
+    said += "".join(f"; {m.name} {words.written(m.at, scale, digits)}" for m in row.marks)
+    title = f"{row.group}, {row.label}" if row.group else row.label
+    return drawing(kind, LANE, title, said, *lines, _band(on, row), *small, *marks, _score(on, row, run))
+
+
+def _score(on: Axis, row: Lane, run: str) -> Markup:
+    e, middle = row.score, LANE // 2
+    if not isinstance(e, Estimate):
+        absent = "not measured" if e else "not asked"
+        return tag("text", absent, class_="absent", x="50%", y=middle + 4, text_anchor="middle")
+    dot = tag("circle", class_=f"dot{run}{' hollow' if row.hollow else ''}", cx=on.at(words.mark(e)), cy=middle, r=5)
+    if e.low is None or e.high is None:
+        return dot
+    return rule(f"whisker{run}", on.at(e.low), on.at(e.high), middle, middle) + dot
+
+
+def _band(on: Axis, row: Lane) -> Markup:
+    """Where chance would fall; from 0 to the null unless said otherwise, nothing where the scale runs to both sides."""
+    low, high = row.chance or (0.0, (isinstance(row.score, Estimate) and row.score.null) or 0.0)
+    if low == high or (row.chance is None and on.low < 0):
+        return NOTHING
+    width = at(on.share(high) - on.share(low))
+    band = tag("rect", class_="null", x=on.at(low), width=width, y=2, height=LANE - 4)
+    return band + rule("null-edge", on.at(high), on.at(high), 2, LANE - 2)
+
+
+def bar(one: Bar) -> Markup:
+    """A stacked bar: its parts with their names where these fit, ideal shares and the leading part's interval below."""
+    said = "; ".join(map(words.part_told, one.parts))
+    title = f"{one.group}, {one.label}" if one.group else one.label
+    lengths = [_length(p) for p in one.parts]
+    whole = max(1.0, sum(lengths))
+    if not any(lengths):
+        empty = tag("rect", class_="none", x=0, y=1, width="100%", height=BAR - 2)
+        text = tag("text", "nothing could be read", class_="absent", x="50%", y=17, text_anchor="middle")
+        return drawing("bar", BAR, title, said, empty, text)
+    parts = (_part(k, p, sum(lengths[:k]) / whole, lengths[k] / whole) for k, p in enumerate(one.parts) if lengths[k])
+    ideals = (rule("ideal", at(share), at(share), BAR, BAR + STRIP) for share in parted(one.parts))
+    below, y = [], BAR + 5
+    if ends := edge(one):
+        low, high = map(at, ends)
+        below = [rule("edge", low, high, y, y), *(rule("edge", x, x, y - 3, y + 3) for x in (low, high))]
+    return drawing("bar", BAR + STRIP, title, said, *parts, *ideals, *below)
+
+
+def fits(one: Part) -> bool:
+    """Whether a part has room for its name on every screen."""
+    return _length(one) * NARROWEST > LETTER * len(_named(one)) + 14
+
+
+def parted(parts: Sequence[Part]) -> list[float]:
+    """Where ideal shares would part a bar; nowhere if one is unknown."""
+    ideals = [p.ideal for p in parts if p.ideal is not None]
+    return [sum(ideals[:k]) for k in range(1, len(ideals))] if len(ideals) == len(parts) else []
+
+
+def edge(one: Bar) -> tuple[float, float] | None:
+    """The interval of the leading part, on its edge: its right one, or of the last part its left one."""
+    found = words.leading(one)
+    if found is None or not isinstance(found.share, Estimate) or found.share.low is None or found.share.high is None:
+        return None
+    low, high = found.share.low, found.share.high
+    if found is one.parts[-1]:
+        return max(1 - high, 0.0), 1 - low
+    start = sum(map(_length, one.parts[: one.parts.index(found)]))
+    return start + low, min(start + high, 1.0)
+
+
+def _length(one: Part) -> float:
+    return one.share.value if isinstance(one.share, Estimate) else 0.0
+
+
+def _named(one: Part) -> str:
+    return f"{words.shorten(one.value, 40)} {words.number(100 * _length(one), 0)}"
+
+
+def _part(k: int, one: Part, start: float, share: float) -> Markup:
+    """Text is cut off by the nested drawing's edge, should a screen be narrower than expected."""
+    text = _named(one) if fits(one) else _named(one).rpartition(" ")[2] if share * NARROWEST > 26 else ""
+    inner = (
+        tag("title", words.part_told(one)),
+        tag("rect", class_=f"part-{k % COLOURS}", width="100%", height="100%"),
+        tag("text", text, x=7, y=16.5) if text else None,
+    )
+    return tag("svg", *inner, class_="part", x=at(start), width=at(share), height=BAR)

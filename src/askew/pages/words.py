@@ -32,9 +32,6 @@ _APPEARANCE = frozenset(
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "RLE", "RLO", "RLI", "LRO", "LRE", "LRI"})
 _NUMBER = re.compile(r"(?:[pq] ?[=<] ?|< ?)?[\[−+↑↓]?\s?\d.{0,30}|–|")
-_HEADS: Mapping[Column, str] = {
-    "interval": "interval", "null": "chance", "corrected": "corrected", "p": "p", "q": "q",
-}  # fmt: skip
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -102,11 +99,6 @@ def part(score: E | None, column: Column, scale: Scale = "unit", digits: int | N
     return written(getattr(score, column), scale, digits)
 
 
-def head(column: Column, name: str, chance: str = "chance") -> str:
-    """What stands above a column."""
-    return name if column == "value" else chance if column == "null" else _HEADS[column]
-
-
 def told(score: E | None, name: str = "", scale: Scale = "unit", digits: int | None = None) -> str:
     """A score in a sentence, for who cannot see its plot."""
     if not isinstance(score, Estimate):
@@ -151,9 +143,9 @@ def reasons(missing: Mapping[str, int]) -> str:
 
 def leading(bar: Bar) -> Part | None:
     """The part that a bar is about: the one named, or the one furthest above its ideal."""
-    known = [p for p in bar.parts if isinstance(p.share, Estimate)]
-    named = next((p for p in known if p.value == bar.leading), None)
-    return named or max(known, key=_above, default=None)
+    known = [(p.value == bar.leading, p.share.value - (p.ideal or 0.0), p)
+             for p in bar.parts if isinstance(p.share, Estimate)]  # fmt: skip
+    return max(known, key=lambda one: one[:2])[2] if known else None
 
 
 def part_told(one: Part) -> str:
@@ -179,10 +171,6 @@ def _leading_told(bar: Bar) -> str:
     alike = len({p.ideal and round(p.ideal, 9) for p in bar.parts}) == 1
     ideal = "" if one.ideal is None else f"; {'even would be' if alike else 'ideal'} {percent(one.ideal)}"
     return f"{one.value} {counted}, {measured(one.share, 'share')}{ideal}"
-
-
-def _above(one: Part) -> float:
-    return (one.share.value if isinstance(one.share, Estimate) else 0.0) - (one.ideal or 0.0)
 
 
 def content(found: Content, scale: Scale = "unit") -> str:
