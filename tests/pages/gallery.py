@@ -166,7 +166,7 @@ def race() -> Lines:
     lines = (
         Line("mined", tuple(mined)),
         Line("random", tuple(random), 1),
-        Line("best so far", tuple(best), 2, stair=True),
+        Line("best so far", tuple(best), 2),
     )
     steps = tuple(str(k + 1) for k in range(40))
     return Lines("Best loss so far, mean over runs", "iteration", steps, lines, "loss", "range")
@@ -179,7 +179,7 @@ def course() -> Scatter:
         y = 0.7 - 0.01 * (k // 6) + (0.0 if won else rng.uniform(0, 0.1))
         name, label = f"{HOSTILE} {k}", LONG if k == 54 else ""
         points.append(Point(k // 6 + rng.uniform(0.7, 1.3), y, name, k % 2, strong=won, label=label))
-    trace = Trace("best so far", tuple((k + 0.5, 0.7 - 0.01 * k) for k in range(10)), 2, stair=True)
+    trace = Trace("best so far", tuple((k + 0.5, 0.7 - 0.01 * k) for k in range(10)), 2)
     return Scatter(
         "The course of the search: every point is a prompt", tuple(points), ("iteration", "count"), ("loss", "range"),
         "60 prompts over 10 iterations; the loss falls from .70 to .61.", ("mutation", "random prompt"),
@@ -236,7 +236,7 @@ def overview() -> Matrix:
     def cells(k: int) -> tuple[Estimate | None, ...]:
         return tuple(estimate(0.1 * (k + j), null=0.14, q=0.01) if j != 2 else None for j in range(6))
 
-    rows = tuple((Cell(prompt, link="gender"), cells(k)) for k, prompt in enumerate((LONG, HEBREW, "ceo")))
+    rows = tuple((prompt, cells(k)) for k, prompt in enumerate((LONG, HEBREW, "ceo")))
     return Matrix("MAD of every prompt and axis", "Prompt", tuple(AXES), rows, "lanes")
 
 
@@ -299,7 +299,7 @@ def gallery() -> Page:
         Section("Several prompts", (many_prompts(), two_runs())),
         pictures(),
         Section("Scores", (ranking(), Section("gender", (by_model(), mined()), note="12 pictures"),
-                           Fold("Effects", (changes(),), "40 rows"))),
+                           Fold("Effects", (changes(),)))),
         Section("Curves", (profile(), race(), course(), Beside((planted("Men"), planted(LONG))), picture_map())),
         Section("Graph", graph, screen=False),
         Section("Words", (told, Text(LONG, muted=True), paper_table(), lists(), *terms, Code(f'name = "{LONG}"'))),

@@ -73,7 +73,6 @@ class Cell:
     note: str = ""
     strong: bool | None = None
     level: float | None = None
-    link: str | None = None
 
 
 Content = str | int | E | Cell | tuple[str, ...] | None
@@ -119,7 +118,6 @@ class Bar:
     group    bars under one heading, close to each other: an axis with a bar per run, a prompt with one per condition
     leading  the value that the verdict is about, by default the one furthest above its ideal; its interval is drawn,
              and its count, share, interval and ideal stand under the verdict
-    note     stands there instead
     """
 
     label: str
@@ -132,7 +130,6 @@ class Bar:
     series: int | None = None
     link: str | None = None
     leading: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +217,12 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A score over the steps of `Lines`, None where there is no point. Thin: one of many behind a mean; stair: holds
-    until the next step ("best so far"), drawn without points."""
+    """A score over the steps of `Lines`, None where there is no point. Thin: one of many behind a mean."""
 
     name: str
     points: tuple[E | None, ...]
     series: int = 0
     thin: bool = False
-    stair: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +241,6 @@ class Lines:
     scale: Scale = "unit"
     levels: tuple[tuple[str, float], ...] = ()
     chance: str = "what chance alone would give"
-    digits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,20 +252,17 @@ class Point:
     name: str
     series: int = 0
     strong: bool = False
-    hollow: bool = False
     label: str = ""
     uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A line through a plane; stair: each value holds until the next."""
+    """A line through a plane on which each value holds until the next: "best so far"."""
 
     name: str
     points: tuple[tuple[float, float], ...]
     series: int = 0
-    thin: bool = False
-    stair: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,18 +297,16 @@ class Matrix:
                all on one scale; "counts": shaded by their share of the row
     reference  the column whose value is a mark in the lanes of the others: concepts of the initial pictures
     diagonal   cells of a name with itself are framed: read as it is, an axis on itself
-    level      a line in every lane: (what it is, where)
     """
 
     caption: str
     corner: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | Cell, tuple[Content, ...]], ...]
+    rows: tuple[tuple[str, tuple[Content, ...]], ...]
     plot: Literal["heat", "lanes", "counts"] = "heat"
     scale: Scale = "unit"
     reference: int | None = None
     diagonal: bool = False
-    level: tuple[str, float] | None = None
     note: str = ""
 
 
@@ -338,23 +327,15 @@ class Network:
 
     nodes    (name, note): the note is small, below the name: "itself +0.12"
     focal    keeps one node's edges and fades the others
-    effects  what the three kinds of edges mean
-    name     of the score; ends: what source and target are called; more: further columns of the edges, `Edge.more`:
-             where a graph cannot be drawn (terminal, Markdown) its edges are a table, the strongest first
+    more     further columns of the edges, `Edge.more`: where a graph cannot be drawn (terminal, Markdown) its edges
+             are a table, the strongest first
     """
 
     caption: str
     nodes: tuple[tuple[str, str], ...]
     edges: tuple[Edge, ...]
-    name: str = "IS"
-    ends: tuple[str, str] = ("Making equal", "moves")
     more: tuple[str, ...] = ()
     focal: str | None = None
-    effects: tuple[tuple[Effect, str], ...] = (
-        ("better", "brings it nearer to its ideal"),
-        ("worse", "takes it further away"),
-        ("changed", "changes it, to which side is not settled"),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,7 +418,6 @@ class Fold:
 
     summary: str
     blocks: tuple[Block, ...]
-    remark: str = ""
     anchor: str | None = None
     open: bool = False
     screen: bool = False

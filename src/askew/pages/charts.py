@@ -74,9 +74,9 @@ def chart(plane: Plane, title: str, said: str, *parts: object, kind: str = "") -
 def lines(one: Lines) -> Markup:
     """Scores over steps: chance behind them, every series a line with intervals."""
     values = [v for line in one.lines for e in line.points for v in reach(e)] + [level for _, level in one.levels]
-    on = axis("range", [0.0, *values]) if one.scale == "unit" else axis(one.scale, values, one.digits)
+    on = axis("range", [0.0, *values]) if one.scale == "unit" else axis(one.scale, values)
     plane = Plane(Axis(0, max(len(one.steps), 1), (), ()), on, HEIGHT)
-    main = [line for line in one.lines if not (line.thin or line.stair)]
+    main = [line for line in one.lines if not line.thin]
     shifts = {id(line): BESIDE * (k - (len(main) - 1) / 2) for k, line in enumerate(main)}
     parts = [plane.rows(), *(_chance(plane, line, k) for k, line in enumerate(main))]
     ys = [plane.down(value) for _, value in one.levels]
@@ -86,7 +86,7 @@ def lines(one: Lines) -> Markup:
     gaps = (k for k in range(len(one.steps)) if all(isinstance(line.points[k], Missing) for line in main))
     parts += [tag("text", "–", x=plane.x.at(k + 0.5), y=plane.floor() - 6, text_anchor="middle") for k in gaps]
     parts += [*_below(plane, one.steps), _name(plane, one.heading)]
-    said = "; ".join(f"{step} {words.measured(e, one.scale, one.digits)}" for line in main[:1]
+    said = "; ".join(f"{step} {words.measured(e, one.scale)}" for line in main[:1]
                      for step, e in zip(one.steps, line.points, strict=True))  # fmt: skip
     return _above(one.name) + chart(plane, one.caption, said, *parts)
 
@@ -94,8 +94,6 @@ def lines(one: Lines) -> Markup:
 def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
     known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
     run = f"run-{line.series % RUNS}"
-    if line.stair:
-        return plane.path(((x, words.mark(e)) for k, e in known for x in (k, k + 1)), f"stair {run}")
     path = plane.path(((k + 0.5, words.mark(e)) for k, e in known), f"thin {run}" if line.thin else run)
     if line.thin:
         return path
@@ -174,17 +172,14 @@ def _columns(plane: Plane) -> Iterator[Markup]:
 
 
 def _trace(plane: Plane, trace: Trace) -> Markup:
-    points = trace.points
-    if trace.stair:
-        after = [x for x, _ in points[1:]] + [plane.x.high]
-        points = tuple((x, y) for (left, y), right in zip(points, after, strict=True) for x in (left, right))
-    kind = "stair" if trace.stair else "thin" if trace.thin else "trace"
-    return plane.path(points, f"{kind} run-{trace.series % RUNS}{' thin' if trace.thin else ''}")
+    after = [x for x, _ in trace.points[1:]] + [plane.x.high]
+    points = ((x, y) for (left, y), right in zip(trace.points, after, strict=True) for x in (left, right))
+    return plane.path(points, f"stair run-{trace.series % RUNS}")
 
 
 def _point(plane: Plane, one: Point) -> Markup:
     x, y, hover = plane.x.at(one.x), plane.down(one.y), tag("title", one.name)
-    run = f"run-{one.series % RUNS}{' strong' if one.strong else ''}{' hollow' if one.hollow else ''}"
+    run = f"run-{one.series % RUNS}{' strong' if one.strong else ''}"
     if one.uri:
         box = {"x": -MARK / 2, "y": -MARK / 2, "width": MARK, "height": MARK}
         picture = tag("image", href=one.uri, **box) + tag("rect", class_=f"frame {run}", **box)

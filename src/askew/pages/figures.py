@@ -11,6 +11,7 @@ from askew.pages import words
 from askew.pages.axes import reach
 from askew.pages.blocks import Bar, Beside, Block, Lane, Lanes, Lines, Network, Page, Scatter, Section, Shares
 from askew.pages.network import strongest
+from askew.pages.plain import ENDS, SENSITIVITY
 from askew.pages.plots import edge, lanes_axis, parted
 from askew.types import Estimate
 
@@ -58,7 +59,7 @@ def _plots(blocks: Sequence[Block]) -> Iterator[Plot]:
             yield one
         elif isinstance(one, Network) and one.edges:
             rows = (Lane(f"{e.source} → {e.target}", e.score) for e in strongest(one))
-            yield Lanes(one.caption, one.ends[0], tuple(rows), one.name, "signed")
+            yield Lanes(one.caption, ENDS[0], tuple(rows), SENSITIVITY, "signed")
 
 
 def _height(one: Plot) -> float:
@@ -125,8 +126,8 @@ def _lines(on: Axes, one: Lines) -> None:
         known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
         at, colour = [k for k, _ in known], RUNS[line.series % len(RUNS)]
         on.plot(at, [words.mark(e) for _, e in known], color=colour, linewidth=0.6 if line.thin else 1.4,
-                drawstyle="steps-post" if line.stair else "default", label=line.name)  # fmt: skip
-        if not (line.thin or line.stair):
+                label=line.name)  # fmt: skip
+        if not line.thin:
             low, high = zip(*(_interval(e) for _, e in known), strict=True) if known else ((), ())
             on.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
     for name, value in one.levels:

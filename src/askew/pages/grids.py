@@ -9,7 +9,7 @@ from markupsafe import Markup
 from askew.pages import words
 from askew.pages.axes import Axis, axis, reach
 from askew.pages.blocks import Cell, Content, Lane, Mark, Matrix, PictureRow, Pictures, Shot, Table
-from askew.pages.elements import NOTHING, Ids, bdi, classes, joined, key, legend, link, note, region, tag
+from askew.pages.elements import NOTHING, bdi, classes, joined, key, legend, note, region, tag
 from askew.pages.plots import lane
 from askew.types import Estimate
 
@@ -20,7 +20,7 @@ SHADES = 5
 """To either side of zero."""
 
 
-def table(one: Table, ids: Ids) -> Markup:
+def table(one: Table) -> Markup:
     """Numbers at the right, texts at the left and never narrower than a few words."""
     texts = [[words.content(cell, one.scale) for cell in row] for row in one.rows]
     kinds = [None if k < one.labels else _kind([row[k] for row in texts]) for k in range(len(one.columns))]
@@ -29,7 +29,7 @@ def table(one: Table, ids: Ids) -> Markup:
     names = (tag("th", bdi(name), scope="col", class_=kind) for name, kind in zip(one.columns, kinds, strict=True))
     rows, before = [], None
     for row, told in zip(one.rows, texts, strict=True):
-        cells = [_cell(*found, ids) for found in zip(row, told, kinds, strict=True)]
+        cells = [_cell(*found) for found in zip(row, told, kinds, strict=True)]
         if one.labels > 1 and told[0] == before:
             cells[0] = tag("th", tag("span", bdi(told[0]), class_="hidden"), scope="row")
         rows.append(tag("tr", *cells))
@@ -39,11 +39,10 @@ def table(one: Table, ids: Ids) -> Markup:
     return region(one.caption or "Table", made) + (tag("p", one.note, class_="note") if one.note else NOTHING)
 
 
-def _cell(content: Content, text: str, kind: str | None, ids: Ids) -> Markup:
+def _cell(content: Content, text: str, kind: str | None) -> Markup:
     """A cell; one of no kind is the label of its row."""
-    anchor = content.link if isinstance(content, Cell) else None
     several = isinstance(content, tuple) and len(content) > 1
-    told = joined(tag("span", bdi(str(one)), class_="item") for one in content) if several else link(text, anchor, ids)  # type: ignore[union-attr]
+    told = joined(tag("span", bdi(str(one)), class_="item") for one in content) if several else bdi(text)  # type: ignore[union-attr]
     small = note(words.notes(content))
     strong = "strong" if words.strong(content) else ""
     if kind is None:
@@ -57,16 +56,15 @@ def _kind(texts: Sequence[str]) -> str:
     return "texts" if max(map(len, texts), default=0) > LONG else "short"
 
 
-def matrix(one: Matrix, ids: Ids) -> Markup:
+def matrix(one: Matrix) -> Markup:
     """Cells with numbers, shaded or with a small lane each."""
     found = [cell.value if isinstance(cell, Cell) else cell for _, cells in one.rows for cell in cells]
     on = axis(one.scale, [v for cell in found for v in reach(cell)])
     head = tag("tr", tag("th", one.corner, scope="col"), *(tag("th", bdi(name), scope="col") for name in one.columns))
     rows = []
     for label, cells in one.rows:
-        named = label if isinstance(label, Cell) else Cell(label)
-        title = tag("th", link(str(named.value), named.link, ids), scope="row")
-        rows.append(tag("tr", title, *(_matrix_cell(on, one, k, str(named.value), cells) for k in range(len(cells)))))
+        title = tag("th", bdi(label), scope="row")
+        rows.append(tag("tr", title, *(_matrix_cell(on, one, k, label, cells) for k in range(len(cells)))))
     made = tag(
         "table", tag("caption", one.caption), tag("thead", head), tag("tbody", *rows), class_=f"matrix {one.plot}"
     )
@@ -81,7 +79,6 @@ def _matrix_cell(on: Axis, one: Matrix, k: int, label: str, cells: Sequence[Cont
     if one.plot == "lanes" and isinstance(score, Estimate):
         first = cells[one.reference] if one.reference not in (None, k) else None
         marks = [Mark(words.mark(first), one.columns[one.reference or 0])] if isinstance(first, Estimate) else []
-        marks += [Mark(one.level[1], one.level[0])] if one.level else []
         row = Lane(label, score, marks=tuple(marks), hollow=isinstance(first, Estimate), group=one.columns[k])
         plot = lane(on, row, "", one.scale, kind="track small")
         return tag("td", tag("div", plot, value), class_=classes(strong=strong))

@@ -126,9 +126,9 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
         case blocks.Network():
             return plots.network(one)
         case blocks.Matrix():
-            return grids.matrix(one, ids)
+            return grids.matrix(one)
         case blocks.Table():
-            return grids.table(one, ids)
+            return grids.table(one)
         case blocks.Pictures():
             return grids.pictures(one)
 
@@ -143,7 +143,7 @@ def _section(one: Section, ids: Ids, level: int) -> Markup:
 def _fold(one: Fold, ids: Ids, level: int, class_: str | None = None) -> Markup:
     inside = (block(inner, ids, level + 1) for inner in one.blocks)
     name = ids.get(one.anchor) if one.anchor else None
-    summary = tag("summary", bdi(one.summary), " ", note(one.remark))
+    summary = tag("summary", bdi(one.summary), " ")
     return tag("details", summary, *inside, id=name, open=one.open, class_=class_)
 
 

@@ -10,6 +10,8 @@ from askew.pages.blocks import Block, Cell, Code, Content, Effect, Fold, Lane, L
 from askew.types import Estimate
 
 EFFECTS: dict[Effect, str] = {"better": "helps", "worse": "harms", "changed": "unsettled"}
+ENDS, SENSITIVITY = ("Making equal", "moves"), "IS"
+"""Of a network: what the source and the target of an edge are called, and its score."""
 
 
 def plain(found: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Table]:
@@ -96,16 +98,16 @@ def _lane(one: Lanes, row: Lane, marks: tuple[str, ...], *, grouped: bool) -> tu
 def _(one: Lines) -> Table | None:
     columns = [column for line in one.lines for column in _columns(one, line)]
     rows = tuple(zip(one.steps, *(cells for _, cells in columns), strict=True))
-    levels = "; ".join(f"{name} {words.written(value, one.scale, one.digits)}" for name, value in one.levels)
+    levels = "; ".join(f"{name} {words.written(value, one.scale)}" for name, value in one.levels)
     return Table(one.caption, (one.heading, *(name for name, _ in columns)), rows, note=levels)
 
 
 def _columns(one: Lines, line: Line) -> Iterator[tuple[str, list[Content]]]:
     """A line's scores, and beside them their chance where they have one."""
-    told = [(words.measured(e, one.scale, one.digits), e) for e in line.points]
+    told = [(words.measured(e, one.scale), e) for e in line.points]
     yield line.name, [Cell(text, words.absence(e), strong=words.beyond_chance(e)) for text, e in told]
     if any(isinstance(e, Estimate) and e.null is not None for e in line.points):
-        yield "chance", [words.part(e, "null", one.scale, one.digits) for e in line.points]
+        yield "chance", [words.part(e, "null", one.scale) for e in line.points]
 
 
 @as_table.register
@@ -123,4 +125,4 @@ def _(one: blocks.Network) -> Table | None:
          words.interval(e.score, "signed"), *e.more, EFFECTS[e.effect])
         for e in sorted(one.edges, key=lambda e: -abs(e.score.value))
     )  # fmt: skip
-    return Table(one.caption, (*one.ends, one.name, "interval", *one.more, ""), rows, labels=2)
+    return Table(one.caption, (*ENDS, SENSITIVITY, "interval", *one.more, ""), rows, labels=2)

@@ -5,7 +5,7 @@ A row is a score on its lane, or shares in a bar. Positions are percentages, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from askew.pages import charts, words
 from askew.pages.axes import Axis, axis, reach
-from askew.pages.blocks import Bar, Lane, Lanes, Lines, Network, Part, Scale, Scatter, Shares
+from askew.pages.blocks import Bar, Effect, Lane, Lanes, Lines, Network, Part, Scale, Scatter, Shares
 from askew.pages.elements import (
     COLOURS,
     NOTHING,
@@ -35,6 +35,13 @@ from askew.pages.plain import heads
 from askew.types import Estimate
 
 Row = TypeVar("Row", Bar, Lane)
+EFFECTS: Mapping[Effect, str] = {
+    "better": "brings it nearer to its ideal",
+    "worse": "takes it further away",
+    "changed": "changes it, to which side is not settled",
+}
+"""What the three kinds of edges mean."""
+
 
 LANE = 24
 BAR, STRIP = 24, 9
@@ -127,7 +134,7 @@ def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
 def lines(one: Lines) -> Markup:
     """Lines with their key; the numbers follow as a table (`plain`)."""
     main, thin = [li for li in one.lines if not li.thin], [li.name for li in one.lines if li.thin]
-    keys = [(f"{'stair ' if line.stair else ''}run-{line.series % RUNS}", line.name) for line in main]
+    keys = [(f"run-{line.series % RUNS}", line.name) for line in main]
     keys += [("thin", f"thin: {words.shorten(words.listing(thin), 120)}")] if thin else []
     known = [e for line in one.lines for e in line.points if isinstance(e, Estimate)]
     keys += [("null", one.chance)] if any(e.null is not None for e in known) else []
@@ -140,7 +147,7 @@ def scatter(one: Scatter) -> Markup:
     kind = "frame " if any(p.uri for p in one.points) else ""
     keys = [(f"{kind}run-{k % RUNS}", name) for k, name in enumerate(one.keys)]
     keys += [("strong", one.strong)] if one.strong else []
-    keys += dict.fromkeys((f"{'stair' if t.stair else 'line'} run-{t.series % RUNS}", t.name) for t in one.traces)
+    keys += dict.fromkeys((f"stair run-{t.series % RUNS}", t.name) for t in one.traces)
     keys += [("diagonal", one.diagonal)] if one.diagonal else []
     return _figure(one.caption, charts.scatter(one), legend(keys))
 
@@ -148,7 +155,7 @@ def scatter(one: Scatter) -> Markup:
 def network(one: Network) -> Markup:
     """A graph with its key."""
     found = {e.effect for e in one.edges}
-    keys = (tag("span", sample(effect), text) for effect, text in one.effects if effect in found)
+    keys = (tag("span", sample(effect), text) for effect, text in EFFECTS.items() if effect in found)
     named = tag("p", *keys, tag("span", "wider: stronger"), class_="legend") if found else NOTHING
     return _figure(one.caption, drawn(one), named)
 

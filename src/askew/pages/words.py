@@ -159,7 +159,7 @@ def bar_note(bar: Bar) -> str:
     lost = sum(bar.missing.values())
     if not bar.n:
         return f"none of {thousands(lost)} could be read: {reasons(bar.missing)}" if lost else "no pictures"
-    told = [bar.note or _leading_told(bar), f"{thousands(lost)} not read: {reasons(bar.missing)}" if lost else ""]
+    told = [_leading_told(bar), f"{thousands(lost)} not read: {reasons(bar.missing)}" if lost else ""]
     return "; ".join(filter(None, told))
 
 

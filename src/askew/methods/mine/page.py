@@ -214,7 +214,7 @@ class View:
         courses = (("best so far", history), ("best so far of random prompts alone", alone))
         traces = tuple(
             Trace(name, tuple((one.iteration + 0.5, one.best_so_far) for one in entries if one.best_so_far is not None),
-                  series, stair=True)
+                  series)
             for series, (name, entries) in enumerate(courses) if entries
         )  # fmt: skip
         said = f"Loss of {len(points)} prompts over {plural(len(history), 'iteration')}"
