@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import Canvas, Colour
+from askew.studio.drawing.canvas import Canvas, Colour, Point
+from askew.studio.drawing.look import Look
+from askew.studio.paths import rows
 
 _INK = re.compile(r"(?P<width>[\d.]*)(?:/(?P<ends>[\d.]+))?(?P<colour>#[0-9a-f]{6}|[a-zA-Z]+)(?P<shade>[-+][\d.]+)?")
 _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
@@ -19,9 +21,10 @@ Term = tuple[float, str]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One shape. `shade` below 0 mixes so much ink into the colour, above 0 so much white."""
+    """One shape. `both` draws it mirrored too; `shade` below 0 mixes so much ink into the colour, above 0 white."""
 
     kind: str
+    both: bool
     width: float
     ends: float
     colour: str
@@ -34,7 +37,11 @@ class Shape:
         if self.shade:
             fill = palette.mix(fill, palette.INK if self.shade < 0 else palette.WHITE, abs(self.shade))
         numbers = [sum(f * measures[name] if name else f for f, name in terms) for terms in self.numbers]
-        points = [(side * x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
+        for mirrored in (-side, side) if self.both else (side,):
+            points = [(mirrored * x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
+            self._fill(canvas, points, numbers, fill)
+
+    def _fill(self, canvas: Canvas, points: Sequence[Point], numbers: Sequence[float], fill: Colour) -> None:
         if self.kind == "P":
             canvas.polygon(points, fill)
         elif self.kind == "S":
@@ -53,6 +60,19 @@ class Shape:
             canvas.ring(*points[0], numbers[2], numbers[-1], self.width, fill)
 
 
+def draw_figure(canvas: Canvas, look: Look, name: str, own: Colour = palette.INK, side: int = 1) -> None:
+    """Draw a figure of figures.txt in the measures and colours of a person; `side` -1 mirrors it."""
+    part, drawn = _figures()[name]
+    for shape in drawn:
+        shape.draw(canvas.on(part), look.measures, look.colours | {"own": own}, side)
+
+
+@lru_cache(maxsize=1)
+def _figures() -> dict[str, tuple[str, tuple[Shape, ...]]]:
+    table = rows("figures.txt")
+    return {name.strip(): (part, shapes(drawn)) for names, part, drawn in table for name in names.split(",")}
+
+
 @lru_cache(maxsize=1024)
 def shapes(text: str) -> tuple[Shape, ...]:
     """The shapes that a data file writes between semicolons. Raises ValueError for one that cannot be read.
@@ -67,12 +87,11 @@ def shapes(text: str) -> tuple[Shape, ...]:
 
 def _shape(words: Sequence[str]) -> Shape:
     ink = _INK.fullmatch(words[1])
-    if ink is None or words[0] not in tuple("BOPSMLCR"):
+    if ink is None or words[0].rstrip("2") not in tuple("BOPSMLCR"):
         raise ValueError(f"unknown shape {' '.join(words)!r}")
     numbers = tuple(tuple(map(_term, _TERM.findall(word)[:-1])) for word in words[2:])
-    return Shape(
-        words[0], float(ink["width"] or 0), float(ink["ends"] or 1), ink["colour"], float(ink["shade"] or 0), numbers
-    )
+    width, ends, shade = float(ink["width"] or 0), float(ink["ends"] or 1), float(ink["shade"] or 0)
+    return Shape(words[0][0], words[0].endswith("2"), width, ends, ink["colour"], shade, numbers)
 
 
 def _term(found: tuple[str, str]) -> Term:

@@ -49,7 +49,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A scene with everything that its seed decides."""
+    """A scene with everything that its seed decides; `measures` and `colours` are those that figures.txt names."""
 
     scene: Scene
     jitter: Jitter
@@ -57,11 +57,18 @@ class Look:
     hair: Colour
     brow: Colour
     build: Build
+    measures: dict[str, float]
+    colours: dict[str, Colour]
 
     @property
     def female(self) -> bool:
         """Whether the person is drawn as a woman."""
         return self.scene.gender == "female"
+
+    @property
+    def who(self) -> str:
+        """How figures.txt calls the person."""
+        return "woman" if self.female else "man"
 
 
 _BODY = {  # neck half width, face width, jaw widening, right half of the torso from the neck down
@@ -103,4 +110,16 @@ def look(scene: Scene, seed: int) -> Look:
         "middle-aged": palette.darker(natural, 0.3),
         "old": palette.mix((236, 236, 238), (150, 148, 150), min(max((tone.lightness - 55) / 30, 0.0), 1.0)),
     }[scene.age]
-    return Look(scene, varied, tone, hair, brow, build(scene))
+    cloth = palette.ONE_OF["jackets" if scene.clothing == "formal" else "casuals"]
+    colours = {name: getattr(tone, name) for name in ("base", "shade", "deep", "light", "line")} | {
+        "crease": palette.mix(tone.line, tone.deep, 0.25),
+        "hair": hair,
+        "cloth": palette.pick(cloth, varied["cloth"]),
+        "shirt": palette.pick(palette.ONE_OF["shirts"], varied["shirt"]),
+        "tie": palette.pick(palette.ONE_OF["ties"], varied["tie"]),
+    }
+    b = build(scene)
+    measures = {
+        "w": b.face, "j": b.face * b.jaw, "k": b.face * b.chin, "c": b.chin_y, "n": b.neck, "t": b.torso[-2][0],
+    }  # fmt: skip
+    return Look(scene, varied, tone, hair, brow, b, measures, colours)

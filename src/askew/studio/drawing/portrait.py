@@ -78,9 +78,8 @@ def _person(canvas: Canvas, seen: Look) -> None:
     body.draw_clothes(figure, seen)
     workwear.draw_accent(figure, seen)
     _head(head, seen)
-    aids.draw_chair_wheels(figure, seen)
-    aids.draw_cane(figure, seen)
-    draw_pin(figure, seen.scene.ethnicity, 21.5, 107.5)
+    aids.draw_held(figure, seen)
+    draw_pin(figure, seen, 21.5, 107.5)
     if seen.scene.occupation is not None:
         x, y = 23 + varied.between("sign_x", -2, 2), 107.5 + varied.between("sign_y", -1.5, 1.5)
         workwear.draw_sign(canvas, seen.scene.occupation, x, y)
