@@ -57,15 +57,18 @@ def missing_data(found: Head, gaps: Sequence[Gap] = (), sentences: Sequence[str]
 
 
 def picture_gaps(sets: Sequence[PictureSet]) -> list[Gap]:
-    """Pictures that are missing, set by set."""
-    return [Gap("pictures", set_place(one), len(one.pictures), one.missing) for one in sets]
+    """Pictures that are missing, set by set: under its prompt and its condition."""
+    conditions = ("initial" if one.axis is None else f"{one.axis}: {one.value}" for one in sets)
+    return [Gap("pictures", f"{words.shorten(one.prompt, 60)} – {words.set_label(condition)}", len(one.pictures),
+                one.missing) for one, condition in zip(sets, conditions, strict=True)]  # fmt: skip
 
 
 def missing_section(gaps: Sequence[Gap], sentences: Sequence[str] = ()) -> Section:
     """What is missing and why."""
     rows = tuple(
-        (words.capital(gap.what), gap.where, _share(gap), words.reasons(gap.missing))
-        for gap in gaps if any(gap.missing.values())
+        (words.capital(gap.what), gap.where, f"{words.thousands(lost)} of {words.thousands(gap.of)}"
+         + (f" ({words.percent(lost / gap.of)})" if gap.of else ""), words.reasons(gap.missing))
+        for gap in gaps if (lost := sum(gap.missing.values()))
     )  # fmt: skip
     if not rows:
         nothing = "Nothing is missing: every picture was made and every question was answered."
@@ -75,12 +78,6 @@ def missing_section(gaps: Sequence[Gap], sentences: Sequence[str] = ()) -> Secti
     table = Table("What is missing, and why", ("What", "Where", "missing", "Reasons"), rows)
     many = Fold(words.plural(len(rows), "place") + " with missing data", (table,))
     return Section("Missing data", (told, many if len(rows) > PLACES else table), screen=False)
-
-
-def set_place(one: PictureSet) -> str:
-    """A picture set: its prompt and its condition."""
-    condition = "initial" if one.axis is None else f"{one.axis}: {one.value}"
-    return f"{words.shorten(one.prompt, 60)} – {words.set_label(condition)}"
 
 
 def provenance(found: Head) -> tuple[Section, Section]:
@@ -109,12 +106,6 @@ def notes(found: Head) -> tuple[str, ...]:
     missing = f"Missing: {words.plural(lost, 'picture')}; the report says which and why."
     read = "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err."
     return (read, missing) if lost else (read,)
-
-
-def _share(gap: Gap) -> str:
-    lost = sum(gap.missing.values())
-    share = f" ({words.percent(lost / gap.of)})" if gap.of else ""
-    return f"{words.thousands(lost)} of {words.thousands(gap.of)}{share}"
 
 
 def _plain(facts: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

@@ -44,7 +44,17 @@ def figure(page: Page) -> Figure:
         on.set_title("\n".join(textwrap.wrap(one.caption, 95)), fontsize=8, loc="left", color=INK)
         on.tick_params(labelsize=7, length=2)
         on.spines[["top", "right"]].set_visible(False)
-        _draw(on, one)
+        match one:
+            case Shares():
+                _shares(on, one.bars[:ROWS])
+            case Lanes():
+                _lanes(on, one)
+            case Lines():
+                _lines(on, one)
+            case Scatter():
+                on.scatter([p.x for p in one.points], [p.y for p in one.points], s=12,
+                           c=[RUNS[p.series % len(RUNS)] for p in one.points])  # fmt: skip
+                on.set(xlabel=one.x[0], ylabel=one.y[0])
     return made
 
 
@@ -65,20 +75,6 @@ def _plots(blocks: Sequence[Block]) -> Iterator[Plot]:
 def _height(one: Plot) -> float:
     rows = len(one.bars) if isinstance(one, Shares) else len(one.rows) if isinstance(one, Lanes) else 8
     return 0.7 + ROW * max(2, min(rows, ROWS))
-
-
-def _draw(on: Axes, one: Plot) -> None:
-    match one:
-        case Shares():
-            _shares(on, one.bars[:ROWS])
-        case Lanes():
-            _lanes(on, one)
-        case Lines():
-            _lines(on, one)
-        case Scatter():
-            on.scatter([p.x for p in one.points], [p.y for p in one.points], s=12,
-                       c=[RUNS[p.series % len(RUNS)] for p in one.points])  # fmt: skip
-            on.set(xlabel=one.x[0], ylabel=one.y[0])
 
 
 def _shares(on: Axes, bars: Sequence[Bar]) -> None:

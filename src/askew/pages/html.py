@@ -102,7 +102,10 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
     """A block as HTML. `level` is that of headings in it."""
     match one:
         case Section():
-            return _section(one, ids, level)
+            name = ids[_anchor(one)]
+            link = tag("a", "#", class_="anchor", href=f"#{name}", aria_label="Link to this section")
+            heading = tag(f"h{min(level, 6)}", bdi(one.title), " ", note(one.note), link, id=name)
+            return tag("section", heading, *(block(inner, ids, level + 1) for inner in one.blocks))
         case Fold():
             return _fold(one, ids, level)
         case blocks.Beside():
@@ -112,8 +115,10 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
             return _text(one)
         case blocks.Code():
             return tag("pre", one.text, tabindex=0)
+        case Terms(facts=True):
+            return tag("dl", *(_fact(name, value) for name, value in one.terms), class_="facts")
         case Terms():
-            return _terms(one)
+            return tag("dl", *(tag("dt", name) + tag("dd", meaning) for name, meaning in one.terms), class_="terms")
         case blocks.Shares():
             return plots.shares(one, ids)
         case blocks.Lanes():
@@ -133,13 +138,6 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
             return grids.pictures(one)
 
 
-def _section(one: Section, ids: Ids, level: int) -> Markup:
-    name = ids[_anchor(one)]
-    link = tag("a", "#", class_="anchor", href=f"#{name}", aria_label="Link to this section")
-    heading = tag(f"h{min(level, 6)}", bdi(one.title), " ", note(one.note), link, id=name)
-    return tag("section", heading, *(block(inner, ids, level + 1) for inner in one.blocks))
-
-
 def _fold(one: Fold, ids: Ids, level: int, class_: str | None = None) -> Markup:
     inside = (block(inner, ids, level + 1) for inner in one.blocks)
     name = ids.get(one.anchor) if one.anchor else None
@@ -155,12 +153,6 @@ def _text(one: Text) -> Markup:
 
 def _led(one: Text) -> Markup:
     return joined([tag("strong", one.lead) if one.lead else None, " " if one.lead else None, one.text])
-
-
-def _terms(one: Terms) -> Markup:
-    if one.facts:
-        return tag("dl", *(_fact(name, value) for name, value in one.terms), class_="facts")
-    return tag("dl", *(tag("dt", name) + tag("dd", meaning) for name, meaning in one.terms), class_="terms")
 
 
 def _fact(name: str, value: str) -> Markup:

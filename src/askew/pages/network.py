@@ -65,24 +65,18 @@ def sample(effect: str) -> Markup:
 
 
 def _sized(one: Network, size: Size) -> Markup:
-    names = [name for name, _ in one.nodes]
-    places = dict(zip(names, _circle(len(names), size), strict=True))
+    (x, y), turn = size.centre, 2 * math.pi / max(len(one.nodes), 1)
+    angles = [turn * k - math.pi / 2 for k in range(len(one.nodes))]  # from the top, clockwise
+    places = {name: (x + size.across * math.cos(a), y + size.down * math.sin(a))
+              for (name, _), a in zip(one.nodes, angles, strict=True)}  # fmt: skip
     edges = strongest(one)[::-1]
     shown = [e for e in edges if one.focal in (None, e.source)]
-    faded = [e for e in edges if one.focal not in (None, e.source)]
-    parts = [_edge(e, places, "faded") for e in faded] + [_edge(e, places, "") for e in shown]
+    parts = [_edge(e, places, "faded") for e in edges if e not in shown] + [_edge(e, places, "") for e in shown]
     parts += [_node(name, note, places[name], size, name == one.focal) for name, note in one.nodes]
     if len(shown) <= LABELLED:
         parts += [_number(e, places) for e in shown]
     said = "; ".join(f"{e.source} to {e.target} {words.measured(e.score, 'signed')}" for e in reversed(shown))
     return drawing(f"graph {size.name}", size.height, one.caption, said or "no edges", *parts, width=size.width)
-
-
-def _circle(count: int, size: Size) -> list[Place]:
-    """Places from the top, clockwise."""
-    angles = (2 * math.pi * k / max(count, 1) - math.pi / 2 for k in range(count))
-    x, y = size.centre
-    return [(x + size.across * math.cos(a), y + size.down * math.sin(a)) for a in angles]
 
 
 def _edge(edge: Edge, places: dict[str, Place], extra: str) -> Markup:

@@ -75,11 +75,8 @@ class Fitted:
         for columns in _packed(least, one.labels, width):
             grid = Grid(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
             for k in columns:
-                most = (
-                    None
-                    if numeric[k]
-                    else min(longest[k], max(LABEL, width // 3) if k < one.labels else max(TEXT, width // 2))
-                )
+                room = max(LABEL, width // 3) if k < one.labels else max(TEXT, width // 2)
+                most = None if numeric[k] else min(longest[k], room)
                 grid.add_column(Line(names[k]), justify="right" if numeric[k] else "left", no_wrap=numeric[k],
                                 overflow="fold", min_width=least[k], max_width=most)  # fmt: skip
             before = ""

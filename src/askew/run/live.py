@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -75,7 +75,12 @@ class Live(Run):
                 maker.check()
             self.claim(wanted)
             self._make(maker, self._affordable(left, maker), len(wanted), stored)
-        self._check_budget(wanted, stored)
+        if open_ones := [one for one in wanted if one.key not in stored]:
+            prompts = list(dict.fromkeys(one.prompt for one in open_ones))
+            raise RunError(
+                f"the budget of {self._budget} pictures is used up: {len(open_ones)} of {len(wanted)} pictures "
+                f"are left, of {len(prompts)} prompts, the next being {prompts[0]!r}; {CONTINUES}"
+            )
         return stored
 
     def collect(
@@ -103,7 +108,10 @@ class Live(Run):
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
         groups = list(lacking(present, questions, known))
         left = sum(len(group.pictures) for group in groups)
-        self._add_vectors(vqa, present, groups)
+        if groups and isinstance(vqa, VectorVQA):
+            vectors = dict(zip((one.id for one in present), self.read(EmbedderOf(vqa), present), strict=True))
+            for group in groups:
+                group.rows = np.stack([vectors[one.id] for one in group.pictures])
         with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
             for group, rows in zip(groups, self._engine.map(partial(_ask, vqa), groups), strict=True):
                 known |= self._keep_answers(vqa, group, rows)
@@ -188,13 +196,6 @@ class Live(Run):
                                                    [one.seen for one in made])  # fmt: skip
                     stored.update(zip((one.key for one in part), kept, strict=True))
 
-    def _add_vectors(self, vqa: VQA, pictures: Sequence[Picture], groups: Sequence[Group]) -> None:
-        """Give the groups the rows that an instrument answers from, if it is one that does."""
-        if groups and isinstance(vqa, VectorVQA):
-            rows = dict(zip((one.id for one in pictures), self.read(EmbedderOf(vqa), pictures), strict=True))
-            for group in groups:
-                group.rows = np.stack([rows[one.id] for one in group.pictures])
-
     def _keep_answers(
         self, vqa: VQA, group: Group, rows: Sequence[Sequence[str | Missing]]
     ) -> dict[tuple[str, str], str | Missing]:
@@ -219,15 +220,6 @@ class Live(Run):
             )
         sizes = np.cumsum([len(part) for part in left]) + self._spent
         return [part for part, spent in zip(left, sizes, strict=True) if spent <= self._budget]
-
-    def _check_budget(self, wanted: Sequence[Wanted], stored: Mapping[str, object]) -> None:
-        open_ones = [one for one in wanted if one.key not in stored]
-        if open_ones:
-            prompts = list(dict.fromkeys(one.prompt for one in open_ones))
-            raise RunError(
-                f"the budget of {self._budget} pictures is used up: {len(open_ones)} of {len(wanted)} pictures "
-                f"are left, of {len(prompts)} prompts, the next being {prompts[0]!r}; {CONTINUES}"
-            )
 
     @contextmanager
     def _stage(self, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:
