@@ -28,8 +28,7 @@ from askew.studies.mine_study.findings import (
     SizeScore,
 )
 from askew.studies.mine_study.page import answer, page
-from askew.studies.mine_study.ranking import Known, known_ranking
-from askew.studies.mine_study.sizes import PAPER, SearchSize, best_so_far, random_study, size_study
+from askew.studies.mine_study.score import PAPER, Known, SearchSize, best_so_far, known_ranking, size_study
 from askew.types import Estimate, Missing, Picture
 from known_vectors import bias_objective
 
@@ -78,7 +77,6 @@ def test_curves_are_means_over_runs() -> None:
     curve = best_so_far(HISTORY, 2)
     assert [one.mean for one in curve] == pytest.approx([1.15, 1.14])
     assert curve[0].error == pytest.approx(0.05)
-    assert random_study(None, 2) is None
 
 
 KINDS = 6

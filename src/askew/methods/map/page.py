@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+
+from PIL.Image import Image
 
 from askew.methods.map import words
-from askew.methods.map.findings import Change, Gradient, Intersection, MapFindings, Overall, Pair, RiskDifference
+from askew.methods.map.findings import Change, Intersection, MapFindings, Overall, Pair, RiskDifference
 from askew.methods.map.plan import axes_of
-from askew.methods.map.score import Masking, PairMaps, block_maps, flat_pictures, maps_of
+from askew.methods.map.score import Maps, block_maps, flat_pictures, maps_of
 from askew.pages import common
 from askew.pages.blocks import (
     DIFFERENCE,
@@ -193,8 +194,18 @@ class View:
 
     def nearness(self) -> Iterator[Section]:
         """Whether words that are nearer in meaning overlap more."""
-        if found := self.found.biasmap.gradient:
-            yield Section("Nearness in meaning", tuple(self._gradient(one) for one in found), screen=False)
+        tables = []
+        for one in self.found.biasmap.gradient:
+            caption = f"Do words that mean nearly the same as “{shorten(one.b, 30)}” overlap more with it?"
+            if isinstance(one.spearman, Estimate):
+                caption += f" Rank correlation over {len(one.cosines)} words: {measured(one.spearman)}."
+            overlaps = {p.a: p.miou for p in self.found.biasmap.pairs if (p.model, p.prompt) == (one.model, one.prompt)}
+            near = sorted(one.cosines.items(), key=lambda item: -item[1])
+            rows = tuple((shorten(a, 40), number(cosine), overlaps[a]) for a, cosine in near)
+            note = f"{quote(one.prompt, 60)}, {model_label(one.model, 40)}"
+            tables.append(Table(caption, ("Word", "cosine of text embeddings", "mIoU"), rows, note=note))
+        if tables:
+            yield Section("Nearness in meaning", tuple(tables), screen=False)
 
     def changes(self) -> Iterator[Section]:
         """Every model less the first."""
@@ -281,56 +292,31 @@ class View:
             numbered = [(k, one) for k, one in enumerate(own.pictures, 1) if one][:most]
             for k, one in numbered:
                 maps = maps_of(self.found, self.media, a, own.prompt, str(own.model), one)
+                image = self.media.picture(one)
+                if maps is None or image is None or flat_pictures(total := maps.total()).any():
+                    continue
                 label = f"Picture {k} of {quote(own.prompt, 40)}, {model_label(str(own.model), 40)}"
-                made = None if maps is None else self._overlays(maps, one, label)
-                if maps is not None and made is not None:
-                    rows.append(made)
-                    if k == numbered[0][0]:
-                        strips.append(self._strip(maps, one, label))
+                rows.append(PictureRow((
+                    Shot(thumbnail(image), label),
+                    Shot(heat(image, total[0, 0]), f"{label}: attention to {maps.a}"),
+                    Shot(heat(image, total[1, 0]), f"{label}: attention to {maps.b}", shorten(maps.b, 20)),
+                    self._high(image, total, f"{label}: where either is high"),
+                ), label))  # fmt: skip
+                if k == numbered[0][0]:
+                    blocks = {name: of for name, of in block_maps(maps.layers).items() if not flat_pictures(of).any()}
+                    shots = (self._high(image, of, f"{label}: {name}", f"{name}, ") for name, of in blocks.items())
+                    strips.append(PictureRow(tuple(shots), label))
         if rows:
             title = "The picture, attention to both words, and where it is high"
-            blocks = Fold("Block by block", (Pictures("Where attention is high, block by block", tuple(strips)),))
+            by_block = Fold("Block by block", (Pictures("Where attention is high, block by block", tuple(strips)),))
             heads = ("picture", shorten(a, 20), "the other word", "both")
             pictures = Pictures(title, tuple(rows), True, heads, "large", KEYS)
-            yield Section("In the pictures", (pictures, blocks), screen=False)
+            yield Section("In the pictures", (pictures, by_block), screen=False)
 
-    def _overlays(self, maps: PairMaps, picture: str, label: str) -> PictureRow | None:
-        image, total = self.media.picture(picture), maps.total()
-        if image is None or flat_pictures(total).any():
-            return None
-        first, second = self._masking(total[:, 0])
-        share = f"IoU {number(float(iou(first, second)))}"
-        return PictureRow((
-            Shot(thumbnail(image), label),
-            Shot(heat(image, total[0, 0]), f"{label}: attention to {maps.a}"),
-            Shot(heat(image, total[1, 0]), f"{label}: attention to {maps.b}", shorten(maps.b, 20)),
-            Shot(masks(image, first, second), f"{label}: where either is high", share),
-        ), label)  # fmt: skip
-
-    def _strip(self, maps: PairMaps, picture: str, label: str) -> PictureRow:
-        image = self.media.picture(picture)
-        shots = []
-        for block, own in block_maps(maps.layers).items():
-            if image is not None and not flat_pictures(own).any():
-                first, second = self._masking(own[:, 0])
-                shots.append(Shot(masks(image, first, second), f"{label}: {block}",
-                                  f"{block}, IoU {number(float(iou(first, second)))}"))  # fmt: skip
-        return PictureRow(tuple(shots), label)
-
-    @property
-    def _masking(self) -> Masking:
-        return partial(mask, threshold=self.found.plan.threshold, tau=self.found.plan.tau)
-
-    def _gradient(self, one: Gradient) -> Table:
-        """Words by their nearness in meaning."""
-        caption = f"Do words that mean nearly the same as “{shorten(one.b, 30)}” overlap more with it?"
-        if isinstance(one.spearman, Estimate):
-            caption += f" Rank correlation over {len(one.cosines)} words: {measured(one.spearman)}."
-        overlaps = {p.a: p.miou for p in self.found.biasmap.pairs if (p.model, p.prompt) == (one.model, one.prompt)}
-        near = sorted(one.cosines.items(), key=lambda item: -item[1])
-        note = f"{quote(one.prompt, 60)}, {model_label(one.model, 40)}"
-        return Table(caption, ("Word", "cosine of text embeddings", "mIoU"),
-                     tuple((shorten(a, 40), number(cosine), overlaps[a]) for a, cosine in near), note=note)  # fmt: skip
+    def _high(self, image: Image, maps: Maps, alt: str, name: str = "") -> Shot:
+        """Where the maps (2, 1, H, W) of two words are high, over the picture, and how much they overlap."""
+        first, second = mask(maps[:, 0], self.found.plan.threshold, self.found.plan.tau)
+        return Shot(masks(image, first, second), alt, f"{name}IoU {number(float(iou(first, second)))}")
 
     def _changed(self, one: Change) -> Mapping[str, Estimate | Missing | None]:
         """By label the differences: over the pictures of a prompt, and over prompts; of a single prompt the first."""

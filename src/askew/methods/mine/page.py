@@ -94,11 +94,6 @@ class View:
         """The prompts found, the lowest loss on fresh seeds first."""
         return self.section.ranked()
 
-    @property
-    def run(self) -> int:
-        """The search whose course is drawn: the one that found the first prompt."""
-        return self.ranked[0].run if self.ranked else 0
-
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was searched, and with whom."""
         plan = self.found.plan
@@ -184,23 +179,20 @@ class View:
             yield Text("Variations, the missed ones in bold:", items=items)
 
     def course(self) -> Iterator[Block]:
-        """One search: every prompt a point, lines from prompts to their mutations, the best loss so far."""
-        history = [entry for entry in self.section.history if entry.run == self.run]
+        """The search that found the first prompt: its prompts as points, lines to mutations, the best loss so far."""
+        winner = self.ranked[0] if self.ranked else None
+        number = winner.run if winner else 0
+        history = [entry for entry in self.section.history if entry.run == number]
         placed = [
-            (
-                entry.iteration + 1 + SPREAD * (2 * k / max(len(entry.prompts) - 1, 1) - (len(entry.prompts) > 1)),
-                one.score,
-                one,
-            )
+            (entry.iteration + 1 + aside, one.score, one)
             for entry in history
-            for k, one in enumerate(entry.prompts)
+            for aside, one in zip(_aside(len(entry.prompts)), entry.prompts, strict=True)
             if one.score is not None
         ]
         if not placed:
             return
-        which = f" Of {self.found.plan.runs} searches, this is number {self.run + 1}, which found the first prompt."
+        which = f" Of {self.found.plan.runs} searches, this is number {number + 1}, which found the first prompt."
         yield Text(f"Every point is a prompt; hover over one to read it.{which if self.found.plan.runs > 1 else ''}")
-        winner = next((one for one in self.ranked if one.run == self.run), None)
         line = set(winner.lineage) if winner else set()
         points = tuple(
             Point(x, loss, f"{shorten(one.prompt, 80)}: {texts.score(loss)}", 0 if one.parent else 1,
@@ -210,7 +202,7 @@ class View:
         at = {one.prompt: k for k, (_, _, one) in enumerate(placed)}
         links = tuple((at[one.parent], k) for k, (_, _, one) in enumerate(placed) if one.parent in at)
         random = self.section.random.history if self.section.random else ()
-        alone = [entry for entry in random if entry.run == self.run]
+        alone = [entry for entry in random if entry.run == number]
         courses = (("best so far", history), ("best so far of random prompts alone", alone))
         traces = tuple(
             Trace(name, tuple((one.iteration + 0.5, one.best_so_far) for one in entries if one.best_so_far is not None),
@@ -299,5 +291,6 @@ def _anchor(prompt: str) -> str:
 
 
 def _aside(count: int) -> list[float]:
-    """How far the prompts of an iteration stand aside, in the order of their evaluation."""
-    return [float(x) for x in np.linspace(-SPREAD, SPREAD, count)] if count > 1 else [0.0] * count
+    """Where the prompts of one iteration stand, in the order of their evaluation."""
+    places: list[float] = np.linspace(-SPREAD, SPREAD, count).tolist()
+    return [0.0] if count == 1 else places

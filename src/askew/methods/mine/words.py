@@ -9,6 +9,7 @@ from askew.methods.mine.plan import BIAS, MinePlan
 from askew.pages.blocks import Block, Terms, Text
 from askew.pages.words import (
     beyond_chance,
+    capital,
     listing,
     measured,
     number,
@@ -63,12 +64,12 @@ def finding(one: BestPrompt) -> str:
     fresh, when_found = one.fresh_score, score(one.score.value if isinstance(one.score, Estimate) else None)
     if isinstance(fresh, Missing):
         return "It could not be scored on fresh seeds."
-    scores = f"it scores {measured(fresh, 'range')}"
+    scores = f"on fresh seeds it scores {measured(fresh, 'range')}"
     if fresh.null is None:
-        return f"On fresh seeds {scores}; when it was found, {when_found}."
+        return f"{capital(scores)}; when it was found, {when_found}."
     verdict = "One-sided" if beyond_chance(fresh) else "No more one-sided than chance explains"
     return (
-        f"{verdict}: on fresh seeds {scores}, pictures of the variations would score {score(fresh.null)}, "
+        f"{verdict}: {scores}, pictures of the variations would score {score(fresh.null)}, "
         f"{probability(fresh.q, 'q')}. When it was found it scored {when_found}."
     )
 

@@ -18,7 +18,6 @@ from askew.pages.blocks import (
     Lanes,
     Matrix,
     Page,
-    PictureRow,
     Pictures,
     Section,
     Terms,
@@ -28,7 +27,7 @@ from askew.pages.media import Media, picture_row
 from askew.pages.words import axis_label, beyond_chance, capital, listing, measured, plural, probability, quote, shorten
 from askew.studies.mine_compare.findings import Difference, MiningComparison, MiningComparisonFindings, Rank
 from askew.studies.mine_compare.gather import GIVEN
-from askew.types import Estimate, Missing
+from askew.types import Estimate
 
 PICTURES = 8
 """Of each model for a prompt that is shown."""
@@ -150,7 +149,10 @@ class View:
             yield Text("No prompt could be scored.")
             return
         heading = self.vary or "Model"
-        rows = tuple(strip(shorten(one.model, 60), one.score, self._scores(one.model)) for one in self.ranking)
+        scores: dict[str, dict[str, float | None]] = {}
+        for cell in self.section.matrix:
+            scores.setdefault(cell.model, {}).update(cell.prompts)
+        rows = tuple(strip(shorten(one.model, 60), one.score, [*scores[one.model].values()]) for one in self.ranking)
         yield Lanes("Scores of all prompts. Further left is more one-sided", heading, rows, "mean", "range", PLAIN,
                     ("prompts",), points="score of one prompt")  # fmt: skip
         if len(self.sets) > 1:
@@ -163,10 +165,6 @@ class View:
             )  # fmt: skip
             yield Lanes("Scores of the prompts mined for each. Bold: for the model itself", heading, rows, "mean",
                         "range", PLAIN, ("prompts",), points="score of one prompt")  # fmt: skip
-
-    def _scores(self, model: str) -> list[float | None]:
-        cells = [self.section.cell(model, name) for name in self.sets]
-        return list({text: value for cell in cells for text, value in cell.prompts}.values())
 
     def differences(self) -> Iterator[Block]:
         """Paired differences over all prompts, then over those of each set; of a varied setting to its first value."""
@@ -200,13 +198,13 @@ class View:
             return
         prompt = max(several, key=lambda text: max(several[text].values()) - min(several[text].values()))
         of_set = f", mined for {shorten(mined_for, 60)}" if len(self.sets) > 1 else ""
-        rows = tuple(self._row(model, prompt, value) for model, value in several[prompt].items())
-        yield Pictures(f"{quote(prompt, 160)}{of_set}", rows, aligned=True)
-
-    def _row(self, model: str, prompt: str, value: float) -> PictureRow:
-        own = next(one for one in self.found.sets if (one.model, one.prompt) == (model, prompt))
-        row = picture_row(self.media, own.pictures, f"{prompt} by {model}", PICTURES)
-        return replace(row, label=shorten(model, 60), note=f"score {score(value)}", series=self.models.index(model))
+        rows = []
+        for model, value in several[prompt].items():
+            own = next(one for one in self.found.sets if (one.model, one.prompt) == (model, prompt))
+            row = picture_row(self.media, own.pictures, f"{prompt} by {model}", PICTURES)
+            rows.append(replace(row, label=shorten(model, 60), note=f"score {score(value)}",
+                                series=self.models.index(model)))  # fmt: skip
+        yield Pictures(f"{quote(prompt, 160)}{of_set}", tuple(rows), aligned=True)
 
     def nearness(self) -> Iterator[Section]:
         """How near the texts of the sets are to each other."""
@@ -227,14 +225,10 @@ class View:
         known = [(a, b, e.value) for a, b, e in entries if isinstance(e, Estimate)]
         mined = [value for a, b, value in known if GIVEN not in (a, b) and a != b]
         given = [value for a, b, value in known if (a == GIVEN) != (b == GIVEN)]
-        said = []
-        if mined:
-            said.append(
-                f"a mined prompt finds its nearest neighbour in another mined set at a cosine of {_mean(mined)}"
-            )
-        if given:
-            said.append(f"between mined and given prompts the nearest are at {_mean(given)}")
-        return f"{capital('; '.join(said))}."
+        sentences = (("a mined prompt finds its nearest neighbour in another mined set at a cosine of", mined),
+                     ("between mined and given prompts the nearest are at", given))  # fmt: skip
+        said = "; ".join(f"{what} {score(sum(some) / len(some))}" for what, some in sentences if some)
+        return f"{capital(said)}."
 
     def reading(self) -> tuple[Block, ...]:
         """What the words of the page mean, and what a difference does not."""
@@ -256,18 +250,12 @@ class View:
 
 
 def _differences(caption: str, entries: Sequence[Difference]) -> Lanes:
+    """Without their numbers of missing, which are no pictures."""
     rows = tuple(
-        Lane(f"{shorten(one.models[1], 40)} less {shorten(one.models[0], 40)}", _over_prompts(one)) for one in entries
-    )
+        Lane(f"{shorten(one.models[1], 40)} less {shorten(one.models[0], 40)}",
+             replace(e, missing=0) if isinstance(e := one.difference, Estimate) else e)
+        for one in entries
+    )  # fmt: skip
     return Lanes(
         caption, "Models", rows, "difference", "signed", DIFFERENCE, interval="interval over prompts", digits=3
     )
-
-
-def _over_prompts(one: Difference) -> Estimate | Missing:
-    """Without its number of missing, which are no pictures."""
-    return replace(one.difference, missing=0) if isinstance(one.difference, Estimate) else one.difference
-
-
-def _mean(values: Sequence[float]) -> str:
-    return score(sum(values) / len(values))

@@ -95,7 +95,12 @@ def plan_mining_comparison(
     conditions, own = _conditions(searches, labels)
     if vary:
         (setting, values), own = next(iter(vary.items())), [""] * len(searches)
-        conditions = [_varied(one, setting, value, len(conditions) > 1) for one in conditions for value in values]
+        several = len(conditions) > 1
+        conditions = [
+            ConditionPlan(name=f"{one.name} {setting}={value}" if several else f"{setting}={value}", model=one.model,
+                          model_args={**one.model_args, setting: value})
+            for one in conditions for value in values
+        ]  # fmt: skip
     first = searches[0].plan
     sets = [
         {
@@ -175,13 +180,6 @@ def _conditions(searches: Sequence[MiningResult], labels: Sequence[str]) -> tupl
         names = {key: key[0] if plain else _with_settings(key[0], dict(key[1])) for key in distinct}
     conditions = [ConditionPlan(name=names[key], model=key[0], model_args=dict(key[1])) for key in distinct]
     return conditions, [names[key] for key in keys]
-
-
-def _varied(one: ConditionPlan, setting: str, value: Setting, several: bool) -> ConditionPlan:
-    name = f"{setting}={value}"
-    return ConditionPlan(
-        name=f"{one.name} {name}" if several else name, model=one.model, model_args={**one.model_args, setting: value}
-    )
 
 
 def _with_settings(model: str, settings: Mapping[str, Setting]) -> str:

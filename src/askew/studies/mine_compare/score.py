@@ -5,16 +5,15 @@ All are held against the same variations and the same seeds, so that their score
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
 
 import numpy as np
 
-from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
 from askew.methods.mine.findings import Loss
 from askew.methods.mine.score import OVER_PROMPTS, mean_score
-from askew.parts.scoring import Vectors
+from askew.parts.scoring import Vectors, or_missing
 from askew.stats.gap import nearest_similarity
 from askew.stats.means import student_mean
 from askew.studies.mine_compare.findings import (
@@ -47,28 +46,35 @@ def score(plan: MiningComparisonPlan, found: ComparisonGathered, head: Head) -> 
 
 def mining_comparison(losses: Losses, similarity: Sequence[Nearness], level: float) -> MiningComparison:
     """What the scores say of models and of sets."""
-    matrix = [
+    matrix = tuple(
         Cell(model, name, mean_score(list(own.values()), level), tuple(
             (text, None if isinstance(one, Missing) else one) for text, one in own.items()
         ))
         for model, sets in losses.items()
         for name, own in sets.items()
-    ]  # fmt: skip
-    pooled = {model: _pooled(sets) for model, sets in losses.items()}
-    ranking = [Rank(model, mean_score(list(all_.values()), level)) for model, all_ in pooled.items()]
+    )  # fmt: skip
+    pooled = {
+        model: {text: loss for scores in reversed(list(sets.values())) for text, loss in scores.items()}
+        for model, sets in losses.items()
+    }  # a prompt that two runs found counts as one
+    ranking = [Rank(model, mean_score(list(own.values()), level)) for model, own in pooled.items()]
     ranking.sort(key=lambda entry: getattr(entry.score, "value", float("inf")))
-    differences = tuple(_differences(losses, pooled, level))
-    return with_q(MiningComparison(tuple(matrix), tuple(ranking), differences, tuple(similarity)), family)
+    differences = []
+    for one, other in combinations(losses, 2):
+        differences.append(Difference((one, other), None, paired_score(pooled[one], pooled[other], level)))
+        differences += [
+            Difference((one, other), name, paired_score(own, losses[other][name], level))
+            for name, own in losses[one].items() if len(losses[one]) > 1
+        ]  # fmt: skip
+    return with_q(MiningComparison(matrix, tuple(ranking), tuple(differences), tuple(similarity)), family)
 
 
 def paired_score(first: Mapping[str, Loss], second: Mapping[str, Loss], level: float) -> Estimate | Missing:
     """Mean of the second scores less the first over the prompts that both have, tested against 0."""
     pairs = [(a, second[text]) for text, a in first.items() if text in second]
     known = [b - a for a, b in pairs if not isinstance(a, Missing) and not isinstance(b, Missing)]
-    try:
-        return student_mean(known, level, OVER_PROMPTS, missing=len(pairs) - len(known), null=0.0)
-    except NotEnoughData:
-        return Missing("error", "no prompt could be scored on both models")
+    return or_missing(student_mean, known, level, OVER_PROMPTS, missing=len(pairs) - len(known), null=0.0,
+                      reason="error", detail="no prompt could be scored on both models")  # fmt: skip
 
 
 def set_similarity(vectors: Mapping[str, Vectors], level: float) -> list[Nearness]:
@@ -88,30 +94,11 @@ def set_similarity(vectors: Mapping[str, Vectors], level: float) -> list[Nearnes
         Empty where a set has fewer than two prompts.
     """
     neighbours = min((len(some) for some in vectors.values()), default=0) - 1
-    if neighbours < 1:
-        return []
-    return [
-        Nearness(a, b, _nearest(of, among, neighbours, a == b, level))
-        for a, of in vectors.items()
-        for b, among in vectors.items()
-    ]
-
-
-def _nearest(of: Vectors, among: Vectors, neighbours: int, same: bool, level: float) -> Estimate:
-    cosine = np.asarray(of, float) @ np.asarray(among, float).T
-    if same:
-        cosine = cosine[~np.eye(len(cosine), dtype=bool)].reshape(len(cosine), -1)
-    return student_mean(nearest_similarity(cosine, neighbours), level, OVER_PROMPTS)
-
-
-def _differences(losses: Losses, pooled: Mapping[str, Mapping[str, Loss]], level: float) -> Iterator[Difference]:
-    for first, second in combinations(losses, 2):
-        yield Difference((first, second), None, paired_score(pooled[first], pooled[second], level))
-        for name in losses[first] if len(losses[first]) > 1 else ():
-            between = paired_score(losses[first][name], losses[second][name], level)
-            yield Difference((first, second), name, between)
-
-
-def _pooled(sets: Mapping[str, Mapping[str, Loss]]) -> dict[str, Loss]:
-    """All prompts with their scores, each once: a prompt that two runs found counts as one."""
-    return {text: loss for scores in reversed(list(sets.values())) for text, loss in scores.items()}
+    entries: list[Nearness] = []
+    for (a, of), (b, among) in product(vectors.items(), repeat=2) if neighbours > 0 else ():
+        cosine = np.asarray(of, float) @ np.asarray(among, float).T
+        if a == b:
+            cosine = cosine[~np.eye(len(cosine), dtype=bool)].reshape(len(cosine), -1)
+        nearest = nearest_similarity(cosine, neighbours)
+        entries.append(Nearness(a, b, student_mean(nearest, level, OVER_PROMPTS)))
+    return entries

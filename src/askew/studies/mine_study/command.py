@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, ClassVar, Unpack
 
 from askew import findings, registry
 from askew.document import Document, Row, rows
@@ -25,10 +25,17 @@ from askew.prompts.grammar import article
 from askew.run.base import Outcome, Run
 from askew.run.live import opened_run
 from askew.store.store import default_store
-from askew.studies.mine_study.findings import MiningStudyFindings
+from askew.studies.mine_study.findings import MiningStudyFindings, RandomStudy
 from askew.studies.mine_study.page import page
-from askew.studies.mine_study.ranking import Known, known_ranking
-from askew.studies.mine_study.sizes import PAPER, POPULATIONS, SELECTIONS, SearchSize, random_study, size_study
+from askew.studies.mine_study.score import (
+    PAPER,
+    POPULATIONS,
+    SELECTIONS,
+    Known,
+    best_so_far,
+    known_ranking,
+    size_study,
+)
 from askew.studio.planted import female_share
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, spread
 
@@ -119,9 +126,12 @@ def mine_study(
         raise UsageError(f"{occupations} occupations cannot be ranked; take 3 to {len(OCCUPATIONS)}")
     folder = Path(options.get("run") or Path("runs") / "mine-study")
     store, progress = Path(options.get("store") or default_store(folder)), options.get("progress", False)
-    fields = {**search_fields({"model": model, **options}), "objective": BIAS}
-    plans = {size: _plan(size, {**fields, "runs": runs, "iterations": iterations, "images": images}) for size in SIZES}
-    alphas = MinePlan.checked({**fields, "images": ranking_images}, "this study")
+    common = {**search_fields({"model": model, **options}), "objective": BIAS}
+    fields = {**common, "runs": runs, "iterations": iterations, "images": images}
+    plans = {
+        size: MinePlan.checked({**fields, **asdict(size), "baseline": size == PAPER}, "this study") for size in SIZES
+    }
+    alphas = MinePlan.checked({**common, "images": ranking_images}, "this study")
     with opened_run(alphas, folder / "ranking", store, progress=progress) as live:
         known = gather_known(alphas, live, occupations)
     sections = {
@@ -129,21 +139,16 @@ def mine_study(
                          progress=progress).found.minethegap
         for size, plan in plans.items()
     }  # fmt: skip
-    paper = plans[PAPER]
+    paper, random = plans[PAPER], sections[PAPER].random
     study = MiningStudy(folder, MiningStudyFindings(
         paper,
         known_ranking(known, Scoring(paper.vqa, alphas.seed, alphas.draws, alphas.level)),
         size_study(sections, runs, paper.level),
-        random_study(sections[PAPER].random, runs),
+        RandomStudy(random.difference, best_so_far(random.history, runs)) if random else None,
     ))  # fmt: skip
     findings.write(study.found, study.numbers)
     study.write_report()
     return study
-
-
-def _plan(size: SearchSize, fields: Mapping[str, Any]) -> MinePlan:
-    own = {"population": size.population, "selected": size.selected, "mutations": size.mutations}
-    return MinePlan.checked({**fields, **own, "baseline": size == PAPER}, "this study")
 
 
 def gather_known(plan: MinePlan, run: Run, occupations: int) -> list[Known]:

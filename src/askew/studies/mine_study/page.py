@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from askew.methods.mine.page import strip
 from askew.pages.blocks import DIFFERENCE, PLAIN, Block, Lane, Lanes, Line, Lines, Page, Section, Text
 from askew.pages.words import beyond_chance, listing, measured, number, plural
 from askew.studies.mine_study.findings import CurvePoint, MiningStudyFindings, Ranking, SizeScore
 from askew.types import Estimate, Missing
-
-Curves = Sequence[tuple[str, Sequence[CurvePoint]]]
 
 
 def page(found: MiningStudyFindings) -> Page:
@@ -32,7 +31,12 @@ def page(found: MiningStudyFindings) -> Page:
                 muted=True,
             ))),
             Section("Selection and population", tuple(_sizes(found.sizes))),
-            *([Section("Mining and random prompts", (_against_random(found),))] if found.random else []),
+            *([Section("Mining and random prompts", (_curves(
+                "Best loss so far, with its standard error over runs. It flatters every search: the sentence at the "
+                "top is about fresh seeds",
+                [("mined", next(one.curve for one in found.sizes if one.difference is None)),
+                 ("random", found.random.curve)],
+            ),))] if found.random else []),
         ),
         notes=("Bold: beyond chance (q < 0.05).",),
     )  # fmt: skip
@@ -88,10 +92,9 @@ def _value(score: Estimate | Missing) -> str:
 
 def _sizes(sizes: Sequence[SizeScore]) -> list[Block]:
     """Mean losses of the best prompts on fresh seeds, a dot for each run (table S1), and curves (figure S4)."""
-    rows = []
-    for one in sizes:
-        row = strip(size_name(one), one.fresh, one.by_run)
-        rows.append(Lane(row.label, row.score, (measured(one.found, "range"),), points=row.points, note=row.note))
+    rows = [
+        replace(strip(size_name(one), one.fresh, one.by_run), more=(measured(one.found, "range"),)) for one in sizes
+    ]
     fresh = Lanes("Loss of the best prompts on fresh seeds, by size of the search", "Size", tuple(rows), "fresh seeds",
                   "range", PLAIN, ("when found",), points="one run")  # fmt: skip
     less = tuple(Lane(size_name(one), one.difference) for one in sizes if one.difference)
@@ -99,35 +102,22 @@ def _sizes(sizes: Sequence[SizeScore]) -> list[Block]:
                         "signed", DIFFERENCE, interval="interval over runs", digits=3)  # fmt: skip
     alike = [one for one in sizes if (one.mutations, one.random) == (2, one.selected)]
     populations = [(size_name(one), one.curve) for one in sorted(alike, key=lambda one: one.population)]
-    curves = _curves("Best loss so far by population, with its standard error over runs", populations)
     return [
         fresh,
         differences,
-        curves,
+        _curves("Best loss so far by population, with its standard error over runs", populations),
         Text("Larger populations evaluate more prompts in as many iterations.", muted=True),
     ]
 
 
-def _against_random(found: MiningStudyFindings) -> Lines:
-    assert found.random is not None
-    paper = next(one for one in found.sizes if one.difference is None)
-    caption = ("Best loss so far, with its standard error over runs. It flatters every search: the sentence at the top "
-               "is about fresh seeds")  # fmt: skip
-    return _curves(caption, [("mined", paper.curve), ("random", found.random.curve)])
-
-
-def _curves(caption: str, series: Curves) -> Lines:
+def _curves(caption: str, series: Sequence[tuple[str, Sequence[CurvePoint]]]) -> Lines:
     """The best loss so far, mean over runs with its standard error, a line each."""
-    steps = max((1 + one.iteration for _, curve in series for one in curve), default=0)
-    lines = tuple(Line(name, _points(curve, steps), k) for k, (name, curve) in enumerate(series))
-    return Lines(caption, "iteration", tuple(str(k + 1) for k in range(steps)), lines, "loss", "range")
-
-
-def _points(curve: Sequence[CurvePoint], steps: int) -> tuple[Estimate | None, ...]:
-    known = {one.iteration: one for one in curve}
-    return tuple(_point(known[k]) if k in known else None for k in range(steps))
-
-
-def _point(one: CurvePoint) -> Estimate:
-    low, high = (None, None) if one.error is None else (one.mean - one.error, one.mean + one.error)
-    return Estimate(one.mean, low, high)
+    steps = range(max((1 + one.iteration for _, curve in series for one in curve), default=0))
+    lines = []
+    for k, (name, curve) in enumerate(series):
+        known = {}
+        for one in curve:
+            low, high = (None, None) if one.error is None else (one.mean - one.error, one.mean + one.error)
+            known[one.iteration] = Estimate(one.mean, low, high)
+        lines.append(Line(name, tuple(known.get(step) for step in steps), k))
+    return Lines(caption, "iteration", tuple(str(k + 1) for k in steps), tuple(lines), "loss", "range")
