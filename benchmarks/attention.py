@@ -26,8 +26,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
 from askew import registry
-from askew.measure.attention import AttentionMaps
-from askew.measure.attention_reader import attribution_text
+from askew.measure.attention import AttentionMaps, attribution_text
 from askew.studio.paths import weights
 
 PROMPT, WORD = "a photo of a nurse", "nurse"

@@ -114,10 +114,9 @@ def test_nothing_heavy_is_imported_before_it_is_asked_for(statement: str) -> Non
 
 
 WITH_NETWORKS = (
-    "measure.attention_transformers", "measure.attention_unet", "measure.attribution", "measure.class_errors",
-    "measure.clip", "measure.decoding", "measure.denoising", "measure.loading", "measure.passive_stream",
-    "measure.passive_text", "measure.transformers_vqa", "models.device", "models.diffusers",
-    "studio.pixels",
+    "measure.attention_transformers", "measure.attention_unet", "measure.attribution", "measure.clip",
+    "measure.decoding", "measure.denoising", "measure.loading", "measure.passive_stream", "measure.transformers_vqa",
+    "models.device", "models.diffusers", "studio.pixels",
 )  # fmt: skip
 """What is imported only once a network is asked for."""
 

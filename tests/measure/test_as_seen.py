@@ -12,10 +12,11 @@ import pytest
 from PIL import Image
 
 import tiny_networks
-from askew.measure.class_errors import ClassErrors
 from askew.measure.clip import create_embedder
+from askew.measure.denoising import ClassErrors
 from askew.measure.studio import StudioEmbedder
 from askew.models.diffusers import create as create_model
+from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
@@ -69,5 +70,5 @@ def test_embedders_see_it_so(pair: tuple[Picture, Picture], tmp_path: Path) -> N
 def test_a_classifier_by_denoising_sees_it_so(pair: tuple[Picture, Picture], tiny: Callable[[str], Path]) -> None:
     model: Any = create_model(str(tiny("stable-diffusion")))
     reader = ClassErrors(model, ("a nurse", "a maid"), 2, seed=0, seed_of=partial(derived_seed, 0, "denoising"))
-    plain, other = (reader._latents([one]).numpy() for one in pair)
+    plain, other = (reader.denoiser.latents([opened(one.path)]).numpy() for one in pair)
     np.testing.assert_allclose(plain, other, atol=1e-6)

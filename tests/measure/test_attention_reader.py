@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from askew.measure.attention_reader import attribution_text, decode_maps, encode_maps
+from askew.measure.attention import attribution_text, decode_maps, encode_maps
 
 
 def test_maps_survive_being_a_vector() -> None:

@@ -12,8 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from askew.measure.class_errors import ClassErrors, Stage
-from askew.measure.denoising import class_errors, noise_of, timesteps
+from askew.measure.denoising import ClassErrors, Stage, class_errors, noise_of, timesteps
 from askew.methods.classify.score import decoded
 from askew.models.diffusers import create
 from askew.store.keys import derived_seed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askew.measure.base import PERSON
-from askew.measure.zero_shot_texts import asked_value, is_about_a_person, option_texts, sight_texts
+from askew.measure.clip import asked_value, is_about_a_person, option_texts, sight_texts
 from askew.prompts.axes import AXES
 from askew.types import Question
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from askew.errors import NotEnoughData
 from askew.stats.distance import total_variation
-from askew.stats.joint_shares import LEAST_EXPECTED, joint_shares
-from askew.stats.shares import share_intervals
+from askew.stats.shares import LEAST_EXPECTED, joint_shares, share_intervals
 
 
 def codes(counts: np.ndarray) -> np.ndarray:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.errors import NotEnoughData
-from askew.stats.association import cas, mad, standard_deviation, uniform_wasserstein
-from askew.stats.robustness import corrupt, score_change
+from askew.stats.association import cas, corrupt, mad, score_change, standard_deviation, uniform_wasserstein
 
 SIZES = np.array([2, 3, 7])
 

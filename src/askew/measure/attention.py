@@ -1,30 +1,32 @@
-"""Where in a picture a text-to-image model attends to a word, watched while the picture is made."""
+"""Where in a picture a text-to-image model attends to a word, watched while the picture is made.
+
+Attention maps of the pictures of a prompt, as vectors that a store can keep; made while the pictures are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from askew.errors import UsageError
+from askew.errors import ModelError, UsageError
+from askew.models.base import Model, Request
+from askew.store.imagefile import opened
+from askew.types import Missing, Picture
+
+if TYPE_CHECKING:
+    from askew.measure.attention_transformers import TransformerAttentionMaps
+    from askew.measure.attention_unet import UNetAttentionMaps
 
 Maps = NDArray[np.float32]
-
-
-class Capture(Protocol):
-    """What every kind of network offers; the fields of `AttentionMaps`."""
-
-    @property
-    def tokens(self) -> list[str]: ...
-    def layers(self) -> dict[str, Maps]: ...
-    def aggregate(self) -> Maps: ...
-    def __enter__(self) -> Any: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
 
 
 class AttentionMaps:
@@ -48,7 +50,7 @@ class AttentionMaps:
         self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam", **options: Any
     ) -> None:
         self._pipe = pipe
-        self._capture: Capture = _kind(pipe)(pipe, attribution, branch, definition, **options)
+        self._capture = _kind(pipe)(pipe, attribution, branch, definition, **options)
 
     @property
     def tokens(self) -> list[str]:
@@ -77,8 +79,9 @@ class AttentionMaps:
         """Which tokens a word, or several in a row, has in the attribution prompt. Raises UsageError if it has none."""
         if not word.strip():
             raise UsageError("a concept is empty; give a word such as gender")
-        written = {tuple(tokenizer.tokenize(word)) for tokenizer in _tokenizers(self._pipe)}
-        found = sorted({k for pieces in written for k in _occurrences(self.tokens, pieces)})
+        parts = self._pipe.components.items()
+        tokenizers = [part for name, part in parts if "tokenizer" in name and part is not None]
+        found = sorted({k for one in tokenizers for k in _occurrences(self.tokens, one.tokenize(word))})
         if not found:
             raise UsageError(f"the attribution prompt does not hold {word!r}; its tokens are: {' '.join(self.tokens)}")
         return found
@@ -99,17 +102,15 @@ def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     Of a UNet, layers of one side and size are a block: down-64, down-32, …, mid, …, up-64, or down-48x64 if not square
     (height x width). Of a transformer, every layer is a block.
     """
-    return {name: _block_name(name, *size) for name, size in sizes.items()}
+    found = {}
+    for layer, (height, width) in sizes.items():
+        kind = layer.partition("-")[0]
+        side = f"{height}" if height == width else f"{height}x{width}"
+        found[layer] = f"{kind}-{side}" if kind in ("down", "up") else "mid" if kind == "mid" else layer
+    return found
 
 
-def _block_name(layer: str, height: int, width: int) -> str:
-    kind = layer.partition("-")[0]
-    if kind == "mid" or kind not in ("down", "up"):
-        return kind if kind == "mid" else layer
-    return f"{kind}-{height}" if height == width else f"{kind}-{height}x{width}"
-
-
-def _kind(pipe: Any) -> Any:
+def _kind(pipe: Any) -> type[UNetAttentionMaps | TransformerAttentionMaps]:
     """The class that watches this kind of network."""
     if getattr(pipe, "transformer", None) is not None:
         from askew.measure.attention_transformers import TransformerAttentionMaps
@@ -120,13 +121,147 @@ def _kind(pipe: Any) -> Any:
     return UNetAttentionMaps
 
 
-def _tokenizers(pipe: Any) -> list[Any]:
-    return [part for name, part in pipe.components.items() if "tokenizer" in name and part is not None]
-
-
 def _occurrences(tokens: Sequence[str], pieces: Sequence[str]) -> Iterable[int]:
     """Positions of all tokens of every occurrence of `pieces`."""
     length = len(pieces)
     for start in range(len(tokens) - length + 1):
-        if length and tuple(tokens[start : start + length]) == tuple(pieces):
+        if length and list(tokens[start : start + length]) == list(pieces):
             yield from range(start, start + length)
+
+
+VERSION = 1
+SAME = 2.0
+"""Mean difference, of 255, up to which a picture made again counts as the same."""
+
+Row = NDArray[np.float32]
+Keep = Callable[[str, Mapping[str, Row]], None]
+
+
+class WhiteBox(Model, Protocol):
+    """A model whose network can be watched while it works."""
+
+    watch: Callable[[Any, Sequence[Request]], Any] | None
+
+    @property
+    def pipeline(self) -> Any:
+        """The diffusers pipeline."""
+        ...
+
+
+def attribution_text(prompt: str, concept: str, against: str) -> str:
+    """The attribution prompt of a pair of words: "<prompt> and <concept>" (BiasMap, section 3).
+
+    A word that the prompt does not hold is added too; "artist" does not hold "art".
+    """
+    held = re.search(rf"(?<!\w){re.escape(against.strip())}(?!\w)", prompt, re.IGNORECASE)
+    added = [concept] if held else [concept, against]
+    return " and ".join([prompt, *added])
+
+
+class AttentionReader:
+    """Reads where a model attends to each concept, and to the word that it is held against, in pictures of one prompt.
+
+    As vectors: those of `encode_maps`, with two rows of maps for every concept.
+    """
+
+    name = "attention"
+
+    def __init__(
+        self, model: WhiteBox, prompt: str, concepts: Sequence[str], against: str, definition: str, branch: str
+    ) -> None:
+        self._model, self.prompt = model, prompt
+        self._definition, self._branch = definition, branch
+        self.words = [(concept, against) for concept in concepts]
+        own = definition == "daam"
+        self.attributions = [prompt if own else attribution_text(prompt, *pair) for pair in self.words]
+        content = [VERSION, model.name, model.revision, dict(model.settings), self.attributions, self.words,
+                   definition, branch]  # fmt: skip
+        self.fingerprint = f"attention-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}"
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Row:
+        """Maps of pictures whose own were not kept: they are made again, and must come out the same."""
+        rows: list[Row] = []
+        for start in range(0, len(pictures), self._model.batch_size):
+            part = pictures[start : start + self._model.batch_size]
+            requests = [Request(self.prompt, picture.seed or 0) for picture in part]
+            with watching(self._model, self) as found:
+                images = self._model.generate(requests)
+            for picture, image in zip(part, images, strict=True):
+                _check_same(self._model, picture, image)
+            rows += [found[request] for request in requests]
+        return np.stack(rows)
+
+    def check(self) -> None:
+        """Raises UsageError for words that cannot be looked for; loads the model."""
+        for maps, words in zip(self._open(self._model.pipeline), self.words, strict=True):
+            for word in words:
+                maps.positions(word)
+
+    @contextmanager
+    def listening(self, pipeline: Any) -> Iterator[list[AttentionMaps]]:
+        """Watch a call of the pipeline for every attribution prompt at once."""
+        with ExitStack() as stack:
+            yield [stack.enter_context(maps) for maps in self._open(pipeline)]
+
+    def rows(self, watched: Sequence[AttentionMaps]) -> list[Row]:
+        """A vector per picture that was watched."""
+        layers: dict[str, list[NDArray[np.float32]]] = {}
+        for maps, words in zip(watched, self.words, strict=True):
+            for word in words:
+                for name, found in maps.word_layers(word).items():
+                    layers.setdefault(name, []).append(found)
+        stacked = {name: np.stack(found, axis=1) for name, found in layers.items()}
+        pictures = len(next(iter(stacked.values())))
+        return [encode_maps({name: maps[k] for name, maps in stacked.items()}) for k in range(pictures)]
+
+    def _open(self, pipeline: Any) -> list[AttentionMaps]:
+        unet = self._definition == "ovam" and getattr(pipeline, "transformer", None) is None
+        options = {"middle": True} if unet else {}
+        return [AttentionMaps(pipeline, text, self._branch, self._definition, **options) for text in self.attributions]
+
+
+@contextmanager
+def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request, Row]]:
+    """Watch whatever a model makes of the reader's prompt; afterwards its maps are in the mapping, by request."""
+    found: dict[Request, Row] = {}
+
+    @contextmanager
+    def watch(pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
+        with reader.listening(pipeline) as watched:
+            yield
+        found.update(zip(requests, reader.rows(watched), strict=True))
+
+    model.watch = watch
+    try:
+        yield found
+    finally:
+        model.watch = None
+
+
+def encode_maps(layers: Mapping[str, NDArray[np.float32]]) -> Row:
+    """Maps (words, h, w) by layer as one vector that says by itself what it holds: a JSON header, byte by byte."""
+    header = json.dumps([[name, *maps.shape] for name, maps in layers.items()], separators=(",", ":")).encode()
+    parts = [np.array([len(header), *header]), *(maps.ravel() for maps in layers.values())]
+    return np.concatenate(parts).astype(np.float32)
+
+
+def decode_maps(rows: Row) -> dict[str, NDArray[np.float32]]:
+    """By layer the maps (pictures, words, h, w) of vectors (pictures, numbers) of one kind."""
+    length = int(rows[0, 0])
+    header = json.loads(bytes(rows[0, 1 : 1 + length].astype(np.uint8)).decode())
+    layers, start = {}, 1 + length
+    for name, words, height, width in header:
+        stop = start + words * height * width
+        layers[name] = rows[:, start:stop].reshape(-1, words, height, width)
+        start = stop
+    return layers
+
+
+def _check_same(model: Model, picture: Picture, image: Image.Image | Missing) -> None:
+    before = np.asarray(opened(picture.path), dtype=float)
+    again = None if isinstance(image, Missing) else np.asarray(image.convert("RGB"), dtype=float)
+    if again is None or again.shape != before.shape or np.abs(again - before).mean() > SAME:
+        raise ModelError(
+            f"{model.name} made another picture of {picture.prompt!r} (seed {picture.seed}) than the one that is "
+            f"stored, so its attention maps would describe that other one: use another store (--store)"
+        )

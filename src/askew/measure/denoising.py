@@ -2,14 +2,19 @@
 
 Li et al. 2023 (Your diffusion model is secretly a zero-shot classifier) and Saravanan et al. 2023 (Social bias in
 downstream applications of text-to-image foundation models), Eq. 1. No guidance; every text sees the same noise.
+
+Denoising errors of stored pictures as an instrument's readings, and classes that are given up on the way.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -20,27 +25,16 @@ from torch import Tensor
 
 from askew.errors import ModelError, UnknownName, UsageError
 from askew.measure.denoising_networks import Conditions, network_of
-from askew.store.imagefile import as_rgb
+from askew.store.imagefile import as_rgb, opened
+from askew.types import Picture
 
 BATCH = 64
 
 Errors = NDArray[np.float32]
-Loss = Callable[[Tensor, Tensor], Tensor]
+Loss = Callable[..., Tensor]
 
 
-def _squared(guess: Tensor, noise: Tensor) -> Tensor:
-    return F.mse_loss(guess, noise, reduction="none")
-
-
-def _absolute(guess: Tensor, noise: Tensor) -> Tensor:
-    return F.l1_loss(guess, noise, reduction="none")
-
-
-def _huber(guess: Tensor, noise: Tensor) -> Tensor:
-    return F.huber_loss(guess, noise, reduction="none", delta=1.0)
-
-
-LOSSES: Mapping[str, Loss] = {"l2": _squared, "l1": _absolute, "huber": _huber}
+LOSSES: Mapping[str, Loss] = {"l2": F.mse_loss, "l1": F.l1_loss, "huber": F.huber_loss}
 """Squared, absolute and Huber error (δ = 1) of every element of the noise."""
 
 
@@ -134,9 +128,8 @@ class Denoiser:
             return torch.cat([self._encode(one) for one in images])
         given = torch.as_tensor(pictures, dtype=torch.float32)
         if given.ndim != 4 or tuple(given.shape[1:]) != self.shape:
-            raise UsageError(
-                f"latents have the shape {tuple(given.shape)}; this model takes (pictures, {_x(self.shape)})"
-            )
+            sides = ", ".join(map(str, self.shape))
+            raise UsageError(f"latents have the shape {tuple(given.shape)}; this model takes (pictures, {sides})")
         return given
 
     def errors(
@@ -172,7 +165,7 @@ class Denoiser:
         clean, at, noise = (part.to(self._device) for part in (clean, at, noise))
         said = tuple(part[classes.to(self._device)] for part in self._said)
         guess = self._network.noise_in(clean, noise, at, said)
-        return self._loss(guess, noise).mean(dim=(1, 2, 3))
+        return self._loss(guess, noise, reduction="none").mean(dim=(1, 2, 3))
 
     @cached_property
     def _said(self) -> Conditions:
@@ -207,5 +200,111 @@ def _scaled(latents: Tensor, config: Any) -> Tensor:
     return (latents - float(getattr(config, "shift_factor", None) or 0.0)) * factor
 
 
-def _x(shape: Sequence[int]) -> str:
-    return ", ".join(str(side) for side in shape)
+VERSION = 2
+AT_ONCE = 1024
+"""Evaluations of the network, about, after which errors are stored."""
+
+
+class DiffusionModel(Protocol):
+    """A model whose diffusion pipeline is at hand."""
+
+    name: str
+    revision: str
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+
+    @property
+    def dtype(self) -> str: ...
+
+    @property
+    def pipeline(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """After so many noise samples of every class that is left, the `keep` best ones are left."""
+
+    samples: int
+    keep: int
+
+
+class ClassErrors:
+    """The errors of a model's network for some classes; what it reads of a picture depends on that picture alone.
+
+    model    the diffusion model
+    prompts  a text per class
+    samples  noise samples per class
+    seed_of  the seed of a picture's noise, from its id; `seed` names the function in the fingerprint
+    stages   when to give up classes; those that come too late for `samples` are left out
+    """
+
+    def __init__(
+        self,
+        model: DiffusionModel,
+        prompts: Sequence[str],
+        samples: int,
+        *,
+        seed: int,
+        seed_of: Callable[[str], int],
+        loss: str = "l2",
+        stages: Sequence[Stage] = (),
+    ) -> None:
+        self.name = f"{model.name}, {len(prompts)} classes, {samples} samples"
+        self.prompts, self.samples = tuple(prompts), samples
+        self.evaluations = samples * len(prompts)
+        self.stages = tuple(stage for stage in stages if stage.samples < samples and stage.keep < len(prompts))
+        self.at_once = max(1, min(BATCH, AT_ONCE // self.evaluations))
+        self._model, self._loss, self._seed_of = model, loss, seed_of
+        facts = [model.name, model.revision, dict(model.settings), model.dtype, self.prompts, samples, loss, seed,
+                 [(stage.samples, stage.keep) for stage in self.stages]]  # fmt: skip
+        text = json.dumps(facts, sort_keys=True)
+        self.fingerprint = f"denoising/{VERSION} {hashlib.sha256(text.encode()).hexdigest()}"
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
+        """One row per picture, to be stored as it is: errors by class and sample, 0 where a class had been given up.
+
+        With stages as many numbers follow: 1 where there is an error, else 0.
+        """
+        at = timesteps(self.samples, self.denoiser.total)
+        latents = self.denoiser.latents([opened(picture.path) for picture in pictures])
+        shape = self.denoiser.shape
+        noise = torch.stack([noise_of(self._seed_of(picture.id), self.samples, shape) for picture in pictures])
+        if not self.stages:
+            return self.denoiser.errors(latents, at, noise).reshape(len(pictures), -1)
+        pruned = [
+            pruned_errors(self.denoiser, one[None], at, own[None], self.stages)
+            for one, own in zip(latents, noise, strict=True)
+        ]
+        rows = np.stack(pruned).reshape(len(pictures), -1)
+        return np.concatenate([np.nan_to_num(rows), ~np.isnan(rows)], axis=1, dtype=np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the network, which whoever gets this loads anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "denoiser"}
+
+    @cached_property
+    def denoiser(self) -> Denoiser:
+        """The network with the classes' texts."""
+        return Denoiser(self._model.pipeline, self.prompts, self._loss)
+
+
+def pruned_errors(
+    denoiser: Denoiser, latents: Tensor, timesteps_: Sequence[int], noise: Tensor, stages: Sequence[Stage]
+) -> Errors:
+    """Errors (classes, samples) of one picture when the worst classes are given up in stages (Li et al. 2023).
+
+    The new samples of a stage are spread evenly over those that are left. NaN where a class had been given up; the
+    classes with the smallest mean errors so far stay. `latents` and `noise` hold one picture.
+    """
+    samples, left = len(timesteps_), list(range(len(denoiser.prompts)))
+    found = np.full((len(left), samples), np.nan, dtype=np.float32)
+    for stage in (*stages, Stage(samples, 1)):
+        unseen = np.flatnonzero(np.isnan(found[left[0]]))
+        more = stage.samples - samples + len(unseen)
+        new = [int(unseen[place]) for place in timesteps(more, len(unseen))]
+        at = [timesteps_[place] for place in new]
+        found[np.ix_(left, new)] = denoiser.errors(latents, at, noise[:, new], left)[0]
+        means = np.nanmean(found[left], axis=1)
+        left = sorted(left[place] for place in np.argsort(means, kind="stable")[: stage.keep])
+    return found

@@ -1,16 +1,17 @@
 """How skin changed between a picture and its edit, and how much of that the exposure may explain.
 
-What measuring skin and averaging faces need of a picture: its pixels, its face, its skin.
+What measuring skin and averaging faces need of pictures: lenses, which open pictures and can be sent elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from PIL import Image
 
-from askew.measure.landmarks import LandmarkFinder, Landmarks
+from askew.measure.landmarks import Landmarks, landmark_finder
 from askew.measure.portraits import aligned, cheek_mask
 from askew.measure.skin import Bytes, Mask, ita, lightness, rgb, skin_mask
 from askew.store.imagefile import opened
@@ -38,19 +39,13 @@ class SkinChange:
     background: float | Missing
 
 
-def by_colour(image: Image.Image, landmarks: Landmarks | Missing) -> Mask | Missing:
-    """Pixels with the colour of skin."""
-    return skin_mask(image)
-
-
 def by_geometry(image: Image.Image, landmarks: Landmarks | Missing) -> Mask | Missing:
     """Pixels on the cheeks, whatever their colour; Missing without a face."""
-    if isinstance(landmarks, Missing):
-        return landmarks
-    return cheek_mask((image.height, image.width), landmarks)
+    return landmarks if isinstance(landmarks, Missing) else cheek_mask((image.height, image.width), landmarks)
 
 
-MASKS: dict[str, MaskOf] = {"rule": by_colour, "geometry": by_geometry}
+MASKS: dict[str, MaskOf] = {"rule": lambda image, _: skin_mask(image), "geometry": by_geometry}
+"""By the colour of skin, and by its place."""
 
 
 def skin_change(before: Image.Image, after: Image.Image, masks: tuple[Mask | Missing, Mask | Missing]) -> SkinChange:
@@ -87,34 +82,52 @@ NOT_SOUGHT = Missing("not_asked", "no landmarks were asked for")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A picture with its skin."""
+class Face:
+    """Where the one face of a picture is, and the face in its frame: (FRAME, FRAME, 3)."""
 
-    image: Image.Image
-    mask: Mask | Missing
+    landmarks: Landmarks
+    pixels: Bytes
 
 
-class Looks:
-    """Looks at pictures, one after another, and keeps their aligned faces.
+@dataclass(frozen=True, slots=True)
+class FaceLens:
+    """Finds the one face of a picture by `finder`; `piecewise` warps it until every landmark is in its place."""
 
-    finder     who finds landmarks; None finds none
-    mask       how skin is found: rule or geometry
-    piecewise  whether faces are warped until every landmark is in its place
-    """
+    finder: str
+    piecewise: bool = False
 
-    def __init__(self, finder: LandmarkFinder | None, mask: str, *, piecewise: bool = False) -> None:
-        self.faces: dict[str, Bytes | Missing] = {}
-        self._finder, self._mask, self._piecewise = finder, MASKS[mask], piecewise
-
-    def see(self, picture: Picture) -> Look:
-        """Open a picture, find its face and its skin."""
+    def __call__(self, picture: Picture) -> Face | Missing:
+        """The face, or why there is none."""
         image = opened(picture.path)
-        landmarks = self._landmarks(image)
-        if self._finder is not None:
-            self.faces[picture.id] = (
-                landmarks if isinstance(landmarks, Missing) else aligned(image, landmarks, piecewise=self._piecewise)
-            )
-        return Look(image, self._mask(image, landmarks))
+        landmarks = _finder(self.finder).find(image)
+        if isinstance(landmarks, Missing):
+            return landmarks
+        return Face(landmarks, aligned(image, landmarks, piecewise=self.piecewise))
 
-    def _landmarks(self, image: Image.Image) -> Landmarks | Missing:
-        return NOT_SOUGHT if self._finder is None else self._finder.find(image)
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A picture and its edits, each with its landmarks."""
+
+    source: tuple[Picture, Landmarks | Missing]
+    edits: Sequence[tuple[Picture, Landmarks | Missing]]
+
+
+@dataclass(frozen=True, slots=True)
+class SkinLens:
+    """Sees how skin changes from a picture to its edits. `mask` says how skin is found: rule or geometry."""
+
+    mask: str
+
+    def __call__(self, one: Compared) -> list[SkinChange]:
+        """A change for every edit, in order."""
+        mask_of, (source, landmarks) = MASKS[self.mask], one.source
+        before = opened(source.path)
+        mask, changes = mask_of(before, landmarks), []
+        for edit, own in one.edits:
+            after = opened(edit.path)
+            changes.append(skin_change(before, after, (mask, mask_of(after, own))))
+        return changes
+
+
+_finder = lru_cache(landmark_finder)

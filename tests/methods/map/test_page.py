@@ -14,7 +14,7 @@ from PIL import Image
 from rich.console import Console
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet, with_q
-from askew.measure.attention_reader import encode_maps
+from askew.measure.attention import encode_maps
 from askew.methods.map import METHOD
 from askew.methods.map.findings import BiasMap, MapFile, MapFindings, RiskDifference, family
 from askew.methods.map.plan import axes_of, plan_map

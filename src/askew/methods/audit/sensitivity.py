@@ -21,7 +21,7 @@ from askew.options import Flag
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
 from askew.run.live import opened_run
-from askew.stats.robustness import score_change
+from askew.stats.association import score_change
 from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, record
 

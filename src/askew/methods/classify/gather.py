@@ -37,7 +37,7 @@ from askew.store.keys import derived_seed
 from askew.types import Missing
 
 if TYPE_CHECKING:
-    from askew.measure.class_errors import ClassErrors, DiffusionModel
+    from askew.measure.denoising import ClassErrors, DiffusionModel
 
 UNREAD = (
     "nobody has read whether the pictures show one of the classes already: name who does by --vqa, or of a folder a "
@@ -145,7 +145,7 @@ class Classifiers:
 
     def errors(self, classes: Sequence[str], samples: int, stages: Sequence[tuple[int, int]]) -> ClassErrors:
         """The reader of the model's errors for some classes, which are given up in stages."""
-        from askew.measure.class_errors import ClassErrors, Stage
+        from askew.measure.denoising import ClassErrors, Stage
 
         seed = self.plan.seed
         return ClassErrors(

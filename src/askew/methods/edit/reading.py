@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from askew.measure.base import VQA, Embedder
 from askew.measure.landmarks import Landmarks
-from askew.measure.lenses import NOT_SOUGHT, Compared, Face, FaceLens, SkinLens
 from askew.measure.skin import Bytes
-from askew.measure.skin_change import SkinChange
+from askew.measure.skin_change import NOT_SOUGHT, Compared, Face, FaceLens, SkinChange, SkinLens
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.parts.scoring import Vectors
 from askew.parts.sources import occupation_question

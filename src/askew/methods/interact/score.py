@@ -26,7 +26,7 @@ from askew.parts.survey.reader import Observed
 from askew.parts.survey.shares import SetShares, shares, with_q_of_distances
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.intervals import Floats
-from askew.stats.joint_shares import LEAST_EXPECTED, joint_shares
+from askew.stats.shares import LEAST_EXPECTED, joint_shares
 from askew.types import Estimate, Missing
 
 

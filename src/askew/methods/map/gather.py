@@ -11,7 +11,7 @@ from typing import cast
 from askew import findings, registry
 from askew.errors import UsageError
 from askew.findings import RESULTS_FILE, Identity, Instruments, PictureSet
-from askew.measure.attention_reader import AttentionReader, WhiteBox, watching
+from askew.measure.attention import AttentionReader, WhiteBox, watching
 from askew.methods.map.findings import MapFindings, Pair, RiskDifference
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Model, Request

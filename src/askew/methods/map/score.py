@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
-from askew.measure.attention import block_names
-from askew.measure.attention_reader import Row, decode_maps
+from askew.measure.attention import Row, block_names, decode_maps
 from askew.methods.map import summary
 from askew.methods.map.findings import (
     MIDDLE,
