@@ -50,12 +50,10 @@ class Condition:
         compare, lines = OPERATORS[self.operator], []
         for one in self.find(found):
             value = getattr(one.estimate, self.field)
-            if self._meant(one) and value is not None and compare(value, self.number):
+            meant = self.where is None or _plain(self.where) in map(_plain, one.names.values())
+            if meant and value is not None and compare(value, self.number):
                 lines.append(f"{place(one)}: {self.score}.{self.field} is {value:.3g}")
         return lines
-
-    def _meant(self, one: Scored) -> bool:
-        return self.where is None or _plain(self.where) in map(_plain, one.names.values())
 
 
 @dataclass(frozen=True, slots=True)

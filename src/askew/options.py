@@ -5,8 +5,10 @@ They are the keyword arguments of the Python functions and the options of the co
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar, cast
 
@@ -333,7 +335,11 @@ class Desk:
 
         run, store = options.get("run"), options.get("store")
         place = Path(store) if store else default_store(Path(run) if run else Path("runs") / "any")
-        return cls(writer_settings(options), Completions(place), _say if options.get("progress") else None)
+        return cls(
+            writer_settings(options),
+            Completions(place),
+            partial(print, file=sys.stderr) if options.get("progress") else None,
+        )
 
 
 def writer_settings(options: Mapping[str, Any]) -> dict[str, Setting]:
@@ -374,9 +380,3 @@ def only_plan(options: Mapping[str, Any], **own: object) -> None:
     named |= {name for name, value in options.items() if value is not None}
     if extra := sorted(named - BESIDE_A_PLAN):
         raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
-
-
-def _say(line: str) -> None:
-    import sys
-
-    print(line, file=sys.stderr)

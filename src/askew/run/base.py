@@ -70,26 +70,13 @@ class Checked(Protocol):
         """Raises UsageError; called before anything is made or written."""
 
 
-@dataclass(frozen=True, slots=True)
 class Generator:
-    """A model that makes pictures of prompts."""
+    """A model that makes pictures of prompts, and sees nothing beside them."""
 
-    model: Model
+    sees: frozenset[str] = frozenset()
 
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.model.name
-
-    @property
-    def batch_size(self) -> int:
-        """The model's."""
-        return self.model.batch_size
-
-    @property
-    def sees(self) -> frozenset[str]:
-        """Nothing is seen beside the pictures."""
-        return frozenset()
+    def __init__(self, model: Model) -> None:
+        self.model, self.name, self.batch_size = model, model.name, model.batch_size
 
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """One batch of pictures, encoded."""

@@ -88,7 +88,11 @@ class Terminal:
     def __call__(self, event: Event) -> None:
         """Draw."""
         if event.kind == "started":
-            self._start(event)
+            columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn()]
+            columns += [TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True)]
+            self._bars = Noted(*columns, console=Console(file=self.stream))
+            self._task = self._bars.add_task(f"{LABELS[event.stage]}: {event.name}", total=event.total, rate="")
+            self._bars.start()
         if self._bars is None:
             return
         rate = "" if event.rate is None else f"{event.rate:.1f}/s"
@@ -97,13 +101,6 @@ class Terminal:
         if event.kind in ("finished", "stopped"):
             self._bars.stop()
             self._bars = None
-
-    def _start(self, event: Event) -> None:
-        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn()]
-        columns += [TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True)]
-        self._bars = Noted(*columns, console=Console(file=self.stream))
-        self._task = self._bars.add_task(f"{LABELS[event.stage]}: {event.name}", total=event.total, rate="")
-        self._bars.start()
 
 
 class Lasting:

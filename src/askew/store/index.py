@@ -84,11 +84,14 @@ class Index:
             return self._connection.execute(query, values).fetchall()
 
     def _prepare(self) -> None:
-        tables = self.select("SELECT count(*) FROM sqlite_master WHERE name = 'meta'")
-        if tables == [(0,)]:
+        tables = "SELECT count(*) FROM sqlite_master WHERE name = 'meta'"
+        if self.select(tables) == [(0,)]:
             self._use_wal()
             with self.transaction() as connection:
-                self._create(connection)
+                if self.select(tables) == [(0,)]:  # no other process was faster
+                    for statement in TABLES.split(";\n"):
+                        connection.execute(statement)
+                    connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
         self._connection.execute("PRAGMA synchronous = NORMAL")
         found = self.select("SELECT value FROM meta WHERE name = 'schema'")[0][0]
         if found > SCHEMA:
@@ -96,13 +99,6 @@ class Index:
                 f"{self.where} was written by a newer askew (schema {found}, this one reads {SCHEMA}): "
                 "update askew, or choose another --store"
             )
-
-    def _create(self, connection: sqlite3.Connection) -> None:
-        if connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone() != (0,):
-            return  # another process was faster
-        for statement in TABLES.split(";\n"):
-            connection.execute(statement)
-        connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
 
     def _use_wal(self) -> None:
         """Switch to write-ahead logging. SQLite does not wait for others here by itself."""
