@@ -128,10 +128,10 @@ def test_the_page_begins_with_what_was_seen() -> None:
         "Perceived gender, shares in percent", "Perceived ethnicity, shares in percent",
     )  # fmt: skip
     assert [(bar.group, bar.label, bar.n) for bar in gender.bars] == [
-        (word, model, 0 if word == "pilot" else 4) for model in ("one", "other") for word in WORDS
+        (word, model, 0 if word == "pilot" else 4) for word in WORDS for model in ("one", "other")
     ]
     assert [part.count for part in gender.bars[0].parts] == [3, 1]
-    assert "risk difference 0.50" in gender.bars[0].verdict
+    assert "RD 0.50" in gender.bars[0].verdict
     assert "none of 4 could be read: blank picture 4" in page(found(("one", "other")))
 
 

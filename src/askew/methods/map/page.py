@@ -140,9 +140,8 @@ class View:
 
     def seen(self) -> Section:
         """Who is shown: by axis the shares in every prompt's pictures by every model, and their risk difference."""
-        risks, blocks = self.found.biasmap.risk_difference, list[Block]()
-        for axis in dict.fromkeys(r.axis for r in risks):
-            own = [r for r in risks if r.axis == axis]
+        blocks: list[Block] = []
+        for axis, own in self._by_axis().items():
             caption, bars = f"{capital(perceived(axis))}, shares in percent", tuple(self._bar(r) for r in own)
             blocks.append(Shares(caption, bars[:BARS], "With"))
             if len(bars) > BARS:
@@ -239,6 +238,13 @@ class View:
         label, group, series = self._named(row, model)
         return Lane(label, score, more, group, series, note=note, muted=muted)
 
+    def _by_axis(self) -> Mapping[str, list[RiskDifference]]:
+        """What was seen by axis, prompt by prompt."""
+        found: dict[str, list[RiskDifference]] = {}
+        for one in sorted(self.found.biasmap.risk_difference, key=lambda one: self.prompts.index(one.prompt)):
+            found.setdefault(one.axis, []).append(one)
+        return found
+
     def _bar(self, one: RiskDifference) -> Bar:
         """The shares of an axis in a prompt's pictures, beside an even mixture."""
         label, group, series = self._named(self._word(one.prompt), one.model)
@@ -246,14 +252,13 @@ class View:
         found = share_intervals(counts, level=self.found.plan.level, missing=lost) if sum(counts) else None
         parts = tuple(Part(value, found[k] if found else Missing("not_asked"), one.counts[value], 1 / len(counts))
                       for k, value in enumerate(one.counts))  # fmt: skip
-        verdict = f"risk difference {measured(one.estimate)}" if found else ""
+        verdict = f"RD {measured(one.estimate)}" if found else ""
         return Bar(label, parts, sum(counts), one.missing, verdict, beyond_chance(one.estimate), group, series)
 
     def _risks(self) -> Iterator[Lanes]:
         """Risk differences by axis, with their means over the prompts."""
-        risks, means = self.found.biasmap.risk_difference, self.found.biasmap.overall
-        for axis in dict.fromkeys(r.axis for r in risks):
-            own = [r for r in risks if r.axis == axis]
+        means = self.found.biasmap.overall
+        for axis, own in self._by_axis().items():
             rows = [self._lane(self._word(r.prompt), r.model, r.estimate) for r in own]
             rows += [self._lane("mean", o.model, o.risk_difference, muted=True) for o in means
                      if o.risk_difference and o.prompts > 1 and axes_of([o.a]).get(o.a) == axis]  # fmt: skip

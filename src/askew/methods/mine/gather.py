@@ -22,7 +22,7 @@ from askew.methods.mine.objectives import (
     named_color,
     own_function,
 )
-from askew.methods.mine.plan import BIAS, COLOR, MinePlan
+from askew.methods.mine.plan import BIAS, COLOR, MinePlan, runs_code
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet, observe
@@ -216,7 +216,8 @@ class Miner:
     def search(self) -> Found:
         """All searches, their best prompts scored once more. What the store holds is not made again."""
         plan, runs = self.plan, range(self.plan.runs)
-        with self.run.steps("prompts", self.model.name, plan.evaluations + plan.winners * (1 + plan.baseline)) as steps:
+        total = (plan.runs * plan.iterations * plan.population + plan.winners) * (1 + plan.baseline)
+        with self.run.steps("prompts", self.model.name, total) as steps:
             mined = tuple(self._search("mining", evolve, k, steps) for k in runs)
             random = tuple(self._search("random", search_randomly, k, steps) for k in runs) if plan.baseline else ()
         captions = tuple((text, _loss(self.objective.read(text, plan.seed))) for text in plan.captions)
@@ -227,7 +228,7 @@ class Miner:
     def objective(self) -> Objective:
         """What the plan searches for."""
         plan = self.plan
-        if plan.runs_code:
+        if runs_code(plan.objective):
             return OwnObjective(plan.objective, own_function(plan.objective), self.pictures)
         if plan.objective != BIAS:
             return ColorObjective(self.run, named_color(plan.objective.removeprefix(COLOR)), self.pictures)

@@ -82,11 +82,6 @@ class MinePlan(RunPlan):
         return super()._deciding() | {"llm_args": told}
 
     @property
-    def evaluations(self) -> int:
-        """Prompts that the searches look at, counted in each."""
-        return self.runs * self.iterations * self.population * (1 + self.baseline)
-
-    @property
     def winners(self) -> int:
         """Prompts that are scored again, in all searches but the random ones."""
         return self.runs * self.top
@@ -104,11 +99,6 @@ class MinePlan(RunPlan):
         """Whether similarities are moved to [0, 1]."""
         return self.similarity == "unit" or (self.similarity == "auto" and self.embedder.partition("/")[0] == "studio")
 
-    @property
-    def runs_code(self) -> bool:
-        """Whether the objective is a function to import."""
-        return runs_code(self.objective)
-
 
 def runs_code(objective: str) -> bool:
     """Whether an objective is neither bias nor a colour: a function to import."""
@@ -121,7 +111,7 @@ def read_mine_plan(path: Path) -> MinePlan:
     Raises UsageError that says what is wrong; also for an objective that is code, which no file may name.
     """
     plan = MinePlan.read(path)
-    if plan.runs_code:
+    if runs_code(plan.objective):
         raise UsageError(
             f"the plan {path} names the function {plan.objective!r} as objective; a file must not make askew run code: "
             "give the search's options on the command line, with --objective, or in Python"

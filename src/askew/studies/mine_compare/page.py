@@ -133,9 +133,8 @@ class View:
         own = {one.condition: one.name for one in self.found.plan.sets if one.condition}
         if self.vary or len(self.sets) < 2 or len(own) < 2:
             return ""
-        means = {name: {mined: self.section.cell(name, mined).score for mined in self.sets} for name in own}
-        known = {name: {mined: one.value for mined, one in of.items() if isinstance(one, Estimate)}
-                 for name, of in means.items()}  # fmt: skip
+        known = {name: {cell.mined_for: cell.score.value for cell in self.section.matrix
+                        if cell.model == name and isinstance(cell.score, Estimate)} for name in own}  # fmt: skip
         asked = {name: of for name, of in known.items() if len(of) == len(self.sets)}
         lowest = [name for name, of in asked.items() if min(of, key=of.__getitem__) == own[name]]
         if not asked:
