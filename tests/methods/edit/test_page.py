@@ -25,11 +25,10 @@ from askew.methods.edit.plan import plan_editing
 from askew.methods.edit.reading import EditedGroup, Readings
 from askew.methods.edit.score import editing
 from askew.pages import html, terminal
-from askew.pages.blocks import Block, Cell, Fold, Lanes, Page, Section, Table
-from askew.pages.words import content
+from askew.pages.blocks import Block, Fold, Lane, Lanes, Page, Section
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing import Gone
-from askew.types import Missing, Picture
+from askew.types import Estimate, Missing, Picture
 
 GROUPS = ("caucasian man", "caucasian woman", "african-american woman")
 TARGETS = {"high": ("doctor", "ceo"), "low": ("cleaner", "maid")}
@@ -147,47 +146,42 @@ def blocks(node: Page | Block) -> Iterator[Block]:
         yield from blocks(one)
 
 
-def table(page: Page, words: str) -> Table:
-    (one,) = [one for one in blocks(page) if isinstance(one, Table) and words in one.caption]
-    return one
+def lanes(page: Page, words: str) -> list[tuple[str, Lane]]:
+    """Of every plot with these words its rows, with its caption."""
+    return [(one.caption, row) for one in blocks(page) if isinstance(one, Lanes) and words in one.caption
+            for row in one.rows]  # fmt: skip
 
 
-def cells(one: Table) -> dict[tuple[str, ...], list[Cell]]:
-    """By the labels of a row its cells."""
-    return {tuple(map(content, row[: one.labels])): [c for c in row[one.labels :] if isinstance(c, Cell)]
-            for row in one.rows}  # fmt: skip
+def value(row: Lane) -> float:
+    assert isinstance(row.score, Estimate)
+    return row.score.value
 
 
-def number(cell: Cell | str) -> float:
-    """The first number of a cell, with its sign or arrow."""
-    first, *rest = content(cell).replace("−", "-").replace("°", "").replace("%", "").split()
-    return float(first) if first not in "↑↓" else (1 if first == "↑" else -1) * float(rest[0])
+def number(text: object) -> float:
+    """The first number of a cell, with its sign."""
+    return float(str(text).replace("−", "-").replace("°", "").split()[0])
 
 
-def test_table_1_has_both_changes_of_every_cell_by_strength(page: Page) -> None:
-    one = table(page, "table 1")
-    assert one.columns == ("Group", "Targets", "0.6", "1", "0.6", "1")
-    assert one.groups == (("Δ gender", 2), ("Δ ITA", 2))
-    assert set(cells(one)) == set(product(GROUPS, TARGETS))
-    for (group, targets), row in cells(one).items():
-        share = FLIPS.get((group, targets), 0) / SOURCES
-        changes = [degrees(group, targets, s) - degrees(group) for s in STRENGTHS]
-        assert [number(cell) for cell in row] == pytest.approx([0, share, *changes], abs=0.006)
-        assert [cell.strong for cell in row] == [False, share > 0.5, *(abs(change) > 15 for change in changes)]
+def test_every_set_has_a_row_a_group_and_strength_with_its_change(page: Page) -> None:
+    rows = lanes(page, "whose perceived gender is not that")
+    assert len(rows) == len(GROUPS) * len(TARGETS) * len(STRENGTHS)
+    for caption, row in rows:
+        targets = "high" if "high (doctor, ceo)" in caption else "low"
+        share = FLIPS.get((row.group, targets), 0) / SOURCES if row.label == "strength 1" else 0
+        assert value(row) == pytest.approx(share)
 
 
-def test_tables_2_and_3_have_the_tone_of_every_average_face_with_its_class(page: Page) -> None:
-    of_sources, of_edits = table(page, "table 2"), table(page, "table 3")
-    assert "by the scheme chardon" in of_sources.caption
-    assert set(cells(of_sources)) == {(group,) for group in GROUPS}
-    for (group,), (cell,) in cells(of_sources).items():
-        assert number(cell) == pytest.approx(degrees(group), abs=0.006)
-        assert cell.note.startswith(tone(degrees(group)))
-    assert set(cells(of_edits)) == set(product(GROUPS, TARGETS))
-    for (group, targets), row in cells(of_edits).items():
-        wanted = [degrees(group, targets, s) for s in STRENGTHS]
-        assert [number(cell) for cell in row] == pytest.approx(wanted, abs=0.006)
-        assert [cell.note.partition(",")[0] for cell in row] == [tone(value) for value in wanted]
+def test_tables_1_to_3_have_the_tone_of_every_average_face_with_its_class(page: Page) -> None:
+    rows = lanes(page, "tables 1 to 3")
+    assert "by the scheme chardon" in rows[0][0]
+    seen = {(row.group, row.label): row for _, row in rows}
+    assert len(seen) == len(rows)
+    for group, targets, strength in product(GROUPS, TARGETS, STRENGTHS):
+        row = seen[group, f"{targets}, strength {strength:g}"]
+        tones = degrees(group), degrees(group, targets, strength)
+        assert value(row) == pytest.approx(tones[1] - tones[0], abs=0.006)
+        assert [number(cell) for cell in row.more] == pytest.approx(tones, abs=0.006)
+        assert [str(cell).split(", ")[-2] for cell in row.more] == [tone(one) for one in tones]
 
 
 def test_figure_3_puts_together_whom_the_names_say_to_be_alike(page: Page) -> None:
@@ -208,13 +202,14 @@ def test_figure_3_puts_together_whom_the_names_say_to_be_alike(page: Page) -> No
 
 
 def test_every_target_has_its_own_row(page: Page) -> None:
-    rows = cells(table(page, "target is seen"))
-    assert set(rows) == set(product(GROUPS, [word for words in TARGETS.values() for word in words]))
-    women = rows["caucasian woman", "ceo"]
-    assert [number(cell) for cell in women[:2]] == [0, 70]
-    assert number(women[3]) == pytest.approx(degrees(GROUPS[1], "high") - degrees(GROUPS[1]), abs=0.06)
-    assert [number(cell) for cell in women[4:]] == [0, 0]
-    assert [number(cell) for cell in rows["caucasian woman", "doctor"][4:]] == [100, 100]
+    rows = {(row.group, row.label): row for _, row in lanes(page, "target is seen")}
+    words = [word for some in TARGETS.values() for word in some]
+    assert set(rows) == set(product(GROUPS, (f"{word}, strength {s:g}" for word in words for s in STRENGTHS)))
+    row = rows["caucasian woman", "ceo, strength 1"]
+    assert value(row) == pytest.approx(0.7)
+    assert number(row.more[0]) == pytest.approx(degrees(GROUPS[1], "high") - degrees(GROUPS[1]), abs=0.06)
+    assert number(row.more[1]) == 0
+    assert number(rows["caucasian woman", "doctor, strength 1"].more[1]) == 100
 
 
 def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
