@@ -10,7 +10,7 @@ from askew.pages.words import beyond_chance, interval, measured, percent, plural
 from askew.types import Estimate, Missing
 
 
-def alone(model: str, first: str, group: str, share: Estimate | Missing | None) -> str:
+def alone(model: str, first: str, group: str, share: Estimate | Missing) -> str:
     """The answer for a single group."""
     if not isinstance(share, Estimate):
         return f"{model} made no decision about {quote(group, 40)}."
@@ -18,7 +18,7 @@ def alone(model: str, first: str, group: str, share: Estimate | Missing | None) 
             f"{measured(share, 'share')} of its decisions; without a lean it would be half.")  # fmt: skip
 
 
-def against(model: str, first: str, main: Differential, shares: Sequence[Estimate | Missing | None]) -> str:
+def against(model: str, first: str, main: Differential, shares: Sequence[Estimate | Missing]) -> str:
     """The answer for two groups."""
     x, y = (percent(one.value if isinstance(one, Estimate) else None) for one in shares)
     return (f"Of two classes, {model} chooses the {quote(first, 40)} one in {x} of its decisions about "
