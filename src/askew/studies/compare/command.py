@@ -85,9 +85,16 @@ def compare(
     audits = [finished_run(folder, place) for folder, place in zip(folders, _stores(folders, stores), strict=True)]
     found = dict(zip(_names(audits, names), audits, strict=True))
     prompts, warnings = _matched(found)
-    readers = Readers(audits[0].plan.vqa, captioner(audits[0]), _embedder(audits))
-    compared = [_compared(name, run, prompts, readers.embedder) for name, run in found.items()]
-    folder = Path(to) if to else folders[0].absolute().parent / f"comparison-{_digest(audits)}"
+    embedders = [run.found.instruments.embedder for run in audits]
+    embedder = next(iter(embedders[0])) if embedders[0] and all(embedders) else None
+    readers = Readers(audits[0].plan.vqa, captioner(audits[0]), embedder)
+    compared = [
+        ComparedRun(name, identity(run), observed_sets(run, prompts),
+                    stored_vectors(run, prompts, embedder) if embedder else None)
+        for name, run in found.items()
+    ]  # fmt: skip
+    digest = hashlib.sha256(" ".join(run.plan.hash for run in audits).encode()).hexdigest()[:8]
+    folder = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}"
     result = Comparison(folder, found, score(compared, prompts, readers, _scoring(audits)), warnings).write()
     wanted.check(result.entries)
     return result
@@ -111,8 +118,14 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     generated = all(is_generated(run) for run in runs.values())
     prompts, warnings = common_prompts({str(run.folder): run.plan for run in runs.values()}, generated)
     check_instruments({str(run.folder): run.found.instruments for run in runs.values()})
-    warnings += [*_same(runs), *_sets_left_out(runs, prompts), *([] if generated else [UNPAIRED])]
-    return prompts, [*warnings, *dict.fromkeys(text for run in runs.values() for text in _beyond_drawings(run))]
+    seen: dict[str, str] = {}
+    warnings += [SAME.format(twin, name) for name, run in runs.items()
+                 if (twin := seen.setdefault(identity(run), name)) != name]  # fmt: skip
+    warnings += [*_sets_left_out(runs, prompts), *([] if generated else [UNPAIRED])]
+    for run in runs.values():
+        read = run.found.instruments
+        warnings += drawings.beyond([run.found.model.name], {"vqa": read.vqa, "embedder": read.embedder})
+    return prompts, list(dict.fromkeys(warnings))
 
 
 def _check_folders(folders: Sequence[Path]) -> None:
@@ -154,14 +167,6 @@ def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
     return next((some for some in candidates if len(set(some)) == len(some)), candidates[-1])
 
 
-def _same(runs: Mapping[str, AuditResult]) -> list[str]:
-    """Runs that are the same in all that could differ."""
-    seen: dict[str, str] = {}
-    return [
-        SAME.format(twin, name) for name, run in runs.items() if (twin := seen.setdefault(identity(run), name)) != name
-    ]
-
-
 def _sets_left_out(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan]) -> list[str]:
     """Sets that only some runs have: conditions of a folder."""
     compared = {prompt.text for prompt in prompts}
@@ -177,28 +182,8 @@ def _sets_left_out(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan
     ]
 
 
-def _beyond_drawings(run: AuditResult) -> list[str]:
-    read = run.found.instruments
-    return drawings.beyond([run.found.model.name], {"vqa": read.vqa or {}, "embedder": read.embedder or {}})
-
-
-def _embedder(runs: Sequence[AuditResult]) -> str | None:
-    """The embedder of all runs; None unless each of them embedded its pictures."""
-    found = [run.found.instruments.embedder for run in runs]
-    return next(iter(found[0])) if found[0] and all(found) else None
-
-
-def _compared(name: str, run: AuditResult, prompts: Sequence[PromptPlan], embedder: str | None) -> ComparedRun:
-    vectors = stored_vectors(run, prompts, embedder) if embedder else None
-    return ComparedRun(name, identity(run), observed_sets(run, prompts), vectors)
-
-
 def _scoring(runs: Sequence[AuditResult]) -> Scoring:
     """Choices for the comparison: the same whatever the order of the runs."""
     plans = [run.plan for run in runs]
     return Scoring("", min(plan.seed for plan in plans), max(plan.draws for plan in plans),
                    max(plan.level for plan in plans), plans[0].variant)  # fmt: skip
-
-
-def _digest(runs: Sequence[AuditResult]) -> str:
-    return hashlib.sha256(" ".join(run.plan.hash for run in runs).encode()).hexdigest()[:8]

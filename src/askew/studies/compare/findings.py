@@ -96,12 +96,33 @@ class Change:
 
 def changes(entries: Sequence[Difference], pair: Pair) -> list[Change]:
     """What differs between two runs, by prompt, axis and set: beyond chance first, then by size."""
-    return sorted(_changes(entries, pair), key=lambda change: (not change.differs, -change.size))
+    groups: dict[tuple[str, str], list[Difference]] = {}
+    for entry in entries:
+        if entry.runs == pair:
+            groups.setdefault((entry.prompt, entry.axis), []).append(entry)
+    found = [
+        _change(prompt, axis, name, own)
+        for (prompt, axis), own in groups.items()
+        for name in dict.fromkeys(e.set or "initial" for e in own)
+        if not name.startswith(f"{axis}: ")
+    ]
+    return sorted(found, key=lambda change: (not change.differs, -change.size))
 
 
 def own_scores(found: AuditFindings) -> Mapping[Key, Estimate | Missing | None]:
     """A run's scores by what identifies them."""
-    return dict(_own_scores(found))
+    own: dict[Key, Estimate | Missing | None] = {}
+    for s in found.shares:
+        own |= {("share", s.prompt, s.axis, s.set, value, s.instrument): share for value, share in s.shares.items()}
+        own["distance", s.prompt, s.axis, s.set, None, s.instrument] = s.distance
+    for entry in found.tibet:
+        for axis, scores in entry.axes.items():
+            single = {"mad": scores.mad, "mad_clip": scores.mad_clip, "wasserstein": scores.alternatives.wasserstein,
+                      "standard_deviation": scores.alternatives.standard_deviation}  # fmt: skip
+            own |= {(name, entry.prompt, axis, None, None, None): one for name, one in single.items()}
+            for name, by_value in (("cas", scores.cas), ("cas_clip", scores.cas_clip or {})):
+                own |= {(name, entry.prompt, axis, None, value, None): cas for value, cas in by_value.items()}
+    return own
 
 
 def key(entry: Difference) -> Key:
@@ -110,45 +131,13 @@ def key(entry: Difference) -> Key:
     return entry.score, entry.prompt, entry.axis, entry.set, entry.value, instrument
 
 
-def _changes(entries: Sequence[Difference], pair: Pair) -> Iterator[Change]:
-    groups: dict[tuple[str, str], list[Difference]] = {}
-    for entry in entries:
-        if entry.runs == pair:
-            groups.setdefault((entry.prompt, entry.axis), []).append(entry)
-    for (prompt, axis), own in groups.items():
-        for name in dict.fromkeys(e.set or "initial" for e in own):
-            if not name.startswith(f"{axis}: "):
-                yield _change(prompt, axis, name, own)
-
-
 def _change(prompt: str, axis: str, name: str, entries: Sequence[Difference]) -> Change:
     of_set = [e for e in entries if e.set == name]
     spread = [e for e in entries if e.set is None] if name == "initial" else []
     leans = [e for e in spread if e.score == "mad"] or [e for e in of_set if e.score == "distance"]
     shares = [e for e in of_set if e.score == "share" and e.instrument == of_set[0].instrument]
-    differs = any(exceeds_chance(e.difference) for e in [*leans[:1], *of_set])
-    return Change(prompt, axis, name, leans[0] if leans else None, _largest(shares), differs)
-
-
-def _largest(shares: Sequence[Difference]) -> Difference | None:
-    """The share that differs most; of equals, the first that grows."""
     known = [(e, e.difference.value) for e in shares if isinstance(e.difference, Estimate)]
-    if not known:
-        return shares[0] if shares else None
-    return max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0]
-
-
-def _own_scores(found: AuditFindings) -> Iterator[tuple[Key, Estimate | Missing | None]]:
-    for s in found.shares:
-        for value, share in s.shares.items():
-            yield ("share", s.prompt, s.axis, s.set, value, s.instrument), share
-        yield ("distance", s.prompt, s.axis, s.set, None, s.instrument), s.distance
-    for entry in found.tibet:
-        for axis, scores in entry.axes.items():
-            single = {"mad": scores.mad, "mad_clip": scores.mad_clip, "wasserstein": scores.alternatives.wasserstein,
-                      "standard_deviation": scores.alternatives.standard_deviation}  # fmt: skip
-            for name, one in single.items():
-                yield (name, entry.prompt, axis, None, None, None), one
-            for name, by_value in (("cas", scores.cas), ("cas_clip", scores.cas_clip or {})):
-                for value, cas in by_value.items():
-                    yield (name, entry.prompt, axis, None, value, None), cas
+    # of shares that differ as much, the first that grows
+    largest = max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0] if known else next(iter(shares), None)
+    differs = any(exceeds_chance(e.difference) for e in [*leans[:1], *of_set])
+    return Change(prompt, axis, name, leans[0] if leans else None, largest, differs)

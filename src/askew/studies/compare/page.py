@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from string import ascii_uppercase
@@ -17,8 +17,6 @@ from askew.pages.blocks import (
     Bar,
     Beside,
     Block,
-    Cell,
-    Content,
     Fold,
     Lane,
     Lanes,
@@ -26,7 +24,6 @@ from askew.pages.blocks import (
     Pictures,
     Section,
     Shares,
-    Table,
     Text,
 )  # fmt: skip
 from askew.pages.common import Gap
@@ -35,7 +32,6 @@ from askew.pages.words import (
     axis_label,
     capital,
     plural,
-    probability,
     quote,
     reads_appearance,
     set_label,
@@ -83,6 +79,11 @@ def page(found: Comparison) -> Page:
         notes=("Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.",),
         version=next(iter(found.runs.values())).found.askew,
     )  # fmt: skip
+
+
+def _label(entry: Difference) -> str:
+    name = capital(axis_label(entry.axis))
+    return name if entry.value is None else f"{name}: {shorten(entry.value, 40)}"
 
 
 @dataclass(frozen=True)
@@ -142,12 +143,10 @@ class View:
 
     def fact(self, name: str, run: AuditResult) -> str:
         """A run's name, model and settings where the name does not tell them, and its folder."""
-        everyone = [other.found.model.settings for other in self.comparison.runs.values()]
-        model = run.found.model
-        settings = (f"{setting}={value}" for setting, value in model.settings.items()
-                    if any(other.get(setting) != value for other in everyone))  # fmt: skip
-        told = (one for one in (model.name, *settings) if one not in name)
-        return shorten(", ".join([name, *told, str(run.folder)]), 240)
+        model, everyone = run.found.model, [other.found.model.settings for other in self.comparison.runs.values()]
+        told = (model.name, *(f"{setting}={value}" for setting, value in model.settings.items()
+                              if any(other.get(setting) != value for other in everyone)))  # fmt: skip
+        return shorten(", ".join([name, *(one for one in told if one not in name), str(run.folder)]), 240)
 
     def seen(self) -> Iterator[Section]:
         """What every run shows: a group of bars an axis, of several sets an axis and set."""
@@ -161,13 +160,10 @@ class View:
 
     def _bars(self, place: Place, axis: str) -> Iterator[Bar]:
         where = f", {self._where(place)}" if len(self.places) > 1 else ""
-        group = f"{capital(axis_label(axis))}{where}"
         for k, (name, run) in enumerate(self.comparison.runs.items()):
-            own = (s for s in run.found.shares if (s.prompt, s.set, s.axis) == (*place, axis))
-            if entry := next(own, None):
-                yield survey.bar(
-                    entry, f"{self.letter(name)}: {shorten(name, 40)}", group, series=k, link=_anchor(place, axis)
-                )
+            for entry in [s for s in run.found.shares if (s.prompt, s.set, s.axis) == (*place, axis)][:1]:
+                yield survey.bar(entry, f"{self.letter(name)}: {shorten(name, 40)}",
+                                 f"{capital(axis_label(axis))}{where}", k, _anchor(place, axis))  # fmt: skip
 
     def _where(self, place: Place) -> str:
         prompt, name = place
@@ -196,15 +192,13 @@ class View:
         if leans:
             what = "MAD" if leans[0].score == "mad" else "distance of the shares from the ideal"
             caption = f"Difference in {what}: left of zero {second} is less one-sided, right of zero more"
-            yield self._lanes(caption, leans, lambda e: capital(axis_label(e.axis)), pair)
+            yield self._lanes(caption, leans, pair)
         if shares:
             caption = "On each axis the value whose share differs most, in percentage points"
-            yield self._lanes(
-                caption, shares, lambda e: f"{capital(axis_label(e.axis))}: {shorten(str(e.value), 40)}", pair
-            )
+            yield self._lanes(caption, shares, pair)
 
     def _lanes(
-        self, caption: str, entries: Sequence[Difference], label: Callable[[Difference], str], pair: Pair
+        self, caption: str, entries: Sequence[Difference], pair: Pair, label: Callable[[Difference], str] = _label
     ) -> Lanes:
         share = entries[0].score == "share"
         rows = [
@@ -226,19 +220,17 @@ class View:
             yield Section("The pictures", (shown,) if shown.rows else (Text("There are no pictures."),), screen=False)
 
     def each(self) -> tuple[Block, ...]:
-        """All of every set of a prompt, folded."""
-        found = {place: self._all(place) for place in self.places}
+        """All pictures and all axes of every set of a prompt, folded where there are several."""
+        sets = [one for run in self.comparison.runs.values() for one in run.found.sets]
+        most, strip = allowance(sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets))
+        found: dict[Place, tuple[Block, ...]] = {}
+        for place, axes in self.places.items():
+            pictures = self._pictures(place, "", most)
+            more = [Fold("More pictures", (pictures,))] if pictures.rows else []
+            found[place] = (*more, *(self._axis(place, axis, strip) for axis in axes))
         if len(found) == 1:
             return next(iter(found.values()))
         return tuple(Fold(self._where(place), blocks) for place, blocks in found.items())
-
-    def _all(self, place: Place) -> tuple[Block, ...]:
-        """All pictures and all axes of one set of a prompt."""
-        sets = [one for run in self.comparison.runs.values() for one in run.found.sets]
-        most, strip = allowance(sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets))
-        pictures = self._pictures(place, "", most)
-        axes = (self._axis(place, axis, strip) for axis in self.places[place])
-        return (*([Fold("More pictures", (pictures,))] if pictures.rows else []), *axes)
 
     def _pictures(self, place: Place, caption: str, most: int) -> Pictures:
         """A set in every run; pictures under each other where they come from the same seeds."""
@@ -264,19 +256,22 @@ class View:
         shares = [e for e in entries if e.score == "share" and e.set == name]
         cas = [e for e in entries if e.score == "cas" and name == "initial"]
         others = [e for e in entries if e not in (*shares, *cas) and (name == "initial" or e.set == name)]
+        plain = [self._lanes(f"Other scores, {self.less(pair)}", own, pair, words.score_label)
+                 for pair in self.pairs if (own := [e for e in others if e.runs == pair])]  # fmt: skip
         sentences = [
             Text(words.change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own),
                  lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else "")
             for pair, one in found
         ]  # fmt: skip
         readers = dict.fromkeys(e.instrument for e in shares)
-        kinds = [(f"{_shares_of(place, axis)}, read by {shorten(reader, 60)}",
+        how = "Perceived shares" if reads_appearance(axis) else "Shares seen"
+        kinds = [(f"{how} in {set_label(name)}, read by {shorten(reader, 60)}",
                   [e for e in shares if e.instrument == reader]) for reader in readers]  # fmt: skip
         kinds.append(("CAS: nearness to each counterfactual", cas))
         plots = [Beside(self._both(caption, some)) for caption, some in kinds if some]
         values = dict.fromkeys(e.value for e in cas)
         sets = [self._pictures((prompt, f"{axis}: {value}"), capital(str(value)), strip) for value in values]
-        more = [Fold(f"Other scores of {axis_label(axis)}", (self._others(others),))] if others else []
+        more = [Fold(f"Other scores of {axis_label(axis)}", tuple(plain))] if plain else []
         verdict = "differs beyond chance" if any(one.differs for _, one in found) else "no difference shown"
         blocks: tuple[Block, ...] = (*sentences, *plots, *(one for one in sets if one.rows), *more)
         return Fold(f"{capital(axis_label(axis))}: {verdict}", blocks, anchor=_anchor(place, axis))
@@ -301,31 +296,13 @@ class View:
         return scores, Lanes(what, heading, less, "points" if share else "difference", "points" if share else "signed",
                              DIFFERENCE, interval="interval for the true difference")  # fmt: skip
 
-    def _others(self, entries: Sequence[Difference]) -> Table:
-        """Scores that have no plot: every run's own, and their difference."""
-        rows: list[tuple[Content, ...]] = []
-        for e in entries:
-            where = f"in {set_label(e.set)}" if e.set not in (None, "initial") else ""
-            told: Content = e.difference
-            p = q = None
-            if isinstance(e.difference, Estimate):
-                told, p, q = words.difference(e.difference), e.difference.p, e.difference.q
-            which = (self.less(e.runs),) if len(self.pairs) > 1 else ()
-            rows.append((Cell(words.score_label(e), where), *(self.own(run, e) for run in self.comparison.runs), *which,
-                         told, probability(p), probability(q)))  # fmt: skip
-        pair = ("Runs",) if len(self.pairs) > 1 else ()
-        heads = ("Score", *map(self.letter, self.comparison.runs), *pair, "difference", "p", "q")
-        return Table("Other scores", heads, tuple(rows))
-
     def gaps(self, prompts: Sequence[str]) -> list[Gap]:
         """What is missing in every run, of the prompts that were compared."""
-        found = []
+        found: list[Gap] = []
         for name, run in self.comparison.runs.items():
             sets = common.picture_gaps([one for one in run.found.sets if one.prompt in prompts])
             answers = survey.gaps(one for one in run.found.shares if one.prompt in prompts)
-            found += [
-                Gap(f"{self.letter(name)}: {gap.what}", gap.where, gap.of, gap.missing) for gap in (*sets, *answers)
-            ]
+            found += [replace(gap, what=f"{self.letter(name)}: {gap.what}") for gap in (*sets, *answers)]
         return found
 
 
@@ -335,11 +312,6 @@ def _by_size(entry: Difference) -> tuple[bool, bool, float]:
     if isinstance(e, Missing):
         return True, True, 0.0
     return False, not exceeds_chance(e), -abs(e.value)
-
-
-def _shares_of(place: Place, axis: str) -> str:
-    how = "Perceived shares" if reads_appearance(axis) else "Shares seen"
-    return f"{how} in {set_label(place[1])}"
 
 
 def _anchor(place: Place, axis: str) -> str:

@@ -167,7 +167,11 @@ def check_instruments(found: Mapping[str, Instruments]) -> None:
         for kind in ("vqa", "embedder"):
             here, there = _versions(own, kind), _versions(reference, kind)
             if here != there:
-                what = f"{_named(here)}, not {_named(there)}" if here.keys() != there.keys() else "another version"
+                what = (
+                    f"{_shown(tuple(here))}, not {_shown(tuple(there))}"
+                    if here.keys() != there.keys()
+                    else "another version"
+                )
                 raise UsageError(
                     f"{name} and {first} cannot be compared, since {name} was read by another {kind}: {what}. "
                     "Audit both with the same instruments"
@@ -195,7 +199,7 @@ def _axis_differences(prompt: PromptPlan, reference: PromptPlan) -> list[str]:
     return [
         f"other {' and other '.join(fields)} on axis {name} of {prompt.text!r}"
         for name, axis in own.items()
-        if (fields := _other_fields(axis, wanted[name]))
+        if (fields := [one for one in WHAT_COUNTS if getattr(axis, one) != getattr(wanted[name], one)])
     ]
 
 
@@ -230,21 +234,13 @@ def _answer(read: str | Missing) -> str:
     return f"{MISSING}:{read.reason}" if isinstance(read, Missing) else read
 
 
-def _other_fields(axis: AxisPlan, reference: AxisPlan) -> list[str]:
-    return [field for field in WHAT_COUNTS if getattr(axis, field) != getattr(reference, field)]
-
-
 def _versions(found: Instruments, kind: str) -> dict[str, str]:
     """Fingerprints by name; those of labels change with the pictures and say nothing about how they are read."""
     return {name: "" if name == LABELS else text for name, text in (getattr(found, kind) or {}).items()}
 
 
-def _named(instruments: Mapping[str, str]) -> str:
-    return ", ".join(instruments) or "none"
-
-
 def _shown(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
 def _some(texts: Sequence[str]) -> str:

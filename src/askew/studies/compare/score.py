@@ -34,8 +34,11 @@ from askew.stats.paired_differences import (
 from askew.studies.compare.findings import Difference
 from askew.types import Axis, Estimate, Missing, MissingReason, Picture
 
-CONCEPT_SCORES = ("mad", "cas", "wasserstein", "standard_deviation")
-EMBEDDING_SCORES = ("mad", "cas")
+CONCEPT_SCORES = {name: name for name in ("mad", "cas", "wasserstein", "standard_deviation")}
+EMBEDDING_SCORES = {"mad": "mad_clip", "cas": "cas_clip"}
+
+Paired = Callable[[str], tuple[PairedSets, int]]
+"""A set, by its name, as it is in both runs, and how many of its pictures are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +112,11 @@ class _Pair:
         concepts = extract_concepts([sets[k] for k in (0, 1) for sets in self._sets.values()], axes, scoring)
         half = len(self._sets)
         of_set = {name: (concepts[k], concepts[half + k]) for k, name in enumerate(self._sets)}
-        for axis, values in self._counterfactuals():
-            names = ["initial", *(f"{axis.name}: {value}" for value in values)]
-            scores = self._associations(names, axis, instrument, lambda name: self._concepts(name, of_set[name]))
-            yield from self._listed(scores, CONCEPT_SCORES, "", axis, values, instrument)
+        yield from self._scores(instrument, CONCEPT_SCORES, partial(self._concepts, of_set=of_set))
 
     def embedding_scores(self, instrument: str) -> Iterator[Difference]:
         """MAD and CAS of the pictures' embeddings."""
-        for axis, values in self._counterfactuals():
-            names = ["initial", *(f"{axis.name}: {value}" for value in values)]
-            scores = self._associations(names, axis, None, self._vectors)
-            yield from self._listed(scores, EMBEDDING_SCORES, "_clip", axis, values, instrument)
+        yield from self._scores(instrument, EMBEDDING_SCORES, self._vectors)
 
     def shares(self, instrument: str) -> Iterator[Difference]:
         """Shares and their distance from the ideal: on every axis, but a counterfactual set on its own axis alone."""
@@ -134,26 +131,16 @@ class _Pair:
         first, second = self._runs
         return Difference(score, self._prompt.text, axis, set, value, instrument, (second.name, first.name), found)
 
-    def _listed(
-        self,
-        found: Associations | Missing,
-        names: Sequence[str],
-        suffix: str,
-        axis: Axis,
-        values: Sequence[str],
-        instrument: str,
-    ) -> Iterator[Difference]:
-        """The scores of an axis, one by one."""
-        entry = partial(self._difference, axis=axis.name, set=None, instrument=instrument)
-        for name in names:
-            if isinstance(found, Missing):
-                scores: Mapping[str | None, Estimate | Missing] = dict.fromkeys(
-                    values if name == "cas" else [None], found
-                )
-            else:
-                scores = dict(zip(values, found.cas, strict=True)) if name == "cas" else {None: getattr(found, name)}
-            for value, difference in scores.items():
-                yield entry(f"{name}{suffix}", value=value, found=difference)
+    def _scores(self, instrument: str, names: Mapping[str, str], paired: Paired) -> Iterator[Difference]:
+        """The scores of every axis with counterfactuals, under the names that the fields of `Associations` have here."""
+        for axis, values in self._counterfactuals():
+            found = self._associations(axis, values, None if names is EMBEDDING_SCORES else instrument, paired)
+            for field, name in names.items():
+                places: Sequence[str | None] = values if field == "cas" else [None]
+                scores = found if isinstance(found, Missing) else getattr(found, field)
+                each = scores if isinstance(scores, tuple) else [scores] * len(places)
+                for value, one in zip(places, each, strict=True):
+                    yield self._difference(name, axis.name, None, value, instrument, one)
 
     def _counterfactuals(self) -> Iterator[tuple[Axis, list[str]]]:
         """Axes with counterfactual sets in both runs, and the values that these have."""
@@ -168,37 +155,40 @@ class _Pair:
                 yield axis.axis(), values
 
     def _associations(
-        self, names: Sequence[str], axis: Axis, instrument: str | None, paired: Callable[[str], tuple[PairedSets, int]]
+        self, axis: Axis, values: Sequence[str], instrument: str | None, paired: Paired
     ) -> Associations | Missing:
+        """Scores by concepts or, without an instrument, by embeddings; the first set enters every score."""
         what = "comparison by embeddings" if instrument is None else "comparison by concepts"
         difference = paired_embedding_differences if instrument is None else paired_association_differences
-        scoring = self._scoring
+        names, scoring = ["initial", *(f"{axis.name}: {value}" for value in values)], self._scoring
+        rng = scoring.rng(self._prompt.text, axis.name, what)
         try:
-            sets, lost = zip(*(paired(name) for name in names), strict=True)
-            found = difference(
-                sets[0],
-                sets[1:],
-                rng=scoring.rng(self._prompt.text, axis.name, what),
-                draws=scoring.draws,
-                level=scoring.level,
-                variant=scoring.variant,
-            )
+            sets, lost = zip(*map(paired, names), strict=True)
+            found = difference(sets[0], sets[1:], rng=rng, variant=scoring.variant, **scoring.how)
         except NotEnoughData as error:
             return Missing(self._why(names, axis, instrument), str(error))
-        return _with_missing(found, lost)
+        return Associations(
+            tuple(replace(one, missing=lost[0] + own) for one, own in zip(found.cas, lost[1:], strict=True)),
+            *(replace(one, missing=sum(lost)) for one in (found.mad, found.wasserstein, found.standard_deviation)),
+        )
 
-    def _concepts(self, name: str, concepts: tuple[Concepts, Concepts]) -> tuple[PairedSets, int]:
+    def _concepts(self, name: str, of_set: Mapping[str, tuple[Concepts, Concepts]]) -> tuple[PairedSets, int]:
         """The concepts of a set's pictures in both runs, and how many pictures gave none."""
-        (first, second), (a, b) = self._sets[name], concepts
+        (first, second), (a, b) = self._sets[name], of_set[name]
         keys = _seeds(first, a.complete), _seeds(second, b.complete)
         return PairedSets.of(a.counts.counts, b.counts.counts, *keys), a.missing + b.missing
 
     def _vectors(self, name: str) -> tuple[PairedSets, int]:
         """The embeddings of a set's pictures in both runs, and how many pictures there are not."""
-        (rows, keys, gone), (other_rows, other_keys, others_gone) = (
-            _embedded(run, observed) for run, observed in zip(self._runs, self._sets[name], strict=True)
-        )
-        return PairedSets.of(rows, other_rows, keys, other_keys), gone + others_gone
+        sides = []
+        for run, observed in zip(self._runs, self._sets[name], strict=True):
+            pictures = [picture for picture in observed.pictures if isinstance(picture, Picture)]
+            if not pictures or run.vectors is None:
+                raise NotEnoughData(f"the set {observed.name!r} of {run.name} has no embedded picture")
+            rows = unit_vectors(np.stack([run.vectors[picture.id] for picture in pictures]))
+            sides.append((rows, [picture.seed for picture in pictures], len(observed.pictures) - len(pictures)))
+        (a, keys, gone), (b, others, others_gone) = sides
+        return PairedSets.of(a, b, keys, others), gone + others_gone
 
     def _shares_of(self, name: str, axis: AxisPlan, instrument: str) -> Iterator[Difference]:
         sets = self._sets[name]
@@ -211,7 +201,8 @@ class _Pair:
             yield from (entry("share", value=value, found=none) for value in axis.values)
             yield entry("distance", value=None, found=none)
             return
-        codes = [_one_hot([a for a in some if not isinstance(a, Missing)], axis.values) for some in answers]
+        one_hot = np.eye(len(axis.values))
+        codes = [one_hot[[axis.values.index(a) for a in some if not isinstance(a, Missing)]] for some in answers]
         paired = PairedSets.of(codes[0], codes[1], *(_seeds(s, mask) for s, mask in zip(sets, read, strict=True)))
         for k, value in enumerate(axis.values):
             difference = paired_share_difference(paired, k, level=self._scoring.level)
@@ -222,8 +213,7 @@ class _Pair:
             [(axis.ideal or {}).get(value, 1 / len(axis.values)) for value in axis.values],
             distance=DISTANCE[axis.scale],
             rng=scoring.rng(self._prompt.text, name, axis.name, instrument, "comparison of distances"),
-            draws=scoring.draws,
-            level=scoring.level,
+            **scoring.how,
         )
         yield entry("distance", value=None, found=replace(distance, missing=lost))
 
@@ -236,23 +226,6 @@ class _Pair:
         return max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked"
 
 
-def _with_missing(found: Associations, lost: Sequence[int]) -> Associations:
-    """The number of pictures that are missing from each score's sets; the first set enters every score."""
-    return Associations(
-        tuple(replace(one, missing=lost[0] + own) for one, own in zip(found.cas, lost[1:], strict=True)),
-        *(replace(one, missing=sum(lost)) for one in (found.mad, found.wasserstein, found.standard_deviation)),
-    )
-
-
-def _embedded(run: ComparedRun, observed: ObservedSet) -> tuple[NDArray[np.float64], list[int | None], int]:
-    """Embeddings of a set's pictures, their seeds, and how many pictures there are not."""
-    pictures = [picture for picture in observed.pictures if isinstance(picture, Picture)]
-    if not pictures or run.vectors is None:
-        raise NotEnoughData(f"the set {observed.name!r} of {run.name} has no embedded picture")
-    rows = np.stack([run.vectors[picture.id] for picture in pictures])
-    return unit_vectors(rows), [picture.seed for picture in pictures], len(observed.pictures) - len(pictures)
-
-
 def _seeds(observed: ObservedSet, kept: NDArray[np.bool_]) -> list[int | None]:
     """The seeds of the kept pictures, by which they find their partners."""
     return [
@@ -260,8 +233,3 @@ def _seeds(observed: ObservedSet, kept: NDArray[np.bool_]) -> list[int | None]:
         for picture, keep in zip(observed.pictures, kept, strict=True)
         if keep
     ]
-
-
-def _one_hot(answers: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-    """(pictures, values): 1 where the picture shows the value."""
-    return np.eye(len(values))[[values.index(answer) for answer in answers]]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 from askew.pages.blocks import Terms, Text
 from askew.pages.words import (
     capital,
-    interval,
     measured,
     number,
     perceived,
@@ -19,7 +17,6 @@ from askew.pages.words import (
     reason,
     set_label,
     shorten,
-    signed,
     thousands,
 )
 from askew.parts.survey.words import exceeds_chance
@@ -38,10 +35,8 @@ SCORES = {
 }
 
 
-class Own(Protocol):
-    """Who knows the score of a run that a difference is of."""
-
-    def __call__(self, run: str, entry: Difference) -> Estimate | Missing | None: ...
+Own = Callable[[str, Difference], Estimate | Missing | None]
+"""Who knows the score of a run that a difference is of."""
 
 
 def pair_sentence(pair: Pair, found: Sequence[Change], own: Own) -> str:
@@ -112,7 +107,8 @@ def _verdict(change: Change, a: str, b: str) -> str:
 def _lean_ground(entry: Difference | None) -> str:
     if entry is None or not isinstance(entry.difference, Estimate):
         return ""
-    return f"{SCORES[entry.score]} {difference(entry.difference)}{_tail(entry.difference)}"
+    score = entry.difference
+    return f"{SCORES[entry.score]} {measured(score, 'signed')}{_tail(score)}"
 
 
 def _share_ground(entry: Difference | None, own: Own) -> str:
@@ -123,11 +119,6 @@ def _share_ground(entry: Difference | None, own: Own) -> str:
     how = "perceived " if reads_appearance(entry.axis) else ""
     return (f"{how}{shorten(entry.value or '', 40)} {measured(entry.difference, 'points')} points "
             f"({after} against {before}){_tail(entry.difference)}")  # fmt: skip
-
-
-def difference(score: Estimate) -> str:
-    """A difference with its sign and interval."""
-    return f"{signed(score.value)} {interval(score)}"
 
 
 def _tail(score: Estimate) -> str:
