@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -42,15 +42,20 @@ def contrasts(
         cell = Cell(by_name[place.group], tuple(targets[place.targets]), place.strength)
         return cell.changes(readings.values.get(GENDER, {})), cell.skin(readings, "ita")
 
-    entries = tuple(
-        _difference(kind, first, second, sides(first), sides(second), scoring)
-        for kind, first, second in _comparable(list(by_name), list(targets), sorted(strengths))
-    )
+    found = []
+    for kind, one, other in _comparable(list(by_name), list(targets), sorted(strengths)):
+        rng = scoring.rng(kind, *(str(part) for at in (one, other) for part in (at.group, at.targets, at.strength)))
+        (genders, tones), (genders_there, tones_there) = sides(one), sides(other)
+        found.append(Contrast(
+            kind, one, other,
+            or_missing(clustered_rate_difference, genders_there, genders, rng=rng, **scoring.how),
+            or_missing(clustered_mean_difference, tones_there, tones, rng=rng, **scoring.how),
+        ))  # fmt: skip
 
     def family(at: Address) -> tuple[str, str | int]:
-        return entries[int(at[0])].contrast, at[1]
+        return found[int(at[0])].contrast, at[1]
 
-    return with_q(entries, family)
+    return with_q(tuple(found), family)
 
 
 def pooled(
@@ -64,17 +69,16 @@ def pooled(
     found = []
     for axis in POOLED_BY:
         for value, own in _by_stated(groups, axis).items():
-            for name, words in targets.items():
-                for strength in sorted(strengths):
-                    cells = [Cell(group, tuple(words), strength) for group in own]
-                    rng = scoring.rng("pooled", axis, value, name, f"{strength:g}")
-                    changed = np.concatenate([cell.changes(readings.values.get(GENDER, {})) for cell in cells])
-                    tones = np.concatenate([cell.skin(readings, "ita") for cell in cells])
-                    found.append(Pooled(
-                        axis, value, tuple(group.name for group in own), name, strength,
-                        or_missing(clustered_rate, changed, level=scoring.level),
-                        or_missing(clustered_mean, tones, rng=rng, null=0.0, **scoring.how),
-                    ))  # fmt: skip
+            for (name, words), strength in product(targets.items(), sorted(strengths)):
+                cells = [Cell(group, tuple(words), strength) for group in own]
+                rng = scoring.rng("pooled", axis, value, name, f"{strength:g}")
+                changed = np.concatenate([cell.changes(readings.values.get(GENDER, {})) for cell in cells])
+                tones = np.concatenate([cell.skin(readings, "ita") for cell in cells])
+                found.append(Pooled(
+                    axis, value, tuple(group.name for group in own), name, strength,
+                    or_missing(clustered_rate, changed, level=scoring.level),
+                    or_missing(clustered_mean, tones, rng=rng, null=0.0, **scoring.how),
+                ))  # fmt: skip
     return tuple(found)
 
 
@@ -92,16 +96,6 @@ def _comparable(
         if len(strengths) > 1:
             for name in targets:
                 yield "strength", Place(group, name, strengths[0]), Place(group, name, strengths[-1])
-
-
-def _difference(
-    kind: str, first: Place, second: Place, before: tuple[Floats, Floats], after: tuple[Floats, Floats],
-    scoring: Scoring,
-) -> Contrast:  # fmt: skip
-    rng = scoring.rng(kind, *(str(part) for one in (first, second) for part in (one.group, one.targets, one.strength)))
-    changed = or_missing(clustered_rate_difference, after[0], before[0], rng=rng, **scoring.how)
-    tones = or_missing(clustered_mean_difference, after[1], before[1], rng=rng, **scoring.how)
-    return Contrast(kind, first, second, changed, tones)
 
 
 def _by_stated(groups: Sequence[EditedGroup], axis: str) -> dict[str, list[EditedGroup]]:

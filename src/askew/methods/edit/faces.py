@@ -47,17 +47,21 @@ def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scor
     if not faces:
         return None
     sources = cell.group.sources
-    edits = [cell.group.edits[word, cell.strength] for word in cell.words]
-    before, after = _stack([sources], faces), _stack(edits, faces)
+    before, after = _stack([sources], faces), _stack(cell.rows, faces)
     whole, thinned = _masks(readings.mask)
     (value_before, covered_before), (value_after, covered_after) = _tone_of(before, whole), _tone_of(after, whole)
     weights = bootstrap_weights(len(sources), min(scoring.draws, DRAWS), rng)
-    drawn = [np.array([_drawn(thin, row, thinned) for row in weights]) for thin in map(_thinned, (before, after))]
+    thin = [(np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts) for sums, counts in (before, after)]
+    drawn = [np.array([_drawn(stack, row, thinned) for row in weights]) for stack in thin]
     faces_before, faces_after = int(before[1].sum()), int(after[1].sum())
+    change = (
+        value_before if isinstance(value_before, Missing)
+        else value_after if isinstance(value_after, Missing) else value_after - value_before
+    )  # fmt: skip
     return FaceTone(
         ita_before=_estimate(value_before, drawn[0], level, faces_before),
         ita_after=_estimate(value_after, drawn[1], level, faces_after),
-        ita_change=_change(value_before, value_after, drawn[1] - drawn[0], level, faces_after),
+        ita_change=_estimate(change, drawn[1] - drawn[0], level, faces_after, null=0.0),
         tone_before=None if isinstance(value_before, Missing) else tone(value_before),
         tone_after=None if isinstance(value_after, Missing) else tone(value_after),
         tone_scheme=SCHEME,
@@ -109,11 +113,6 @@ def _tone_of(stack: Stack, mask_of: MaskOf) -> tuple[float | Missing, float | No
     return ita(face, mask), float(mask.mean())
 
 
-def _thinned(stack: Stack) -> Stack:
-    sums, counts = stack
-    return np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts
-
-
 def _drawn(stack: Stack, weights: NDArray[np.float64], mask_of: MaskOf) -> float:
     """ITA of the average face at these weights of the sources, NaN if it shows no skin."""
     sums, counts = stack
@@ -129,24 +128,12 @@ def _rounded(mean: NDArray[np.float64]) -> Bytes:
     return np.asarray(mean.round().clip(0, 255).astype(np.uint8))
 
 
-def _estimate(value: float | Missing, drawn: NDArray[np.float64], level: float, n: int) -> Estimate | Missing:
+def _estimate(
+    value: float | Missing, drawn: NDArray[np.float64], level: float, n: int, null: float | None = None
+) -> Estimate | Missing:
+    """With percentiles of the draws that show skin."""
     if isinstance(value, Missing):
         return value
-    return Estimate(value, *_interval(drawn, value, level), level, METHOD, n)
-
-
-def _change(
-    before: float | Missing, after: float | Missing, drawn: NDArray[np.float64], level: float, n: int
-) -> Estimate | Missing:
-    if isinstance(before, Missing):
-        return before
-    if isinstance(after, Missing):
-        return after
-    change = after - before
-    return Estimate(change, *_interval(drawn, change, level), level, METHOD, n, null=0.0)
-
-
-def _interval(drawn: NDArray[np.float64], value: float, level: float) -> tuple[float, float]:
-    """Percentiles of the draws that show skin."""
     known = drawn[~np.isnan(drawn)]
-    return percentile_interval(known, level) if len(known) else (value, value)
+    low, high = percentile_interval(known, level) if len(known) else (value, value)
+    return Estimate(value, low, high, level, METHOD, n, null=null)

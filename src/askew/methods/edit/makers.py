@@ -53,8 +53,8 @@ class Fits:
 
 
 @dataclass(frozen=True, slots=True)
-class Restorations:
-    """Pictures as they come back from a model's autoencoder."""
+class _ByEditor:
+    """What a model makes of pictures, under its name."""
 
     model: Editor
     sees: frozenset[str] = SEES
@@ -68,6 +68,11 @@ class Restorations:
     def batch_size(self) -> int:
         """The model's."""
         return self.model.batch_size
+
+
+@dataclass(frozen=True, slots=True)
+class Restorations(_ByEditor):
+    """Pictures as they come back from a model's autoencoder."""
 
     def wanted(self, source: Picture) -> WantedOf:
         """The source as it comes back."""
@@ -83,21 +88,8 @@ class Restorations:
 
 
 @dataclass(frozen=True, slots=True)
-class Edits:
+class Edits(_ByEditor):
     """Pictures that a model edits towards words."""
-
-    model: Editor
-    sees: frozenset[str] = SEES
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.model.name
-
-    @property
-    def batch_size(self) -> int:
-        """The model's."""
-        return self.model.batch_size
 
     def wanted(self, source: Picture, k: int, word: str, strength: float, seed: int) -> WantedOf:
         """The edit of a group's picture `k`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,40 +148,41 @@ class Cell:
     strength: float
 
     @property
-    def edits(self) -> list[Outcome]:
-        """All of them, word by word."""
-        return [one for word in self.words for one in self.group.edits[word, self.strength]]
-
-    def pictures(self) -> Iterator[tuple[Picture, Picture]]:
-        """Every picture with each of its edits, where both are there."""
-        for word in self.words:
-            for a, b in zip(self.group.sources, self.group.edits[word, self.strength], strict=True):
-                if isinstance(a, Picture) and isinstance(b, Picture):
-                    yield a, b
+    def rows(self) -> list[tuple[Outcome, ...]]:
+        """The edits towards each word."""
+        return [self.group.edits[word, self.strength] for word in self.words]
 
     def pairs(self, measure: Callable[[Picture, Picture], float]) -> Floats:
         """A measure of every picture and each of its edits."""
-        columns = [
-            [
-                measure(a, b) if isinstance(a, Picture) and isinstance(b, Picture) else np.nan
-                for a, b in zip(self.group.sources, self.group.edits[word, self.strength], strict=True)
-            ]
-            for word in self.words
-        ]
-        return np.array(columns, dtype=float).T
+        return paired(self.group.sources, self.rows, measure)
 
     def changes(self, seen: Mapping[str, Answer]) -> Floats:
         """Whether the value of an axis changed: 1 or 0."""
-        return self.pairs(lambda a, b: differ(seen.get(a.id), seen.get(b.id)))
+        return changed(self.group.sources, self.rows, seen)
 
     def skin(self, readings: Readings, measure: str) -> Floats:
         """A measure of the change of skin: a field of `SkinChange`, or one of `DIFFERENCES`."""
         return self.pairs(lambda a, b: _of_skin(readings.skin.get((a.id, b.id)), measure))
 
 
-def differ(before: Answer | None, after: Answer | None) -> float:
-    """Whether two answers differ, NaN where there is none."""
-    return float(before != after) if isinstance(before, str) and isinstance(after, str) else np.nan
+def paired(
+    sources: Sequence[Outcome], rows: Sequence[Sequence[Outcome]], measure: Callable[[Picture, Picture], float]
+) -> Floats:
+    """A measure of every source (rows) and what stands in its place in each row (columns), NaN where one is missing."""
+    return np.array([
+        [measure(a, b) if isinstance(a, Picture) and isinstance(b, Picture) else np.nan
+         for a, b in zip(sources, row, strict=True)] for row in rows
+    ], dtype=float).T  # fmt: skip
+
+
+def changed(sources: Sequence[Outcome], rows: Sequence[Sequence[Outcome]], seen: Mapping[str, Answer]) -> Floats:
+    """Whether the value of an axis differs: 1 or 0, NaN where it was not read from both."""
+
+    def differs(a: Picture, b: Picture) -> float:
+        before, after = seen.get(a.id), seen.get(b.id)
+        return float(before != after) if isinstance(before, str) and isinstance(after, str) else np.nan
+
+    return paired(sources, rows, differs)
 
 
 def average(values: Floats) -> float | None:

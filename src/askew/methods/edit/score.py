@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -20,8 +21,8 @@ from askew.methods.edit.faces import average_tones
 from askew.methods.edit.findings import Coverage, EditFindings, Editing, MissingEdits, OfWord
 from askew.methods.edit.gather import EditsGathered
 from askew.methods.edit.plan import GENDER, EditPlan
-from askew.methods.edit.reading import Cell, EditedGroup, Readings, average, differ
-from askew.parts.scoring import Scoring, Vectors
+from askew.methods.edit.reading import Cell, EditedGroup, Readings, average, changed
+from askew.parts.scoring import Scoring, Vectors, or_missing
 from askew.parts.sources import names_target
 from askew.parts.survey.missing import Gone, uneven
 from askew.parts.survey.observed import tally_missing
@@ -30,11 +31,11 @@ from askew.stats.clustered import clustered_mean, clustered_rate, rate_above_flo
 from askew.types import Estimate, Missing, Picture
 
 NO_GENDER = Missing("not_asked", "no instrument was asked for perceived gender")
-NO_OCCUPATION = Missing("not_asked", "no instrument tells occupations")
-NO_SKIN = Missing("no_person", "no skin found in any picture and its edit")
+NO_OCCUPATION = "no instrument tells occupations"
+NO_SKIN = "no skin found in any picture and its edit"
 NO_EMBEDDER = Missing("not_asked", "there is no embedder")
 WHEN = ("before", "after")
-NO_EDIT = Missing("error", "no picture has an edit")
+NO_EDIT = "no picture has an edit"
 
 
 def score(plan: EditPlan, found: EditsGathered, head: Head) -> EditFindings:
@@ -96,10 +97,8 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
     rates = {axis: _rate(cell, seen, scoring, rng) for axis, seen in readings.values.items()}
     gender, floor = rates.get(GENDER, (NO_GENDER, NO_GENDER))
 
-    def skin(measure: str, null: float | None = None) -> Estimate | Missing:
-        return _mean_of_skin(cell, readings, measure, scoring, rng, null)
-
-    edits, before, after = cell.edits, skin("before"), skin("after")
+    skin = partial(_mean_of_skin, cell, readings, scoring, rng)
+    edits, before, after = [one for row in cell.rows for one in row], skin("before"), skin("after")
     # every random draw follows those before it: the order of what follows decides the intervals
     return Editing(
         group=cell.group.name,
@@ -137,7 +136,7 @@ def _of_word(cell: Cell, readings: Readings, scoring: Scoring) -> OfWord:
     return OfWord(
         change,
         _target_seen(cell, readings.occupations, scoring.level),
-        _mean_of_skin(cell, readings, "ita", scoring, rng, 0.0),
+        _mean_of_skin(cell, readings, scoring, rng, "ita", 0.0),
     )
 
 
@@ -146,12 +145,9 @@ def _rate(
 ) -> tuple[Estimate | Missing, Estimate | Missing]:
     """How often a value changed, and how often it does by encoding and decoding alone."""
     group = cell.group
-    restored = [
-        differ(seen.get(a.id), seen.get(b.id)) if isinstance(a, Picture) and isinstance(b, Picture) else np.nan
-        for a, b in zip(group.sources, group.restored, strict=True)
-    ]
+    restored = changed(group.sources, [group.restored], seen)
     try:
-        return rate_above_floor(cell.changes(seen), np.array(restored)[:, None], rng=rng, **scoring.how)
+        return rate_above_floor(cell.changes(seen), restored, rng=rng, **scoring.how)
     except NotEnoughData:
         reasons = Counter(one.reason for one in seen.values() if isinstance(one, Missing))
         none = Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked")
@@ -165,31 +161,26 @@ def _target_seen(cell: Cell, seen: Mapping[str, Answer], level: float) -> Estima
         answer = seen.get(edit.id) if isinstance(edit, Picture) else None
         return float(names_target(answer, word)) if isinstance(answer, str) else np.nan
 
-    found = [[shows(word, edit) for edit in cell.group.edits[word, cell.strength]] for word in cell.words]
-    try:
-        return clustered_rate(np.array(found).T, level=level)
-    except NotEnoughData:
-        return NO_OCCUPATION
+    found = [[shows(word, edit) for edit in row] for word, row in zip(cell.words, cell.rows, strict=True)]
+    return or_missing(clustered_rate, np.array(found).T, level=level, detail=NO_OCCUPATION)
 
 
 def _table(cell: Cell, seen: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
     """How many pictures went from which value to which."""
-    counts: dict[str, dict[str, int]] = {}
-    for a, b in cell.pictures():
-        before, after = seen.get(a.id), seen.get(b.id)
-        if isinstance(before, str) and isinstance(after, str):
-            row = counts.setdefault(before, {})
-            row[after] = row.get(after, 0) + 1
+    counts: dict[str, Counter[str]] = {}
+    for row in cell.rows:
+        for pair in zip(cell.group.sources, row, strict=True):
+            before, after = (seen.get(one.id) if isinstance(one, Picture) else None for one in pair)
+            if isinstance(before, str) and isinstance(after, str):
+                counts.setdefault(before, Counter())[after] += 1
     return {before: dict(sorted(row.items())) for before, row in sorted(counts.items())}
 
 
 def _mean_of_skin(
-    cell: Cell, readings: Readings, measure: str, scoring: Scoring, rng: np.random.Generator, null: float | None
+    cell: Cell, readings: Readings, scoring: Scoring, rng: np.random.Generator, measure: str, null: float | None = None
 ) -> Estimate | Missing:
-    try:
-        return clustered_mean(cell.skin(readings, measure), rng=rng, null=null, **scoring.how)
-    except NotEnoughData:
-        return NO_SKIN
+    values = cell.skin(readings, measure)
+    return or_missing(clustered_mean, values, rng=rng, null=null, reason="no_person", detail=NO_SKIN, **scoring.how)
 
 
 def _identity(
@@ -208,12 +199,10 @@ def _identity(
         others = everything @ vectors[b.id]
         return float((others.sum() - cosine(a, b)) / (len(others) - 1)) if len(others) > 1 else np.nan
 
-    try:
-        own = clustered_mean(cell.pairs(cosine), rng=rng, maximum=1.0, **scoring.how)
-    except NotEnoughData:
-        return NO_EDIT
+    cosines = cell.pairs(cosine)
+    own = or_missing(clustered_mean, cosines, rng=rng, maximum=1.0, reason="error", detail=NO_EDIT, **scoring.how)
     null = average(cell.pairs(strangers))
-    if null is None or null >= 1:
+    if isinstance(own, Missing) or null is None or null >= 1:
         return own
     return Estimate(
         own.value, own.low, own.high, own.level, own.interval, own.n, own.missing, null=null, max=1.0,

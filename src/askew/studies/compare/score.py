@@ -132,7 +132,7 @@ class _Pair:
         return Difference(score, self._prompt.text, axis, set, value, instrument, (second.name, first.name), found)
 
     def _scores(self, instrument: str, names: Mapping[str, str], paired: Paired) -> Iterator[Difference]:
-        """The scores of every axis with counterfactuals, under the names that the fields of `Associations` have here."""
+        """The scores of every axis with counterfactuals: by fields of `Associations` their names here."""
         for axis, values in self._counterfactuals():
             found = self._associations(axis, values, None if names is EMBEDDING_SCORES else instrument, paired)
             for field, name in names.items():
