@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -169,11 +169,16 @@ class Neutrality:
     neutral: bool | None
 
 
-def neutrality(run: Run, vqa: VQA, sources: Outcomes, targets: Sequence[str], level: float) -> list[Neutrality]:
-    """By group what an instrument sees."""
-    answers = run.ask(vqa, [one for some in sources.values() for one in some], [occupation_question(vqa, targets)])
-    seen = {one: row[0] for one, row in answers.items()}
-    return [_neutrality(name, vqa.name, seen, sources, targets, level) for name in sources]
+def neutrality(
+    run: Run, instruments: Iterable[VQA], sources: Outcomes, targets: Sequence[str], level: float
+) -> list[Neutrality]:
+    """By instrument and group what is seen."""
+    pictures, found = [one for some in sources.values() for one in some], []
+    for vqa in instruments:
+        answers = run.ask(vqa, pictures, [occupation_question(vqa, targets)])
+        seen = {one: row[0] for one, row in answers.items()}
+        found += [_neutrality(name, vqa.name, seen, sources, targets, level) for name in sources]
+    return found
 
 
 def neutrality_by_labels(source: Source, sources: Outcomes, targets: Sequence[str], level: float) -> list[Neutrality]:

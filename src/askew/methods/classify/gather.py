@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
-from askew.measure.base import VQA, Embedder
+from askew.measure.base import Embedder
 from askew.methods.classify.decisions import DENOISING, true_classes
 from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model
@@ -37,7 +37,7 @@ from askew.store.keys import derived_seed
 from askew.types import Missing
 
 if TYPE_CHECKING:
-    from askew.measure.denoising import ClassErrors, DiffusionModel
+    from askew.measure.denoising import DiffusionModel
 
 UNREAD = (
     "nobody has read whether the pictures show one of the classes already: name who does by --vqa, or of a folder a "
@@ -85,10 +85,10 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     groups = social_groups(source, plan.groups)
     (pixels,) = run.look(_pixels, [model])
     sources = source_pictures(run, source, groups, plan.images, plan.seed)
-    classifiers = Classifiers(plan, run, model, embedder)
-    targets = classifiers.read(sources, plan.target_classes, plan.stages)
-    labels = classifiers.read(sources, plan.classes)
-    neutral = _neutrality(plan, run, instruments.values(), source, sources)
+    targets = _read(plan, run, (model, embedder), sources, plan.target_classes, plan.stages)
+    labels = _read(plan, run, (model, embedder), sources, plan.classes)
+    neutral = neutrality(run, instruments.values(), sources, plan.target_classes, plan.level)
+    neutral += neutrality_by_labels(source, sources, plan.target_classes, plan.level)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
     run.warn(*oddities(source, [group.prompt for group in groups]), *unknown_words(cast("Model", model), classes))
     run.warn(*neutrality_warnings(neutral))
@@ -117,52 +117,35 @@ def diffusion_model(plan: ClassificationPlan) -> DiffusionModel:
     return cast("DiffusionModel", model)
 
 
-@dataclass(frozen=True, slots=True)
-class Classifiers:
-    """Who reads the pictures of a run: the plan's model by its denoising error, and an embedder."""
+def _read(
+    plan: ClassificationPlan,
+    run: Run,
+    classifiers: tuple[DiffusionModel, Embedder | None],
+    sources: Outcomes,
+    classes: tuple[str, ...],
+    stages: Sequence[tuple[int, int]] = (),
+) -> tuple[ClassRows, ...]:
+    """By the denoising error with every number of noise samples, then by the embedder; of no class nothing.
 
-    plan: ClassificationPlan
-    run: Run
-    model: DiffusionModel
-    embedder: Embedder | None
+    Classes are given up in stages.
+    """
+    if not classes:
+        return ()
+    from askew.measure.denoising import ClassErrors, Stage
 
-    def read(
-        self, sources: Outcomes, classes: tuple[str, ...], stages: Sequence[tuple[int, int]] = ()
-    ) -> tuple[ClassRows, ...]:
-        """By the denoising error with every number of noise samples, then by the embedder; of no class nothing."""
-        if not classes:
-            return ()
-        pictures, found = present(sources), []
-        for samples in self.plan.samples:
-            reader = self.errors(classes, samples, stages)
-            rows = self.run.read(reader, pictures, "errors", reader.at_once)
-            found.append(ClassRows(DENOISING, samples, classes, rows))
-        if self.embedder is not None:
-            (texts,) = self.run.look(self.embedder.embed_texts, [self._prompts(classes)])
-            rows = self.run.read(self.embedder, pictures)
-            found.append(ClassRows(self.embedder.name, None, classes, rows, texts))
-        return tuple(found)
-
-    def errors(self, classes: Sequence[str], samples: int, stages: Sequence[tuple[int, int]]) -> ClassErrors:
-        """The reader of the model's errors for some classes, which are given up in stages."""
-        from askew.measure.denoising import ClassErrors, Stage
-
-        seed = self.plan.seed
-        return ClassErrors(
-            self.model, self._prompts(classes), samples, seed=seed, seed_of=partial(derived_seed, seed, "denoising"),
-            loss=self.plan.loss, stages=[Stage(*stage) for stage in stages],
+    (model, embedder), found = classifiers, []
+    pictures, prompts = present(sources), [prompt_of(word, plan.template) for word in classes]
+    for samples in plan.samples:
+        reader = ClassErrors(
+            model, prompts, samples, seed=plan.seed, seed_of=partial(derived_seed, plan.seed, "denoising"),
+            loss=plan.loss, stages=[Stage(*stage) for stage in stages],
         )  # fmt: skip
-
-    def _prompts(self, classes: Sequence[str]) -> list[str]:
-        return [prompt_of(word, self.plan.template) for word in classes]
-
-
-def _neutrality(
-    plan: ClassificationPlan, run: Run, instruments: Iterable[VQA], source: Source, sources: Outcomes
-) -> list[Neutrality]:
-    what = (sources, plan.target_classes, plan.level)
-    read = [one for vqa in instruments for one in neutrality(run, vqa, *what)]
-    return [*read, *neutrality_by_labels(source, *what)]
+        rows = run.read(reader, pictures, "errors", reader.at_once)
+        found.append(ClassRows(DENOISING, samples, classes, rows))
+    if embedder is not None:
+        (texts,) = run.look(embedder.embed_texts, [prompts])
+        found.append(ClassRows(embedder.name, None, classes, run.read(embedder, pictures), texts))
+    return tuple(found)
 
 
 def _pixels(model: DiffusionModel) -> tuple[int, int]:

@@ -12,7 +12,6 @@ from askew.findings import Head, with_q
 from askew.methods.classify.decisions import (
     DENOISING,
     Decided,
-    Decisions,
     Question,
     Readings,
     fewest_and_most,
@@ -162,7 +161,8 @@ def _effects(
     few, many = ends
     shared = few.readings.classifier, (few.readings.samples or 0, many.readings.samples or 0)
     for group in few.decisions:
-        found = _effect(few.decisions[group], many.decisions[group], ("association", group), scoring)
+        rng = scoring.rng("samples", "association", group)
+        found = or_missing(stats.samples_effect, few.decisions[group], many.decisions[group], rng=rng, **scoring.how)
         yield SamplesEffect("association", group, None, *shared, found)
     for x, y in few.group_pairs:
         rng = scoring.rng("samples", "differential", x, y)
@@ -173,13 +173,10 @@ def _effects(
     for group, true in question.truth.items():
         sides = (by_samples[one.readings.samples] for one in ends)
         right = [stats.hits(side.errors[group], side.classes.index(true)) for side in sides]
-        found = _effect(right[0], right[1], ("accuracy", group), scoring)
+        rng = scoring.rng("samples", "accuracy", group)
+        found = or_missing(stats.samples_effect, *right, rng=rng, **scoring.how)
         yield SamplesEffect("accuracy", group, None, *shared, found)
     yield from samples_effect_on_truth(few, many, question, scoring)
-
-
-def _effect(few: Decisions, many: Decisions, names: tuple[str, str], scoring: Scoring) -> Estimate | Missing:
-    return or_missing(stats.samples_effect, few, many, rng=scoring.rng("samples", *names), **scoring.how)
 
 
 def _agreements(last: Sequence[Decided], scoring: Scoring) -> Iterator[Agreement]:

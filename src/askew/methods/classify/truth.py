@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,21 +63,24 @@ class Planted:
 
     def listed(self, measured: Floats) -> tuple[PlantedPair, ...]:
         """By pair of classes what was planted and what was measured."""
-        return tuple(
-            PlantedPair(self.first[i], self.second[j], float(p), float(m))
-            for i, planted_row, measured_row in zip(self.rows, self.table, measured, strict=True)
-            for j, p, m in zip(self.columns, planted_row, measured_row, strict=True)
-        )
+        classes = product((self.first[i] for i in self.rows), (self.second[j] for j in self.columns))
+        values = zip(self.table.ravel().tolist(), measured.ravel().tolist(), strict=True)
+        return tuple(PlantedPair(*pair, *value) for pair, value in zip(classes, values, strict=True))
 
 
 def truth(one: Decided, question: Question, scoring: Scoring) -> Iterator[Truth]:
     """Measured against planted differential association over the pairs of classes, where the truth is known."""
-    for x, y in combinations(one.readings.errors, 2):
-        planted = None if question.bias is None else Planted.of(question, x, y, question.bias)
-        if planted is not None:
-            rng = scoring.rng("truth", one.readings.classifier, str(one.readings.samples), x, y)
-            order, shown, pairs = found_again(planted, (one.decisions[x], one.decisions[y]), rng, scoring)
-            yield Truth(x, y, *one.readings.names, float(planted.table.mean()), order, shown, pairs)
+    for x, y, planted in _planted(one, question):
+        rng = scoring.rng("truth", one.readings.classifier, str(one.readings.samples), x, y)
+        order, shown, pairs = found_again(planted, (one.decisions[x], one.decisions[y]), rng, scoring)
+        yield Truth(x, y, *one.readings.names, float(planted.table.mean()), order, shown, pairs)
+
+
+def _planted(one: Decided, question: Question) -> Iterator[tuple[str, str, Planted]]:
+    """Every two groups of which the planted differences are known."""
+    for x, y in combinations(one.readings.errors if question.bias is not None else (), 2):
+        if planted := Planted.of(question, x, y, question.bias or 0.0):
+            yield x, y, planted
 
 
 def found_again(
@@ -99,11 +102,9 @@ def samples_effect_on_truth(
 ) -> Iterator[SamplesEffect]:
     """How much more of what was planted the most noise samples show than the fewest, on the same pictures."""
     samples = (few.readings.samples or 0, many.readings.samples or 0)
-    for x, y in combinations(few.readings.errors, 2):
-        planted = None if question.bias is None else Planted.of(question, x, y, question.bias)
-        if planted is not None:
-            change = recovered_change(planted, few, many, (x, y), scoring)
-            yield SamplesEffect("recovered", x, y, few.readings.classifier, samples, change)
+    for x, y, planted in _planted(few, question):
+        change = recovered_change(planted, few, many, (x, y), scoring)
+        yield SamplesEffect("recovered", x, y, few.readings.classifier, samples, change)
 
 
 def recovered_change(

@@ -72,7 +72,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     _check_editable(plan, run, editor, present(sources))
     groups = _edited(plan, run, editor, sources)
     readings = read(plan, run, instruments, embedder, groups)
-    neutral = [one for vqa in instruments.values() for one in neutrality(run, vqa, sources, plan.words, plan.level)]
+    neutral = neutrality(run, instruments.values(), sources, plan.words, plan.level)
     neutral += neutrality_by_labels(source, given, plan.words, plan.level)
     run.warn(*oddities(plan, source, instruments), *_unknown_targets(plan, cast("Model", model)))
     run.warn(*neutrality_warnings(neutral))
@@ -88,9 +88,9 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
 
 def _fitted(plan: EditPlan, run: Run, sources: Outcomes) -> Outcomes:
     """The sources as they are edited: cropped and resized if the plan says so."""
-    fits = Fits(plan.side)
     if not plan.side:
         return sources
+    fits = Fits(plan.side)
     made = _make(run, fits, [fits.wanted(one) for one in present(sources)])
     return {name: _each(some, lambda one: made[fits.wanted(one).key]) for name, some in sources.items()}
 
