@@ -137,6 +137,9 @@ def test_the_page_begins_with_what_was_seen() -> None:
 
 def test_one_prompt_alone() -> None:
     one = found(("one",), words=("nurse",))
+    shares = METHOD.page(one, Made()).sections[0].blocks[0]
+    assert isinstance(shares, Shares)
+    assert [bar.label for bar in shares.bars] == ["Perceived gender", "Perceived ethnicity"]
     assert page(one).count(": where either is high") == 4 * len(CONCEPTS)
     assert "missing" not in table(one)
 

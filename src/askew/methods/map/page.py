@@ -140,13 +140,17 @@ class View:
 
     def seen(self) -> Section:
         """Who is shown: by axis the shares in every prompt's pictures by every model, and their risk difference."""
+        seen = {capital(perceived(axis)): [self._bar(r) for r in own] for axis, own in self._by_axis().items()}
+        shown, heading = {f"{axis}, shares in percent": tuple(bars) for axis, bars in seen.items()}, "With"
+        if len(self.prompts) == len(self.models) == 1:
+            alone = tuple(replace(bar, label=axis) for axis, (bar,) in seen.items())
+            shown, heading = {"Shares in percent": alone}, "Axis"
         blocks: list[Block] = []
-        for axis, own in self._by_axis().items():
-            caption, bars = f"{capital(perceived(axis))}, shares in percent", tuple(self._bar(r) for r in own)
-            blocks.append(Shares(caption, bars[:BARS], "With"))
+        for caption, bars in shown.items():
+            blocks.append(Shares(caption, bars[:BARS], heading))
             if len(bars) > BARS:
                 blocks.append(Fold(f"{plural(len(bars) - BARS, 'more set')} of pictures",
-                                   (Shares(caption, bars[BARS:], "With"),), screen=True))  # fmt: skip
+                                   (Shares(caption, bars[BARS:], heading),), screen=True))  # fmt: skip
         return Section("What was seen", (*blocks, Fold("Risk differences", tuple(self._risks()))))
 
     def concept(self, a: str) -> Section:
