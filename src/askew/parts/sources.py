@@ -17,8 +17,7 @@ from askew.models.diffusers.recommended import recommended
 from askew.models.folder import FolderCollection
 from askew.pages import words
 from askew.pages.blocks import Section, Text
-from askew.parts.survey.instruments import LABELS
-from askew.parts.survey.reader import unknown_words
+from askew.parts.survey.reader import LABELS, unknown_words
 from askew.prompts.axes import table_question
 from askew.prompts.groups import PAPER_GROUPS, group_names, prompt_of
 from askew.run.base import Answer, Outcome, Run

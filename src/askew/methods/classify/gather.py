@@ -29,8 +29,7 @@ from askew.parts.sources import (
     social_groups,
     source_pictures,
 )
-from askew.parts.survey.instruments import load_instruments
-from askew.parts.survey.reader import fingerprints, unknown_words
+from askew.parts.survey.reader import fingerprints, load_instruments, unknown_words
 from askew.prompts.groups import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed

@@ -31,8 +31,7 @@ from askew.parts.sources import (
     size_of,
     source_pictures,
 )
-from askew.parts.survey.instruments import load_instruments
-from askew.parts.survey.reader import fingerprints, oddities
+from askew.parts.survey.reader import fingerprints, load_instruments, oddities
 from askew.prompts.groups import prompt_of
 from askew.run.base import Maker, Outcome, Run
 from askew.store.store import Wanted

@@ -11,7 +11,7 @@ from askew import registry
 from askew.errors import UsageError
 from askew.models.base import Setting
 from askew.parts.sources import paper_settings, social_groups, with_source_settings
-from askew.parts.survey.instruments import LABELS
+from askew.parts.survey.reader import LABELS
 from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.groups import HIGH_PAID, LOW_PAID

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.base import VQA, Calibrated
-from askew.parts.survey.instruments import LABELS
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.reader import LABELS
 from askew.plan import PromptPlan
 from askew.types import Axis, Missing, record
 

@@ -10,7 +10,7 @@ from askew import registry
 from askew.errors import UsageError
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
-from askew.parts.survey.instruments import LABELS, load_instruments
+from askew.parts.survey.reader import LABELS, load_instruments
 from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer

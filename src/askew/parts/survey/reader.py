@@ -1,22 +1,65 @@
-"""The pictures of a plan's prompts, and what its instruments see in them."""
+"""The instruments of a plan, the pictures of its prompts, and what the instruments see in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from askew import registry
+from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.base import CAPTION, PERSON, VQA
 from askew.measure.labels import LabelVQA
-from askew.models.base import Collection, Model
+from askew.models.base import Collection, Model, Setting
 from askew.models.folder import FolderCollection
-from askew.parts.survey.instruments import LABELS, load_instruments
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.plan import Plan, PromptPlan
 from askew.prompts.biasconnect import shows_people
 from askew.run.base import Answer, Outcome, Run
 from askew.types import Missing, Prompt, Question
+
+LABELS = "labels"
+
+
+def load_instruments(
+    names: Sequence[str],
+    source: Model | Collection,
+    aliases: Mapping[str, str],
+    values: Mapping[str, Sequence[str]],
+    settings: Mapping[str, Setting] | None = None,
+) -> dict[str, VQA]:
+    """The instruments by name. A person's labels come with the collection.
+
+    `settings` are those of the only instrument or, named PROVIDER:SETTING, of the one from that provider.
+    """
+    own = _settings_by_instrument(names, settings or {})
+    found = {}
+    for name in names:
+        if name == LABELS:
+            if not isinstance(source, Collection):
+                raise UsageError("--vqa labels reads a person's labels from a manifest; it needs --model folder/PATH")
+            found[name] = registry.vqa(name, collection=source, aliases=aliases, values=values or None)
+        else:
+            found[name] = registry.vqa(name, **own[name])
+    return found
+
+
+def _settings_by_instrument(names: Sequence[str], settings: Mapping[str, Setting]) -> dict[str, dict[str, Setting]]:
+    """Raises UsageError for a setting of no instrument, or of which of several is not said."""
+    found: dict[str, dict[str, Setting]] = {name: {} for name in names}
+    able = [name for name in names if name != LABELS]
+    for key, value in settings.items():
+        provider, colon, setting = key.rpartition(":")
+        owners = [name for name in able if not colon or name.partition("/")[0] == provider]
+        if not owners or (len(owners) > 1 and not colon):
+            known = ", ".join(f"{name.partition('/')[0]}:{setting}" for name in able) or "none: labels take no settings"
+            raise UsageError(
+                f"--vqa-arg {key}={value} does not say which instrument's setting it is; write one of: {known}"
+            )
+        for name in owners:
+            found[name][setting] = value
+    return found
+
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
 
@@ -74,7 +117,7 @@ def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
     return load_instruments(plan.vqa, source, plan.aliases, plan.values, plan.vqa_args)
 
 
-def captioner_of(instruments: Mapping[str, VQA]) -> str | None:
+def captioner_of(instruments: Iterable[str]) -> str | None:
     """The first instrument that can describe a picture; a person's labels cannot."""
     return next((name for name in instruments if name != LABELS), None)
 

@@ -14,11 +14,11 @@ from askew.methods.audit.result import AuditResult
 from askew.options import Flag, Place, Texts, listed, names, repeated, texts
 from askew.parts import drawings
 from askew.parts.scoring import Scoring
+from askew.parts.survey.reader import captioner_of
 from askew.plan import PromptPlan
 from askew.studies.compare import COMPARISON_FILE
 from askew.studies.compare.findings import SCORES, Difference
 from askew.studies.compare.recorded import (
-    captioner,
     check_instruments,
     common_prompts,
     finished_run,
@@ -87,7 +87,7 @@ def compare(
     prompts, warnings = _matched(found)
     embedders = [run.found.instruments.embedder for run in audits]
     embedder = next(iter(embedders[0])) if embedders[0] and all(embedders) else None
-    readers = Readers(audits[0].plan.vqa, captioner(audits[0]), embedder)
+    readers = Readers(audits[0].plan.vqa, captioner_of(audits[0].plan.vqa), embedder)
     compared = [
         ComparedRun(name, identity(run), observed_sets(run, prompts),
                     stored_vectors(run, prompts, embedder) if embedder else None)

@@ -18,8 +18,8 @@ from askew.measure.labels import MISSING, Spelling, aliases_of, key
 from askew.method import method_of
 from askew.methods.audit import METHOD
 from askew.methods.audit.result import AuditResult
-from askew.parts.survey.instruments import LABELS
 from askew.parts.survey.observed import Answer, ObservedSet, observe
+from askew.parts.survey.reader import LABELS, captioner_of
 from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import AXES
 from askew.store.keys import question_hash
@@ -53,11 +53,6 @@ def is_generated(run: AuditResult) -> bool:
     return any(seed is not None for one in run.found.sets for seed in one.seeds)
 
 
-def captioner(run: AuditResult) -> str | None:
-    """The instrument that described the pictures; a person's labels cannot."""
-    return next((name for name in run.plan.vqa if name != LABELS), None)
-
-
 def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, list[ObservedSet]]:
     """By prompt the run's sets, with the answers that its store holds.
 
@@ -84,7 +79,7 @@ def _sets(run: AuditResult, prompt: PromptPlan, store: Store) -> list[ObservedSe
     axes = [axis.axis() for axis in prompt.axes]
     sets = [(Prompt(s.text, s.axis, s.value), _pictures(s)) for s in run.found.sets if s.prompt == prompt.text]
     ids = list({one.id: None for _, some in sets for one in some if isinstance(one, Picture)})
-    captions = captioner(run)
+    captions = captioner_of(run.plan.vqa)
     answers = {}
     for name, fingerprint in (run.found.instruments.vqa or {}).items():
         questions = [question for axis in axes for question in axis.questions]
