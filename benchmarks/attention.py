@@ -27,7 +27,7 @@ from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
 from askew import registry
 from askew.measure.attention import AttentionMaps, attribution_text
-from askew.studio.paths import weights
+from askew.studio import weights
 
 PROMPT, WORD = "a photo of a nurse", "nurse"
 WATCHED: dict[str, tuple[str, ...]] = {"bare": (), "one": ("gender",), "two": ("gender", "race")}

@@ -26,7 +26,7 @@ from askew.models.base import Request
 from askew.models.planted import PlantedModel
 from askew.prompts.groups import prompt_of
 from askew.stats.classification import pair_decisions
-from askew.studio.paths import weights
+from askew.studio import weights
 
 SAMPLES = 10
 CLASSES = (*MALE_DOMINATED, *FEMALE_DOMINATED)

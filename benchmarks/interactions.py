@@ -32,7 +32,7 @@ from askew.methods.interact.score import scoring_of
 from askew.methods.interact.tables import CountedAxis, Tables, pooled
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.biasconnect import occupation_prompts
-from askew.studio.paths import weights
+from askew.studio import weights
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from benchmarks.planted_interactions import SIZES, drawn, world
 

@@ -19,7 +19,7 @@ from diffusers import UNet2DConditionModel
 from diffusers.models.attention_processor import AttnProcessor
 from torch.optim import Optimizer
 
-from askew.studio.paths import weights
+from askew.studio import weights
 from training.batches import BATCH
 from training.muon import Muon, Optimizers
 from training.networks import load, quicken

@@ -13,7 +13,7 @@ from askew.cli import run
 from askew.errors import UsageError
 from askew.methods.audit.plan import plan_audit
 from askew.methods.mine.command import search_fields
-from askew.models.diffusers.recommended import RECOMMENDED
+from askew.models.diffusers import RECOMMENDED
 from askew.options import plan_fields
 from askew.presets import Preset, presets, with_preset
 

@@ -31,7 +31,7 @@ from transformers import (
     SiglipModel,
 )
 
-from askew.studio.paths import weights
+from askew.studio import weights
 
 SIDE = 32
 TOWER = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}

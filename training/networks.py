@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import CLIPTextModel, CLIPTokenizer
 
-from askew.studio.paths import weights
+from askew.studio import weights
 
 
 class Networks(NamedTuple):

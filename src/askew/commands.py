@@ -23,7 +23,7 @@ from askew.run.check import CheckReport
 from askew.run.check import check as check_run
 from askew.store.store import Store, default_store
 from askew.studies.compare import COMPARISON_FILE
-from askew.studio.paths import weights
+from askew.studio import weights
 from askew.studio.planted import truth as planted_truth
 
 

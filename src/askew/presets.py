@@ -11,7 +11,7 @@ from typing import Any
 
 from askew.errors import UnknownName
 from askew.models.base import Setting
-from askew.models.diffusers.recommended import RECOMMENDED
+from askew.models.diffusers import RECOMMENDED
 
 PARTS = ("model", "vqa", "embedder")
 """The fields of a plan that a preset decides, besides the model's settings."""

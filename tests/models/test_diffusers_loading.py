@@ -16,10 +16,9 @@ from safetensors.torch import load_file, save_file
 from askew import errors, registry
 from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.base import Model, Request
-from askew.models.diffusers import loading, settings
+from askew.models.diffusers import RECOMMENDED, loading, recommended, settings
 from askew.models.diffusers.loading import free_bytes, weights_bytes
 from askew.models.diffusers.model import DiffusersModel
-from askew.models.diffusers.recommended import RECOMMENDED, recommended
 
 Saved = Callable[[str], Path]
 

@@ -19,8 +19,8 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.studio import StudioVQA
 from askew.models.base import Request
 from askew.models.studio import StudioModel
+from askew.studio import NETWORKS, weights
 from askew.studio.caption import parse, phrase
-from askew.studio.paths import NETWORKS, weights
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing
 

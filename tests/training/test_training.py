@@ -18,8 +18,8 @@ from safetensors.torch import load_file
 from scipy.stats import binomtest, chisquare, multivariate_normal
 from torch import nn
 
+from askew.studio import weights
 from askew.studio.caption import Said, caption, parse
-from askew.studio.paths import weights
 from askew.studio.planted import conditional, truth
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 from training import autoencoder, batches, captioned, checkpoints, diffusion, velocity_error

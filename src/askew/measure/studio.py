@@ -16,8 +16,8 @@ from PIL import Image
 from askew.errors import MissingPackage, UsageError
 from askew.measure.base import CAPTION
 from askew.store.imagefile import opened
+from askew.studio import weights
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
-from askew.studio.paths import weights
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from askew.types import Axis, Missing, Picture, Question
 

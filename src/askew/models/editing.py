@@ -26,21 +26,10 @@ class EditRequest:
 class Editor(Protocol):
     """A model that edits pictures. An edit depends on (revision, settings, request) alone, not on its batch."""
 
-    @property
-    def name(self) -> str:
-        """What it is called in results."""
-
-    @property
-    def revision(self) -> str:
-        """What changes whenever an edit could."""
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """All that changes the edits, but for the weights and the request."""
-
-    @property
-    def batch_size(self) -> int:
-        """How many pictures it edits at once."""
+    name: str
+    revision: str
+    settings: Mapping[str, Setting]
+    batch_size: int
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
         """Raises UsageError if pictures of `size` (width, height) or one of the strengths cannot be edited."""
@@ -61,20 +50,17 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
     Raises UsageError for a model that makes pictures from prompts alone, with the command that would work.
     """
     if not hasattr(type(model), "pipeline"):
-        raise UsageError(_black_box(model))
+        works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
+        if isinstance(model, Collection):
+            raise UsageError(
+                f"{model.name} is a collection of pictures and edits none: name the model that is to edit them, as in "
+                f"{works} --sources {model.name}"
+            )
+        raise UsageError(
+            f"{model.name} makes pictures from prompts alone, and editing begins from a picture; what works is: "
+            f"{works}. What {model.name} makes of the same words is asked by: "
+            f'askew audit "a photo of a doctor" --model {model.name}'
+        )
     from askew.models.diffusers.editing import DiffusersEditor
 
     return DiffusersEditor(model, settings)  # type: ignore[arg-type]
-
-
-def _black_box(model: Model | Collection) -> str:
-    works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
-    if isinstance(model, Collection):
-        return (
-            f"{model.name} is a collection of pictures and edits none: name the model that is to edit them, as in "
-            f"{works} --sources {model.name}"
-        )
-    return (
-        f"{model.name} makes pictures from prompts alone, and editing begins from a picture; what works is: {works}. "
-        f'What {model.name} makes of the same words is asked by: askew audit "a photo of a doctor" --model {model.name}'
-    )

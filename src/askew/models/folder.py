@@ -91,9 +91,7 @@ def create(
     else:
         columns = Columns.of(table, file, split(prompt_column), condition, single(pairs(label)))
         pictures, warnings = _from_manifest(folder, table, columns, str(initial), pairs(where), strict)
-    return FolderCollection(
-        f"folder/{name}", pictures, warnings + _without_initial(pictures) + _spelled_twice(pictures)
-    )
+    return FolderCollection(f"folder/{name}", pictures, warnings + _warnings(pictures))
 
 
 def split(names: Names) -> tuple[str, ...]:
@@ -243,14 +241,11 @@ def _picture_files(folder: Path) -> list[Path]:
     return sorted(visible, key=lambda path: path.relative_to(folder).parts)
 
 
-def _without_initial(pictures: Sequence[FiledPicture]) -> list[str]:
+def _warnings(pictures: Sequence[FiledPicture]) -> list[str]:
+    """Of prompts without an initial condition, and of names that differ only in upper and lower case."""
     complete = {picture.prompt for picture in pictures if picture.axis is None}
     lacking = sorted({picture.prompt for picture in pictures} - complete)
-    return [f"no picture in the initial condition for: {shorten(lacking)}"] if lacking else []
-
-
-def _spelled_twice(pictures: Sequence[FiledPicture]) -> list[str]:
-    warnings = []
+    warnings = [f"no picture in the initial condition for: {shorten(lacking)}"] if lacking else []
     for what, names in (("prompts", {p.prompt for p in pictures}), ("conditions", {p.value or "" for p in pictures})):
         folded = Counter(name.casefold() for name in names)
         same = sorted(name for name in names if folded[name.casefold()] > 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,17 +57,14 @@ class Manifest:
         """
         for column, wanted in conditions.items():
             self.require(column, "where")
-            for value in wanted:
-                self._require_value(column, value)
+            for value in (one for one in wanted if one not in self.values(column)):
+                unknown = UnknownName("value", value, self.values(column))
+                raise ManifestError(f"manifest {self.path}, column {column!r}: {unknown}")
         rows = tuple(row for row in self.rows if all(row.cells[c] in wanted for c, wanted in conditions.items()))
         if not rows:
-            raise ManifestError(f"manifest {self.path}: no row fits the filter {_words(conditions)}")
+            words = ", ".join(f"{column}={' or '.join(wanted)}" for column, wanted in conditions.items())
+            raise ManifestError(f"manifest {self.path}: no row fits the filter {words}")
         return Manifest(self.path, self.columns, rows)
-
-    def _require_value(self, column: str, value: str) -> None:
-        if value not in self.values(column):
-            unknown = UnknownName("value", value, self.values(column))
-            raise ManifestError(f"manifest {self.path}, column {column!r}: {unknown}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +142,9 @@ def read_manifest(path: Path) -> Manifest:
     _check_header(path, columns)
     if not records:
         raise ManifestError(f"manifest {path} has no rows" + (" below its header" if columns else ""))
-    _check_lengths(path, len(columns), records)
+    faults = [f"line {line} has {len(cells)}" for line, cells in records if len(cells) != len(columns)]
+    if faults:
+        raise ManifestError(f"manifest {path}: the header has {len(columns)} columns, but {shorten(faults)}")
     rows = tuple(Row(line, dict(zip(columns, map(str.strip, cells), strict=True))) for line, cells in records)
     return Manifest(path, columns, rows)
 
@@ -199,13 +198,3 @@ def _check_header(path: Path, columns: tuple[str, ...]) -> None:
     twice = [name for name, count in Counter(columns).items() if count > 1]
     if twice:
         raise ManifestError(f"manifest {path}, line 1: more than one column is named {shorten(twice)}")
-
-
-def _check_lengths(path: Path, expected: int, records: Iterable[tuple[int, list[str]]]) -> None:
-    faults = [f"line {line} has {len(cells)}" for line, cells in records if len(cells) != expected]
-    if faults:
-        raise ManifestError(f"manifest {path}: the header has {expected} columns, but {shorten(faults)}")
-
-
-def _words(conditions: Mapping[str, Sequence[str]]) -> str:
-    return ", ".join(f"{column}={' or '.join(wanted)}" for column, wanted in conditions.items())

@@ -11,8 +11,8 @@ from PIL import Image
 from askew.errors import MissingPackage, UnknownName
 from askew.models.base import Request, Setting, Suggestion
 from askew.models.hub import find_pretrained
+from askew.studio import weights
 from askew.studio.caption import parse
-from askew.studio.paths import weights
 from askew.types import Missing
 
 if TYPE_CHECKING:

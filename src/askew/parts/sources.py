@@ -13,7 +13,7 @@ from askew.errors import UnknownName, UsageError
 from askew.findings import E, Identity, Keyed
 from askew.measure.base import VQA, Chooser
 from askew.models.base import Collection, FiledPicture, Model, Setting
-from askew.models.diffusers.recommended import recommended
+from askew.models.diffusers import recommended
 from askew.models.folder import FolderCollection
 from askew.pages import words
 from askew.pages.blocks import Section, Text

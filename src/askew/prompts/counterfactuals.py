@@ -154,7 +154,8 @@ def _elsewhere(
     parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase], rivals: list[Statement], said: bool
 ) -> Iterator[_Edit]:
     """A phrase after the noun or at the end of the clause, in the place of a phrase that states another value."""
-    words = _agreeing(form.words, subjects) if form.place == "after" else form.words
+    several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
+    words = grammar.agree(form.words) if form.place == "after" and several else form.words
     given_way = [rival for rival in rivals if not rival.before]
     for rival in rivals:
         replaces = not said and rival in given_way[:1]
@@ -170,7 +171,8 @@ def _elsewhere(
         yield _clause(parsed, words, after)
     else:
         at = parsed.words[after - 1].end
-        yield _Edit(at, at, f" {_at_work(form, subjects)}{words}")
+        works = form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.says
+        yield _Edit(at, at, f" {form.at_work} {words}" if works else f" {words}")
 
 
 def _clause(parsed: ParsedPrompt, words: str, after: int) -> _Edit:
@@ -181,15 +183,6 @@ def _clause(parsed: ParsedPrompt, words: str, after: int) -> _Edit:
     at = parsed.words[after - 1].end
     goes_on = parsed.lower(after).endswith("ing") and not parsed.text[at : parsed.words[after].start].strip()
     return _Edit(at, at, f" {words} and" if goes_on else f" {words}")
-
-
-def _agreeing(words: str, subjects: list[NounPhrase]) -> str:
-    return grammar.agree(words) if subjects and (len(subjects) > 1 or subjects[-1].plural) else words
-
-
-def _at_work(form: Form, subjects: list[NounPhrase]) -> str:
-    working = subjects[-1].noun is not None and "occupation" in subjects[-1].noun.says
-    return f"{form.at_work} " if form.at_work and working else ""
 
 
 def word_after(parsed: ParsedPrompt, phrase: NounPhrase) -> int:

@@ -132,11 +132,8 @@ class RememberedLLM:
             self.usage.cached += known is not None
             if known is None:
                 self._check_budget()
-        return known or self._ask(messages, schema, seed, key, asked)
-
-    def _ask(
-        self, messages: Sequence[Message], schema: Schema | None, seed: int, key: str, asked: Mapping[str, Any]
-    ) -> Completion:
+        if known:
+            return known
         answer = self._llm.complete(messages, schema, seed)
         with self._lock:
             self._count(answer)
@@ -206,7 +203,9 @@ def ask(llm: RememberedLLM, messages: Sequence[Message], schema: Schema, read: C
             return read(parse(answer))
         except Unusable as error:
             reason = str(error)
-        turns = [*messages, *_repair(answer, reason)]
+        shown = [Message("assistant", answer.text[:_SHOWN])] if answer.text.strip() else []
+        repair = Message("user", f"This answer cannot be used: {reason}. Answer again, with JSON only.")
+        turns = [*messages, *shown, repair]
     raise gave_nothing(llm, reason)
 
 
@@ -236,8 +235,3 @@ def gave_nothing(llm: RememberedLLM, reason: str) -> LanguageModelError:
     return LanguageModelError(
         f"{llm.name} gave nothing that could be used in {ATTEMPTS} tries: {reason}. Try a larger model, or another seed"
     )
-
-
-def _repair(answer: Completion, reason: str) -> list[Message]:
-    shown = [Message("assistant", answer.text[:_SHOWN])] if answer.text.strip() else []
-    return [*shown, Message("user", f"This answer cannot be used: {reason}. Answer again, with JSON only.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -133,28 +133,18 @@ def place_statement(parsed: ParsedPrompt) -> tuple[int, int] | None:
 
 @lru_cache
 def _details(group: Group) -> tuple[Detail, ...]:
-    """All details of a group, whatever a prompt says."""
-    return (*_phrases(group), *_axes(group), *_frames(group))
-
-
-def _phrases(group: Group) -> Iterator[Detail]:
-    for phrase in group.phrases:
-        yield Detail(phrase.sort, phrase.words, phrase.side, AFTER_NOUN if phrase.after_noun else CLAUSE, phrase)
-
-
-def _axes(group: Group) -> Iterator[Detail]:
+    """All details of a group, whatever a prompt says: phrases, values of axes, frames."""
+    found = [
+        Detail(phrase.sort, phrase.words, phrase.side, AFTER_NOUN if phrase.after_noun else CLAUSE, phrase)
+        for phrase in group.phrases
+    ]
     for axis in dict.fromkeys((*group.who, *group.varies)):
-        if axis == STYLE:
-            continue
-        for value, form in find_entry(axis).forms.items():
+        for value, form in find_entry(axis).forms.items() if axis != STYLE else ():
             side: Side = "indoors" if value == "indoors" else "outdoors" if value == "outdoors" else "anywhere"
-            yield Detail(axis, form.words, side, _RANKS[form.place], value=value)
-
-
-def _frames(group: Group) -> Iterator[Detail]:
+            found.append(Detail(axis, form.words, side, _RANKS[form.place], value=value))
     if STYLE in group.varies:
-        yield from (Detail(STYLE, words) for words in styles())
-        yield from (Detail(MONOCHROME, words) for words in monochrome())
+        found += [Detail(STYLE, words) for words in styles()] + [Detail(MONOCHROME, words) for words in monochrome()]
+    return tuple(found)
 
 
 def _side(parsed: ParsedPrompt, subject: NounPhrase | None) -> Side | None:
@@ -170,7 +160,8 @@ def _side(parsed: ParsedPrompt, subject: NounPhrase | None) -> Side | None:
         if phrase != subject and phrase.noun and "environment" in phrase.noun.says:
             return "indoors" if phrase.noun.says["environment"] == "indoors" else "outdoors"
     person = subject is not None and subject.noun is not None and subject.noun.kind == "person"
-    told = _states_place(parsed.text) if person else _PLACED.search(_rest(parsed, subject))
+    stated = any(states(parsed.text, axis) for axis in ("environment", "setting"))
+    told = stated if person else _PLACED.search(_rest(parsed, subject))
     return "anywhere" if told else None
 
 
@@ -179,10 +170,6 @@ def _suits(detail: Detail, subject: NounPhrase | None) -> bool:
     if detail.value is None or subject is None or subject.noun is None:
         return True
     return bool(find_entry(detail.aspect).about & {subject.noun.kind, "any"})
-
-
-def _states_place(text: str) -> bool:
-    return any(states(text, axis) for axis in ("environment", "setting"))
 
 
 def _spoken(parsed: ParsedPrompt, subject: NounPhrase | None, topic: str, side: Side | None) -> bool:

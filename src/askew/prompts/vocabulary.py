@@ -38,7 +38,8 @@ def nouns() -> Mapping[str, Noun]:
     """Every known noun by its lower-case forms, singular and plural. The first entry of a form wins."""
     table: dict[str, Noun] = {}
     for noun in _all_nouns():
-        for form in (noun.singular, noun.plural, *_other_plurals(noun)):
+        other = [f"{noun.singular}s"] if noun.singular.endswith("person") else []  # "sales persons", "sales people"
+        for form in (noun.singular, noun.plural, *other):
             table.setdefault(form, noun)
     return table
 
@@ -59,14 +60,11 @@ def _all_nouns() -> Iterator[Noun]:
     yield from _people()
     for _, one, many in _entries("occupations.txt"):
         yield Noun(one, many, "person", {"occupation": one}, {"occupation": "person"})
-    for _, one, many in _entries("animals.txt"):
-        yield Noun(one, many, "animal")
+    yield from (Noun(one, many, "animal") for _, one, many in _entries("animals.txt"))
     for tag, one, many in _entries("places.txt"):
         yield Noun(one, many, "nature" if tag in ("landscape", "elsewhere") else "place", _place_says(tag, one))
-    for _, one, many in _entries("objects.txt"):
-        yield Noun(one, many, "object")
-    for _, one, many in _entries("nature.txt"):
-        yield Noun(one, many, "nature")
+    yield from (Noun(one, many, "object") for _, one, many in _entries("objects.txt"))
+    yield from (Noun(one, many, "nature") for _, one, many in _entries("nature.txt"))
 
 
 def _people() -> Iterator[Noun]:
@@ -83,11 +81,6 @@ def _place_says(tag: str, name: str) -> dict[str, str]:
     if tag == "region":
         return {"geography": name, "setting": name}
     return {"setting": name} | ({"geography": name} if tag == "elsewhere" else {})
-
-
-def _other_plurals(noun: Noun) -> list[str]:
-    """ "sales persons" beside "sales people"."""
-    return [noun.singular + "s"] if noun.singular.endswith("person") else []
 
 
 def _entries(name: str) -> Iterator[tuple[str, str, str]]:

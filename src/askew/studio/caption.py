@@ -9,7 +9,7 @@ from functools import lru_cache
 from random import Random
 from typing import TypeVar
 
-from askew.studio.paths import toml
+from askew.studio import toml
 from askew.studio.scene import OCCUPATIONS, OF_ANY_SCENE, Scene
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
 
     Without `rng` the first wording of everything is taken, with it any.
     """
-    opening = _opening(scene.style if "style" in mentioned else None, rng)
+    opening = _article(_choose(_STYLE[scene.style][:3] if "style" in mentioned else ("photo", "picture"), rng))
     if not scene.person:
         return _with_article(opening, _PLACES[scene.environment] if "environment" in mentioned else "empty scene")
     chosen = {"before": dict[str, str](), "after": dict[str, str]()}
@@ -84,7 +84,7 @@ def phrase(attribute: str, value: str) -> str:
     """A caption that says this one thing, in the first wording."""
     if attribute == "occupation":
         return _with_article("a photo", value)
-    return caption(_with(attribute, value), (attribute,))
+    return caption(Scene.of({attribute: value}), (attribute,))
 
 
 def wordings(attribute: str, value: str) -> list[str]:
@@ -149,10 +149,6 @@ def _choose(options: Sequence[T], rng: Random | None) -> T:
     return options[0] if rng is None else rng.choice(options)
 
 
-def _opening(style: str | None, rng: Random | None) -> str:
-    return _article(_choose(("photo", "picture") if style is None else _STYLE[style][:3], rng))
-
-
 def _with_article(opening: str, noun: str) -> str:
     return f"{opening} of {_article(noun)}"
 
@@ -166,7 +162,3 @@ def _shuffled(names: Iterable[str], rng: Random | None) -> list[str]:
     if rng is not None:
         rng.shuffle(ordered)
     return ordered
-
-
-def _with(attribute: str, value: str) -> Scene:
-    return Scene.of({attribute: value})

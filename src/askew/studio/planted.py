@@ -78,7 +78,8 @@ def conditional(said: Said, bias: float) -> Array:
     """The joint distribution of all attributes given what a prompt says; one array dimension per attribute."""
     table = world(said.occupation, bias).copy()
     for name, value in said.attributes.items():
-        table *= _along(np.array([float(v == value) for v in ATTRIBUTES[name]]), name)
+        shown = np.array([float(v == value) for v in ATTRIBUTES[name]])
+        table *= shown.reshape([-1 if other == name else 1 for other in NAMES])
     total = table.sum()
     if total == 0:
         words = " and ".join(f"{name} {value!r}" for name, value in said.attributes.items())
@@ -209,7 +210,3 @@ def _factor(child: str, parents: tuple[str, ...], logits: Array, bias: float) ->
     order = sorted(range(len(names)), key=lambda i: NAMES.index(names[i]))
     shape = [len(ATTRIBUTES[name]) if name in names else 1 for name in NAMES]
     return np.transpose(table, order).reshape(shape)
-
-
-def _along(vector: Array, name: str) -> Array:
-    return vector.reshape([-1 if other == name else 1 for other in NAMES])

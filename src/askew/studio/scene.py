@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from askew.studio.paths import rows
+from askew.studio import rows
 
 ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "gender": ("male", "female"),

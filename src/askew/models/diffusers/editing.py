@@ -31,12 +31,8 @@ with quiet():
     from diffusers.pipelines.auto_pipeline import AUTO_IMAGE2IMAGE_PIPELINES_MAPPING, _get_task_class
 
 BATCHED = frozenset(
-    {
-        "StableDiffusionImg2ImgPipeline",
-        "StableDiffusionXLImg2ImgPipeline",
-        "StableDiffusion3Img2ImgPipeline",
-        "FluxImg2ImgPipeline",
-    }
+    "StableDiffusionImg2ImgPipeline StableDiffusionXLImg2ImgPipeline StableDiffusion3Img2ImgPipeline "
+    "FluxImg2ImgPipeline".split()
 )
 """Families whose edits are known not to depend on the rest of their batch; others are made one at a time."""
 
@@ -60,17 +56,13 @@ class DiffusersEditor:
         known = {name: kind for name, kind in parameters(self._class).items() if name not in (*OF_SIZE, "strength")}
         inherited = {name: value for name, value in model.settings.items() if name in known}
         self._call = call_settings(known, inherited, settings, f"{self.name}, editing")
+        kept = {name: value for name, value in model.settings.items() if name in ("scheduler", "variant")}
+        self.settings: Mapping[str, Setting] = {**self._call, **kept}
         self._at_once = self.batch_size if self._class.__name__ in BATCHED else 1
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By what it was made of: the pipeline stays behind."""
         return type(self), (self._model, self._given)
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """All that changes the edits, but for the weights and the request."""
-        kept = {name: value for name, value in self._model.settings.items() if name in ("scheduler", "variant")}
-        return {**self._call, **kept}
 
     @property
     def device(self) -> str:

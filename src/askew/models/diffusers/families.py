@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType, UnionType
+from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 import diffusers
@@ -26,32 +26,25 @@ BATCHED = frozenset(
 )
 """Families whose pictures are known not to depend on the rest of their batch; others are made one at a time."""
 
-MULTIPLES: Mapping[str, int] = MappingProxyType(
-    {
-        "FluxPipeline": 16,
-        "PixArtAlphaPipeline": 8,
-        "PixArtSigmaPipeline": 8,
-        "QwenImagePipeline": 16,
-        "SanaPipeline": 32,
-        "SanaSprintPipeline": 32,
-        "StableDiffusionPipeline": 8,
-        "StableDiffusionXLPipeline": 8,
-    }
-)
+MULTIPLES: Mapping[str, int] = {
+    family: multiple
+    for multiple, families in {
+        8: "PixArtAlphaPipeline PixArtSigmaPipeline StableDiffusionPipeline StableDiffusionXLPipeline",
+        16: "FluxPipeline QwenImagePipeline",
+        32: "SanaPipeline SanaSprintPipeline",
+    }.items()
+    for family in families.split()
+}
 """What height and width must be multiples of, as far as it is known. Flux and Qwen-Image would round them silently."""
 
-RECORDED = (
-    "clean_caption",
-    "guidance_scale",
-    "num_inference_steps",
-    "prior_guidance_scale",
-    "prior_num_inference_steps",
-    "true_cfg_scale",
+RECORDED = tuple(
+    "clean_caption guidance_scale num_inference_steps prior_guidance_scale prior_num_inference_steps "
+    "true_cfg_scale".split()
 )
 """Parameters whose defaults are recorded beside what the user sets, so that a new default means new pictures."""
 
 NOT_SETTINGS = frozenset(
-    {"prompt", "prompt_2", "prompt_3", "num_images_per_prompt", "output_type", "return_dict", "callback_steps"}
+    "prompt prompt_2 prompt_3 num_images_per_prompt output_type return_dict callback_steps".split()
 )
 
 

@@ -88,18 +88,10 @@ class DiffusersModel:
         self._offload = offload_mode(offload, self._device)
         self.revision = identity(self._sources)
         self.batch_size = batch(batch_size, self._device, self.name)
+        others = {"scheduler": self._scheduler.__name__ if self._scheduler else "", "variant": self._variant}
+        self.settings: Mapping[str, Setting] = {**self._call, **{name: one for name, one in others.items() if one}}
         self.watch: Watch | None = None
         self._at_once = self.batch_size if self._class.__name__ in BATCHED else 1
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """All that changes the pictures, but for the weights: what the pipeline is called with, and its scheduler."""
-        chosen: dict[str, Setting] = {**self._call}
-        if self._scheduler:
-            chosen["scheduler"] = self._scheduler.__name__
-        if self._variant:
-            chosen["variant"] = self._variant
-        return chosen
 
     @property
     def device(self) -> str:
@@ -114,8 +106,7 @@ class DiffusersModel:
     @property
     def pipeline_class(self) -> type:
         """The class of the pipeline, known before it is loaded."""
-        found: type = self._class
-        return found
+        return self._class  # type: ignore[no-any-return]
 
     @cached_property
     def pipeline(self) -> Any:
@@ -223,19 +214,13 @@ def words_cut_off(prompt: str, repository: Repository) -> list[str]:
     kinds = {repository.components[name][1].removesuffix("Fast") for name in names}
     if len(prompt) <= HARMLESS or kinds != {CLIP}:
         return []
-    return min((_unseen(prompt, _loaded(repository, name)) for name in names), key=len)
-
-
-def _loaded(repository: Repository, tokenizer: str) -> Any:
-    with explained(repository.name, LIBRARY, tokenizer):
-        return _tokenizer(repository.network.folder / tokenizer)
-
-
-def _unseen(prompt: str, tokenizer: Any) -> list[str]:
-    """The first cut word may be seen in part."""
-    ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
-    words: list[str] = tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split()
-    return words
+    unseen: list[list[str]] = []  # the first cut word of each may be seen in part
+    for name in names:
+        with explained(repository.name, LIBRARY, name):
+            tokenizer = _tokenizer(repository.network.folder / name)
+        ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
+        unseen.append(tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split())
+    return min(unseen, key=len)
 
 
 @lru_cache(maxsize=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from traceback import extract_tb
@@ -24,7 +24,7 @@ AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", *SIDES)
 ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
 """Where in diffusers settings are checked and used; errors from networks further down are not about them."""
 
-CLEANING = ("bs4", "ftfy")
+CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
 OFFLOADS = ("none", "model", "sequential")
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 
@@ -117,19 +117,12 @@ def batch(wanted: Setting, device: torch.device, name: str) -> int:
 
 def _cleaning(known: Mapping[str, Parameter], given: Mapping[str, Setting]) -> dict[str, Setting]:
     """Cleaning of prompts is skipped where its packages are missing: that changes pictures, so it is recorded."""
-    if "clean_caption" not in known or not _absent(CLEANING):
+    absent = [package for module, package in CLEANING.items() if find_spec(module) is None]
+    if "clean_caption" not in known or not absent:
         return {}
     if given.get("clean_caption") is True:
-        raise UsageError(f"clean_caption needs more packages: pip install {' '.join(_packages(_absent(CLEANING)))}")
+        raise UsageError(f"clean_caption needs more packages: pip install {' '.join(absent)}")
     return {"clean_caption": False}
-
-
-def _absent(modules: Iterable[str]) -> list[str]:
-    return [module for module in modules if find_spec(module) is None]
-
-
-def _packages(modules: Iterable[str]) -> list[str]:
-    return [{"bs4": "beautifulsoup4"}.get(module, module) for module in modules]
 
 
 def _checked(setting: str, value: Setting, kind: type, name: str) -> Setting:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from askew.studio import rows
 from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import Canvas, Colour, Point
 from askew.studio.drawing.look import Look
-from askew.studio.paths import rows
 
 _INK = re.compile(r"(?P<width>[\d.]*)(?:/(?P<ends>[\d.]+))?(?P<colour>#[0-9a-f]{6}|[a-zA-Z]+)(?P<shade>[-+][\d.]+)?")
 _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")

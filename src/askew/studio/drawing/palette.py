@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from askew.studio import toml
 from askew.studio.drawing.canvas import Colour
-from askew.studio.paths import toml
 
 INK: Colour = (38, 36, 44)
 WHITE: Colour = (255, 255, 255)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from askew.studio.drawing import aids, body, face, hair, workwear
+from askew.studio.drawing import body, head, worn
 from askew.studio.drawing.backdrop import draw_backdrop
 from askew.studio.drawing.body import draw_pin
 from askew.studio.drawing.canvas import PARTS, SCALE, Canvas, finish
@@ -70,27 +70,27 @@ def _person(canvas: Canvas, seen: Look) -> None:
     varied = seen.jitter
     size = varied.between("scale", 0.96, 1.03)
     figure = canvas.placed(64 + varied.between("x", -3, 3), 128 - 128 * size + varied.between("y", -1, 3), size)
-    head = figure.placed(0, 46, 1.0, varied.between("tilt", -3, 3))
-    aids.draw_chair_back(figure, seen)
-    hair.draw_back_hair(head, seen)
+    top = figure.placed(0, 46, 1.0, varied.between("tilt", -3, 3))
+    worn.draw_chair_back(figure, seen)
+    head.draw_back_hair(top, seen)
     body.draw_torso(figure, seen)
     body.draw_neck(figure, seen)
     body.draw_clothes(figure, seen)
-    workwear.draw_accent(figure, seen)
-    _head(head, seen)
-    aids.draw_held(figure, seen)
+    worn.draw_accent(figure, seen)
+    _head(top, seen)
+    worn.draw_held(figure, seen)
     draw_pin(figure, seen, 21.5, 107.5)
     if seen.scene.occupation is not None:
         x, y = 23 + varied.between("sign_x", -2, 2), 107.5 + varied.between("sign_y", -1.5, 1.5)
-        workwear.draw_sign(canvas, seen.scene.occupation, x, y)
+        worn.draw_sign(canvas, seen.scene.occupation, x, y)
 
 
-def _head(head: Canvas, seen: Look) -> None:
-    face.draw_ears(head, seen, (-1, 1))
-    face.draw_head(head, seen)
-    hair.draw_front_hair(head, seen)
+def _head(top: Canvas, seen: Look) -> None:
+    head.draw_ears(top, seen, (-1, 1))
+    head.draw_head(top, seen)
+    head.draw_front_hair(top, seen)
     if seen.scene.hair == "long":
-        face.draw_ears(head, seen, (1,))
-    workwear.draw_headwear(head, seen)
-    aids.draw_eyewear(head, seen)
-    aids.draw_hearing_aid(head, seen)
+        head.draw_ears(top, seen, (1,))
+    worn.draw_headwear(top, seen)
+    worn.draw_eyewear(top, seen)
+    worn.draw_hearing_aid(top, seen)

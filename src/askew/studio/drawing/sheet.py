@@ -65,7 +65,11 @@ def _passer_by(number: int, **fixed: str) -> Scene:
 
 def occupation_sheet(seed: int = 0, columns: int = 9, cell: int = 128) -> Image.Image:
     """All occupations, each on another person."""
-    cells = [(name, draw(_worker(i, name), seed + i)) for i, name in enumerate(OCCUPATIONS)]
+    workers = [
+        _passer_by(i, occupation=name, environment=known.place, clothing=known.attire)
+        for i, (name, known) in enumerate(OCCUPATIONS.items())
+    ]
+    cells = [(name, draw(worker, seed + i)) for i, (name, worker) in enumerate(zip(OCCUPATIONS, workers, strict=True))]
     return sheet(_wrapped("occupations", cells, columns), cell)
 
 
@@ -73,11 +77,6 @@ def _wrapped(title: str, cells: list[tuple[str, Image.Image]], columns: int) -> 
     """Rows of at most `columns` pictures, the first with the title."""
     starts = range(0, len(cells), columns)
     return [("" if start else title, cells[start : start + columns]) for start in starts]
-
-
-def _worker(number: int, occupation: str) -> Scene:
-    known = OCCUPATIONS[occupation]
-    return _passer_by(number, occupation=occupation, environment=known.place, clothing=known.attire)
 
 
 def evidence(scene: Scene, seed: int, attribute: str) -> Mask:

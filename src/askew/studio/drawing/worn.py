@@ -1,6 +1,7 @@
-"""Headwear and garment accents of occupations. They leave brows, temples and the neckline free.
+"""What is worn and held: glasses, hearing aid, cane and wheelchair; headwear, accents and the sign of an occupation.
 
-The occupation's sign: a card with an emblem at the lower left, headwear and a garment accent where natural.
+The sign is a card with an emblem at the lower left, with headwear and a garment accent where natural. These leave
+brows, temples and the neckline free.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from functools import lru_cache
 
 from PIL import Image
 
+from askew.studio import rows
 from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import Canvas, Colour
-from askew.studio.drawing.figures import Shape, shapes
+from askew.studio.drawing.figures import Shape, draw_figure, shapes
 from askew.studio.drawing.look import Look
-from askew.studio.paths import rows
 
 CARD = 34.0
 
@@ -76,3 +77,36 @@ def _rounded(canvas: Canvas, inset: float, colour: Colour) -> None:
     for x in (low + r, high - r):
         for y in (low + r, high - r):
             canvas.ellipse(x, y, r, r, colour)
+
+
+def draw_eyewear(canvas: Canvas, look: Look) -> None:
+    """Clear glasses, or the dark glasses of a blind person."""
+    if look.scene.disability == "blind":
+        draw_figure(canvas, look, "dark glasses")
+    elif look.scene.glasses == "glasses":
+        frames = palette.ONE_OF["bright_frames" if look.skin.lightness < 50 else "frames"]
+        kind = "round glasses" if look.jitter["frame"] < 0.5 else "square glasses"
+        draw_figure(canvas, look, kind, palette.pick(frames, look.jitter["rim"]))
+
+
+def draw_hearing_aid(canvas: Canvas, look: Look) -> None:
+    """A coloured device behind the right ear, with its wire and earpiece, larger than life."""
+    if look.scene.disability == "hearing aid":
+        draw_figure(canvas, look, "hearing aid", palette.pick(palette.ONE_OF["hearing_aids"], look.jitter["aid"]))
+
+
+def draw_chair_back(canvas: Canvas, look: Look) -> None:
+    """Backrest and push handles behind the shoulders."""
+    if look.scene.disability == "wheelchair":
+        draw_figure(canvas, look, "chair back")
+
+
+def draw_held(canvas: Canvas, look: Look) -> None:
+    """In front of the body: the wheels of a wheelchair at both sides, or a white cane with a red tip."""
+    if look.scene.disability == "wheelchair":
+        for side in (-1, 1):
+            draw_figure(canvas.placed(side * 60, 116), look, "wheel")
+    elif look.scene.disability == "blind":
+        draw_figure(canvas, look, "cane sleeve", palette.lighter(look.colours["cloth"], 0.1))
+        draw_figure(canvas, look, "cane")
+        draw_figure(canvas, look, "hand at the cane")
