@@ -66,11 +66,7 @@ def _encode(pipe: Any, tokenizer: Any, encoder: Any, text: str, several: bool, c
     if -layer > len(output.hidden_states):
         raise UsageError(f"clip_skip={clip_skip} skips more layers than a text encoder of this model has")
     rows: Tensor = output.hidden_states[layer][0]
-    return rows if several else _final_norm(encoder)(rows)
-
-
-def _final_norm(encoder: Any) -> Any:
-    return getattr(encoder, "text_model", encoder).final_layer_norm
+    return rows if several else getattr(encoder, "text_model", encoder).final_layer_norm(rows)
 
 
 def _ids(tokenizer: Any, text: str) -> list[int]:

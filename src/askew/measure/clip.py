@@ -5,9 +5,9 @@ How a picture's caption would say each possible answer: the texts that a zero-sh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -69,8 +69,11 @@ def option_texts(question: Question) -> Texts:
     options = question.options or (entry.axis.values if entry else ())
     if entry is not None and set(options) <= set(entry.forms):
         return {option: _said(entry, option) for option in options}
-    said = _job if question.axis == OCCUPATION else partial(_general, axis=question.axis)
-    return {option: said(option) for option in options}
+    if question.axis == OCCUPATION:
+        subjects = {option: (f"{article(option)} {option}",) for option in options}
+        return {o: _framed(SUBJECTS["person"] if o == NO_OCCUPATION else who) for o, who in subjects.items()}
+    named = f"{question.axis.replace('_', ' ')}: " if question.axis else ""
+    return {o: (*_framed((o,)), o, *((named + o,) if named else ())) for o in options}
 
 
 def asked_value(question: Question) -> tuple[str, Texts] | None:
@@ -88,11 +91,6 @@ def asked_value(question: Question) -> tuple[str, Texts] | None:
     return value, {known: _said(entry, known) for known in entry.axis.values}
 
 
-def is_yes_or_no(question: Question) -> bool:
-    """Whether the answer is yes or no."""
-    return set(question.options) == {"yes", "no"}
-
-
 def is_about_a_person(question: Question) -> bool:
     """Whether the question can only be answered where a person is seen."""
     entry = _entry(question.axis)
@@ -105,25 +103,11 @@ def _entry(axis: str | None) -> Entry | None:
 
 def _said(entry: Entry, value: str) -> tuple[str, ...]:
     subjects = [subject for kind in sorted(entry.about) for subject in SUBJECTS[kind]]
-    return _distinct(counterfactual(text, entry.axis.name, value) for text in _framed(subjects))
-
-
-def _general(option: str, axis: str | None) -> tuple[str, ...]:
-    named = (f"{axis.replace('_', ' ')}: {option}",) if axis else ()
-    return (*_framed((option,)), option, *named)
-
-
-def _job(option: str) -> tuple[str, ...]:
-    """Whoever has an occupation is called by it, whoever has none a person."""
-    return _framed(SUBJECTS["person"] if option == NO_OCCUPATION else (f"{article(option)} {option}",))
+    return tuple(dict.fromkeys(counterfactual(text, entry.axis.name, value) for text in _framed(subjects)))
 
 
 def _framed(subjects: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{frame} {subject}" for frame in FRAMES for subject in subjects)
-
-
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
 
 
 VERSION = 2
@@ -252,7 +236,7 @@ class ClipVQA:
 
     def _answers(self, vectors: Vectors, question: Question) -> list[str] | Missing:
         """The best answer per picture, or why there can be none."""
-        if is_yes_or_no(question):
+        if set(question.options) == {"yes", "no"}:
             asked = asked_value(question)
             if asked is None:
                 return Missing("not_asked", "CLIP answers yes/no questions only of the catalogue's axes")

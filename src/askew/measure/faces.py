@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from askew.errors import MissingPackage, UsageError
+from askew.measure.landmarks import enlarged
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
@@ -63,16 +64,14 @@ class FaceVQA:
             image = opened(picture.path)
         except (OSError, SyntaxError, Image.DecompressionBombError) as error:
             return Missing("corrupt_file", str(error))
-        faces = self._predictor.predict(_enlarge(image, self._side))
+        faces = self._predictor.predict(enlarged(image, self._side))
         if not faces:
             return Missing("no_person", "no face found")
         if len(faces) > 1:
             return Missing("several_people", f"{len(faces)} faces found")
-        return {"gender": faces[0]["gender"]["value"], "age": self._age(faces[0]["age"]["value"])}
-
-    def _age(self, years: int) -> str:
-        young, middle_aged, old = VALUES["age"]
-        return young if years < self._middle_aged else middle_aged if years < self._old else old
+        years, (young, middle_aged, old) = faces[0]["age"]["value"], VALUES["age"]
+        age = young if years < self._middle_aged else middle_aged if years < self._old else old
+        return {"gender": faces[0]["gender"]["value"], "age": age}
 
 
 def create(name: str = "", **settings: Any) -> FaceVQA:
@@ -88,14 +87,6 @@ def _predictor() -> AgeAndGender:
     except ImportError as error:
         raise MissingPackage(PACKAGE, "faces", "reading faces") from error
     return AgeAndGender()
-
-
-def _enlarge(image: Image.Image, side: int) -> Image.Image:
-    factor = side / max(image.size)
-    if factor <= 1:
-        return image
-    width, height = (round(length * factor) for length in image.size)
-    return image.resize((max(width, 1), max(height, 1)), Image.Resampling.BICUBIC)
 
 
 def _answerable(question: Question) -> bool:

@@ -61,8 +61,7 @@ class DlibLandmarks:
     def find(self, image: Image.Image) -> Landmarks | Missing:
         """Missing: no_person where no face is found, several_people where more than one is."""
         factor = max(1.0, SIDE / max(image.size))
-        width, height = (round(length * factor) for length in image.size)
-        pixels = np.array(image.resize((width, height), Image.Resampling.BICUBIC) if factor > 1 else image)
+        pixels = np.array(enlarged(image, SIDE))
         every, scores, _ = self._detector.run(pixels, 0, 0.0)
         faces = [face for face, score in zip(every, scores, strict=True) if score >= SURE] or list(every)
         if len(faces) != 1:
@@ -72,6 +71,15 @@ class DlibLandmarks:
         corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)], dtype=float) / factor
         right, left = corners[:2].mean(axis=0), corners[2:4].mean(axis=0)
         return np.stack([left, right, corners[4]])
+
+
+def enlarged(image: Image.Image, side: int) -> Image.Image:
+    """A picture whose longer side is at least so many pixels, so that detectors find small faces."""
+    factor = side / max(image.size)
+    if factor <= 1:
+        return image
+    width, height = (max(round(length * factor), 1) for length in image.size)
+    return image.resize((width, height), Image.Resampling.BICUBIC)
 
 
 class StudioLandmarks:

@@ -159,7 +159,8 @@ class AttributionText:
         The length matters because T5 reads the padding too; None is what the pipeline does by default. Each length is
         encoded once. Raises UsageError for an attribution prompt with more tokens than rows.
         """
-        length = self._default_length() if length is None else length
+        if length is None:
+            length = self._pipe.tokenizer_max_length + 256 if _reads_clip(self._pipe) else 512
         if (length, clip_skip) not in self._embedded:
             self._check_fit(length)
             with torch.no_grad(), quiet():
@@ -167,9 +168,6 @@ class AttributionText:
             used = [row for part in self._parts for row in range(part.start, part.start + len(part.tokens))]
             self._embedded = {(length, clip_skip): rows[used]}
         return self._embedded[length, clip_skip]
-
-    def _default_length(self) -> int:
-        return self._pipe.tokenizer_max_length + 256 if _reads_clip(self._pipe) else 512
 
     def _encode(self, length: int, clip_skip: int | None) -> Tensor:
         if not _reads_clip(self._pipe):

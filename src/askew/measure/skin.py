@@ -162,10 +162,6 @@ def lab(pixels: Bytes) -> Floats:
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
-def _linear() -> Floats:
-    """Light by sRGB value from 0 to 255 (IEC 61966-2-1)."""
-    value = np.arange(256) / 255
-    return np.asarray(np.where(value > 0.04045, ((value + 0.055) / 1.055) ** 2.4, value / 12.92))
-
-
-_LINEAR = _linear()
+_SRGB = np.arange(256) / 255
+_LINEAR = np.where(_SRGB > 0.04045, ((_SRGB + 0.055) / 1.055) ** 2.4, _SRGB / 12.92)
+"""Light by sRGB value from 0 to 255 (IEC 61966-2-1)."""

@@ -156,7 +156,9 @@ class StudioVQA:
 
     def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
         if question == CAPTION:
-            return self._captions(vectors, somebody)
+            rows = zip(*(self.read(vectors, name) for name in VALUES), strict=True)
+            seen = [dict(zip(VALUES, row, strict=True)) for row in rows]
+            return [_describe(row, bool(there)) for row, there in zip(seen, somebody, strict=True)]
         names = _attributes(question)
         if names == ("person",):
             return ["yes" if there else "no" for there in somebody]
@@ -172,18 +174,9 @@ class StudioVQA:
             asked = parse(question.text).attributes
             return ["yes" if value in asked.values() else "no" for value in self.read(vectors, names[0])]
         if question.options and set(question.options) != set(VALUES[names[0]]):
-            return self._among(vectors, question.options)
+            texts = np.stack([self._mean(_option_wordings(option)) for option in question.options])
+            return [question.options[i] for i in (vectors @ texts.T).argmax(axis=1)]
         return [" ".join(row) for row in zip(*(self.read(vectors, name) for name in names), strict=True)]
-
-    def _among(self, vectors: Vectors, options: Sequence[str]) -> list[str | Missing]:
-        """Options that are not just an attribute's values: other words for some of them."""
-        texts = np.stack([self._mean(_option_wordings(option)) for option in options])
-        return [options[i] for i in (vectors @ texts.T).argmax(axis=1)]
-
-    def _captions(self, vectors: Vectors, somebody: NDArray[np.bool_]) -> list[str | Missing]:
-        columns = {name: self.read(vectors, name) for name in VALUES}
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return [_describe(row, bool(there)) for row, there in zip(rows, somebody, strict=True)]
 
     def _best(self, vectors: Vectors, attribute: str) -> NDArray[np.intp]:
         best: NDArray[np.intp] = (vectors @ self._texts[attribute].T).argmax(axis=1)

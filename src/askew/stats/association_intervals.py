@@ -103,10 +103,11 @@ def associations(
     shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in others]
     curves = [{path: shift.curve(path, level) for path in PATHS} for shift in shifts]
     noisy = [_debiased(shifts, [curve[path] for curve in curves], path) for path in PATHS]
-    estimates = tuple(
-        _cas_estimate(score, shift, curve, level, len(first) + len(other), initial_missing + gone)
-        for score, shift, curve, other, gone in zip(scores, shifts, curves, others, missing, strict=True)
-    )
+    estimates, name = [], "test inversion, sparse and dense path"
+    for score, shift, curve, other, gone in zip(scores, shifts, curves, others, missing, strict=True):
+        low, high = interval(shift, curve["sparse"], curve["dense"], level)
+        size = len(first) + len(other)
+        estimates.append(Estimate(float(score), low, high, level, name, size, initial_missing + gone, max=1.0))
     initial_null, counterfactual_null = fair_histograms(first, others, draws, rng)
     null = np.moveaxis(_cas_of_draws(initial_null, counterfactual_null), 0, -1)
     n, gone = _pictures(first, others), initial_missing + sum(missing)
@@ -142,13 +143,14 @@ def embedding_associations(
     missing = missing_per_set(counterfactual_missing, len(others))
     scores = np.array([cas_clip(first, other) for other in others])
     mean, error = first.mean(axis=0), bootstrap_errors(first, draws, rng)
-    cosines = [_row_dot(mean + error, other.mean(axis=0) + bootstrap_errors(other, draws, rng)) for other in others]
-    errors = np.stack(cosines, axis=-1)
+    resampled = [other.mean(axis=0) + bootstrap_errors(other, draws, rng) for other in others]
+    errors = np.stack([np.einsum("ij,ij->i", mean + error, drawn) for drawn in resampled], axis=-1)
     errors -= errors.mean(axis=0)
-    estimates = tuple(
-        _cosine_estimate(score, column, level, len(first) + len(other), initial_missing + gone)
-        for score, column, other, gone in zip(scores, errors.T, others, missing, strict=True)
-    )
+    estimates, name = [], "normal, bootstrap standard error"
+    for score, column, other, gone in zip(scores, errors.T, others, missing, strict=True):
+        reach = float(scipy.stats.norm.isf(tail(level)) * column.std())
+        low, high, size = max(score - reach, -1.0), min(score + reach, 1.0), len(first) + len(other)
+        estimates.append(Estimate(float(score), low, high, level, name, size, initial_missing + gone, max=1.0))
     null = mixture_means(others, len(first), draws, rng) @ np.stack([other.mean(axis=0) for other in others]).T
     n, gone = _pictures(first, others), initial_missing + sum(missing)
     return _summary(estimates, scores, [(scores, errors)], null, variant, level, n, gone)
@@ -192,37 +194,8 @@ def _cas_of_draws(initial: Floats, counterfactual: Floats) -> Floats:
     return np.asarray(np.divide(np.minimum(w, v).sum(axis=-1), union, out=np.zeros_like(union), where=union > 0))
 
 
-def _row_dot(a: Floats, b: Floats) -> Floats:
-    return np.asarray(np.einsum("ij,ij->i", a, b))
-
-
-def _cas_estimate(
-    score: float, shift: ConceptShift, curves: dict[Path, Curve], level: float, n: int, missing: int
-) -> Estimate:
-    low, high = interval(shift, curves["sparse"], curves["dense"], level)
-    name = "test inversion, sparse and dense path"
-    return Estimate(float(score), low, high, level, name, n, missing, max=1.0)
-
-
-def _cosine_estimate(score: float, errors: Floats, level: float, n: int, missing: int) -> Estimate:
-    reach = float(scipy.stats.norm.isf(tail(level)) * errors.std())
-    low, high = max(score - reach, -1.0), min(score + reach, 1.0)
-    return Estimate(float(score), low, high, level, "normal, bootstrap standard error", n, missing, max=1.0)
-
-
-def _scalable(measure: Callable[[Floats, Variant], Floats], variant: Variant) -> Spread:
-    if variant == "code":
-        return _not_negative(lambda scores: measure(scores, "code"))
-    return lambda scores: measure(scores, "paper")
-
-
-def _not_negative(measure: Spread) -> Spread:
-    """Scores below 0 (a mean cosine can be, or an error drives one there) count as 0 where they are scaled to sum 1."""
-    return lambda scores: measure(np.maximum(scores, 0.0))
-
-
 def _summary(
-    estimates: tuple[Estimate, ...],
+    estimates: Sequence[Estimate],
     scores: Floats,
     noisy: list[Noisy],
     null: Floats,
@@ -231,8 +204,11 @@ def _summary(
     n: int,
     missing: int,
 ) -> Associations:
-    """The three measures of spread of the K scores. `null` is (draws, K)."""
-    k = len(scores)
+    """The three measures of spread of the K scores. `null` is (draws, K).
+
+    Scores below 0 (a mean cosine can be, or an error drives one there) count as 0 where they are scaled to sum 1.
+    """
+    k, least = len(scores), 0.0 if variant == "code" else -np.inf
 
     def spread(measure: Spread, maximum: float) -> Estimate:
         ends = [spread_interval(center, errors, measure, level) for center, errors in noisy]
@@ -242,10 +218,12 @@ def _summary(
         return with_null(estimate, measure(null), maximum)
 
     return Associations(
-        cas=estimates,
-        mad=spread(_scalable(mad, variant), mad_max(k, variant)),
-        wasserstein=spread(_not_negative(uniform_wasserstein), 1.0),
-        standard_deviation=spread(_scalable(standard_deviation, variant), standard_deviation_max(k, variant)),
+        cas=tuple(estimates),
+        mad=spread(lambda s: mad(np.maximum(s, least), variant), mad_max(k, variant)),
+        wasserstein=spread(lambda s: uniform_wasserstein(np.maximum(s, 0.0)), 1.0),
+        standard_deviation=spread(
+            lambda s: standard_deviation(np.maximum(s, least), variant), standard_deviation_max(k, variant)
+        ),
     )
 
 

@@ -97,20 +97,16 @@ class ConceptShift:
 
     def at(self, path: Path, step: float) -> tuple[Floats, Floats]:
         """The population at a step of a path: (difference, share of the observed difference that is in it)."""
-        return self._sparse(step) if path == "sparse" else self._dense(step)
-
-    def _sparse(self, step: float) -> tuple[Floats, Floats]:
+        if path == "dense":
+            share = np.where(self.z > CLEAR_Z, 1.0, min(step, 1.0))
+            outward = np.where(self.difference < 0, -1.0, 1.0) * self.standard_error * max(step - 1.0, 0.0)
+            return share * self.difference + outward, share
         size = np.abs(self.difference)[self.order]
         before = np.cumsum(size) - size
         inside = np.clip(step * size.sum() - before, 0, size)
         share = np.zeros_like(size)
         share[self.order] = np.divide(inside, size, out=np.zeros_like(size), where=size > 0)
         return share * self.difference, share
-
-    def _dense(self, step: float) -> tuple[Floats, Floats]:
-        share = np.where(self.z > CLEAR_Z, 1.0, min(step, 1.0))
-        outward = np.where(self.difference < 0, -1.0, 1.0) * self.standard_error * max(step - 1.0, 0.0)
-        return share * self.difference + outward, share
 
     def draws(self, difference: Floats, share: Floats) -> Floats:
         """CAS of samples from the population with this difference: (draws,)."""

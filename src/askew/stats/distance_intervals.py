@@ -42,17 +42,23 @@ Sampler = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, slots=True)
 class SampledShares:
-    """Shares (..., K) of so many (...) independent pictures, an ideal (..., K), and the distance between them."""
+    """Shares (..., K) of so many (...) independent pictures, an ideal (..., K), and the distance between them.
+
+    Of shares that were corrected for an instrument's errors, and cut to the simplex, `uncut` is the distance (...) that
+    samples are held against, and `standard_errors` (..., K) are their own.
+    """
 
     shares: Floats
     pictures: int | NDArray[np.int64]
     ideal: Floats
     measure: Distance
+    uncut: Floats | None = None
+    standard_errors: Floats | None = None
 
     @property
     def observed(self) -> Floats:
-        """The plug-in distance (...)."""
-        return self.distance(self.shares)
+        """The distance (...) that samples are held against."""
+        return self.distance(self.shares) if self.uncut is None else self.uncut
 
     def distance(self, population: Floats) -> Floats:
         """The distance (...) of a population from the ideal."""
@@ -66,6 +72,8 @@ class SampledShares:
     @property
     def errors(self) -> Floats:
         """Standard errors (..., K) of the shares, not below those under the ideal."""
+        if self.standard_errors is not None:
+            return self.standard_errors
         q, p = self.ideal, self.shares
         return np.asarray(np.sqrt(np.maximum(q * (1 - q), p * (1 - p)) / np.asarray(self.pictures)[..., None]))
 

@@ -195,15 +195,11 @@ def nearest_similarity(similarity: ArrayLike, among: int) -> Floats:
         raise ValueError("similarities are finite numbers in (rows, columns)")
     if not 1 <= among <= s.shape[1]:
         raise NotEnoughData(f"a nearest neighbour among {among} cannot be found in a set of {s.shape[1]}")
-    return np.asarray(-np.sort(-s, axis=1) @ _chance_of_rank(s.shape[1], among))
-
-
-def _chance_of_rank(columns: int, drawn: int) -> Floats:
-    """(columns,): how often the k-th largest is the largest drawn, C(columns - k, drawn - 1) / C(columns, drawn)."""
-    below = columns - np.arange(1, columns + 1)
-    possible = below >= drawn - 1
-    logs = _log_choose(np.where(possible, below, drawn - 1), drawn - 1) - _log_choose(np.array(columns), drawn)
-    return np.asarray(np.where(possible, np.exp(logs), 0.0))
+    below = s.shape[1] - np.arange(1, s.shape[1] + 1)
+    possible = below >= among - 1
+    logs = _log_choose(np.where(possible, below, among - 1), among - 1) - _log_choose(np.array(s.shape[1]), among)
+    chance = np.where(possible, np.exp(logs), 0.0)  # that the k-th largest is the largest of those drawn
+    return np.asarray(-np.sort(-s, axis=1) @ chance)
 
 
 def _log_choose(n: NDArray[Any], k: int) -> Floats:

@@ -154,24 +154,6 @@ class Margin:
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedShares(SampledShares):
-    """Shares corrected for an instrument's errors; their uncut distance and their errors come from elsewhere."""
-
-    uncut: Floats
-    standard_errors: Floats
-
-    @property
-    def observed(self) -> Floats:
-        """The distance (...) that samples are held against."""
-        return self.uncut
-
-    @property
-    def errors(self) -> Floats:
-        """Standard errors (..., K) of the corrected shares."""
-        return self.standard_errors
-
-
-@dataclass(frozen=True, slots=True)
 class Margins:
     """The target axis before and after the intervention."""
 
@@ -316,4 +298,4 @@ def _sample(margins: Sequence[Margin]) -> SampledShares:
     _, weight = linear_forms(first.distance, len(first.ideal))
     uncut = np.array([weight * np.abs(m.excess).sum() for m in margins])
     spread = np.array([[errors.standard_errors(p, m.pictures) for p in (m.shares, m.ideal)] for m in margins])
-    return CorrectedShares(shares, pictures, ideals, measure, uncut, spread.max(axis=1))
+    return SampledShares(shares, pictures, ideals, measure, uncut, spread.max(axis=1))
