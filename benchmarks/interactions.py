@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from askew.methods.interact.graph import graphs
+from askew.methods.interact.graph import CountedAxis, Tables, graphs, pooled
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
 from askew.methods.interact.score import scoring_of
-from askew.methods.interact.tables import CountedAxis, Tables, pooled
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.biasconnect import occupation_prompts
 from askew.studio import weights

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from askew.errors import AskewError
     from askew.method import Result, load, read_plan
     from askew.methods.audit.command import audit
-    from askew.methods.audit.result import AuditResult
+    from askew.methods.audit.findings import AuditResult
     from askew.methods.classify.command import classify
     from askew.methods.classify.findings import ClassificationResult
     from askew.methods.edit.command import edit
     from askew.methods.edit.findings import EditingResult
     from askew.methods.interact.command import interact
-    from askew.methods.interact.result import InteractionResult
+    from askew.methods.interact.findings import InteractionResult
     from askew.methods.map.command import map
     from askew.methods.map.findings import MapResult
     from askew.methods.mine.command import mine
@@ -75,10 +75,10 @@ _HOMES = {
     "askew.errors": ("AskewError",),
     "askew.studies.compare.result": ("Comparison",),
     "askew.method": ("Result", "load", "read_plan"),
-    "askew.methods.audit.result": ("AuditResult",),
+    "askew.methods.audit.findings": ("AuditResult",),
     "askew.methods.classify.findings": ("ClassificationResult",),
     "askew.methods.edit.findings": ("EditingResult",),
-    "askew.methods.interact.result": ("InteractionResult",),
+    "askew.methods.interact.findings": ("InteractionResult",),
     "askew.methods.map.findings": ("MapResult",),
     "askew.methods.mine.findings": ("MiningResult",),
     "askew.plan": ("Plan",),

@@ -17,10 +17,9 @@ from scipy.stats import chi2_contingency
 import made_graphs as made
 from askew import findings as findings_of
 from askew.methods.interact.findings import Edge, Graph, InteractionFindings
-from askew.methods.interact.graph import graphs
+from askew.methods.interact.graph import CountedAxis, Tables, graphs, pooled, recorded_tables
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import scoring_of
-from askew.methods.interact.tables import CountedAxis, Tables, pooled, recorded_tables
 from askew.pages import html, terminal
 from askew.studies.graphs.page import changes, graphs_of, page, pooled_answer, pooled_lanes, shared_prompts
 from askew.studies.graphs.pooled import ModelGraphs, PooledEdge, PooledGraph, model_graphs, pooled_graph

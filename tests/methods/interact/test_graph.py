@@ -11,13 +11,21 @@ from scipy.stats import chi2_contingency
 
 from askew.errors import UsageError
 from askew.methods.interact.findings import Edge, Graph, Mixture
-from askew.methods.interact.graph import graphs
-from askew.methods.interact.mixture import Chosen, chosen, half, measured_distances, mixture
+from askew.methods.interact.graph import Tables, graphs, pooled, tables
+from askew.methods.interact.mitigation import (
+    Chosen,
+    Mitigation,
+    chosen,
+    measured_distances,
+    mixture,
+    of_pictures,
+    of_run,
+    picked,
+    validation,
+)
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.robustness import simulated
 from askew.methods.interact.score import joint, scoring_of
-from askew.methods.interact.tables import Tables, pooled, tables
-from askew.methods.interact.validation import Mitigation, of_pictures, of_run, validation
 from askew.stats.distance import sensitivity
 from askew.studio.caption import Said
 from askew.studio.planted import NAMES, conditional
@@ -183,7 +191,7 @@ def test_an_axis_without_counterfactual_pictures_leaves_no_mixture(sets: dict[st
 
 
 def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> None:
-    first, second = half(sets[NURSE][0], 0), half(sets[NURSE][0], 1)
+    first, second = (picked(sets[NURSE][0], range(k, 96, 2)) for k in (0, 1))
     assert {*first.pictures, *second.pictures} == set(sets[NURSE][0].pictures)
     assert not {*first.pictures} & {*second.pictures}
 
@@ -205,7 +213,7 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
 @pytest.mark.slow
 def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> None:
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
-    fewer = {NURSE: [half(s, 0) for s in sets[NURSE]]}
+    fewer = {NURSE: [picked(s, range(0, 96, 2)) for s in sets[NURSE]]}
     moved = {(one.kind, one.size): one.sensitivity_change or 0 for one in simulated(fewer, small, SCORING, repeats=2)}
     assert moved["pictures", 8] > moved["pictures", 40] > 0
     assert moved["errors", 0.4] > moved["errors", 0.05] > 0

@@ -22,15 +22,17 @@ from askew.methods.interact import METHOD, figures
 from askew.methods.interact.findings import (
     Graph,
     InteractionFindings,
+    InteractionResult,
     JointCell,
     JointShares,
     Strategy,
     ValidatedEdge,
     ValidatedPrompt,
     Validation,
+    dot,
+    graphml,
 )
 from askew.methods.interact.page import page
-from askew.methods.interact.result import InteractionResult, dot, graphml
 from askew.pages import html, terminal
 from askew.types import Missing
 from made_graphs import AXES, PLAN, PROMPT, edge, estimate, findings, graph

@@ -9,10 +9,9 @@ import pytest
 from scipy import stats
 
 from askew.methods.interact.findings import Graph, MixedPrompt, Mixture, Strategy
-from askew.methods.interact.graph import graphs
-from askew.methods.interact.mixture import MEASURED, strategies
+from askew.methods.interact.graph import graphs, tables
+from askew.methods.interact.mitigation import MEASURED, strategies
 from askew.methods.interact.score import scoring_of
-from askew.methods.interact.tables import tables
 from askew.types import Estimate, Missing
 from planted_answers import INSTRUMENT, known, planned, planted
 

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from askew.methods.audit import METHOD
-from askew.methods.audit.result import AuditResult
+from askew.methods.audit.findings import AuditResult
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Fold, Pictures, Section, Shares
 from askew.pages.words import measured

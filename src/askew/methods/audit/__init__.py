@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from askew.conditions import of
 from askew.findings import Scored
 from askew.method import Method
-from askew.methods.audit.findings import AuditFindings
+from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.methods.audit.gather import gather
 from askew.methods.audit.page import page
 from askew.methods.audit.plan import AuditPlan
-from askew.methods.audit.result import AuditResult
 from askew.methods.audit.score import score
 
 

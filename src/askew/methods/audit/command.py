@@ -14,8 +14,8 @@ from rich.text import Text
 
 from askew.errors import UsageError
 from askew.methods.audit import METHOD
+from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan, plan_audit
-from askew.methods.audit.result import AuditResult
 from askew.options import (
     Desk,
     EmbedderOptions,

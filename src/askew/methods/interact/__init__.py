@@ -4,11 +4,10 @@ from functools import partial
 
 from askew import conditions
 from askew.method import Method
-from askew.methods.interact.findings import InteractionFindings
+from askew.methods.interact.findings import InteractionFindings, InteractionResult
 from askew.methods.interact.gather import gather
 from askew.methods.interact.page import page
 from askew.methods.interact.plan import InteractionPlan
-from askew.methods.interact.result import InteractionResult
 from askew.methods.interact.score import distances, pulls, score
 
 METHOD = Method(

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 from askew.errors import UsageError
 from askew.method import read_plan
 from askew.methods.interact import METHOD
+from askew.methods.interact.findings import InteractionResult
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
-from askew.methods.interact.result import InteractionResult
 from askew.options import (
     SETTINGS,
     Desk,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,9 +10,8 @@ from pathlib import Path
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
-from askew.methods.interact.mixture import chosen
+from askew.methods.interact.mitigation import Mitigated, Mitigation, chosen, of_pictures, of_run
 from askew.methods.interact.plan import AXIS, InteractionPlan, is_run
-from askew.methods.interact.validation import Mitigated, Mitigation, of_pictures, of_run
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.survey.confusion import Errors, calibrations
@@ -127,22 +126,17 @@ def _mitigated(plan: InteractionPlan, reader: Reader) -> Mapping[str, Mitigated]
     """Pictures of the prompts in which one axis each is mitigated, by a model or in a finished run."""
     runs = {name: recorded_shares(Path(name)) for name in sorted(set(plan.mitigated.values())) if is_run(name)}
     found: dict[str, dict[str, Mitigation]] = {}
-    for prompt, axis, name in _mitigations(plan):
-        own = of_run(name, runs[name], prompt, plan.vqa[0]) if name in runs else _by_model(plan, reader, prompt, axis)
-        if own is not None:
-            found.setdefault(prompt.text, {})[axis] = own
+    for prompt in plan.prompts:
+        for axis in (axis.name for axis in prompt.axes if axis.name in plan.mitigated):
+            name = plan.mitigated[axis]
+            own = (of_run(name, runs[name], prompt, plan.vqa[0]) if name in runs
+                   else _by_model(plan, reader, prompt, axis))  # fmt: skip
+            if own is not None:
+                found.setdefault(prompt.text, {})[axis] = own
     if not found:
         prompts = ", ".join(prompt.text for prompt in plan.prompts)
         raise UsageError(f"no run given by --mitigated has one of the prompts: {prompts}")
     return found
-
-
-def _mitigations(plan: InteractionPlan) -> Iterator[tuple[PromptPlan, str, str]]:
-    """Every prompt and axis of it that is mitigated somewhere, and where."""
-    for prompt in plan.prompts:
-        for axis in prompt.axes:
-            if axis.name in plan.mitigated:
-                yield prompt, axis.name, plan.mitigated[axis.name]
 
 
 def _by_model(plan: InteractionPlan, reader: Reader, prompt: PromptPlan, axis: str) -> Mitigation:

@@ -14,10 +14,10 @@ from rich.console import RenderableType
 from askew.errors import NotEnoughData, UsageError
 from askew.method import read_plan
 from askew.methods.interact.gather import seen
-from askew.methods.interact.graph import pair, tests, thresholds
+from askew.methods.interact.graph import Tables, pair, tables, tests, thresholds
+from askew.methods.interact.mitigation import picked
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import scoring_of
-from askew.methods.interact.tables import Tables, tables
 from askew.options import Flag, Place
 from askew.pages.blocks import Table
 from askew.pages.terminal import Fitted
@@ -143,8 +143,12 @@ def _change(
         before = _graph(tables(own, prompt.axes, scoring.instrument), plan, scoring, prompt.text)
         for k in range(repeats):
             rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}"))
-            changed = [_fewer(s, int(size), rng) if kind == "pictures" else
-                       _with_errors(s, prompt.axes, scoring.instrument, size, rng) for s in own]  # fmt: skip
+            changed = [
+                picked(s, sorted(rng.permutation(len(s.pictures))[: int(size)].tolist()))
+                if kind == "pictures"
+                else _with_errors(s, prompt.axes, scoring.instrument, size, rng)
+                for s in own
+            ]
             after = _graph(tables(changed, prompt.axes, scoring.instrument), plan, scoring, prompt.text)
             edges_changed.append(len(before[0] ^ after[0]))
             moved.append(_moved(before[1], after[1]))
@@ -171,35 +175,18 @@ def _moved(before: Mapping[tuple[str, str], float], after: Mapping[tuple[str, st
     return 100 * sum(abs(after[one] - before[one]) for one in shared) / total if total else None
 
 
-def _fewer(observed: ObservedSet, pictures: int, rng: np.random.Generator) -> ObservedSet:
-    """So many pictures of a set, drawn without replacement."""
-    kept = sorted(rng.permutation(len(observed.pictures))[:pictures].tolist())
-    values = {
-        name: {axis: tuple(column[k] for k in kept) for axis, column in by_axis.items()}
-        for name, by_axis in observed.values.items()
-    }
-    return replace(
-        observed,
-        pictures=tuple(observed.pictures[k] for k in kept),
-        values=values,
-        captions=tuple(observed.captions[k] for k in kept),
-    )
-
-
 def _with_errors(
     observed: ObservedSet, axes: Sequence[AxisPlan], instrument: str, rate: float, rng: np.random.Generator
 ) -> ObservedSet:
     """The set with a share of the answers replaced by another value of the same axis."""
-    columns = {
-        axis.name: tuple(_wrong(answer, axis.values, rate, rng) for answer in observed.values[instrument][axis.name])
-        for axis in axes
-    }
+
+    def wrong(answer: Answer, values: Sequence[str]) -> Answer:
+        errs = rng.random() < rate
+        if not errs or isinstance(answer, Missing) or len(values) < 2:
+            return answer
+        others = [value for value in values if value != answer]
+        return others[int(rng.integers(len(others)))]
+
+    read = observed.values[instrument]
+    columns = {axis.name: tuple(wrong(answer, axis.values) for answer in read[axis.name]) for axis in axes}
     return replace(observed, values={**observed.values, instrument: columns})
-
-
-def _wrong(answer: Answer, values: Sequence[str], rate: float, rng: np.random.Generator) -> Answer:
-    errs = rng.random() < rate
-    if not errs or isinstance(answer, Missing) or len(values) < 2:
-        return answer
-    others = [value for value in values if value != answer]
-    return others[int(rng.integers(len(others)))]

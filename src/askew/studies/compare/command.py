@@ -10,7 +10,7 @@ from typing import Annotated
 
 from askew import conditions, findings
 from askew.errors import UsageError
-from askew.methods.audit.result import AuditResult
+from askew.methods.audit.findings import AuditResult
 from askew.options import Flag, Place, Texts, listed, names, repeated, texts
 from askew.parts import drawings
 from askew.parts.scoring import Scoring

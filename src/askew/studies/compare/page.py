@@ -9,7 +9,7 @@ from itertools import chain
 from string import ascii_uppercase
 
 from askew.findings import PictureSet
-from askew.methods.audit.result import AuditResult
+from askew.methods.audit.findings import AuditResult
 from askew.pages import common
 from askew.pages.blocks import (
     DIFFERENCE,

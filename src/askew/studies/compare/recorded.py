@@ -17,7 +17,7 @@ from askew.measure.base import CAPTION
 from askew.measure.labels import MISSING, Spelling, aliases_of, key
 from askew.method import method_of
 from askew.methods.audit import METHOD
-from askew.methods.audit.result import AuditResult
+from askew.methods.audit.findings import AuditResult
 from askew.parts.survey.observed import Answer, ObservedSet, observe
 from askew.parts.survey.reader import LABELS, captioner_of
 from askew.plan import AxisPlan, Plan, PromptPlan

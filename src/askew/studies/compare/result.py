@@ -13,7 +13,7 @@ from pydantic import Field
 from askew import findings
 from askew.document import Document, Row, rows
 from askew.errors import RunError, UsageError
-from askew.methods.audit.result import AuditResult
+from askew.methods.audit.findings import AuditResult
 from askew.pages.blocks import Page
 from askew.plan import Part, RunPlan, Text
 from askew.store.files import write_whole

@@ -12,8 +12,7 @@ from askew import findings
 from askew.document import Document, Row, rows
 from askew.errors import UsageError
 from askew.method import load
-from askew.methods.interact.findings import InteractionFindings
-from askew.methods.interact.result import InteractionResult
+from askew.methods.interact.findings import InteractionFindings, InteractionResult
 from askew.options import Flag, Place, Texts, listed, repeated
 from askew.options import names as parts_of
 from askew.pages.blocks import Page

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from askew.errors import NotEnoughData
 from askew.findings import E, Identity
 from askew.methods.interact.findings import Edge, Graph, GraphAxis, InteractionFindings
-from askew.methods.interact.graph import edges, graphs
+from askew.methods.interact.graph import CountedAxis, Tables, edges, graphs, pooled, recorded_tables
 from askew.methods.interact.plan import InteractionPlan
-from askew.methods.interact.tables import CountedAxis, Tables, pooled, recorded_tables
 from askew.parts.scoring import Scoring
 from askew.stats import interaction_graph
 from askew.stats.clustered import clustered_rate
