@@ -13,7 +13,6 @@ from askew.pages import common
 from askew.pages.blocks import (
     DIFFERENCE,
     PLAIN,
-    Beside,
     Block,
     Column,
     Content,
@@ -41,7 +40,7 @@ from askew.pages.words import (
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.words import difference_sentence, exceeds_chance, shares_sentence
-from askew.types import Estimate, Missing
+from askew.types import Estimate
 
 FIRST = 24
 """Pictures at the head."""
@@ -56,13 +55,13 @@ def page(found: AuditFindings, media: Media) -> Page:
     """What to show of an audit."""
     view = View(found, media)
     leads = view.leads
-    several = len(view.prompts) > 1
+    several, started = len(view.prompts) > 1, found.environment.started
     return Page(
         kicker=f"askew audit of {shorten(found.model.name, 80)}",
         title=plural(len(view.prompts), "prompt") if several else f"“{view.prompts[0]}”",
         answer=words.answer(found, leads),
         detail=words.detail(found, leads),
-        facts=(*common.facts(found), *view.date()),
+        facts=(*common.facts(found), *((("Date", started.replace("T", " ")[:16]),) if started else ())),
         sections=(
             Section("What was seen", tuple(survey.seen(view.seen, view.anchor)) or (Text("No share was counted."),)),
             *view.pictures(), *view.scores(), *view.differences(), *view.details(), *view.domain(),
@@ -104,11 +103,6 @@ class View:
     def tibet(self) -> list[Tibet]:
         """Prompts with counterfactuals, those that lean most first."""
         return words.ranked_prompts(self.found.tibet)
-
-    def date(self) -> tuple[tuple[str, str], ...]:
-        """When the run was made."""
-        started = self.found.environment.started
-        return (("Date", started.replace("T", " ")[:16]),) if started else ()
 
     def sets(self, prompt: str, axis: str | None = None, value: str | None = None) -> PictureSet | None:
         """A picture set; None if there is no such set."""
@@ -257,7 +251,8 @@ class View:
         yield Text(words.ground(prompt, axis, shares[0] if shares else None))
         asked = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
         yield Text(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)
-        yield Beside((_associations(name, axis), *(survey.numbers(s) for s in shares)))
+        yield self._associations(prompt, name, axis)
+        yield from map(survey.numbers, shares)
         sets = (self.sets(prompt), *(self.sets(prompt, name, value) for value in axis.cas))
         strip = min(self._most(one) for one in sets if one) if any(sets) else 0
         rows = tuple(set_row(self.media, one, strip, self._seed) for one in sets if one and one.pictures)
@@ -267,27 +262,27 @@ class View:
             yield concepts
         if axis.second_axis:
             yield Fold(f"What else changes with {axis_label(name)}", (_second(axis),))
-        yield Fold(f"Other scores of {axis_label(name)}", (_one_score(axis), self._by_value(prompt, name, axis)))
+        yield Fold(f"Other scores of {axis_label(name)}", (_one_score(axis),))
 
-    def _by_value(self, prompt: str, name: str, axis: AxisScores) -> Table:
-        """Scores of every counterfactual, and how often it shows what it asks for."""
+    def _associations(self, prompt: str, name: str, axis: AxisScores) -> Lanes:
+        """CAS of every counterfactual with their mean, other scores, and how often each shows what it asks for."""
+        known = [e.value for e in axis.cas.values() if isinstance(e, Estimate)]
+        marks = (Mark(sum(known) / len(known), "mean of the axis", "dash"),) if len(known) > 1 else ()
         own = {s.set: s for s in reversed(self.found.shares) if (s.prompt, s.axis) == (prompt, name)}
-        columns: list[tuple[str, Mapping[str, Content]]] = [("CAS", axis.cas)]
-        columns += [("CAS by embedding", axis.cas_clip)] if axis.cas_clip else []
-        columns += [("concept matching", {v: number(e) for v, e in axis.bipartite.items()})] if axis.bipartite else []
-        asked = {v: _percent(own[at].shares.get(v)) for v in axis.cas if (at := f"{name}: {v}") in own}
-        columns += [("read as asked", asked)] if asked else []
-        rows = tuple((shorten(v, 60), *(cells.get(v) for _, cells in columns)) for v in axis.cas)
-        return Table("Scores of each counterfactual", ("Counterfactual", *(head for head, _ in columns)), rows)
-
-
-def _associations(name: str, axis: AxisScores) -> Lanes:
-    """CAS of every counterfactual of an axis, with their mean."""
-    known = [e.value for e in axis.cas.values() if isinstance(e, Estimate)]
-    marks = (Mark(sum(known) / len(known), "mean of the axis", "dash"),) if len(known) > 1 else ()
-    rows = tuple(Lane(shorten(value, 60), e, marks=marks) for value, e in axis.cas.items())
-    caption = "How near the initial pictures are to each counterfactual (CAS)"
-    return Lanes(caption, capital(axis_label(name)), rows, "CAS", columns=PLAIN)
+        read = {v: own[at].shares.get(v) for v in axis.cas if (at := f"{name}: {v}") in own}
+        asked = {v: percent(e.value if isinstance(e, Estimate) else None) for v, e in read.items()}
+        columns: dict[str, Mapping[str, Content]] = {
+            "by embedding": axis.cas_clip or {},
+            "concept matching": {v: number(e) for v, e in (axis.bipartite or {}).items()},
+            "read as asked": asked,
+        }
+        more = {head: cells for head, cells in columns.items() if cells}
+        rows = tuple(
+            Lane(shorten(v, 60), e, tuple(cells.get(v) for cells in more.values()), marks=marks)
+            for v, e in axis.cas.items()
+        )
+        caption = "How near the initial pictures are to each counterfactual (CAS)"
+        return Lanes(caption, capital(axis_label(name)), rows, "CAS", columns=PLAIN, more=tuple(more))
 
 
 def _concepts(axis: AxisScores) -> Matrix | None:
@@ -349,10 +344,6 @@ def _domain(entry: Domain) -> Iterator[Lanes]:
         caption = f"CAS {first} minus CAS {second}: left of zero nearer to {second}, right of zero nearer to {first}"
         rows = tuple(Lane(shorten(prompt, 60), score, strong=exceeds_chance(score)) for prompt, score in own)
         yield Lanes(caption, "Prompt", rows, "difference", "signed", DIFFERENCE)
-
-
-def _percent(share: Estimate | Missing | None) -> str:
-    return percent(share.value if isinstance(share, Estimate) else None)
 
 
 def _frequencies(found: Frequencies) -> str:

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
 from askew.errors import NotEnoughData, UsageError
 from askew.method import load
 from askew.methods.audit.gather import gather
 from askew.methods.audit.plan import AuditPlan
 from askew.options import Flag
+from askew.pages.blocks import Table
+from askew.pages.terminal import Fitted
+from askew.pages.words import ABSENT
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
 from askew.run.live import opened_run
@@ -47,14 +48,14 @@ class ErrorRate:
 class Sensitivity(tuple[ErrorRate, ...]):
     """An `ErrorRate` for each of the rates."""
 
-    def __rich__(self) -> Group:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation"):
-            table.add_column(name, justify="right")
-        for row in self:
-            changes = (getattr(row, name) for name in SCORES)
-            table.add_row(f"{row.rate:.0%}", *("–" if change is None else f"{change:.1f} %" for change in changes))
-        return Group(Text("Mean absolute change of the scores when the VQA errs"), table)
+    def __rich__(self) -> RenderableType:
+        rows = tuple(
+            (f"{row.rate:.0%}", *(ABSENT if (change := getattr(row, name)) is None else f"{change:.1f} %"
+                                  for name in SCORES))
+            for row in self
+        )  # fmt: skip
+        heads = ("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation")
+        return Fitted(Table("Mean absolute change of the scores when the VQA errs", heads, rows))
 
 
 def sensitivity(

@@ -43,7 +43,9 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     who = shorten(found.model.name, 60)
     read = [entry for entry in leads if isinstance(entry.distance, Estimate)]
     if not read:
-        return by_concepts(found) or f"Nothing could be measured: {_pictures(found)}, and no answer about any of them."
+        made = plural(sum(name is not None for one in found.sets for name in one.pictures), "picture")
+        of = plural(len(found.plan.prompts), "prompt")
+        return by_concepts(found) or f"Nothing could be measured: {made} of {of}, and no answer about any of them."
     lean = [entry for entry in read if exceeds_chance(entry.distance)]
     prompts = list(dict.fromkeys(entry.prompt for entry in leads))
     if not lean:
@@ -204,11 +206,6 @@ def _chance(mad: Estimate) -> str:
     if exceeds_chance(mad) is False and mad.high is not None:
         room = f" More pictures could still show a MAD of up to {number(mad.high)}."
     return f"MAD {measured(mad)}{expected}{tests(mad)}.{room}"
-
-
-def _pictures(found: AuditFindings) -> str:
-    made = sum(name is not None for one in found.sets for name in one.pictures)
-    return f"{plural(made, 'picture')} of {plural(len(found.plan.prompts), 'prompt')}"
 
 
 def reading(found: AuditFindings) -> tuple[Terms, Text]:

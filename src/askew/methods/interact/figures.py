@@ -33,9 +33,9 @@ VERBS = {
 TONES = {"better": 1.0, "worse": -1.0, "changed": 0.0}
 
 
-def title(graph: Graph, width: int = 160) -> str:
+def title(prompt: str | None, width: int = 160) -> str:
     """What a graph is of."""
-    return "All prompts together" if graph.prompt is None else quote(graph.prompt, width)
+    return "All prompts together" if prompt is None else quote(prompt, width)
 
 
 def axes_of(graphs: Iterable[Graph]) -> list[str]:
@@ -43,33 +43,37 @@ def axes_of(graphs: Iterable[Graph]) -> list[str]:
     return list(dict.fromkeys(axis.name for graph in graphs for axis in graph.axes))
 
 
-def network(graph: Graph, axes: Sequence[str], caption: str, focal: str | None = None) -> Network:
-    """The graph, or with `focal` what one axis moves; of every axis its effect on itself."""
+def network(graph: Graph, axes: Sequence[str], caption: str) -> Network:
+    """The graph; of every axis its effect on itself."""
     direct = {one.source: one.sensitivity for one in graph.edges if one.direct}
     nodes = tuple(
         (axis_label(axis), f"itself {signed(e.value)}" if isinstance(e := direct.get(axis), Estimate) else "")
         for axis in axes
     )
     edges = tuple(
-        blocks.Edge(axis_label(one.source), axis_label(one.target), one.sensitivity, one.effect,
-                    (number(one.cramers_v), probability(one.q)))
+        blocks.Edge(axis_label(one.source), axis_label(one.target), one.sensitivity, one.effect, _strength(one))
         for one in graph.drawn
         if isinstance(one.sensitivity, Estimate)
-    )  # fmt: skip
-    return Network(caption, nodes, edges, more=("V", "q"), focal=None if focal is None else axis_label(focal))
+    )
+    return Network(caption, nodes, edges, more=("V", "q"))
+
+
+def _strength(edge: Edge) -> tuple[str, str]:
+    """Cramér's V and q."""
+    return number(edge.cramers_v), probability(edge.q)
 
 
 def summary(graph: Graph) -> Terms:
     """What sums a graph up."""
     whole, worse = graph.amplification, graph.negative_share
     chance = f" (chance {number(whole.null)})" if isinstance(whole, Estimate) else ""
-    reach = f" (surely {percent(worse.low)}, perhaps {percent(worse.high)})" if isinstance(worse, Estimate) else ""
-    return Terms((
-        ("Moved by most others", _named(graph.most_influenced)),
-        ("Moves most others", _named(graph.most_influential)),
-        ("Amplification, Σ |IS|", f"{measured(whole)}{chance}"),
-        ("Pairs made worse", f"{percent(worse.value) if isinstance(worse, Estimate) else ABSENT}{reach}"),
-    ), facts=True)  # fmt: skip
+    share = (f"{percent(worse.value)} (surely {percent(worse.low)}, perhaps {percent(worse.high)})"
+             if isinstance(worse, Estimate) else ABSENT)  # fmt: skip
+    moved, moves = (capital(axis_label(one)) if one else ABSENT for one in (graph.most_influenced,
+                                                                            graph.most_influential))  # fmt: skip
+    return Terms((("Moved by most others", moved), ("Moves most others", moves),
+                  ("Amplification, Σ |IS|", f"{measured(whole)}{chance}"), ("Pairs made worse", share)),
+                 facts=True)  # fmt: skip
 
 
 def matrix(graph: Graph, axes: Sequence[str]) -> Matrix:
@@ -86,38 +90,38 @@ def matrix(graph: Graph, axes: Sequence[str]) -> Matrix:
 def effects(graph: Graph, source: str) -> Lanes:
     """What making one axis equal does to every axis, itself first."""
     own = sorted((one for one in graph.edges if one.source == source), key=lambda one: not one.direct)
-    rows = tuple(
-        Lane(capital(axis_label(one.target)), one.sensitivity, (number(one.cramers_v), probability(one.q)),
-             note=_note(one), strong=one.significant, hollow=not one.significant)
-        for one in own
-    )  # fmt: skip
+    rows = []
+    for one in own:
+        read = [f"as read {signed(one.as_read)}"] if one.as_read is not None else []
+        note = ", ".join([*(["direct effect"] if one.direct else []), *read])
+        rows.append(Lane(capital(axis_label(one.target)), one.sensitivity, _strength(one), note=note,
+                         strong=one.significant, hollow=not one.significant))  # fmt: skip
     return Lanes(
         f"Intersectional Sensitivity: what making {axis_label(source)} equal does to the distance of each axis from "
         "its ideal; right of zero it comes nearer, left of zero it goes further away",
-        "Axis", rows, "IS", "signed", PLAIN, ("V", "q"), interval="interval for the true value",
+        "Axis", tuple(rows), "IS", "signed", PLAIN, ("V", "q"), interval="interval for the true value",
         hollow="not an edge, as far as can be seen",
     )  # fmt: skip
 
 
 def count_tables(graph: Graph, source: str) -> tuple[Matrix, ...]:
     """The contingency tables of one intervened axis, one per target, the initial pictures in the first row."""
-    values = graph.axis(source).counterfactuals
     found = []
     for target, table in graph.counts.after.get(source, {}).items():
-        initial = graph.counts.initial.get(target)
-        rows = [("initial", initial)] if initial else []
-        rows += [(shorten(value, 40), row) for value, row in zip(values, table, strict=True)]
+        counts = {"initial": graph.counts.initial.get(target),
+                  **dict(zip(graph.axis(source).counterfactuals, table, strict=True))}  # fmt: skip
+        rows = tuple((shorten(name, 40), tuple(Cell(n, percent(n / sum(row)) if sum(row) else "") for n in row))
+                     for name, row in counts.items() if row)  # fmt: skip
         edge = graph.edge(source, target)
         found.append(Matrix(
             f"{capital(perceived(target))} in the pictures of each {axis_label(source)}", "Pictures of",
-            tuple(shorten(value, 30) for value in graph.axis(target).values),
-            tuple((name, tuple(_counted(count, sum(row)) for count in row)) for name, row in rows), "counts",
-            note=f"{test_line(edge)}. The initial pictures are not part of the test." if edge else "",
+            tuple(shorten(value, 30) for value in graph.axis(target).values), rows, "counts",
+            note=f"{_test(edge)}. The initial pictures are not part of the test." if edge else "",
         ))  # fmt: skip
     return tuple(found)
 
 
-def test_line(edge: Edge) -> str:
+def _test(edge: Edge) -> str:
     """The test of a pair in one line."""
     if edge.p is None:
         return f"Not tested: {reason(edge.untested)}" if edge.untested else "Not tested"
@@ -178,16 +182,3 @@ def _cell(edge: Edge | None) -> Cell:
         return Cell(None, level=0.0)
     level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
     return Cell(edge.sensitivity, strong=edge.significant, level=level)
-
-
-def _note(edge: Edge) -> str:
-    notes = ["direct effect"] if edge.direct else []
-    return ", ".join([*notes, *([f"as read {signed(edge.as_read)}"] if edge.as_read is not None else [])])
-
-
-def _counted(count: int, total: int) -> Cell:
-    return Cell(count, percent(count / total) if total else "", level=count / total if total else 0.0)
-
-
-def _named(axis: str | None) -> str:
-    return capital(axis_label(axis)) if axis else ABSENT

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from askew.methods.interact import figures, words
+from askew.methods.interact import figures
 from askew.methods.interact.findings import (
     THIS_MIXTURE,
     Graph,
     InteractionFindings,
-    JointCell,
     JointShares,
     Mixture,
     Strategy,
@@ -30,6 +29,7 @@ from askew.pages.blocks import (
     Pictures,
     Section,
     Table,
+    Terms,
     Text,
 )
 from askew.pages.media import Media, allowance, set_row
@@ -46,6 +46,7 @@ from askew.pages.words import (
     quote,
     reason,
     shorten,
+    thousands,
 )
 from askew.parts.survey.blocks import gaps, missing_sentences, numbers, seen
 from askew.types import Estimate, Missing
@@ -55,21 +56,36 @@ SENTENCES = 8
 
 STAGES = ("before", "predicted", "measured")
 
+DISTANCES = {
+    "total_variation": "total variation",
+    "wasserstein": "W₁ over ranks / (K − 1)",
+    "values": "W₁ between the shares and 1/K",
+}
+
+LIMITS = Text(items=(
+    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived: "
+    "nobody's identity is known.",
+    "Equal shares are the reference unless the plan says otherwise. They are a point to measure from; what would be "
+    "right depends on the use.",
+    "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people, and "
+    "none on any law or standard.",
+))  # fmt: skip
+
 
 def page(found: InteractionFindings, media: Media) -> Page:
     """What to show of a run of interactions."""
     view = View(found, media)
-    prompts, uneven = view.prompts, missing_sentences(found.missing_pictures)
+    prompts, uneven = [prompt.text for prompt in found.plan.prompts], missing_sentences(found.missing_pictures)
     return Page(
         kicker=f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
         title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
         answer=figures.answer(found.biasconnect[0]),
         facts=(*common.facts(found), ("Axes", str(len(found.biasconnect[0].axes)))),
         sections=(
-            *view.seen(), view.graph(), *view.each_prompt(), *view.mixtures(), *view.validation(), *view.joint(),
+            *view.seen(), *view.graphs(), *view.mixtures(), *view.validation(), *view.joint(),
             common.missing_data(found, gaps(found.shares), uneven),
-            Section("How to read this", words.reading(found), screen=False),
-            Section("Method", words.method(found), screen=False),
+            Section("How to read this", _reading(found), screen=False),
+            Section("Method", _method(found), screen=False),
             *common.provenance(found),
         ),
         warnings=found.warnings,
@@ -91,11 +107,6 @@ class View:
     media: Media
 
     @property
-    def prompts(self) -> list[str]:
-        """Those of the plan."""
-        return [prompt.text for prompt in self.found.plan.prompts]
-
-    @property
     def several(self) -> bool:
         """Whether the first graph is of all prompts together."""
         return len(self.found.biasconnect) > 1
@@ -111,15 +122,11 @@ class View:
             blocks = seen(self.found.shares, lambda one: f"{one.prompt} {one.axis}")
             yield Section("What was seen", tuple(blocks))
 
-    def graph(self) -> Section:
-        """The first graph: that of the only prompt, or of all together."""
-        title = "All prompts together" if self.several else "Which axis moves which"
-        return Section(title, self._graph(self.found.biasconnect[0]))
-
-    def each_prompt(self) -> Iterator[Section]:
-        """Of several prompts the graph of each."""
-        if self.several:
-            own = self.found.biasconnect[1:]
+    def graphs(self) -> Iterator[Section]:
+        """The graph of the only prompt, or of all together, then of each."""
+        first, *own = self.found.biasconnect
+        yield Section("All prompts together" if own else "Which axis moves which", self._graph(first))
+        if own:
             rows = tuple(
                 (quote(one.prompt or "", 60), len(one.drawn),
                  ", ".join(figures.pair(edge) for edge in one.drawn[:2]) or ABSENT)
@@ -127,9 +134,13 @@ class View:
             )  # fmt: skip
             table = Table("Edges of every prompt", ("Prompt", "edges", "the strongest"), rows)
             folds = (
-                Fold(f"{figures.title(one)}: {plural(len(one.drawn), 'edge')}", self._graph(one), anchor=one.prompt)
+                Fold(
+                    f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}",
+                    self._graph(one),
+                    anchor=one.prompt,
+                )
                 for one in own
-            )
+            )  # fmt: skip
             yield Section("Each prompt", (table, *folds))
 
     def _graph(self, graph: Graph) -> tuple[Block, ...]:
@@ -139,7 +150,7 @@ class View:
         told = Text(items=tuple(said[:SENTENCES])) if said else Text("No axis moves another beyond chance.")
         sources = list(dict.fromkeys(one.source for one in graph.edges))
         return (
-            figures.network(graph, self.axes, f"Which axis moves which: {figures.title(graph)}"),
+            figures.network(graph, self.axes, f"Which axis moves which: {figures.title(graph.prompt)}"),
             Section("In words", (told, *([weaker] if len(said) > SENTENCES else [])), screen=False),
             figures.summary(graph),
             Section("Every pair of axes", (figures.matrix(graph, self.axes),), screen=False),
@@ -154,28 +165,20 @@ class View:
             if own and isinstance(own.sensitivity, Estimate) else []
         )  # fmt: skip
         initial = [numbers(one) for one in self.found.shares if (one.prompt, one.axis) == (graph.prompt, axis)]
-        tables = figures.count_tables(graph, axis)
-        counts = Fold(f"Counts behind it: {plural(len(tables), 'contingency table')}", tables)
-        return Fold(
-            f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}",
-            (
-                *direct, figures.network(graph, self.axes, f"What making {axis_label(axis)} equal moves", axis),
-                figures.effects(graph, axis), *initial, *self._pictures(graph, axis), counts,
-            ),
-            anchor=f"{graph.prompt} {axis}",
-        )  # fmt: skip
-
-    def _pictures(self, graph: Graph, axis: str) -> Iterator[Pictures]:
-        """The first pictures of each counterfactual set of an axis, after those of the initial one."""
         sets = [one for one in self.found.sets if one.prompt == graph.prompt and one.axis in (None, axis)]
         _, most = allowance(0, len(self.found.sets))
-        rows = tuple(set_row(self.media, one, most) for one in sets)
-        if any(shot.uri for row in rows for shot in row.shots):
-            yield Pictures(f"Initial pictures, and those of each {axis_label(axis)}", rows)
+        pictures = Pictures(f"Initial pictures, and those of each {axis_label(axis)}",
+                            tuple(set_row(self.media, one, most) for one in sets))  # fmt: skip
+        shown = [pictures] if any(shot.uri for row in pictures.rows for shot in row.shots) else []
+        tables = figures.count_tables(graph, axis)
+        counts = Fold(f"Counts behind it: {plural(len(tables), 'contingency table')}", tables)
+        return Fold(f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}",
+                    (*direct, figures.effects(graph, axis), *initial, *shown, counts),
+                    anchor=f"{graph.prompt} {axis}")  # fmt: skip
 
     def mixtures(self) -> Iterator[Section]:
         """Several biases at once: the mixture of every prompt, and what else could be done."""
-        planned = [one for one in self.found.biasconnect if one.mixture is not None]
+        planned = [(one, one.mixture) for one in self.found.biasconnect if one.mixture is not None]
         if not planned:
             return
         blocks: list[Block] = []
@@ -183,17 +186,16 @@ class View:
             blocks = [_strategies(self.found.strategies), Text(
                 "A step is one intervention: an axis made equal, or the mixture drawn. Few pictures make every "
                 "distance a little too large, more so for ways that use few prompts.", muted=True)]  # fmt: skip
-        for one in planned:
-            shown = _mixture(one.mixture) if isinstance(one.mixture, Mixture) else (_no_mixture(one.mixture),)
-            blocks += [Fold(figures.title(one), shown)] if self.several else shown
+        for graph, mix in planned:
+            shown = (Text(f"No mixture: {reason(mix)}."),) if isinstance(mix, Missing) else _mixture(mix)
+            blocks += [Fold(figures.title(graph.prompt), shown)] if self.several else shown
         yield Section("Several biases at once", tuple(blocks))
 
     def validation(self) -> Iterator[Section]:
         """Estimates against a real mitigation."""
         if one := self.found.validation:
             lanes = [block for prompt in one.prompts if prompt.edges for block in _validated(prompt)]
-            yield Section("Estimates against a real mitigation", (
-                Text(_validation_sentence(one)), Text(_mitigated(one), muted=True), *lanes))  # fmt: skip
+            yield Section("Estimates against a real mitigation", (*_mitigated(one), *lanes))
 
     def joint(self) -> Iterator[Section]:
         """Joint shares of axes."""
@@ -218,10 +220,6 @@ def _mixture(one: Mixture) -> tuple[Block, ...]:
     )  # fmt: skip
     drawn = f"Measured on {plural(one.images or 0, 'picture')} of the mixture, drawn anew."
     return prompts, _distances(one), *([Text(drawn, muted=True)] if one.images else []), totals
-
-
-def _no_mixture(why: Mixture | Missing | None) -> Text:
-    return Text(f"No mixture: {reason(why)}." if isinstance(why, Missing) else "")
 
 
 def _distances(one: Mixture) -> Lanes:
@@ -257,39 +255,38 @@ def _strategies(found: tuple[Strategy, ...]) -> Lanes:
     )  # fmt: skip
 
 
-def _validation_sentence(one: Validation) -> str:
-    """How well the estimates hold, in words."""
+def _mitigated(one: Validation) -> tuple[Text, Text]:
+    """How well the estimates hold, in words, and in which models or runs axes are mitigated."""
     overall, worse = one.overall_correlation, one.made_worse
     held = (
         f"Over {plural(overall.n or 0, 'edge')} the estimates correlate {measured(overall)} with what mitigation did"
         if isinstance(overall, Estimate)
         else f"There is no correlation of estimates and mitigation: {reason(overall)}"
     )
-    moved = percent(worse.value) if isinstance(worse, Estimate) else ""
-    return f"{held}; it moved {moved} of all pairs away from their ideal." if moved else f"{held}."
-
-
-def _mitigated(one: Validation) -> str:
-    """Models or runs in which axes are mitigated, each with its axes in words."""
-    names = dict.fromkeys(one.mitigated.values())
+    moved = (f"; it moved {percent(worse.value)} of all pairs away from their ideal"
+             if isinstance(worse, Estimate) else "")  # fmt: skip
     told = [f"{listing([axis_label(axis) for axis, own in one.mitigated.items() if own == name])} in "
-            f"{shorten(name, 80)}" for name in names]  # fmt: skip
+            f"{shorten(name, 80)}" for name in dict.fromkeys(one.mitigated.values())]  # fmt: skip
     settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in one.settings.items())
-    mean = one.mean_correlation
-    correlation = measured(mean) if isinstance(mean, Estimate) else reason(mean)
-    return f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: {correlation}."
+    return Text(f"{held}{moved}."), Text(
+        f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: {_known(one.mean_correlation)}.",
+        muted=True,
+    )
+
+
+def _known(correlation: Estimate | Missing) -> str:
+    return measured(correlation) if isinstance(correlation, Estimate) else reason(correlation)
 
 
 def _validated(one: ValidatedPrompt) -> tuple[Text, Lanes]:
     """Edges of one prompt: the estimated sensitivity as a mark, the measured one as a dot on its interval."""
-    correlation = measured(one.correlation) if isinstance(one.correlation, Estimate) else reason(one.correlation)
     rows = tuple(
         Lane(f"{capital(axis_label(e.source))} → {axis_label(e.target)}", e.measured,
              marks=(Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else (),
              more=(measured(e.estimated, "signed"),))
         for e in one.edges
     )  # fmt: skip
-    return Text(f"Correlation over its edges: {correlation}", lead=quote(one.prompt, 120)), Lanes(
+    return Text(f"Correlation over its edges: {_known(one.correlation)}", lead=quote(one.prompt, 120)), Lanes(
         "Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured", "signed", PLAIN,
         ("estimated",), interval="interval for the true value",
     )  # fmt: skip
@@ -302,7 +299,8 @@ def _joint(one: JointShares) -> Block:
         return Text(f"{axes}: {reason(one.distance)}", lead=where)
     independent = one.against == "independence"
     rows = tuple(
-        Lane(_combination(cell), cell.share, (percent(cell.expected), f"× {number(cell.ratio[0])}"),
+        Lane(plural(len(cell.values), "rare combination") if cell.pooled else ", ".join(cell.values[0]), cell.share,
+             (percent(cell.expected), f"× {number(cell.ratio[0])}"),
              marks=(Mark(cell.expected, "expected"),))
         for cell in one.cells
     )  # fmt: skip
@@ -314,5 +312,59 @@ def _joint(one: JointShares) -> Block:
     )  # fmt: skip
 
 
-def _combination(cell: JointCell) -> str:
-    return plural(len(cell.values), "rare combination") if cell.pooled else ", ".join(cell.values[0])
+def _reading(found: InteractionFindings) -> tuple[Terms, Text]:
+    """What the words of a page mean."""
+    plan, several = found.plan, len(found.biasconnect) > 1
+    threshold = plan.global_threshold if several else plan.threshold
+    exceeds = f", and the sensitivity exceeds {plan.least_sensitivity}" if several else ""
+    return Terms((
+        ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
+                                 "model in which this bias is mitigated."),
+        ("Edge", "The answers about one axis depend on the counterfactual of another (χ² test of independence, p below "
+                 f"{threshold:g}{exceeds}). That the distribution changes does not say whether for the better."),
+        ("Intersectional Sensitivity (IS)", "The distance of an axis from its ideal before, less the distance after. "
+            "Above zero the axis comes nearer to its ideal, below zero it goes further away. Few pictures make every "
+            "distance too large, and few more so than many: both are corrected for that."),
+        ("Interval", "Where IS would lie if the model were asked for endless pictures. If it holds zero, the direction "
+                     "is not settled."),
+        *_corrected(found.biasconnect[0]),
+        ("V", "Cramér's V, the strength of the dependence: 0 none, 1 complete."),
+        ("q", "The p-value adjusted for all pairs of axes of this graph."),
+    )), LIMITS  # fmt: skip
+
+
+def _corrected(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Axes whose sensitivities were corrected for the instrument's errors, and how much of a value it reads rightly."""
+    told = []
+    for axis in graph.axes:
+        if axis.known_errors:
+            right = [row[k] / sum(row) for k, row in enumerate(axis.known_errors)]
+            least, most = percent(min(right)), percent(max(right))
+            told.append(f"{axis_label(axis.name)} {least if least == most else f'{least} to {most}'}")
+    if told:
+        yield ("Corrected for reading errors",
+               "The instrument's errors are known from pictures whose truth is known; it reads rightly, by value: "
+               f"{', '.join(told)}. Sensitivities are those of the pictures as they would be read without errors, and "
+               "intervals carry what is not known about the errors. “As read” is the sensitivity without the "
+               "correction; counts and χ² tests are as read.")  # fmt: skip
+
+
+def _method(found: InteractionFindings) -> tuple[Text, Terms, Text]:
+    """How it was computed."""
+    plan = found.plan
+    distances = "; ".join(f"{axis_label(a.name)}: {DISTANCES[a.distance]}" for a in found.biasconnect[0].axes)
+    return (
+        Text("BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image Models”, "
+             "2025). The prompt is changed in one concept at a time, along each axis; multiple-choice questions read "
+             "every picture, and pictures in which nobody is seen are set aside."),
+        Terms((
+            ("Dependence (section 3.3)", "Pearson's χ² of the counts, a row per counterfactual prompt; where an "
+                                         "expected count is below 5, random tables with the same margins"),
+            ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both "
+                                      "corrected for their number of pictures"),
+            ("Distance d", distances),
+            ("Intervals", f"at {percent(plan.level)}, {thousands(plan.draws)} draws; q by Benjamini and Hochberg "
+                          "(1995)"),
+        )),
+        Text("All random draws follow from the run seed: the same plan gives the same report."),
+    )  # fmt: skip

@@ -24,7 +24,7 @@ from askew.parts.survey.shares import recorded_shares
 from askew.plan import AxisPlan, Part, Plan, PromptPlan, Settings, Text
 from askew.prompts.axes import table_question
 from askew.prompts.biasconnect import asked_as_in_biasconnect
-from askew.types import Axis, Question
+from askew.types import Question
 
 SLASH = "/"
 UNIFORM = "uniform"
@@ -159,14 +159,12 @@ def is_run(name: str) -> bool:
 
 def _axis(prompt: str, planned: AxisPlan, references: Sequence[Reference], open_answers: bool) -> AxisPlan:
     axis = planned.axis()
-    asked = _opened(axis) if open_answers else asked_as_in_biasconnect(axis)
+    if open_answers:  # as TIBET asks
+        asked = replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
+    else:
+        asked = asked_as_in_biasconnect(axis)
     made = AxisPlan.of(asked, planned.counterfactuals)
     return made.model_copy(update={"ideal": ideal_shares(references, prompt, asked)})
-
-
-def _opened(axis: Axis) -> Axis:
-    """The axis with any answer allowed, asked as TIBET asks it."""
-    return replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
 
 
 def _reference(name: str) -> Reference:

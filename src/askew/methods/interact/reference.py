@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 from askew.errors import UsageError
 from askew.parts.survey.shares import SetShares
@@ -39,10 +40,10 @@ class Reference:
 
         Raises UsageError where the shares are not about the axis's values.
         """
-        named = [s for s, by_axis in self.shares.items() if axis.name in by_axis and _names(prompt, s)]
-        if not named:
+        subject = _subject(prompt, [one for one, by_axis in self.shares.items() if axis.name in by_axis])
+        if subject is None:
             return None
-        shares = self.shares[max(named, key=len)][axis.name]
+        shares = self.shares[subject][axis.name]
         if not axis.values or not set(shares) <= set(axis.values):
             raise UsageError(
                 f"{self.name} has shares of {axis.label} for: {', '.join(shares)}; "
@@ -64,7 +65,10 @@ def read_reference(name: str) -> Reference:
     for number, row in enumerate(table, start=2):
         by_value = shares.setdefault(row[subject].strip(), {}).setdefault(row["axis"].strip(), {})
         by_value[row["value"].strip()] = _share(row["share"], f"{name}, line {number}")
-    return _checked(Reference(name, shares))
+    for about, by_axis in shares.items():
+        for axis, by_value in by_axis.items():
+            _check_sum(f"{name}: shares of {axis}", about, by_value)
+    return Reference(name, shares)
 
 
 def given_shares(text: str) -> Reference:
@@ -74,7 +78,8 @@ def given_shares(text: str) -> Reference:
     if not axis.strip() or not all(value.strip() for value, _, _ in pairs):
         raise UsageError(f"{text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE: gender=male:0.5,female:0.5")
     shares = {value.strip(): _share(share, text) for value, _, share in pairs}
-    return _checked(Reference(text, {"": {axis.strip(): shares}}))
+    _check_sum(f"{text}: shares of {axis.strip()}", "", shares)
+    return Reference(text, {"": {axis.strip(): shares}})
 
 
 def observed_shares(name: str, seen: Iterable[SetShares]) -> Reference:
@@ -99,12 +104,11 @@ class JointReference:
 
     def ideal(self, prompt: str) -> Mapping[Combination, float] | None:
         """The shares for a prompt that names the subject, the longest one first, scaled to sum 1; None if none fit."""
-        named = [subject for subject in self.shares if _names(prompt, subject)]
-        if not named:
+        subject = _subject(prompt, self.shares)
+        if subject is None:
             return None
-        shares = self.shares[max(named, key=len)]
-        total = sum(shares.values())
-        return {combination: share / total for combination, share in shares.items()}
+        total = sum(self.shares[subject].values())
+        return {combination: share / total for combination, share in self.shares[subject].items()}
 
 
 def read_joint_reference(name: str) -> JointReference:
@@ -112,7 +116,10 @@ def read_joint_reference(name: str) -> JointReference:
 
     The file has a column share, a column per axis, and may have a column prompt or occupation. Raises UsageError.
     """
-    return _given_joint(name) if "=" in name and not Path(name).exists() else _joint_table(name)
+    reference = _given_joint(name) if "=" in name and not Path(name).exists() else _joint_table(name)
+    for subject, shares in reference.shares.items():
+        _check_sum(f"{name}: the joint shares", subject, shares)
+    return reference
 
 
 def _joint_table(name: str) -> JointReference:
@@ -127,7 +134,7 @@ def _joint_table(name: str) -> JointReference:
         combination = tuple((row[axis] or "").strip() for axis in axes)
         by_values = shares.setdefault(row[subject].strip() if subject else "", {})
         by_values[combination] = _share(row["share"], f"{name}, line {number}")
-    return _checked_joint(JointReference(name, axes, shares))
+    return JointReference(name, axes, shares)
 
 
 def _given_joint(text: str) -> JointReference:
@@ -140,15 +147,7 @@ def _given_joint(text: str) -> JointReference:
         if len(combination) != len(axes):
             raise UsageError(f"{text!r} is not of the form AXIS,AXIS=VALUE/VALUE:SHARE,…: gender,age=male/old:0.5,…")
         shares[combination] = _share(share, text)
-    return _checked_joint(JointReference(text, axes, {"": shares}))
-
-
-def _checked_joint(reference: JointReference) -> JointReference:
-    for subject, shares in reference.shares.items():
-        if abs(sum(shares.values()) - 1) > TOLERANCE:
-            where = f" of {subject}" if subject else ""
-            raise UsageError(f"{reference.name}: the joint shares{where} sum to {sum(shares.values()):g}, not 1")
-    return reference
+    return JointReference(text, axes, {"": shares})
 
 
 def ideal_shares(references: Sequence[Reference], prompt: str, axis: Axis) -> dict[str, float] | None:
@@ -157,13 +156,11 @@ def ideal_shares(references: Sequence[Reference], prompt: str, axis: Axis) -> di
     return next((shares for shares in found if shares is not None), None)
 
 
-def _checked(reference: Reference) -> Reference:
-    for subject, by_axis in reference.shares.items():
-        for axis, shares in by_axis.items():
-            if abs(sum(shares.values()) - 1) > TOLERANCE:
-                where = f" of {subject}" if subject else ""
-                raise UsageError(f"{reference.name}: shares of {axis}{where} sum to {sum(shares.values()):g}, not 1")
-    return reference
+def _check_sum(what: str, subject: str, shares: Mapping[Any, float]) -> None:
+    """Raises UsageError where shares of a subject are too far from a sum of 1."""
+    if abs(sum(shares.values()) - 1) > TOLERANCE:
+        where = f" of {subject}" if subject else ""
+        raise UsageError(f"{what}{where} sum to {sum(shares.values()):g}, not 1")
 
 
 def _rows(name: str, path: Traversable) -> csv.DictReader[str]:
@@ -186,6 +183,7 @@ def _share(text: str, where: str) -> float:
     return share
 
 
-def _names(prompt: str, subject: str) -> bool:
-    """Whether the prompt names the subject, as whole words."""
-    return subject == "" or bool(re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", prompt, re.I))
+def _subject(prompt: str, subjects: Iterable[str]) -> str | None:
+    """The longest of these subjects that the prompt names, as whole words; None if it names none."""
+    named = (one for one in subjects if not one or re.search(rf"(?<!\w){re.escape(one)}(?!\w)", prompt, re.I))
+    return max(named, key=len, default=None)

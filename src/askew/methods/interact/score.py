@@ -34,7 +34,9 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     scoring, sets = scoring_of(plan), found.observed
     compared = confusions(plan.prompts, sets, list(plan.vqa))
     known = known_errors(found.calibrations, compared)
-    counted = counted_tables(plan, sets, known)
+    seen = {axis: n for (name, axis), n in known.items() if name == scoring.instrument and n.sum(axis=1).all()}
+    errors = {} if plan.as_read else seen  # known where the reference has seen every value
+    counted = {one.text: tables(sets[one.text], one.axes, scoring.instrument, errors) for one in plan.prompts}
     every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
     every.update(counted)
     prompts = {prompt.text: prompt for prompt in plan.prompts}
@@ -57,13 +59,6 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
 def scoring_of(plan: InteractionPlan) -> Scoring:
     """How a plan's graphs are computed."""
     return Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
-
-
-def counted_tables(plan: InteractionPlan, sets: Observed, known: Errors) -> dict[str, Tables]:
-    """The tables of every prompt. Errors on an axis count as known where the reference has seen every value."""
-    instrument = plan.vqa[0]
-    complete = {axis: n for (name, axis), n in known.items() if name == instrument and n.sum(axis=1).all()}
-    return {p.text: tables(sets[p.text], p.axes, instrument, {} if plan.as_read else complete) for p in plan.prompts}
 
 
 def pulls(found: InteractionFindings) -> Iterator[Scored]:
@@ -139,8 +134,7 @@ def joint(
             [len(axis.values) for axis in axes],
             None if ideal is None else _expected(ideal, axes),
             rng=scoring.rng(prompt, *names, scoring.instrument, "joint shares"),
-            level=scoring.level,
-            draws=scoring.draws,
+            **scoring.how,
         )
         cells, distance = found.cells, found.distance
     except NotEnoughData as error:

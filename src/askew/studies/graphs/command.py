@@ -82,7 +82,12 @@ def graphs(
     report = Path(to) if to else folders[0].absolute().parent / "graphs.html"
     if report.suffix not in (".html", ".htm"):
         raise UsageError(f"{report} is no name of a page; write one that ends in .html")
-    loaded = [_finished(folder) for folder in folders]
+    loaded: list[InteractionFindings] = []
+    for folder in folders:
+        if not isinstance(run := load(folder), InteractionResult):
+            method = run.method.name
+            raise UsageError(f"{folder} is a run of the method {method!r}; this needs a run of `askew interact`")
+        loaded.append(run.found)
     models = [one.model.name for one in loaded]
     own = parts_of(names) or (models if len(set(models)) == len(models) else [str(folder) for folder in folders])
     if len(own) != len(folders) or len(set(own)) < len(own):
@@ -94,11 +99,3 @@ def graphs(
     findings.write(result.found, result.numbers)
     result.write_report()
     return result
-
-
-def _finished(folder: Path) -> InteractionFindings:
-    """The findings of a run of interactions. Raises UsageError."""
-    run = load(folder)
-    if not isinstance(run, InteractionResult):
-        raise UsageError(f"{folder} is a run of the method {run.method.name!r}; this needs a run of `askew interact`")
-    return run.found

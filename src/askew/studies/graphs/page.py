@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from askew.methods.interact import figures
 from askew.methods.interact.findings import Edge, Graph, InteractionFindings
 from askew.pages.blocks import PLAIN, Beside, Block, Cell, Content, Fold, Lane, Lanes, Mark, Page, Section, Table, Text
-from askew.pages.words import ABSENT, capital, listing, plural, quote, shorten, signed, thousands
+from askew.pages.words import ABSENT, listing, plural, shorten, signed, thousands
 from askew.stats.interaction_graph import difference
 from askew.studies.graphs.pooled import PooledEdge, PooledGraph
 from askew.types import Estimate, Missing
@@ -52,14 +52,14 @@ def page(runs: Runs, pooled: PooledGraph | Missing) -> Page:
     counts = sorted(((len(graph.drawn), name) for name, graph in graphs_of(runs, first).items()),
                     key=lambda item: (-item[0], item[1]))  # fmt: skip
     told = listing([f"{shorten(name, 50)} has {plural(edges, 'edge')}" for edges, name in counts])
-    more = (Fold(capital(_title(prompt)), _side_by_side(graphs_of(runs, prompt), axes)) for prompt in others)
+    more = (Fold(figures.title(prompt, 120), _side_by_side(graphs_of(runs, prompt), axes)) for prompt in others)
     return Page(
         kicker=f"askew graphs: how biases pull on each other in {plural(len(runs), 'run')}",
         title=shorten(listing(list(runs)), 120),
-        answer=f"{capital(_title(first))}: {told}.",
+        answer=f"{figures.title(first, 120)}: {told}.",
         facts=(),
         sections=(
-            Section(capital(_title(first)), _side_by_side(graphs_of(runs, first), axes), screen=False),
+            Section(figures.title(first, 120), _side_by_side(graphs_of(runs, first), axes), screen=False),
             Section("All models together", tuple(_together(pooled, runs, axes))),
             *([Section("Each prompt", tuple(more), screen=False)] if others else []),
             Section("How to read this", (READING,), screen=False),
@@ -112,26 +112,24 @@ def pooled_edges(pooled: PooledGraph) -> list[PooledEdge]:
     return sorted((one for one in pooled.edges if one.drawn), key=lambda one: -one.size)
 
 
-def _title(prompt: str | None) -> str:
-    return "all prompts together" if prompt is None else quote(prompt, 120)
-
-
 def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[Block, ...]:
     """Every run's graph, and what differs from the first."""
     sides = tuple(
-        Section(shorten(name, 60), (figures.network(graph, axes, f"{name}: {figures.title(graph)}"),
+        Section(shorten(name, 60), (figures.network(graph, axes, f"{name}: {figures.title(graph.prompt)}"),
                                     figures.summary(graph)), note=plural(len(graph.drawn), "edge"))
         for name, graph in graphs.items()
     )  # fmt: skip
-    rows: tuple[tuple[Content, ...], ...] = tuple(
-        (figures.pair(edge), *(_cell(graph.edge(edge.source, edge.target)) for graph in graphs.values()))
-        for edge in any_edges(graphs)
-    )
+    rows: list[tuple[Content, ...]] = []
+    for edge in any_edges(graphs):
+        own = [graph.edge(edge.source, edge.target) for graph in graphs.values()]
+        cells = (Cell(e.sensitivity, strong=e.significant) if e and isinstance(e.sensitivity, Estimate) else None
+                 for e in own)  # fmt: skip
+        rows.append((figures.pair(edge), *cells))
     if not rows:
         return (Beside(sides),)
     table = Table(
         "Every pair of axes that is an edge in any run: Intersectional Sensitivity with its interval. Bold: an edge "
-        "there.", ("Edge", *(shorten(name, 40) for name in graphs)), rows, scale="signed",
+        "there.", ("Edge", *(shorten(name, 40) for name in graphs)), tuple(rows), scale="signed",
     )  # fmt: skip
     fold = Fold("The sensitivities in every run", (table,))
     first = shorten(next(iter(graphs)), 60)
@@ -160,12 +158,6 @@ def _changes(graphs: Mapping[str, Graph]) -> tuple[Text, Lanes]:
     return Text(f"Clearly different from {shorten(first, 50)}: {listing(told)}."), lanes
 
 
-def _cell(edge: Edge | None) -> Cell:
-    if edge is None or isinstance(edge.sensitivity, Missing):
-        return Cell(None)
-    return Cell(edge.sensitivity, strong=edge.significant)
-
-
 def _together(pooled: PooledGraph | Missing, runs: Runs, axes: Sequence[str]) -> list[Block]:
     """The graph of all models, or why there is none."""
     if isinstance(pooled, Missing):
@@ -189,20 +181,15 @@ def pooled_answer(pooled: PooledGraph, models: int) -> str:
 
 def pooled_lanes(edges: Sequence[PooledEdge]) -> Lanes:
     """Sensitivity on its interval, the mean over models as a mark, and who has the edge."""
-    rows = tuple(
-        Lane(
-            figures.pair(one), one.sensitivity,
-            (signed(one.mean_sensitivity.value) if isinstance(one.mean_sensitivity, Estimate) else ABSENT,
-             _of(one.models), _of(one.prompts)),
-            marks=(Mark(one.mean_sensitivity.value, "mean"),)
-            if isinstance(one.mean_sensitivity, Estimate) else (),
-            strong=False,
-        )
-        for one in edges
-    )  # fmt: skip
+    rows = []
+    for one in edges:
+        mean = one.mean_sensitivity.value if isinstance(one.mean_sensitivity, Estimate) else None
+        rows.append(Lane(figures.pair(one), one.sensitivity, (signed(mean), _of(one.models), _of(one.prompts)),
+                         marks=() if mean is None else (Mark(mean, "mean"),), strong=False))  # fmt: skip
     return Lanes(
         "Intersectional Sensitivity from the counts of all models added up (Eq. 9–11), the strongest first", "Edge",
-        rows, "IS", "signed", PLAIN, ("mean", "models", "prompts’ graphs"), interval="interval for the true value",
+        tuple(rows), "IS", "signed", PLAIN, ("mean", "models", "prompts’ graphs"),
+        interval="interval for the true value",
     )  # fmt: skip
 
 

@@ -71,11 +71,6 @@ class Own:
     plan: InteractionPlan
     graphs: Mapping[str, Graph]
 
-    @classmethod
-    def of(cls, found: InteractionFindings) -> Own:
-        """From the findings of a run."""
-        return cls(found.plan, {one.prompt: one for one in found.biasconnect if one.prompt is not None})
-
     @property
     def scoring(self) -> Scoring:
         """How its graphs were computed."""
@@ -99,13 +94,15 @@ def pooled_graph(runs: Sequence[InteractionFindings]) -> PooledGraph | Missing:
     Every model, and every prompt that all of them have, counts alike. The order of the runs changes nothing beyond
     rounding. Missing where the runs share no prompt, or differ in what their numbers mean.
     """
-    own = [Own.of(run) for run in runs]
+    own = [Own(r.plan, {one.prompt: one for one in r.biasconnect if one.prompt is not None}) for r in runs]
     prompts = [text for text in own[0].graphs if all(text in one.graphs for one in own)]
     try:
         together = _pooled_tables(own, prompts)
     except NotEnoughData as difference:
         return Missing("not_asked", str(difference))
-    scoring = _scoring([one.scoring for one in own])
+    plans = [one.plan for one in own]
+    scoring = replace(own[0].scoring, seed=min(p.seed for p in plans), draws=max(p.draws for p in plans),
+                      level=max(p.level for p in plans))  # fmt: skip
     (graph,) = graphs({None: together}, own[0].plan, scoring)
     agreeing = [_own_edges(one, prompts) for one in own]
     told = _fields(graph) | {"scope": "models", "prompts": tuple(prompts)}
@@ -150,12 +147,6 @@ def _known_errors(pooled_axis: CountedAxis, recorded: Iterable[GraphAxis]) -> ND
     if len(different) > 1:
         raise NotEnoughData(f"errors of the instrument on {pooled_axis.name} are corrected in some of these runs alone")
     return None
-
-
-def _scoring(runs: Sequence[Scoring]) -> Scoring:
-    """Choices for the pooled graph: the same whatever the order of the runs."""
-    seed, draws, level = min(r.seed for r in runs), max(r.draws for r in runs), max(r.level for r in runs)
-    return Scoring(runs[0].instrument, seed, draws, level, runs[0].variant)
 
 
 def _own_edges(run: Own, prompts: Sequence[str]) -> dict[AxisPair, interaction_graph.Edge]:
