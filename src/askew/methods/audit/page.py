@@ -31,6 +31,7 @@ from askew.pages.media import Media, allowance, set_row
 from askew.pages.words import (
     axis_label,
     capital,
+    measured,
     number,
     percent,
     plural,
@@ -39,7 +40,7 @@ from askew.pages.words import (
 )
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import difference_sentence, exceeds_chance, shares_sentence
+from askew.parts.survey.words import difference_sentence, exceeds_chance, shares_sentence, strongest_first
 from askew.types import Estimate
 
 FIRST = 24
@@ -102,7 +103,11 @@ class View:
     @cached_property
     def tibet(self) -> list[Tibet]:
         """Prompts with counterfactuals, those that lean most first."""
-        return words.ranked_prompts(self.found.tibet)
+
+        def strongest(entry: Tibet) -> tuple[int, float, float]:
+            return min((strongest_first(axis.mad) for axis in entry.axes.values()), default=(2, 0.0, 0.0))
+
+        return sorted(self.found.tibet, key=strongest)
 
     def sets(self, prompt: str, axis: str | None = None, value: str | None = None) -> PictureSet | None:
         """A picture set; None if there is no such set."""
@@ -113,10 +118,6 @@ class View:
         plan = next(p for p in self.found.plan.prompts if p.text == prompt)
         every = [one for one in self.found.sets if one.prompt == prompt]
         return [one for one in every if not plan.has(one.axis)] or every
-
-    def shares(self, prompt: str, name: str, axis: str) -> list[SetShares]:
-        """The shares of an axis in one set, by every instrument."""
-        return [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, name, axis)]
 
     @cached_property
     def others(self) -> list[SetShares]:
@@ -207,8 +208,12 @@ class View:
     def domain(self) -> Iterator[Section]:
         """Prompts compared: how much nearer each is to one counterfactual than to another."""
         if found := self.found.domain:
-            folds = tuple(Fold(words.domain_sentence(entry), tuple(_domain(entry))) for entry in found)
-            yield Section("Prompts compared", folds, screen=False)
+            folds = []
+            for one in found:
+                means = ", ".join(f"{shorten(value, 40)} {measured(e)}" for value, e in one.cas.items())
+                summary = f"{capital(axis_label(one.axis))}: mean CAS over all prompts {means}."
+                folds.append(Fold(summary, tuple(_domain(one))))
+            yield Section("Prompts compared", tuple(folds), screen=False)
 
     def errors(self) -> Iterator[Section]:
         """How instruments read what people labelled."""
@@ -247,7 +252,7 @@ class View:
 
     def _axis(self, prompt: str, name: str, axis: AxisScores) -> Iterator[Block]:
         """Everything of one axis of one prompt."""
-        shares = self.shares(prompt, "initial", name)
+        shares = [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", name)]
         yield Text(words.ground(prompt, axis, shares[0] if shares else None))
         asked = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
         yield Text(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
@@ -24,6 +23,7 @@ from askew.plan import PromptPlan
 from askew.stats.association import bipartite
 from askew.stats.association_intervals import Associations, associations, cas_difference, embedding_associations
 from askew.stats.intervals import in_order
+from askew.stats.means import student_mean
 from askew.types import Axis, Estimate, Missing, Picture
 
 TOP_K = 10
@@ -122,13 +122,8 @@ def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScor
     known = {value: [e.value for _, axis in rows if isinstance(e := axis.cas[value], Estimate)] for value in values}
     differences = (PromptDifference(prompt, (values[0], values[1]), axis.difference) for prompt, axis in rows
                    if isinstance(axis.difference, Estimate))  # fmt: skip
-    return Domain(name, {value: _mean(scores, level) for value, scores in known.items()}, tuple(differences))
-
-
-def _mean(scores: Sequence[float], level: float) -> Estimate:
-    mean, error = float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
-    reach = float(scipy.stats.t.ppf((1 + level) / 2, len(scores) - 1)) * error
-    return Estimate(mean, mean - reach, mean + reach, level, "t over prompts", len(scores))
+    means = {value: student_mean(scores, level, "t over prompts") for value, scores in known.items()}
+    return Domain(name, means, tuple(differences))
 
 
 def _axis(
@@ -200,9 +195,8 @@ def _by_vectors(
         vectors[0],
         vectors[1:],
         rng=scoring.rng(sets[0].prompt.text, axis.name, "vectors"),
-        draws=scoring.draws,
-        level=scoring.level,
         variant=scoring.variant,
+        **scoring.how,
         initial_missing=missing[0],
         counterfactual_missing=missing[1:],
     )

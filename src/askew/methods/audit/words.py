@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from askew.methods.audit.findings import AuditFindings, AxisScores, Domain, Tibet
+from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.pages import common
 from askew.pages.blocks import Terms, Text
 from askew.pages.words import (
-    axis_label,
-    capital,
     listing,
     measured,
     number,
@@ -24,7 +22,7 @@ from askew.pages.words import (
     thousands,
 )
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import exceeds_chance, leaning_value, most_seen, seen, strongest_first, tests
+from askew.parts.survey.words import LIMITS, exceeds_chance, leaning_value, most_seen, seen, strongest_first, tests
 from askew.types import Estimate, Missing
 
 Strength = Literal["strongly", "clearly", "slightly", "unsettled"]
@@ -156,12 +154,6 @@ def ranked(axes: Iterable[tuple[str, AxisScores]]) -> list[tuple[str, AxisScores
     return sorted(axes, key=lambda item: strongest_first(item[1].mad))
 
 
-def ranked_prompts(entries: Sequence[Tibet]) -> list[Tibet]:
-    """Prompts by their largest corrected MAD."""
-    return sorted(entries, key=lambda entry: min((strongest_first(a.mad) for a in entry.axes.values()),
-                                                 default=(2, 0.0, 0.0)))  # fmt: skip
-
-
 def leaning(axes: Iterable[AxisScores]) -> int:
     """How many of these axes exceed chance by MAD."""
     return sum(exceeds_chance(axis.mad) is True for axis in axes)
@@ -171,12 +163,6 @@ def nearest(axis: AxisScores) -> str | None:
     """The counterfactual with the highest CAS, if the pictures lean and it is settled which way."""
     ends = extremes(axis.cas)
     return shorten(ends[0], 24) if ends and ends[2] and exceeds_chance(axis.mad) else None
-
-
-def domain_sentence(entry: Domain) -> str:
-    """The mean CAS of each value over all prompts."""
-    means = [f"{shorten(v, 40)} {measured(e)}" for v, e in entry.cas.items()]
-    return f"{capital(axis_label(entry.axis))}: mean CAS over all prompts {', '.join(means)}."
 
 
 def _lean(prompt: str, axis: AxisScores) -> str:
@@ -232,10 +218,7 @@ def reading(found: AuditFindings) -> tuple[Terms, Text]:
 
 
 NOT_MEANT = Text(lead="What a score does not mean", items=(
-    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived: "
-    "nobody's identity is known.",
-    "Equal shares are the reference unless the plan says otherwise. They are a point to measure from; what would be "
-    "right depends on the use.",
+    *LIMITS,
     "A score holds for these prompts, this model with these settings, and these instruments. It says nothing about why "
     "the model leans, and is no statement on any law or standard.",
 ))  # fmt: skip

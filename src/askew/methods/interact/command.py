@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal, Unpack
 
 from cyclopts import Parameter
 
-from askew.errors import UsageError
-from askew.method import read_plan
 from askew.methods.interact import METHOD
 from askew.methods.interact.findings import InteractionResult
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
@@ -164,7 +162,7 @@ def interact(
         only_plan(
             options, prompts=prompts, model=model, occupations=occupations, occupation=occupation, **wanted, **fields
         )
-        made = _planned(Path(plan))
+        made = InteractionPlan.read(Path(plan))
     else:
         listed_occupations = OCCUPATIONS if occupations is True else occupations or ()
         people = [*occupation_prompts(listed_occupations), *occupation_prompts(names(occupation))]
@@ -180,11 +178,3 @@ def interact(
         if graphml:
             result.write_graphml(graphml)
     return result
-
-
-def _planned(path: Path) -> InteractionPlan:
-    found = read_plan(path)
-    if not isinstance(found, InteractionPlan):
-        method = getattr(found, "method", "audit")
-        raise UsageError(f"{path} is a plan of the method {method!r}; this needs one of `askew interact`")
-    return found

@@ -49,6 +49,7 @@ from askew.pages.words import (
     thousands,
 )
 from askew.parts.survey.blocks import gaps, missing_sentences, numbers, seen
+from askew.parts.survey.words import LIMITS
 from askew.types import Estimate, Missing
 
 SENTENCES = 8
@@ -62,11 +63,8 @@ DISTANCES = {
     "values": "W₁ between the shares and 1/K",
 }
 
-LIMITS = Text(items=(
-    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived: "
-    "nobody's identity is known.",
-    "Equal shares are the reference unless the plan says otherwise. They are a point to measure from; what would be "
-    "right depends on the use.",
+NOT_MEANT = Text(items=(
+    *LIMITS,
     "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people, and "
     "none on any law or standard.",
 ))  # fmt: skip
@@ -330,7 +328,7 @@ def _reading(found: InteractionFindings) -> tuple[Terms, Text]:
         *_corrected(found.biasconnect[0]),
         ("V", "Cramér's V, the strength of the dependence: 0 none, 1 complete."),
         ("q", "The p-value adjusted for all pairs of axes of this graph."),
-    )), LIMITS  # fmt: skip
+    )), NOT_MEANT  # fmt: skip
 
 
 def _corrected(graph: Graph) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,6 @@ import numpy as np
 from rich.console import RenderableType
 
 from askew.errors import NotEnoughData, UsageError
-from askew.method import read_plan
 from askew.methods.interact.gather import seen
 from askew.methods.interact.graph import Tables, pair, tables, tests, thresholds
 from askew.methods.interact.mitigation import picked
@@ -95,10 +94,7 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
     NotEnoughData
         Where no prompt has a graph.
     """
-    plan, place = read_plan(Path(run) / PLAN_FILE), Path(store) if store else default_store(Path(run))
-    if not isinstance(plan, InteractionPlan):
-        method = getattr(plan, "method", "audit")
-        raise UsageError(f"{run} is a run of the method {method!r}; this needs a run of `askew interact`")
+    plan, place = InteractionPlan.read(Path(run) / PLAN_FILE), Path(store) if store else default_store(Path(run))
     if repeats < 1:
         raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
     with counted_run(plan, Path(run), place) as counted:

@@ -21,6 +21,14 @@ from askew.parts.survey.missing import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.types import Estimate, Missing
 
+LIMITS = (
+    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived: "
+    "nobody's identity is known.",
+    "Equal shares are the reference unless the plan says otherwise. They are a point to measure from; what would be "
+    "right depends on the use.",
+)
+"""What is true of all that is read in pictures of people."""
+
 
 def exceeds_chance(score: Estimate | Missing | None) -> bool | None:
     """Whether chance alone would rarely give this score, by q, else by p; None if it is missing or was not tested."""
