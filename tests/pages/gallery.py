@@ -212,7 +212,7 @@ def picture_map() -> Scatter:
     return Scatter("Pictures among those of variations", points, ("", None), ("", None), "24 pictures.", keys)
 
 
-def network(focal: str | None = None) -> Network:
+def network() -> Network:
     names = [*AXES, "environment", "body type"]
     pairs = zip(names, names[3:] + names[:3], strict=True)
     edges = tuple(
@@ -220,7 +220,7 @@ def network(focal: str | None = None) -> Network:
         for k, (a, b) in enumerate(pairs)
     )
     nodes = tuple((name, "itself +0.12" if k % 3 == 0 else "") for k, name in enumerate(names))
-    return Network("Which axis moves which", nodes, edges, focal=focal, more=("V", "q"))
+    return Network("Which axis moves which", nodes, edges, more=("V", "q"))
 
 
 def effects() -> Matrix:
@@ -291,7 +291,7 @@ def pictures() -> Section:
 
 def gallery() -> Page:
     """Every block."""
-    graph = (network(), Beside((network("gender"), network("age"))), effects(), overview(), concepts(), confusion())
+    graph = (network(), Beside((network(), network())), effects(), overview(), concepts(), confusion())
     told = Text("A sentence.", "Bold lead.", ("an item", Text("and what it means", "Led item:"), HOSTILE))
     terms = (Terms((("Score", LONG), (WORD, HOSTILE))), Terms((("Model", WORD), ("Moved", "age")), facts=True))
     sections = (

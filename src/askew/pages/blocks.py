@@ -326,7 +326,6 @@ class Network:
     """A directed graph. Nodes stand on a circle in the order given, so that graphs of the same nodes compare.
 
     nodes    (name, note): the note is small, below the name: "itself +0.12"
-    focal    keeps one node's edges and fades the others
     more     further columns of the edges, `Edge.more`: where a graph cannot be drawn (terminal, Markdown) its edges
              are a table, the strongest first
     """
@@ -335,7 +334,6 @@ class Network:
     nodes: tuple[tuple[str, str], ...]
     edges: tuple[Edge, ...]
     more: tuple[str, ...] = ()
-    focal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,16 +70,14 @@ def _sized(one: Network, size: Size) -> Markup:
     places = {name: (x + size.across * math.cos(a), y + size.down * math.sin(a))
               for (name, _), a in zip(one.nodes, angles, strict=True)}  # fmt: skip
     edges = strongest(one)[::-1]
-    shown = [e for e in edges if one.focal in (None, e.source)]
-    parts = [_edge(e, places, "faded") for e in edges if e not in shown] + [_edge(e, places, "") for e in shown]
-    parts += [_node(name, note, places[name], size, name == one.focal) for name, note in one.nodes]
-    if len(shown) <= LABELLED:
-        parts += [_number(e, places) for e in shown]
-    said = "; ".join(f"{e.source} to {e.target} {words.measured(e.score, 'signed')}" for e in reversed(shown))
+    parts = [_edge(e, places) for e in edges] + [_node(name, note, places[name], size) for name, note in one.nodes]
+    if len(edges) <= LABELLED:
+        parts += [_number(e, places) for e in edges]
+    said = "; ".join(f"{e.source} to {e.target} {words.measured(e.score, 'signed')}" for e in reversed(edges))
     return drawing(f"graph {size.name}", size.height, one.caption, said or "no edges", *parts, width=size.width)
 
 
-def _edge(edge: Edge, places: dict[str, Place], extra: str) -> Markup:
+def _edge(edge: Edge, places: dict[str, Place]) -> Markup:
     strength = abs(edge.score.value)
     width = min(THINNEST + PER_UNIT * strength, THICKEST)
     start, bend, tip = _curve(places[edge.source], places[edge.target])
@@ -91,7 +89,7 @@ def _edge(edge: Edge, places: dict[str, Place], extra: str) -> Markup:
     return tag(
         "g", tag("title", said), tag("path", class_=f"edge {edge.effect}", d=line, stroke_width=f"{width:.1f}"),
         tag("path", class_=f"head {edge.effect}", d=f"M{_xy(tip)} L{_xy(left)} L{_xy(right)}Z"),
-        class_=f"arrow {extra}".strip(), opacity=f"{opacity:.2f}",
+        class_="arrow", opacity=f"{opacity:.2f}",
     )  # fmt: skip
 
 
@@ -103,7 +101,7 @@ def _number(edge: Edge, places: dict[str, Place]) -> Markup:
     return tag("text", text, class_=f"halo number {edge.effect}", x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle")
 
 
-def _node(name: str, note: str, place: Place, size: Size, focal: bool) -> Markup:
+def _node(name: str, note: str, place: Place, size: Size) -> Markup:
     """The name stands outside the circle, moved so far that it keeps inside the drawing."""
     x, y = place
     across, down = (x - size.centre[0]) / size.across, (y - size.centre[1]) / size.down
@@ -113,11 +111,10 @@ def _node(name: str, note: str, place: Place, size: Size, focal: bool) -> Markup
     tx = min(max(x + side, half + 2), size.width - half - 2)
     ty = y + (down * 28 + 4 if size.name == "broad" else 27 if down > -0.5 else -17)
     ty -= 14 if note and ty < y else 0
-    own = " focal" if focal else ""
     at = {"x": f"{tx:.1f}", "text_anchor": "middle"}
     return tag(
-        "g", tag("circle", class_=f"node{own}", cx=f"{x:.1f}", cy=f"{y:.1f}", r=NODE),
-        tag("text", label, class_=f"halo axis{own}", y=f"{ty:.1f}", **at),
+        "g", tag("circle", class_="node", cx=f"{x:.1f}", cy=f"{y:.1f}", r=NODE),
+        tag("text", label, class_="halo axis", y=f"{ty:.1f}", **at),
         tag("text", note, class_="halo own", y=f"{ty + 15:.1f}", **at) if note else None,
     )  # fmt: skip
 
