@@ -62,6 +62,7 @@ def test_blocks_and_their_sum() -> None:
     assert (found[ALL] == 2).all()
 
 
+@pytest.mark.slow
 def test_the_study_of_the_studio_model_runs(tmp_path: Path) -> None:
     lines = study("studio", 4, SCORING)
     page = tmp_path / "page.md"

@@ -51,6 +51,7 @@ class Careless(PlantedModel):
                 for request, image in zip(requests, drawn, strict=True)]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_listen_is_found_out() -> None:
     found = fidelity(Careless(), count=2, each=2, open_count=2, bias=1.0)
     assert found.values["gender"]["male"] == 0.0

@@ -63,10 +63,9 @@ def test_two_stores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     assert without_environment(tmp_path / "other") == without_environment(finished)
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "77"])
-def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path, hash_seed: str) -> None:
+def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "askew", "audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "run")]
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    environment = {**os.environ, "PYTHONHASHSEED": "77"}
     subprocess.run(command, check=True, capture_output=True, env=environment)
     assert without_environment(tmp_path / "run") == without_environment(finished)
 

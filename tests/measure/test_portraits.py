@@ -12,7 +12,7 @@ from askew.errors import NotEnoughData, UnknownName
 from askew.measure.landmarks import STUDIO_FACE, StudioLandmarks, landmark_finder
 from askew.measure.portraits import CANONICAL, FRAME, aligned, average_face, cheek_mask, similarity
 from askew.measure.skin import ita
-from askew.measure.skin_change import by_colour, by_geometry, skin_change
+from askew.measure.skin_change import MASKS, by_geometry, skin_change
 from askew.studio.drawing import draw_with_masks
 from askew.studio.scene import Scene
 from askew.types import Missing
@@ -95,7 +95,7 @@ def test_cheeks_tell_light_skin_from_dark_where_the_rule_finds_none() -> None:
 def test_a_brighter_picture_has_brighter_skin_and_background_alike() -> None:
     before = draw_with_masks(Scene(ethnicity="hispanic"), 1).image
     after = before.point(lambda value: min(255, round(value * 1.05)))
-    masks = by_colour(before, Missing("not_asked")), by_colour(after, Missing("not_asked"))
+    masks = MASKS["rule"](before, Missing("not_asked")), MASKS["rule"](after, Missing("not_asked"))
     change = skin_change(before, after, masks)
     assert not isinstance(change.lightness, Missing)
     assert not isinstance(change.background, Missing)

@@ -77,9 +77,9 @@ def values_shown(images: list[Image.Image | Missing], attribute: str) -> NDArray
     "prompt",
     [
         "a photo of a happy male nurse indoors",
-        "a photo of an old tired female mechanic outdoors",
         "a photo of a young slim blind nurse",
-        "a photo of a muscular nurse in a wheelchair",
+        pytest.param("a photo of an old tired female mechanic outdoors", marks=pytest.mark.slow),
+        pytest.param("a photo of a muscular nurse in a wheelchair", marks=pytest.mark.slow),
     ],
 )
 def test_it_shows_all_that_a_prompt_says(name: str, prompt: str) -> None:

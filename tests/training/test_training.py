@@ -346,6 +346,7 @@ def autoencoder_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return autoencoder.train(work, steps=2, frozen_from=1, decay=1, rate=0.02, pictures=32, processes=1)
 
 
+@pytest.mark.slow
 def test_training_goes_on_where_it_stopped(
     autoencoder_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,11 @@ from askew.methods.audit.findings import AuditFindings
 from methods.audit.made_up import CASES, HOSTILE, Drawn, Results, estimate, found, mad_estimate
 
 
-@pytest.fixture(params=CASES)
+SLOW = {"sixty prompts": pytest.mark.slow}
+"""Cases whose page takes long to parse."""
+
+
+@pytest.fixture(params=[pytest.param(case, marks=SLOW.get(case, ())) for case in CASES])
 def any_found(request: pytest.FixtureRequest) -> AuditFindings:
     """Each case in turn."""
     return found(CASES[request.param]())

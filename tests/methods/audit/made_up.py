@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -365,6 +366,7 @@ def hostile_results() -> Results:
     return results
 
 
+@cache
 def draw(picture_id: str) -> Image.Image:
     """A coloured picture that its id decides."""
     rng = random.Random(picture_id)
@@ -379,7 +381,7 @@ def draw(picture_id: str) -> Image.Image:
     for _ in range(30):
         x, y = rng.randrange(128), rng.randrange(128)
         pen.line((x, y, x + rng.randrange(-20, 20), y + rng.randrange(-20, 20)), fill=colour(), width=2)
-    return image
+    return image.resize((40, 40))
 
 
 CASES: dict[str, Callable[[], Results]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -82,13 +83,25 @@ COMPARISONS: dict[str, Callable[[], Comparison]] = {
 @pytest.fixture(params=COMPARISONS)
 def any_comparison(request: pytest.FixtureRequest) -> Comparison:
     """Each comparison in turn."""
-    return COMPARISONS[request.param]()
+    return made(request.param)
 
 
 @pytest.fixture
 def comparison_named() -> Named:
     """A comparison by its name."""
-    return lambda name: COMPARISONS[name]()
+    return made
+
+
+@cache
+def made(name: str) -> Comparison:
+    """A comparison and its page, which no test changes."""
+    return COMPARISONS[name]()
+
+
+@cache
+def source_of(name: str) -> str:
+    """Its page as HTML."""
+    return html.page(page(made(name)))
 
 
 def blocks(some: tuple[Block, ...] | tuple[Section, ...]) -> Iterator[Block]:
@@ -225,7 +238,7 @@ def test_a_lean_is_settled_only_if_the_interval_says_so(comparison_named: Named)
 
 
 def test_hostile_names_stay_text(comparison_named: Named) -> None:
-    source = html.page(page(comparison_named("hostile comparison")))
+    source = source_of("hostile comparison")
     assert "<script" not in source
     assert source.count("</style>") == 1
     assert "\x1b" not in source
@@ -237,7 +250,7 @@ def test_hostile_names_stay_text(comparison_named: Named) -> None:
 def test_nothing_sticks_out_and_nothing_is_fetched(
     comparison_named: Named, tmp_path: Path, name: str, width: int
 ) -> None:
-    measured = browser.measure(html.page(page(comparison_named(name))), tmp_path, width)
+    measured = browser.measure(source_of(name), tmp_path, width)
     assert measured["width"] <= width
     assert [measured[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
     assert measured["broken"] == 0
