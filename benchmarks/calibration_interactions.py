@@ -17,10 +17,12 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
 from askew.prompts.axes import BIASCONNECT
 from askew.stats.common_draws import CommonDraws
-from askew.stats.contingency import ChiSquare, chi_squares, cramers_v
+from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import sensitivity, total_variation
 from askew.stats.distance_intervals import SampledShares, distance_intervals
 from askew.stats.interaction_graph import correlation, mean_correlation
@@ -77,9 +79,15 @@ def _tests(worlds: Sequence[World], pictures: int, rng: np.random.Generator) -> 
     cells = [(w, pair) for w in worlds for pair in OTHERS]
     tables = [drawn(w.after[s][t], pictures, rng, 1)[0] for w, (s, t) in cells]
     found = chi_squares(tables, rng=rng, threshold=THRESHOLD)
-    strengths = [cramers_v(np.rint(w.after[s][t] * 1e9)) if w.dependent(s, t) else 0.0 for w, (s, t) in cells]
-    return [(float(v), test.p if isinstance(test, ChiSquare) else 1.0)  # type: ignore[arg-type]
-            for v, test in zip(strengths, found, strict=True)]  # fmt: skip
+    strengths = [strength(w.after[s][t]) if w.dependent(s, t) else 0.0 for w, (s, t) in cells]
+    return [(v, test.p if isinstance(test, ChiSquare) else 1.0) for v, test in zip(strengths, found, strict=True)]
+
+
+def strength(shares: NDArray[np.float64]) -> float:
+    """Cramér's V of a table of shares."""
+    counts = np.rint(shares * 1e9).astype(np.int64)
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    return float(scipy.stats.contingency.association(counts, method="cramer"))
 
 
 def sensitivity_rows(options: argparse.Namespace) -> Rows:
