@@ -17,11 +17,13 @@ def planted() -> Fidelity:
     return fidelity(PlantedModel(), count=5, each=1, open_count=12, bias=1.0)
 
 
+@pytest.mark.slow
 def test_drawings_show_what_is_asked_for(planted: Fidelity) -> None:
     assert np.mean([share for shares in planted.values.values() for share in shares.values()]) > 0.97
     assert np.mean(list(planted.occupations.values())) > 0.97
 
 
+@pytest.mark.slow
 def test_what_is_left_open_follows_the_planted_shares(planted: Fidelity) -> None:
     assert isinstance(planted.order, Estimate)
     assert planted.order.value > 0.75  # 12 pictures: the standard error of a share is up to .14
@@ -36,6 +38,7 @@ def test_what_chance_does_to_shares() -> None:
     assert chance_error(planted, 12) == pytest.approx(drawn, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_table_names_every_value(planted: Fidelity) -> None:
     text = "\n".join(planted.lines())
     assert "wheelchair 100%" in text

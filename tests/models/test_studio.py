@@ -107,6 +107,7 @@ def lean(model: StudioModel) -> float:
     return float(women[:8].mean() - women[8:].mean())
 
 
+@pytest.mark.slow
 def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(studio: StudioModel) -> None:
     planted = lean(studio)
     assert planted > 0.3
