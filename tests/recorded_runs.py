@@ -313,13 +313,6 @@ def mine_compare_setting(at: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS)
-def mine_study(at: Workplace, run: Path) -> Path:
-    askew.mine_study(runs=2, iterations=1, images=2, ranking_images=3, occupations=5, variations=4, top=1, draws=100,
-                     run=run, store=at.store)  # fmt: skip
-    return run / "study.json"
-
-
 STEPS = {"num_inference_steps": 2}
 MAPPED = ["--concept", "gender", "--concept", "race", "--images", "3", "--draws", "100", "-M", "num_inference_steps=2",
           "--profession", "nurse,chef", "--model", "studio,studio/balanced"]  # fmt: skip

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from askew.studies.compare.result import Comparison
     from askew.studies.mine_compare.command import mine_compare
     from askew.studies.mine_compare.findings import MiningComparisonResult
-    from askew.studies.mine_study.command import MiningStudy, mine_study
     from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
 
 __version__: str
@@ -48,7 +47,6 @@ __all__ = [
     "MapResult",
     "MiningComparisonResult",
     "MiningResult",
-    "MiningStudy",
     "Missing",
     "Observation",
     "Picture",
@@ -66,7 +64,6 @@ __all__ = [
     "map",
     "mine",
     "mine_compare",
-    "mine_study",
     "read_plan",
 ]
 
@@ -83,7 +80,6 @@ _HOMES = {
     "askew.methods.mine.findings": ("MiningResult",),
     "askew.plan": ("Plan",),
     "askew.studies.mine_compare.findings": ("MiningComparisonResult",),
-    "askew.studies.mine_study.command": ("MiningStudy", "mine_study"),
     "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),
 }
 

@@ -30,7 +30,6 @@ OWN: Mapping[str, str] = {
     "report": "askew.commands:report",
     "check": "askew.commands:check",
     "export": "askew.commands:export",
-    "mine-study": "askew.studies.mine_study.command:mine_study",
     "models": "askew.commands:models",
     "robustness": "askew.methods.interact.robustness:robustness",
     "graphs": "askew.studies.graphs.command:graphs",

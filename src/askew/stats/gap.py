@@ -53,15 +53,6 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     return float(_scores(_matrix(similarity), quantile))
 
 
-def score_halves(similarity: ArrayLike, quantile: float = QUANTILE) -> tuple[float, float]:
-    """The missed visual concepts score and the least-aligned images score alone, each by the mean similarity.
-
-    The bias score is their mean. Args and errors as in `bias_score`.
-    """
-    missed, unaligned = _halves(_matrix(similarity), quantile)
-    return float(missed), float(unaligned)
-
-
 def missed_concepts(similarity: ArrayLike, quantile: float = QUANTILE) -> NDArray[np.intp]:
     """The variations that no picture shows well: those at or below the quantile, the worst first.
 
@@ -141,12 +132,7 @@ def _interval(
 
 
 def _scores(s: Floats, quantile: float) -> Floats:
-    """Eq. 1 for every matrix of (…, variations, pictures)."""
-    return np.asarray(sum(_halves(s, quantile)) / 2)
-
-
-def _halves(s: Floats, quantile: float) -> tuple[Floats, Floats]:
-    """Missed concepts and least-aligned pictures of every matrix, by its mean similarity."""
+    """Eq. 1 for every matrix of (…, variations, pictures): missed concepts, and least-aligned pictures."""
     mean = s.mean(axis=(-2, -1))
     if np.any(mean <= 0):
         raise NotEnoughData(
@@ -155,7 +141,7 @@ def _halves(s: Floats, quantile: float) -> tuple[Floats, Floats]:
         )
     missed = np.quantile(s.max(axis=-1), quantile, axis=-1, method="lower")
     unaligned = np.quantile(s.max(axis=-2), quantile, axis=-1, method="lower")
-    return np.asarray(missed / mean), np.asarray(unaligned / mean)
+    return np.asarray((missed / mean + unaligned / mean) / 2)
 
 
 def _lowest(best: Floats, quantile: float) -> NDArray[np.intp]:

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Unpack
 
 from cyclopts import Parameter, Token
 
+from askew import options as shared
 from askew.errors import UsageError
 from askew.methods.mine import METHOD
 from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import MinePlan, read_mine_plan, runs_code
-from askew.options import (
-    EmbedderOptions,
-    Place,
-    RunOptions,
-    SettingOptions,
-    StatisticsOptions,
-    WriterOptions,
-    given,
-    only_plan,
-    plan_fields,
-    run_options,
-    writer_settings,
-)
+from askew.options import Place, given
 from askew.prompts.evolution import Selection
 from askew.prompts.files import read_prompts
 
@@ -46,7 +35,10 @@ def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
     return int(least), int(most)
 
 
-class SearchOptions(EmbedderOptions, WriterOptions, StatisticsOptions, total=False):
+class SearchOptions(
+    shared.EmbedderOptions, shared.WriterOptions, shared.StatisticsOptions, shared.SettingOptions, shared.RunOptions,
+    total=False,
+):  # fmt: skip
     """How searches are made, beside their size."""
 
     target: Annotated[str, Parameter(help="What texts are about: people, clothing, style, any words.")]
@@ -69,10 +61,6 @@ class SearchOptions(EmbedderOptions, WriterOptions, StatisticsOptions, total=Fal
     top: Annotated[int, Parameter(help="Best prompts of a search, scored again on fresh seeds; 5 if not given.")]
 
 
-class MineOptions(SearchOptions, SettingOptions, RunOptions, total=False):
-    """Options that other commands have, too."""
-
-
 def mine(
     model: str | None = None,
     *,
@@ -88,7 +76,7 @@ def mine(
     baseline: Annotated[bool | None, Parameter(negative="--no-baseline")] = None,
     baseline_prompts: Place = None,
     captions: Annotated[Sequence[str], Parameter(parse=False)] = (),
-    **options: Unpack[MineOptions],
+    **options: Unpack[SearchOptions],
 ) -> MiningResult:
     """Search for the prompts that a model is most one-sided on (MineTheGap).
 
@@ -139,17 +127,12 @@ def mine(
     own = given(objective=objective, vqa=vqa, iterations=iterations, population=population, selected=selected,
                 mutations=mutations, images=images, runs=runs, baseline=baseline)  # fmt: skip
     if plan is not None:
-        only_plan(options, model=model, captions=captions, baseline_prompts=baseline_prompts,
-                  **{name: str(value) for name, value in own.items()})  # fmt: skip
-        return METHOD.run(read_mine_plan(Path(plan)), **run_options(options))
+        shared.only_plan(options, model=model, captions=captions, baseline_prompts=baseline_prompts,
+                         **{name: str(value) for name, value in own.items()})  # fmt: skip
+        return METHOD.run(read_mine_plan(Path(plan)), **shared.run_options(options))
     beside = (*captions, *(read_prompts(Path(baseline_prompts)) if baseline_prompts else ()))
-    data = {**search_fields({"model": model, **options}), **own, "captions": beside}
-    return METHOD.run(MinePlan.checked(data, "this request"), **run_options(options))
-
-
-def search_fields(options: Mapping[str, object]) -> dict[str, object]:
-    """The fields of a plan that the options of a search decide, with those of a preset."""
-    fields = {**plan_fields(options), "llm_args": writer_settings(options)}
+    fields = {**shared.plan_fields({"model": model, **options}), "llm_args": shared.writer_settings(options)}
     fields.pop("vqa", None)  # of a preset: OpenBias asks nothing unless told to
-    own = SearchOptions.__annotations__.keys() & MinePlan.model_fields.keys()
-    return {**given(**{name: options.get(name) for name in own}), **fields}
+    searched = SearchOptions.__annotations__.keys() & MinePlan.model_fields.keys()
+    data = {**given(**{name: options.get(name) for name in searched}), **fields, **own, "captions": beside}
+    return METHOD.run(MinePlan.checked(data, "this request"), **shared.run_options(options))

@@ -1,1 +1,0 @@
-"""What alpha, population and selection do to a search for prompts."""
