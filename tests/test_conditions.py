@@ -17,7 +17,7 @@ EVERY = conditions.every(TinyFindings)
 
 
 def violations(text: str, scores: conditions.Scores = EVERY) -> list[str]:
-    (condition,) = conditions.parse([text], scores).conditions
+    (condition,) = conditions.parse([text], scores)
     return condition.violations(FOUND)
 
 
@@ -56,6 +56,6 @@ def test_a_method_names_its_scores() -> None:
 
 
 def test_any_condition_that_holds_fails_the_check() -> None:
-    conditions.parse(["mad > 0.9"], EVERY).check(FOUND)
+    conditions.check(conditions.parse(["mad > 0.9"], EVERY), FOUND)
     with pytest.raises(CheckFailed, match=r"gender: mad\.value is 0\.6; gender, female: shares\.value is 0\.9"):
-        conditions.parse(["mad > 0.9", "mad > 0.5", "shares > 0.5"], EVERY).check(FOUND)
+        conditions.check(conditions.parse(["mad > 0.9", "mad > 0.5", "shares > 0.5"], EVERY), FOUND)

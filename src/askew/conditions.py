@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -56,23 +56,15 @@ class Condition:
         return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """All that a run must not show."""
-
-    conditions: tuple[Condition, ...]
-
-    def check(self, found: object) -> None:
-        """Raises CheckFailed that tells where one of the conditions holds."""
-        failed = [line for condition in self.conditions for line in condition.violations(found)]
-        if failed:
-            raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed))
+def check(conditions: Iterable[Condition], found: object) -> None:
+    """Raises CheckFailed that tells where one of the conditions holds."""
+    if failed := [line for condition in conditions for line in condition.violations(found)]:
+        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed))
 
 
-def parse(texts: str | Sequence[str] | None, scores: Scores) -> Conditions:
+def parse(texts: str | Sequence[str] | None, scores: Scores) -> list[Condition]:
     """Conditions such as "mad.corrected > 0.3" or "gender: distance.q < 0.05". Raises UsageError."""
-    given = [texts] if isinstance(texts, str) else texts or ()
-    return Conditions(tuple(_parse(text, scores) for text in given))
+    return [_parse(text, scores) for text in ([texts] if isinstance(texts, str) else texts or ())]
 
 
 def place(one: Scored) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from askew.errors import MissingPackage
 from askew.findings import Scored
 from askew.pages.blocks import Page
-from askew.store.files import write_whole
+from askew.store.files import write_file
 
 if TYPE_CHECKING:
     import pyarrow
@@ -80,8 +80,7 @@ class Document(ABC):
         """Write the report as one HTML file and return its path."""
         from askew.pages import html
 
-        write_whole({self.report: html.page(self.page).encode()})
-        return self.report
+        return write_file(self.report, html.page(self.page).encode())
 
     def table(self) -> RenderableType:
         """The main results for a terminal, to print with rich."""

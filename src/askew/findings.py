@@ -19,9 +19,9 @@ from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 from askew.errors import RunError, UsageError
 from askew.models.base import Setting
 from askew.plan import RunPlan
+from askew.run.environment import Environment
 from askew.stats.intervals import benjamini_hochberg
-from askew.store.files import write_whole
-from askew.store.index import explain_os_error
+from askew.store.files import write_file
 from askew.types import Estimate, Missing, Picture, record
 
 RESULTS_FILE = "results.json"
@@ -77,19 +77,6 @@ class Instruments:
     embedder: Mapping[str, str] | None = None
     llm: Mapping[str, str] | None = None
     objective: Mapping[str, str] | None = None
-
-
-@record
-class Environment:
-    """Where and when a run was made; no score depends on it. Times are UTC, to the second."""
-
-    python: str
-    platform: str
-    packages: Mapping[str, str]
-    device: str | None
-    threads: int
-    started: str | None
-    finished: str
 
 
 @record
@@ -217,11 +204,7 @@ def written(findings: object, kind: Any = None) -> bytes:
 
 def write(findings: object, path: Path, kind: Any = None) -> Path:
     """Write findings as strict JSON, whole or not at all, and return the path."""
-    try:
-        write_whole({path: written(findings, kind)})
-    except OSError as error:
-        raise RunError(f"the folder {path.parent} {explain_os_error(error)}") from error
-    return path
+    return write_file(path, written(findings, kind))
 
 
 def read(kind: type[T], path: Path) -> T:

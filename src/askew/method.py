@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from askew import conditions, findings, registry
-from askew.conditions import Conditions
+from askew.conditions import Condition
 from askew.document import Document, Row, rows
 from askew.errors import UsageError
-from askew.findings import FORMAT, RESULTS_FILE, Environment, Head, Identity, Instruments, PictureSet, Scored
+from askew.findings import FORMAT, RESULTS_FILE, Head, Identity, Instruments, PictureSet, Scored
 from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
@@ -106,9 +106,21 @@ class Method(Generic[P, G, F, R_co]):
         store = Path(options.get("store") or default_store(folder))
         if options.get("dry_run"):
             return cast("R_co", self.count(plan, folder, store))
-        result = self._carry_out(plan, folder, store, options.get("budget"), bool(options.get("progress")))
-        wanted.check(result.found)
-        return result
+        if (found := self._finished(plan, folder, store)) is None:
+            started = datetime.now(UTC)
+            budget, progress = options.get("budget"), bool(options.get("progress"))
+            with opened_run(plan, folder, store, budget=budget, progress=progress) as live:
+                gathered = self.gather(plan, live)
+                head = Head(
+                    FORMAT, version("askew"), self.version, plan, plan.hash, environment(gathered.device, started),
+                    tuple(live.warnings), gathered.model, gathered.instruments, gathered.sets,
+                )  # fmt: skip
+                found = self.score(plan, gathered, head)
+                live.claim()
+                findings.write(found, folder / RESULTS_FILE)
+                self.result(self, plan, folder, store, found).write_report()
+        conditions.check(wanted, found)
+        return self.result(self, plan, folder, store, found)
 
     def count(self, plan: P, folder: Path, store: Path) -> Count:
         """What running a plan would make and ask. Nothing is made or written."""
@@ -127,27 +139,9 @@ class Method(Generic[P, G, F, R_co]):
         found = findings.read(self.findings, folder / RESULTS_FILE)
         return self.result(self, plan, folder, store or default_store(folder), found)
 
-    def conditions(self, texts: str | Sequence[str] | None) -> Conditions:
+    def conditions(self, texts: str | Sequence[str] | None) -> list[Condition]:
         """The conditions of --fail-if. Raises UsageError for one that cannot be read."""
         return conditions.parse(texts, self.scores or conditions.every(self.findings))
-
-    def _carry_out(self, plan: P, folder: Path, store: Path, budget: int | None, progress: bool) -> R_co:
-        if (found := self._finished(plan, folder, store)) is not None:
-            return self.result(self, plan, folder, store, found)
-        started = datetime.now(UTC)
-        with opened_run(plan, folder, store, budget=budget, progress=progress) as live:
-            gathered = self.gather(plan, live)
-            head = Head(
-                FORMAT, version("askew"), self.version, plan, plan.hash,
-                Environment(**environment(gathered.device, started)), tuple(live.warnings),
-                gathered.model, gathered.instruments, gathered.sets,
-            )  # fmt: skip
-            found = self.score(plan, gathered, head)
-            live.claim()
-            findings.write(found, folder / RESULTS_FILE)
-            result = self.result(self, plan, folder, store, found)
-            result.write_report()
-        return result
 
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
         """What a finished run found, if the same plan, instruments and code would find it again; else None.

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from platform import platform, python_version
+
+from askew.types import record
 
 PACKAGES = "askew diffusers networkx numpy pillow pydantic safetensors scipy torch transformers".split()
 
 
-def environment(device: str | None = None, started: datetime | None = None) -> dict[str, Any]:
-    """Python, platform, package versions, device, threads, and the time of start and finish (UTC, to the second)."""
-    began, ended = (at and at.astimezone(UTC).isoformat(timespec="seconds") for at in (started, datetime.now(UTC)))
-    return {**machine(device), "started": began, "finished": ended}
+@record
+class Environment:
+    """Where and when a run was made; no score depends on it. Times are UTC, to the second."""
+
+    python: str
+    platform: str
+    packages: Mapping[str, str]
+    device: str | None
+    threads: int
+    started: str | None
+    finished: str
 
 
-def machine(device: str | None = None) -> dict[str, Any]:
-    """Python, platform, package versions, device, threads."""
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "packages": package_versions(),
-        "device": device,
-        "threads": threads(),
-    }
+def environment(device: str | None = None, started: datetime | None = None) -> Environment:
+    """This machine, and now as the time of finish."""
+    began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
+    ended = datetime.now(UTC).isoformat(timespec="seconds")
+    return Environment(python_version(), platform(), package_versions(), device, threads(), began, ended)
 
 
 @lru_cache

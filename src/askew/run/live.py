@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -17,17 +18,18 @@ from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
 from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import CONTINUES, Answer, Checked, Maker, Outcome, Rows, Run, expect, provider
-from askew.run.environment import machine
-from askew.run.progress import Progress, Stage, StageName, choose, lasting, silent, stage
+from askew.run.environment import environment
+from askew.run.progress import Progress, Stage, StageName, choose, silent, stage
 from askew.run.work import SLICE, Engine, Group, LocalEngine, Work, lacking, slices, unfinished, unique, wanted_files
-from askew.store.files import write_whole
-from askew.store.index import explain_os_error
+from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
 from askew.types import Missing, Picture, Question
 
 HASH_FILE = "plan.hash"
 FILES_AT_ONCE = 16
+MACHINE = ("python", "platform", "packages", "device", "threads")
+"""What is kept of where a picture was made."""
 
 T = TypeVar("T")
 L = TypeVar("L")
@@ -160,7 +162,8 @@ class Live(Run):
     def tell(self, sentence: str) -> None:
         """Say it on standard error where progress is told."""
         if self._progress is not silent:
-            print(sentence, file=lasting())
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                print(sentence, file=sys.stderr)
 
     def warn(self, *sentences: str) -> None:
         """Keep what a reader of the findings must know, each sentence once."""
@@ -168,12 +171,9 @@ class Live(Run):
 
     def claim(self, wanted: Sequence[Wanted] = ()) -> None:
         """Write the plan into the folder, and note in the store what the run needs."""
-        files = {self.folder / PLAN_FILE: self.plan.to_toml(), self.folder / HASH_FILE: self.plan.hash + "\n"}
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole({path: text.encode() for path, text in files.items() if not path.exists()})
-        except OSError as error:
-            raise RunError(f"the run folder {self.folder} {explain_os_error(error)}") from error
+        for name, text in ((PLAN_FILE, self.plan.to_toml()), (HASH_FILE, self.plan.hash + "\n")):
+            if not (self.folder / name).exists():
+                write_file(self.folder / name, text.encode())
         if wanted:
             self.store.plan_pictures(self.plan.hash, wanted)
 
@@ -191,7 +191,8 @@ class Live(Run):
                 with _partwise(current, sum(one.key not in stored for one in part)):
                     made = next(outcomes)
                     self._spent += len(part)
-                    provenance = {**machine(_fact(maker, "device")), "dtype": _fact(maker, "dtype")}
+                    made_on = environment(_fact(maker, "device"))
+                    provenance = {name: getattr(made_on, name) for name in MACHINE} | {"dtype": _fact(maker, "dtype")}
                     kept = self.store.put_pictures(part, [one.picture for one in made], provenance,
                                                    [one.seen for one in made])  # fmt: skip
                     stored.update(zip((one.key for one in part), kept, strict=True))

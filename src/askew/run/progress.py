@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TextIO, cast
+from typing import Any, Literal, TextIO
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -103,41 +102,12 @@ class Terminal:
             self._bars = None
 
 
-class Lasting:
-    """A stream for progress: what cannot be written, as its reader has gone or the disk is full, is dropped."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write, or drop."""
-        with suppress(OSError, ValueError):  # ValueError: it is closed
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush, or drop."""
-        with suppress(OSError, ValueError):
-            self._stream.flush()
-
-    def isatty(self) -> bool:
-        """Whether a terminal shows what is written."""
-        return not self._stream.closed and self._stream.isatty()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-def lasting(stream: TextIO | None = None) -> TextIO:
-    """`stream`, or standard error, or nothing where there is none, in a form that progress can be told to."""
-    chosen: TextIO | None = stream or sys.stderr
-    return cast("TextIO", Lasting(io.StringIO() if chosen is None else chosen))
-
-
 def choose(stream: TextIO | None = None) -> Progress:
-    """Bars if `stream` (default: standard error) is a terminal, JSON lines if not."""
-    stream = lasting(stream)
-    return Terminal(stream) if stream.isatty() else JsonLines(stream)
+    """Bars if `stream` (default: standard error) is a terminal, JSON lines if not; nothing where it is closed."""
+    told: TextIO | None = stream or sys.stderr
+    if told is None or told.closed:
+        return silent
+    return Terminal(told) if told.isatty() else JsonLines(told)
 
 
 @dataclass(slots=True)
@@ -159,7 +129,8 @@ class Stage:
         rate = self._made / elapsed if self._made and elapsed > 0 else None
         eta = (self.total - self.done) / rate if rate else None
         rate, eta = (None if x is None else round(x, 3) for x in (rate, eta))
-        self.progress(Event(kind, self.stage, self.name, self.done, self.total, rate, eta, self.note))
+        with suppress(OSError, ValueError):  # its reader has gone, or the disk is full: the run goes on
+            self.progress(Event(kind, self.stage, self.name, self.done, self.total, rate, eta, self.note))
 
     def advance(self, count: int) -> None:
         """`count` more pictures are done."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -10,6 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
+from askew.errors import RunError
+
+FULL = "cannot grow: the disk is full. Make room; the same command then continues"
 WRITERS = 8
 """Files flushed at once: a file system then shares the cost, two to four times less than one after another."""
 
@@ -22,6 +26,25 @@ def sha256(data: bytes) -> str:
 def shown(path: Path) -> str:
     """A path as text that can be printed and stored, also where its name is not valid UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def write_file(path: Path, content: bytes) -> Path:
+    """Write one file whole, in a folder that is made where there is none. Raises RunError that says why it cannot."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole({path: content})
+    except OSError as error:
+        raise RunError(f"the folder {path.parent} {explain_os_error(error)}") from error
+    return path
+
+
+def explain_os_error(error: OSError) -> str:
+    """What a failure to write means and what would be right."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return FULL
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"must be a folder, but {error.filename} is a file"
+    return f"cannot be written: {error.strerror or error} ({error.filename or 'no file name'})"
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:

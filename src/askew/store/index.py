@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import StoreError
+from askew.store.files import FULL, explain_os_error
 
 SCHEMA = 1
 CHUNK = 500
-FULL = "cannot grow: the disk is full. Make room; the same command then continues"
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -129,15 +128,6 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
 def marks(values: Sequence[object]) -> str:
     """As many question marks as there are values, for an SQL list."""
     return ", ".join("?" * len(values))
-
-
-def explain_os_error(error: OSError) -> str:
-    """What a failure to write means and what would be right."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return FULL
-    if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"must be a folder, but {error.filename} is a file"
-    return f"cannot be written: {error.strerror or error} ({error.filename or 'no file name'})"
 
 
 def _explain(error: sqlite3.Error, timeout: float) -> str:

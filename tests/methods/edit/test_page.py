@@ -119,7 +119,7 @@ def found() -> EditFindings:
     ],
 )  # fmt: skip
 def test_conditions_are_held_against_the_sets_of_targets(text: str, places: list[str]) -> None:
-    (condition,) = METHOD.conditions(text).conditions
+    (condition,) = METHOD.conditions(text)
     assert condition.violations(found()) == places
 
 

@@ -19,8 +19,7 @@ from askew.pages.words import axis_label, number
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.missing import MissingPictures
 from askew.parts.survey.shares import SetShares
-from askew.store.files import write_whole
-from askew.store.index import explain_os_error
+from askew.store.files import explain_os_error, write_whole
 from askew.types import Estimate, Missing, Scale, record
 
 Effect = Literal["better", "worse", "changed"]

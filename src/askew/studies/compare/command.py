@@ -96,7 +96,7 @@ def compare(
     digest = hashlib.sha256(" ".join(run.plan.hash for run in audits).encode()).hexdigest()[:8]
     folder = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}"
     result = Comparison(folder, found, score(compared, prompts, readers, _scoring(audits)), warnings).write()
-    wanted.check(result.entries)
+    conditions.check(wanted, result.entries)
     return result
 
 

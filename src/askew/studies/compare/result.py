@@ -12,12 +12,11 @@ from pydantic import Field
 
 from askew import findings
 from askew.document import Document, Row, rows
-from askew.errors import RunError, UsageError
+from askew.errors import UsageError
 from askew.methods.audit.findings import AuditResult
 from askew.pages.blocks import Page
 from askew.plan import Part, RunPlan, Text
-from askew.store.files import write_whole
-from askew.store.index import explain_os_error
+from askew.store.files import write_file
 from askew.studies.compare import COMPARISON_FILE
 from askew.studies.compare.findings import OF_SETS, Difference, scored
 from askew.types import Estimate, Missing
@@ -103,12 +102,8 @@ class Comparison(Document):
 
     def write(self) -> Comparison:
         """Write comparison.json, comparison.toml and comparison.html into the folder."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RunError(f"the folder {self.folder} {explain_os_error(error)}") from error
         findings.write(self.entries, self.results, tuple[Difference, ...])
-        write_whole({self.folder / RUNS_FILE: self._plan().to_toml().encode()})
+        write_file(self.folder / RUNS_FILE, self._plan().to_toml().encode())
         self.write_report()
         return self
 
