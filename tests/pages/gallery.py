@@ -262,8 +262,8 @@ def paper_table() -> Table:
     last = Cell("↑ 4.20", "[1.0, 7.4]", strong=True)
     scores = [estimate(0.1 * k) for k in range(6)]
     rows = tuple((group, target, *scores, last) for group in ("white woman", WORD) for target in ("CEO", "nurse"))
-    columns = ("Group", "Targets", *("0.2", "0.5", "0.8") * 2, "ITA")
-    return Table("As the paper's table 1", columns, rows, 2, (("Δ gender", 3), ("Δ ITA", 3), ("", 1)))
+    columns = (f"{score} {strength}" for score in ("Δ gender", "Δ ITA") for strength in ("0.2", "0.5", "0.8"))
+    return Table("As the paper's table 1", ("Group", "Targets", *columns, "ITA"), rows, 2)
 
 
 def lists() -> Table:

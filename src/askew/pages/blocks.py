@@ -15,7 +15,7 @@ Rules that hold for all of them:
 - Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`, draw interval and
   chance, set in bold what is beyond chance (q below .05; `strong` overrides), and say why something is missing.
 - The mark of a plot is the estimate's `debiased` value where it has one; numbers beside the plot are its `value`.
-- Text is text: no HTML, no Markdown. Prompts and names of others are quoted and cut by `words.quote`, `words.shorten`.
+- Text is text, no markup. Prompts and names of others are quoted and cut by `words.quote`, `words.shorten`.
 - `anchor` and `link` are any text (say "a nurse gender"): a `link` leads to the block with the same `anchor`, and is
   plain text if there is none.
 - What pages share is written once: `common` (facts, missing data, plan, machine), `media` (pictures, overlays), `words`
@@ -35,16 +35,8 @@ E = Estimate | Missing
 """A score, or why there is none."""
 
 Scale = Literal["unit", "share", "signed", "points", "degrees", "range", "count"]
-"""How scores lie on an axis and are written.
-
-unit     0 to 1 (further if a score is), two digits
-share    0 to 100 %, in percent
-signed   around zero, with its sign
-points   differences of shares, in percentage points around zero, with their sign
-degrees  around zero, one digit
-range    from the lowest to the highest, three digits
-count    whole numbers from zero
-"""
+"""How scores lie on an axis and are written: unit from 0 to 1 (further if a score is); share in percent; around zero
+with their sign signed, points (percentage points) and degrees; range from the lowest to the highest; count from 0."""
 
 Column = Literal["value", "interval", "null", "corrected", "p", "q"]
 """A part of an estimate that stands beside its plot. `null` is headed "chance"; `q` shows p, named, where q is none."""
@@ -62,12 +54,8 @@ Swatch = Literal["heat", "only-a", "only-b", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table's cell that says more than its value.
-
-    note    below the value, small: an interval, a reason
-    strong  bold; None: where an estimate is beyond chance
-    level   shading in a `Matrix`, -1 (orange) to 1 (blue); None: by the value; 0: none
-    """
+    """A table's cell that says more than its value: a small `note` below it, `strong` (None: where beyond chance), and
+    in a `Matrix` its shading, from -1 (orange) to 1 (blue; None: by the value)."""
 
     value: str | int | E | None
     note: str = ""
@@ -113,11 +101,9 @@ class Bar:
     label    the axis, prompt, condition or run: what tells this bar from the next
     parts    every value of the axis, in the axis's own order, also those that were not seen
     n        pictures that were read; missing: how many were not, by reason
-    verdict  in a few words: "more female than even", "no lean shown"
-    strong   whether a lean is shown; leaning bars come first (the author orders them)
+    verdict  in a few words: "more female than even"; strong: whether a lean is shown (the author puts those first)
     group    bars under one heading, close to each other: an axis with a bar per run, a prompt with one per condition
-    leading  the value that the verdict is about, by default the one furthest above its ideal; its interval is drawn,
-             and its count, share, interval and ideal stand under the verdict
+    leading  the value that the verdict is about, whose interval is drawn; by default the one furthest above its ideal
     """
 
     label: str
@@ -137,8 +123,7 @@ class Shares:
     """What was seen, as stacked bars: the lead of every page about people, before any score.
 
     A page of one prompt has a bar per axis; one of several prompts or conditions a `Shares` per axis, a bar per prompt,
-    grouped by prompt where there are conditions; a comparison groups by axis, a bar per run (`series` colours its
-    name). Ideal shares are marks below a bar, n and missing stand beside it, narrow parts get their names in a key.
+    grouped by prompt where there are conditions; a comparison groups by axis, a bar per run (`series` colours it).
     """
 
     caption: str
@@ -148,10 +133,8 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something to compare with, on one lane: a line at the ideal, a dashed line at a mean, a ring at an earlier score.
-
-    Marks of one `name` are alike, and the legend names them once.
-    """
+    """Something to compare with, on one lane: a line at the ideal, a dashed line at a mean, a ring at an earlier score;
+    the legend gives each `name` once."""
 
     at: float
     name: str
@@ -160,13 +143,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A row of `Lanes`: one score.
+    """A row of `Lanes`: one score, None where it was not asked for.
 
-    label   what was scored
-    score   None where it was not asked for; Missing says why by itself
     more    further cells at the end of the row, under the columns `Lanes.more`
-    group   rows of one group stand close together under its name: the same score of several models or runs, one row
-            each, with `series` for their colours
+    group   rows of one group stand close together under its name: one row per model or run, coloured by `series`
     note    small, behind the label
     strong  None: beyond chance
     muted   a row that sums others up: a mean
@@ -198,7 +178,6 @@ class Lanes:
     columns  parts of the estimate that stand beside the plot: `SCORE`, `DIFFERENCE`, `PLAIN` or any others
     chance   (head of the column `null`, what its grey band means): ("floor", "what reading alone changes")
     hollow   what a ring means, for the legend; points: what a small dot is
-    digits   other than those of the scale
     """
 
     caption: str
@@ -227,10 +206,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Scores over ordered steps: blocks of a network, numbers of samples, iterations. Numbers follow in a fold.
+    """Scores over ordered steps: blocks of a network, numbers of samples. Numbers follow in a fold.
 
-    The first line's `null` is the grey chance behind all; other lines' is dotted in their colour. `levels` are
-    horizontal lines with names. Intervals are whiskers, over many steps a band.
+    The first line's `null` is the grey chance behind all, other lines' is dotted; `levels` are lines with names.
     """
 
     caption: str
@@ -269,11 +247,11 @@ class Trace:
 class Scatter:
     """Points in a plane: planted against measured, the course of a search, pictures on a map.
 
-    x, y     (name, scale) of the axes; scales of pictures on a map are None, and no numbers are shown
-    keys     names of the series, for the legend; strong: what a strong point is
-    links    from a point to another, by position; those between strong points stand out
-    square   both axes have the same length and range; diagonal: x = y is drawn (needs square)
-    said     one sentence with what the plot shows, for who cannot see it; also shown in a terminal
+    x, y    (name, scale) of the axes; scales of pictures on a map are None, and no numbers are shown
+    keys    names of the series, for the legend; strong: what a strong point is
+    links   from a point to another, by position; those between strong points stand out
+    square  both axes have the same length and range; diagonal: what x = y means, where it is drawn
+    said    a sentence that says what the plot shows, for terminals and who cannot see it
     """
 
     caption: str
@@ -293,8 +271,7 @@ class Scatter:
 class Matrix:
     """Rows by columns of scores or counts.
 
-    plot       "heat": cells shaded by value (`Cell.level` overrides), the interval below; "lanes": a small lane each,
-               all on one scale; "counts": shaded by their share of the row
+    plot       "heat": shaded by value, the interval below; "lanes": a small lane each; "counts": shaded by their share
     reference  the column whose value is a mark in the lanes of the others: concepts of the initial pictures
     diagonal   cells of a name with itself are framed: read as it is, an axis on itself
     """
@@ -323,12 +300,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A directed graph. Nodes stand on a circle in the order given, so that graphs of the same nodes compare.
-
-    nodes    (name, note): the note is small, below the name: "itself +0.12"
-    more     further columns of the edges, `Edge.more`: where a graph cannot be drawn (terminal, Markdown) its edges
-             are a table, the strongest first
-    """
+    """A directed graph. Nodes (name, small note) stand on a circle in the order given, so that graphs of the same nodes
+    compare. Terminal and Markdown show its edges as a table, with the further columns `more`."""
 
     caption: str
     nodes: tuple[tuple[str, str], ...]
@@ -351,7 +324,7 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """Pictures that belong together: of a set, a model, a strength. `series` gives them a coloured edge."""
+    """Pictures that belong together: of a set, a model, a strength."""
 
     shots: tuple[Shot, ...]
     label: str = ""
@@ -361,12 +334,10 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Pictures in equal cells, captions below.
+    """Pictures in equal cells (12, 6 or 4 in a row), captions below.
 
-    aligned  rows stand under each other cell by cell: one seed by several models, a picture and its edits;
-             otherwise every row is a grid of its own below its label
+    aligned  rows stand under each other cell by cell: one seed by several models, a picture and its edits
     heads    names above the cells of aligned rows
-    size     "small" 12 cells in a row, "medium" 6, "large" 4
     keys     colours of overlays and their meaning
     """
 
@@ -380,17 +351,12 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Texts and numbers in columns. Columns of numbers are aligned right by themselves.
-
-    labels  how many columns at the left name the row; repeated names of the first are shown once
-    groups  names above columns after the labels: (name, how many)
-    """
+    """Texts and numbers in columns, of which the first `labels` name the row; repeated names are shown once."""
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Content, ...], ...]
     labels: int = 1
-    groups: tuple[tuple[str, int], ...] = ()
     scale: Scale = "unit"
     note: str = ""
 
@@ -423,11 +389,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands below it; within another section, a smaller heading.
-
-    screen  whether terminal, notebook and Markdown show it; the page always does
-    anchor  None: its title
-    """
+    """A heading (within another section a smaller one) and what stands below it; `anchor` is by default its title."""
 
     title: str
     blocks: tuple[Block, ...]

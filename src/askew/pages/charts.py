@@ -9,21 +9,16 @@ from markupsafe import Markup
 
 from askew.pages import words
 from askew.pages.axes import Axis, axis, reach
-from askew.pages.blocks import Line, Lines, Point, Scatter, Trace
+from askew.pages.blocks import Line, Lines, Point, Scatter
 from askew.pages.elements import NOTHING, RUNS, drawing, joined, rule, tag
 from askew.types import Estimate, Missing
 
 HEIGHT, TOP, BOTTOM, SIDE = 300, 14, 44, 320
 """Of a plane and its margins, in pixels; of a square one the side."""
-
 NARROW, WIDE, LETTER = 290, 880, 6.8
 """The plane on the narrowest screen, and on a wide one: how many labels have room."""
-
-BESIDE, MARK = 9, 44
-"""Between the points of two series on one step, and the side of a picture in a plane."""
-
-MANY = 24
-"""Steps from which intervals are a band."""
+BESIDE, MARK, MANY = 9, 44, 24
+"""Between two series on one step, the side of a picture in a plane, and steps from which intervals are a band."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +39,6 @@ class Plane:
         """Horizontal grid lines."""
         return joined(rule("grid", 0, "100%", self.down(tick), self.down(tick)) for tick in self.y.ticks)
 
-    def beside(self) -> Markup:
-        """The labels of the vertical axis, in a drawing of their own width."""
-        width = round(12 + LETTER * max(map(len, self.y.labels), default=0))
-        labels = (
-            tag("text", label, x=width - 8, y=self.down(tick) + 4, text_anchor="end")
-            for tick, label in zip(self.y.ticks, self.y.labels, strict=True)
-            if label
-        )
-        return tag("svg", *labels, class_="ticks", width=width, height=self.height, aria_hidden="true")
-
     def path(self, points: Iterable[tuple[float, float]], kind: str) -> Markup:
         """A line through (x, y); stretched with the plane, its stroke is not."""
         found = " ".join(f"{100 * self.x.share(x):.3f},{self.down(y)}" for x, y in points)
@@ -65,10 +50,17 @@ class Plane:
         return tag("svg", part, preserveAspectRatio="none", **box)
 
 
-def chart(plane: Plane, title: str, said: str, *parts: object, kind: str = "") -> Markup:
-    """The plane with its vertical axis."""
-    inner = drawing("plane", plane.height, title, said, *parts)
-    return tag("div", plane.beside(), inner, class_=f"chart {kind}".strip())
+def chart(plane: Plane, above: str, title: str, said: str, *parts: object, kind: str = "chart") -> Markup:
+    """The plane below the name of its vertical axis, with that axis in a drawing of its own width."""
+    width = round(12 + LETTER * max(map(len, plane.y.labels), default=0))
+    labels = (
+        tag("text", label, x=width - 8, y=plane.down(tick) + 4, text_anchor="end")
+        for tick, label in zip(plane.y.ticks, plane.y.labels, strict=True)
+        if label
+    )
+    ticks = tag("svg", *labels, class_="ticks", width=width, height=plane.height, aria_hidden="true")
+    plot = tag("div", ticks, drawing("plane", plane.height, title, said, *parts), class_=kind)
+    return (tag("p", f"↑ {above}", class_="above") if above else NOTHING) + plot
 
 
 def lines(one: Lines) -> Markup:
@@ -79,8 +71,7 @@ def lines(one: Lines) -> Markup:
     main = [line for line in one.lines if not line.thin]
     shifts = {id(line): BESIDE * (k - (len(main) - 1) / 2) for k, line in enumerate(main)}
     parts = [plane.rows(), *(_chance(plane, line, k) for k, line in enumerate(main))]
-    ys = [plane.down(value) for _, value in one.levels]
-    parts += [rule("level", 0, "100%", y, y) for y in ys]
+    parts += [rule("level", 0, "100%", y, y) for y in (plane.down(value) for _, value in one.levels)]
     for line in sorted(one.lines, key=lambda line: not line.thin):
         parts.append(_line(plane, one, line, shifts.get(id(line), 0.0)))
     gaps = (k for k in range(len(one.steps)) if all(isinstance(line.points[k], Missing) for line in main))
@@ -88,7 +79,7 @@ def lines(one: Lines) -> Markup:
     parts += [*_below(plane, one.steps), _name(plane, one.heading)]
     said = "; ".join(f"{step} {words.measured(e, one.scale)}" for line in main[:1]
                      for step, e in zip(one.steps, line.points, strict=True))  # fmt: skip
-    return _above(one.name) + chart(plane, one.caption, said, *parts)
+    return chart(plane, one.name, one.caption, said, *parts)
 
 
 def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
@@ -131,10 +122,6 @@ def _below(plane: Plane, labels: Sequence[str]) -> Iterator[Markup]:
         yield tag("text", labels[k], class_="spare" if k % narrow else None, **at)
 
 
-def _above(text: str) -> Markup:
-    return tag("p", f"↑ {text}", class_="above") if text else NOTHING
-
-
 def _name(plane: Plane, text: str) -> Markup:
     return tag("text", text, class_="name", x="50%", y=plane.height - 4, text_anchor="middle")
 
@@ -148,18 +135,19 @@ def scatter(one: Scatter) -> Markup:
     bare = one.x[1] is None or one.y[1] is None
     plane = Plane(axis(one.x[1] or "range", xs), axis(one.y[1] or "range", ys), SIDE if one.square else HEIGHT + 80)
     parts = [] if bare else [plane.rows(), *_columns(plane)]
-    if one.diagonal:
-        ends = ((plane.x.low, plane.x.low), (plane.x.high, plane.x.high))
-        parts.append(plane.path(ends, "diagonal"))
+    parts += [plane.path(((end, end) for end in (plane.x.low, plane.x.high)), "diagonal")] if one.diagonal else []
     strong = {k for k, p in enumerate(one.points) if p.strong}
     for link in sorted(one.links, key=lambda link: strong.issuperset(link)):
         places = [(one.points[k].x, one.points[k].y) for k in link]
         parts.append(plane.path(places, "link won" if strong.issuperset(link) else "link"))
-    parts += [_trace(plane, trace) for trace in one.traces]
+    for trace in one.traces:
+        after = [x for x, _ in trace.points[1:]] + [plane.x.high]
+        stair = ((x, y) for (left, y), right in zip(trace.points, after, strict=True) for x in (left, right))
+        parts.append(plane.path(stair, f"stair run-{trace.series % RUNS}"))
     parts += [_point(plane, p) for p in sorted(one.points, key=lambda p: p.strong)]
     parts.append(_name(plane, one.x[0]))
-    kind = "square" if one.square else "bare" if bare else ""
-    return _above(one.y[0]) + chart(plane, one.caption, one.said, *parts, kind=kind)
+    kind = "chart square" if one.square else "chart bare" if bare else "chart"
+    return chart(plane, one.y[0], one.caption, one.said, *parts, kind=kind)
 
 
 def _columns(plane: Plane) -> Iterator[Markup]:
@@ -169,12 +157,6 @@ def _columns(plane: Plane) -> Iterator[Markup]:
         yield rule("grid", at, at, TOP, plane.floor())
         anchor = "start" if k == 0 else "end" if k == last else "middle"
         yield tag("text", label, x=at, y=plane.floor() + 18, text_anchor=anchor)
-
-
-def _trace(plane: Plane, trace: Trace) -> Markup:
-    after = [x for x, _ in trace.points[1:]] + [plane.x.high]
-    points = ((x, y) for (left, y), right in zip(trace.points, after, strict=True) for x in (left, right))
-    return plane.path(points, f"stair run-{trace.series % RUNS}")
 
 
 def _point(plane: Plane, one: Point) -> Markup:

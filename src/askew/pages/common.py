@@ -11,6 +11,7 @@ from askew.pages.blocks import Code, Fold, Section, Table, Terms, Text
 
 PLACES = 12
 """Rows of missing data before they are folded."""
+MACHINE = ("python", "platform", "device", "threads", "started", "finished")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +88,24 @@ def provenance(found: Head) -> tuple[Section, Section]:
         Fold("The whole plan, to read, edit and run again", (Code(found.plan.to_toml()),)),
     ), screen=False)  # fmt: skip
     known, told = found.environment, found.instruments
-    machine = {"askew": found.askew, "python": known.python, "platform": known.platform, "device": known.device,
-               "threads": known.threads, "started": known.started, "finished": known.finished}  # fmt: skip
+    machine = {"askew": found.askew} | {name: getattr(known, name) for name in MACHINE}
     instruments = [
         (f"{kind} {words.shorten(name, 60)}", fingerprint)
         for kind, by_name in (("vqa", told.vqa), ("embedder", told.embedder), ("llm", told.llm))
         for name, fingerprint in (by_name or {}).items()
     ]
-    details = (*instruments, ("model", identity(found.model)), ("model revision", found.model.revision),
-               *known.packages.items())  # fmt: skip
-    fold = Fold("Instruments, model and packages", (Terms(details, facts=True),))
+    model = (("model", identity(found.model)), ("model revision", found.model.revision))
+    fold = Fold(
+        "Instruments, model and packages", (Terms((*instruments, *model, *known.packages.items()), facts=True),)
+    )
     return plan, Section("Environment", (Terms(_plain(machine), facts=True), fold), screen=False)
 
 
 def notes(found: Head) -> tuple[str, ...]:
     """What stands below a terminal's tables on every page."""
     lost = sum(sum(one.missing.values()) for one in found.sets)
-    missing = f"Missing: {words.plural(lost, 'picture')}; the report says which and why."
-    read = "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err."
-    return (read, missing) if lost else (read,)
+    missing = [f"Missing: {words.plural(lost, 'picture')}; the report says which and why."] if lost else []
+    return "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.", *missing
 
 
 def _plain(facts: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

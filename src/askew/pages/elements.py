@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from html import escape
 
 from markupsafe import Markup
@@ -17,27 +16,20 @@ NOTHING = Markup("")
 COLOURS, RUNS = 8, 6
 """Of parts of a bar, and of series; further ones begin again."""
 
-_VOID = frozenset({"img", "meta", "br"})
-
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     """An element. `class_` is class, `a_b` is a-b; None and False leave an attribute out, True has no value."""
     told = "".join(
-        _attribute(key) if value is True else f'{_attribute(key)}="{escape(str(value))}"'
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return Markup(f"<{name}{told}>" if name in _VOID else f"<{name}{told}>{joined(children)}</{name}>")
+    return Markup(f"<{name}{told}>" if name in ("img", "meta") else f"<{name}{told}>{joined(children)}</{name}>")
 
 
 def joined(parts: Iterable[object]) -> Markup:
     """Parts one after the other; texts are escaped."""
     return Markup("".join(p if isinstance(p, Markup) else escape(str(p)) for p in parts if p is not None))
-
-
-@cache
-def _attribute(key: str) -> str:
-    return f" {key.rstrip('_').replace('_', '-')}"
 
 
 def drawing(kind: str, height: int, title: str, said: str, *parts: object, **attributes: object) -> Markup:

@@ -36,7 +36,8 @@ def figure(page: Page) -> Figure:
     except ImportError as error:
         raise MissingPackage("matplotlib", "plot", "a figure") from error
     blocks = list(_plots(page.sections))[:PANELS]
-    heights = [_height(one) for one in blocks]
+    sizes = [len(b.bars) if isinstance(b, Shares) else len(b.rows) if isinstance(b, Lanes) else 8 for b in blocks]
+    heights = [0.7 + ROW * max(2, min(rows, ROWS)) for rows in sizes]
     made = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
     made.suptitle("\n".join(textwrap.wrap(f"{page.title}: {page.answer}", 90)), fontsize=10, x=0.01, ha="left")
     panels = made.subplots(max(len(blocks), 1), 1, squeeze=False, height_ratios=heights or None)[:, 0]
@@ -44,17 +45,16 @@ def figure(page: Page) -> Figure:
         on.set_title("\n".join(textwrap.wrap(one.caption, 95)), fontsize=8, loc="left", color=INK)
         on.tick_params(labelsize=7, length=2)
         on.spines[["top", "right"]].set_visible(False)
-        match one:
-            case Shares():
-                _shares(on, one.bars[:ROWS])
-            case Lanes():
-                _lanes(on, one)
-            case Lines():
-                _lines(on, one)
-            case Scatter():
-                on.scatter([p.x for p in one.points], [p.y for p in one.points], s=12,
-                           c=[RUNS[p.series % len(RUNS)] for p in one.points])  # fmt: skip
-                on.set(xlabel=one.x[0], ylabel=one.y[0])
+        if isinstance(one, Shares):
+            _shares(on, one.bars[:ROWS])
+        elif isinstance(one, Lanes):
+            _lanes(on, one)
+        elif isinstance(one, Lines):
+            _lines(on, one)
+        else:
+            colours = [RUNS[p.series % len(RUNS)] for p in one.points]
+            on.scatter([p.x for p in one.points], [p.y for p in one.points], s=12, c=colours)
+            on.set(xlabel=one.x[0], ylabel=one.y[0])
     return made
 
 
@@ -70,11 +70,6 @@ def _plots(blocks: Sequence[Block]) -> Iterator[Plot]:
         elif isinstance(one, Network) and one.edges:
             rows = (Lane(f"{e.source} → {e.target}", e.score) for e in strongest(one))
             yield Lanes(one.caption, ENDS[0], tuple(rows), SENSITIVITY, "signed")
-
-
-def _height(one: Plot) -> float:
-    rows = len(one.bars) if isinstance(one, Shares) else len(one.rows) if isinstance(one, Lanes) else 8
-    return 0.7 + ROW * max(2, min(rows, ROWS))
 
 
 def _shares(on: Axes, bars: Sequence[Bar]) -> None:

@@ -13,19 +13,16 @@ from askew.pages.elements import NOTHING, bdi, classes, joined, key, legend, not
 from askew.pages.plots import lane
 from askew.types import Estimate
 
-LONG = 26
-"""Letters from which a column of a table breaks lines."""
-
-SHADES = 5
-"""To either side of zero."""
+LONG, SHADES = 26, 5
+"""Letters from which a column of a table breaks lines, and shades to either side of zero."""
 
 
 def table(one: Table) -> Markup:
     """Numbers at the right, texts at the left and never narrower than a few words."""
     texts = [[words.content(cell, one.scale) for cell in row] for row in one.rows]
-    kinds = [None if k < one.labels else _kind([row[k] for row in texts]) for k in range(len(one.columns))]
-    groups = (tag("th", name, colspan=n, scope="colgroup") for name, n in one.groups)
-    above = tag("tr", tag("td", colspan=one.labels), *groups) if one.groups else None
+    columns = ([row[k] for row in texts] for k in range(len(one.columns)))
+    kinds = [None if k < one.labels else "num" if all(map(words.is_number, column))
+             else "texts" if max(map(len, column)) > LONG else "short" for k, column in enumerate(columns)]  # fmt: skip
     names = (tag("th", bdi(name), scope="col", class_=kind) for name, kind in zip(one.columns, kinds, strict=True))
     rows, before = [], None
     for row, told in zip(one.rows, texts, strict=True):
@@ -35,7 +32,7 @@ def table(one: Table) -> Markup:
         rows.append(tag("tr", *cells))
         before = told[0]
     caption = tag("caption", one.caption) if one.caption else None
-    made = tag("table", caption, tag("thead", above, tag("tr", *names)), tag("tbody", *rows), class_="lists")
+    made = tag("table", caption, tag("thead", tag("tr", *names)), tag("tbody", *rows), class_="lists")
     return region(one.caption or "Table", made) + (tag("p", one.note, class_="note") if one.note else NOTHING)
 
 
@@ -50,12 +47,6 @@ def _cell(content: Content, text: str, kind: str | None) -> Markup:
     return tag("td", told, small, class_=f"{kind} {strong}".strip())
 
 
-def _kind(texts: Sequence[str]) -> str:
-    if all(words.is_number(text) for text in texts):
-        return "num"
-    return "texts" if max(map(len, texts), default=0) > LONG else "short"
-
-
 def matrix(one: Matrix) -> Markup:
     """Cells with numbers, shaded or with a small lane each."""
     found = [cell.value if isinstance(cell, Cell) else cell for _, cells in one.rows for cell in cells]
@@ -65,10 +56,9 @@ def matrix(one: Matrix) -> Markup:
     for label, cells in one.rows:
         title = tag("th", bdi(label), scope="row")
         rows.append(tag("tr", title, *(_matrix_cell(on, one, k, label, cells) for k in range(len(cells)))))
-    made = tag(
-        "table", tag("caption", one.caption), tag("thead", head), tag("tbody", *rows), class_=f"matrix {one.plot}"
-    )
-    return region(one.caption, made) + (tag("p", one.note, class_="note") if one.note else NOTHING)
+    inner = (tag("caption", one.caption), tag("thead", head), tag("tbody", *rows))
+    made = region(one.caption, tag("table", *inner, class_=f"matrix {one.plot}"))
+    return made + (tag("p", one.note, class_="note") if one.note else NOTHING)
 
 
 def _matrix_cell(on: Axis, one: Matrix, k: int, label: str, cells: Sequence[Content]) -> Markup:

@@ -50,26 +50,20 @@ def _style() -> str:
 
 def _document(one: Page, sections: Sequence[Section], prefix: str) -> Iterator[Markup]:
     ids = _ids(sections, prefix)
-    facts = (_fact(name, value) for name, value in one.facts)
+    title = "Warning" if len(one.warnings) == 1 else f"{len(one.warnings)} warnings"
+    items = tag("ul", *(tag("li", warning) for warning in one.warnings))
     yield tag(
         "header", tag("p", bdi(one.kicker), class_="kicker"),
         tag("h1", bdi(one.title), class_="long" if len(one.title) > LONG_TITLE else None),
         tag("p", one.answer, class_="answer"), tag("p", one.detail, class_="detail") if one.detail else None,
-        tag("dl", *facts, class_="facts"), _warnings(one.warnings),
+        _facts(one.facts),
+        tag("div", tag("strong", title), items, class_="warnings", role="note") if one.warnings else None,
     )  # fmt: skip
     links = (tag("a", section.title, href=f"#{ids[_anchor(section)]}") for section in sections)
     yield tag("nav", *links, aria_label="Contents") if len(sections) > 1 else NOTHING
     yield joined(block(section, ids) for section in sections)
     made = f"Made by askew {one.version}." if one.version else ""
     yield tag("footer", *(tag("p", note) for note in (*one.notes, made) if note))
-
-
-def _warnings(warnings: Sequence[str]) -> Markup:
-    if not warnings:
-        return NOTHING
-    title = "Warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
-    items = tag("ul", *(tag("li", one) for one in warnings))
-    return tag("div", tag("strong", title), items, class_="warnings", role="note")
 
 
 def _anchor(one: Section) -> str:
@@ -112,11 +106,13 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
             inner = (tag("div", block(part, ids, level)) for part in one.blocks)
             return tag("div", *inner, class_="beside")
         case Text():
-            return _text(one)
+            told = tag("p", _led(one), class_="note" if one.muted else None) if one.lead or one.text else None
+            items = (tag("li", item if isinstance(item, str) else _led(item)) for item in one.items)
+            return tag("div", told, tag("ul", *items) if one.items else None, class_="prose")
         case blocks.Code():
             return tag("pre", one.text, tabindex=0)
         case Terms(facts=True):
-            return tag("dl", *(_fact(name, value) for name, value in one.terms), class_="facts")
+            return _facts(one.terms)
         case Terms():
             return tag("dl", *(tag("dt", name) + tag("dd", meaning) for name, meaning in one.terms), class_="terms")
         case blocks.Shares():
@@ -145,15 +141,9 @@ def _fold(one: Fold, ids: Ids, level: int, class_: str | None = None) -> Markup:
     return tag("details", summary, *inside, id=name, open=one.open, class_=class_)
 
 
-def _text(one: Text) -> Markup:
-    told = tag("p", _led(one), class_="note" if one.muted else None) if one.lead or one.text else None
-    items = (tag("li", item if isinstance(item, str) else _led(item)) for item in one.items)
-    return tag("div", told, tag("ul", *items) if one.items else None, class_="prose")
-
-
 def _led(one: Text) -> Markup:
     return joined([tag("strong", one.lead) if one.lead else None, " " if one.lead else None, one.text])
 
 
-def _fact(name: str, value: str) -> Markup:
-    return tag("div", tag("dt", name), tag("dd", bdi(value)))
+def _facts(found: Sequence[tuple[str, str]]) -> Markup:
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", bdi(value))) for name, value in found), class_="facts")

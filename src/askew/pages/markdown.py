@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from askew.pages import words
 from askew.pages.blocks import Block, Code, Content, Fold, Page, Section, Table, Text
-from askew.pages.plain import flat_heads, plain
+from askew.pages.plain import plain
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&])")
 
@@ -58,7 +58,7 @@ def _table(one: Table) -> str:
     rows = [[_cell(cell, one) for cell in row] for row in one.rows]
     texts = [[words.content(row[k], one.scale) for row in one.rows] for k in range(len(one.columns))]
     rule = ["---:" if k >= one.labels and all(map(words.is_number, found)) else "---" for k, found in enumerate(texts)]
-    lines = [map(escaped, flat_heads(one)), rule, *rows]
+    lines = [map(escaped, one.columns), rule, *rows]
     made = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return "\n\n".join(filter(None, (escaped(one.caption), made, escaped(one.note))))
 

@@ -64,10 +64,9 @@ def picture_row(
 
 def set_row(media: Media, found: PictureSet, most: int, seed: int | None = None) -> PictureRow:
     """The first pictures of a set, under its value or "Initial pictures"."""
-    of = "Initial pictures" if found.axis is None else words.capital(f"{found.value}")
-    told = [] if found.axis is None else [words.quote(found.text, 120)]
-    told += [] if seed is None else [f"run seed {seed}"]
-    return picture_row(media, found.pictures, of, most, "; ".join(told))
+    initial, seeded = found.axis is None, "" if seed is None else f"run seed {seed}"
+    of, text = ("Initial pictures", "") if initial else (words.capital(str(found.value)), words.quote(found.text, 120))
+    return picture_row(media, found.pictures, of, most, "; ".join(filter(None, (text, seeded))))
 
 
 def shot(media: Media, name: str | None, alt: str, caption: str = "") -> Shot:
@@ -94,9 +93,9 @@ def heat(picture: Image.Image, map: NDArray[np.floating[Any]]) -> str:
 
 def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> str:
     """A picture with the places of two words: of the first alone, the second alone, and both."""
-    base = _pixels(picture)
-    grey, first, second = _grey(base), _enlarged(a, base.shape[:2]), _enlarged(b, base.shape[:2])
-    shown = DIM * grey
+    grey = _grey(_pixels(picture))
+    rows, columns = (np.arange(new) * old // new for old, new in zip(a.shape, grey.shape, strict=False))
+    first, second, shown = a[np.ix_(rows, columns)], b[np.ix_(rows, columns)], DIM * grey
     for where, colour in ((first & ~second, ONLY_A), (second & ~first, ONLY_B), (first & second, BOTH)):
         shown[where] = (1 - TINT) * grey[where] + TINT * _rgb(colour)
     return _painted(shown)
@@ -110,23 +109,16 @@ def colours(level: Pixels) -> Pixels:
 
 
 def _pixels(picture: Image.Image) -> Pixels:
-    scale = OVERLAY / max(picture.size)
-    size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
-    return np.asarray(picture.convert("RGB").resize(size, Image.Resampling.LANCZOS), dtype=float)
+    width, height = (max(1, round(side * OVERLAY / max(picture.size))) for side in picture.size)
+    return np.asarray(picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS), dtype=float)
 
 
 def _grey(pixels: Pixels) -> Pixels:
     return np.repeat((pixels @ [0.299, 0.587, 0.114])[..., None], 3, axis=-1)
 
 
-def _enlarged(mask: NDArray[np.bool_], size: tuple[int, ...]) -> NDArray[np.bool_]:
-    """The mask at another size, every cell a rectangle."""
-    rows, columns = (np.arange(new) * old // new for old, new in zip(mask.shape, size, strict=True))
-    return np.asarray(mask[np.ix_(rows, columns)])
-
-
 def _rgb(colour: str) -> Pixels:
-    return np.array([int(colour[k : k + 2], 16) for k in (0, 2, 4)], dtype=float)
+    return np.array([*bytes.fromhex(colour)], dtype=float)
 
 
 def _painted(pixels: Pixels) -> str:

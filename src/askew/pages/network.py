@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -14,11 +14,8 @@ from askew.pages.elements import drawing, tag
 NODE = 10.0
 BEND = 0.13
 HEAD = (11.0, 5.0)
-LABELLED = 16
-"""Edges up to which each carries its number."""
-
-LABEL_AT = 0.6
-"""Where along its edge a number stands: nearer to the target, so that the two edges of a pair keep apart."""
+LABELLED, LABEL_AT = 16, 0.6
+"""Edges up to which each carries its number, and where: nearer to the target, so that those of a pair keep apart."""
 
 THINNEST, PER_UNIT, THICKEST = 1.3, 14.0, 7.5
 PALEST, FULL_AT = 0.65, 0.25
@@ -27,9 +24,8 @@ LETTER = 8.2
 Place = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Of a drawing, in pixels; `letters` of a name are shown."""
+class Size(NamedTuple):
+    """Of a drawing and the half axes of its circle, in pixels; `letters` of a name are shown."""
 
     name: str
     width: int
@@ -37,11 +33,6 @@ class Size:
     across: float
     down: float
     letters: int
-
-    @property
-    def centre(self) -> Place:
-        """The middle of the circle."""
-        return self.width / 2, self.height / 2
 
 
 SIZES = (Size("broad", 720, 520, 215, 195, 22), Size("slim", 340, 400, 118, 140, 16))
@@ -65,10 +56,11 @@ def sample(effect: str) -> Markup:
 
 
 def _sized(one: Network, size: Size) -> Markup:
-    (x, y), turn = size.centre, 2 * math.pi / max(len(one.nodes), 1)
-    angles = [turn * k - math.pi / 2 for k in range(len(one.nodes))]  # from the top, clockwise
-    places = {name: (x + size.across * math.cos(a), y + size.down * math.sin(a))
-              for (name, _), a in zip(one.nodes, angles, strict=True)}  # fmt: skip
+    angles = [2 * math.pi * k / len(one.nodes) - math.pi / 2 for k in range(len(one.nodes))]  # from the top, clockwise
+    places = {
+        name: (size.width / 2 + size.across * math.cos(a), size.height / 2 + size.down * math.sin(a))
+        for (name, _), a in zip(one.nodes, angles, strict=True)
+    }
     edges = strongest(one)[::-1]
     parts = [_edge(e, places) for e in edges] + [_node(name, note, places[name], size) for name, note in one.nodes]
     if len(edges) <= LABELLED:
@@ -104,7 +96,7 @@ def _number(edge: Edge, places: dict[str, Place]) -> Markup:
 def _node(name: str, note: str, place: Place, size: Size) -> Markup:
     """The name stands outside the circle, moved so far that it keeps inside the drawing."""
     x, y = place
-    across, down = (x - size.centre[0]) / size.across, (y - size.centre[1]) / size.down
+    across, down = (x - size.width / 2) / size.across, (y - size.height / 2) / size.down
     label = words.shorten(words.capital(name), size.letters)
     half = LETTER * max(len(label), 0.8 * len(note)) / 2
     side = (half + 20) * across if size.name == "broad" else 0.0

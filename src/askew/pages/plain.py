@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
 from askew.pages import blocks, words
-from askew.pages.blocks import Block, Cell, Code, Content, Effect, Fold, Lane, Lanes, Line, Lines, Section, Table, Text
+from askew.pages.blocks import Block, Cell, Code, Content, Effect, Fold, Lane, Lanes, Lines, Section, Table, Text
 from askew.types import Estimate
 
 EFFECTS: dict[Effect, str] = {"better": "helps", "worse": "harms", "changed": "unsettled"}
@@ -72,13 +72,6 @@ def _(one: Lanes) -> Table | None:
     return Table(one.caption, (*labels, *heads(one), *marks), rows, labels=len(labels), scale=one.scale)
 
 
-def flat_heads(one: Table) -> tuple[str, ...]:
-    """The names of columns with those of their groups, for where there is one row of them."""
-    groups = [name for name, count in one.groups for _ in range(count)]
-    above = [""] * one.labels + groups + [""] * len(one.columns)
-    return tuple(f"{group} {name}".strip() for group, name in zip(above, one.columns, strict=False))
-
-
 def heads(one: Lanes) -> tuple[str, ...]:
     """What stands above the numbers of a plot."""
     named = {"value": one.name, "null": one.chance[0]}
@@ -96,18 +89,17 @@ def _lane(one: Lanes, row: Lane, marks: tuple[str, ...], *, grouped: bool) -> tu
 
 @as_table.register
 def _(one: Lines) -> Table | None:
-    columns = [column for line in one.lines for column in _columns(one, line)]
-    rows = tuple(zip(one.steps, *(cells for _, cells in columns), strict=True))
+    names, columns = [one.heading], [list[Content](one.steps)]
+    for line in one.lines:
+        names.append(line.name)
+        columns.append(
+            [Cell(words.measured(e, one.scale), words.absence(e), words.beyond_chance(e)) for e in line.points]
+        )
+        if any(isinstance(e, Estimate) and e.null is not None for e in line.points):
+            names.append("chance")
+            columns.append([words.part(e, "null", one.scale) for e in line.points])
     levels = "; ".join(f"{name} {words.written(value, one.scale)}" for name, value in one.levels)
-    return Table(one.caption, (one.heading, *(name for name, _ in columns)), rows, note=levels)
-
-
-def _columns(one: Lines, line: Line) -> Iterator[tuple[str, list[Content]]]:
-    """A line's scores, and beside them their chance where they have one."""
-    told = [(words.measured(e, one.scale), e) for e in line.points]
-    yield line.name, [Cell(text, words.absence(e), strong=words.beyond_chance(e)) for text, e in told]
-    if any(isinstance(e, Estimate) and e.null is not None for e in line.points):
-        yield "chance", [words.part(e, "null", one.scale) for e in line.points]
+    return Table(one.caption, tuple(names), tuple(zip(*columns, strict=True)), note=levels)
 
 
 @as_table.register

@@ -42,9 +42,7 @@ EFFECTS: Mapping[Effect, str] = {
 }
 """What the three kinds of edges mean."""
 
-
-LANE = 24
-BAR, STRIP = 24, 9
+LANE, BAR, STRIP = 24, 24, 9
 NARROWEST, LETTER = 320, 6.8
 """Of a bar and of a letter in it, in pixels: what fits here fits on every screen."""
 
@@ -57,8 +55,8 @@ def shares(one: Shares, ids: Ids) -> Markup:
     heads = (tag("th", name, scope="col") for name in (one.heading, "what was seen", "how many"))
     head = tag("thead", tag("tr", *heads), class_="hidden")
     keys = [("edge", "interval of the value named at the right")] if any(words.leading(b) for b in one.bars) else []
-    ideals = {p.ideal for b in one.bars for p in b.parts} - {None}
-    keys += [("ideal", "where ideal shares would part the bar")] if ideals else []
+    if any(p.ideal is not None for b in one.bars for p in b.parts):
+        keys.append(("ideal", "where ideal shares would part the bar"))
     table = tag("table", tag("caption", one.caption, names), head, *bodies, class_="shares")
     return tag("div", table, legend(keys), class_="fit")
 
@@ -107,13 +105,11 @@ def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Ma
     remark = note(row.note, words.absence(row.score))
     label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
     texts = [words.part(row.score, column, one.scale, one.digits) for column in one.columns]
-    cells = [*texts, *(words.content(cell, one.scale) for cell in row.more)]
-    told = [name if text.strip("–") else None for name, text in zip(names, cells, strict=True)]
-    numbers = (tag("td", text, class_="num", data_name=name) for name, text in zip(told, cells, strict=True))
-    kind = classes(strong=words.is_strong(row), muted=row.muted)
-    return tag(
-        "tr", label, tag("td", lane(on, row, one.name, one.scale, one.digits), class_="plotted"), *numbers, class_=kind
-    )
+    texts += [words.content(cell, one.scale) for cell in row.more]
+    numbers = (tag("td", text, class_="num", data_name=name if text.strip("–") else None)
+               for name, text in zip(names, texts, strict=True))  # fmt: skip
+    plot = tag("td", lane(on, row, one.name, one.scale, one.digits), class_="plotted")
+    return tag("tr", label, plot, *numbers, class_=classes(strong=words.is_strong(row), muted=row.muted))
 
 
 def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
@@ -125,8 +121,7 @@ def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
     band = any(row.chance for row in one.rows) or (on.low >= 0 and any(e.null for e in known))
     keys += [("null", one.chance[1])] if band else []
     keys += [("one", one.points)] if any(row.points for row in one.rows) else []
-    marks = dict.fromkeys((m.shape, m.name) for row in one.rows for m in row.marks)
-    keys += [(f"mark {shape}", name) for shape, name in marks]
+    keys += dict.fromkeys((f"mark {m.shape}", m.name) for row in one.rows for m in row.marks)
     tested = any(row.strong is None and words.beyond_chance(row.score) for row in one.rows)
     return keys + ([("", "bold: beyond chance (q < 0.05)")] if tested else [])
 
@@ -183,7 +178,7 @@ def lane(on: Axis, row: Lane, name: str, scale: Scale, digits: int | None = None
     )
     said = words.told(row.score, name, scale, digits)
     said += "".join(f"; {m.name} {words.written(m.at, scale, digits)}" for m in row.marks)
-    title = f"{row.group}, {row.label}" if row.group else row.label
+    title = ", ".join(filter(None, (row.group, row.label)))
     return drawing(kind, LANE, title, said, *lines, _band(on, row), *small, *marks, _score(on, row, run))
 
 
@@ -203,15 +198,14 @@ def _band(on: Axis, row: Lane) -> Markup:
     low, high = row.chance or (0.0, (isinstance(row.score, Estimate) and row.score.null) or 0.0)
     if low == high or (row.chance is None and on.low < 0):
         return NOTHING
-    width = at(on.share(high) - on.share(low))
-    band = tag("rect", class_="null", x=on.at(low), width=width, y=2, height=LANE - 4)
-    return band + rule("null-edge", on.at(high), on.at(high), 2, LANE - 2)
+    box = {"x": on.at(low), "width": at(on.share(high) - on.share(low)), "y": 2, "height": LANE - 4}
+    return tag("rect", class_="null", **box) + rule("null-edge", on.at(high), on.at(high), 2, LANE - 2)
 
 
 def bar(one: Bar) -> Markup:
     """A stacked bar: its parts with their names where these fit, ideal shares and the leading part's interval below."""
     said = "; ".join(map(words.part_told, one.parts))
-    title = f"{one.group}, {one.label}" if one.group else one.label
+    title = ", ".join(filter(None, (one.group, one.label)))
     lengths = [_length(p) for p in one.parts]
     whole = max(1.0, sum(lengths))
     if not any(lengths):
@@ -261,9 +255,6 @@ def _named(one: Part) -> str:
 def _part(k: int, one: Part, start: float, share: float) -> Markup:
     """Text is cut off by the nested drawing's edge, should a screen be narrower than expected."""
     text = _named(one) if fits(one) else _named(one).rpartition(" ")[2] if share * NARROWEST > 26 else ""
-    inner = (
-        tag("title", words.part_told(one)),
-        tag("rect", class_=f"part-{k % COLOURS}", width="100%", height="100%"),
-        tag("text", text, x=7, y=16.5) if text else None,
-    )
+    rect = tag("rect", class_=f"part-{k % COLOURS}", width="100%", height="100%")
+    inner = (tag("title", words.part_told(one)), rect, tag("text", text, x=7, y=16.5) if text else None)
     return tag("svg", *inner, class_="part", x=at(start), width=at(share), height=BAR)

@@ -12,7 +12,7 @@ from rich.text import Text as Line
 
 from askew.pages import words
 from askew.pages.blocks import Code, Content, Fold, Page, Section, Table, Text
-from askew.pages.plain import flat_heads, plain
+from askew.pages.plain import plain
 
 ROWS = 24
 """Of a table, before the rest is only counted."""
@@ -65,7 +65,7 @@ class Fitted:
     table: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        one, names, width = self.table, flat_heads(self.table), options.max_width
+        one, names, width = self.table, self.table.columns, options.max_width
         texts = [[_told(cell, one, k) for k, cell in enumerate(row)] for row in one.rows[:ROWS]]
         numeric = [k >= one.labels and all(words.is_number(row[k]) for row in texts) for k in range(len(names))]
         longest = [max([len(names[k]), *(len(row[k]) for row in texts)]) for k in range(len(names))]

@@ -70,16 +70,16 @@ def written(value: float | None, scale: Scale = "unit", digits: int | None = Non
     if scale == "count":
         return ABSENT if value is None else thousands(round(value))
     write = {"signed": signed, "degrees": degrees}.get(scale, number)
-    return write(value, _digits(scale) if digits is None else digits)
+    return write(value, {"degrees": 1, "range": 3}.get(scale, 2) if digits is None else digits)
 
 
 def interval(score: E | None, scale: Scale = "unit", digits: int | None = None) -> str:
     """The interval in brackets; nothing where there is none."""
     if not isinstance(score, Estimate) or score.low is None or score.high is None:
         return ""
-    plain: Scale = "range" if scale in ("signed", "degrees") else scale
-    by = _digits(scale) if digits is None else digits
-    return f"[{written(score.low, plain, by)}, {written(score.high, plain, by)}]".replace(" %", "")
+    if scale in ("signed", "degrees"):
+        digits, scale = (1 if scale == "degrees" else 2) if digits is None else digits, "range"
+    return f"[{written(score.low, scale, digits)}, {written(score.high, scale, digits)}]".replace(" %", "")
 
 
 def measured(score: E | None, scale: Scale = "unit", digits: int | None = None) -> str:
@@ -127,18 +127,17 @@ def absence(score: E | None) -> str:
 
 def reason(missing: Missing) -> str:
     """Why something is missing, in words and with what is known of it."""
-    words = reason_name(missing.reason)
+    words = _reason(missing.reason)
     return f"{words} ({shorten(missing.detail, 120)})" if missing.detail else words
-
-
-def reason_name(name: str) -> str:
-    """A reason in two or three words."""
-    return _REASONS.get(name, name.replace("_", " "))
 
 
 def reasons(missing: Mapping[str, int]) -> str:
     """How many are missing and why: "no person seen 2, refused 1"."""
-    return ", ".join(f"{reason_name(name)} {thousands(count)}" for name, count in missing.items() if count)
+    return ", ".join(f"{_reason(name)} {thousands(count)}" for name, count in missing.items() if count)
+
+
+def _reason(name: str) -> str:
+    return _REASONS.get(name, name.replace("_", " "))
 
 
 def leading(bar: Bar) -> Part | None:
@@ -159,18 +158,13 @@ def bar_note(bar: Bar) -> str:
     lost = sum(bar.missing.values())
     if not bar.n:
         return f"none of {thousands(lost)} could be read: {reasons(bar.missing)}" if lost else "no pictures"
-    told = [_leading_told(bar), f"{thousands(lost)} not read: {reasons(bar.missing)}" if lost else ""]
-    return "; ".join(filter(None, told))
-
-
-def _leading_told(bar: Bar) -> str:
-    one = leading(bar)
-    if one is None:
-        return plural(bar.n, "picture")
-    counted = f"of {thousands(bar.n)}" if one.count is None else f"{thousands(one.count)} of {thousands(bar.n)}"
-    alike = len({p.ideal and round(p.ideal, 9) for p in bar.parts}) == 1
-    ideal = "" if one.ideal is None else f"; {'even would be' if alike else 'ideal'} {percent(one.ideal)}"
-    return f"{one.value} {counted}, {measured(one.share, 'share')}{ideal}"
+    told = [plural(bar.n, "picture")]
+    if one := leading(bar):
+        counted = f"of {thousands(bar.n)}" if one.count is None else f"{thousands(one.count)} of {thousands(bar.n)}"
+        alike = len({p.ideal and round(p.ideal, 9) for p in bar.parts}) == 1
+        ideal = [] if one.ideal is None else [f"{'even would be' if alike else 'ideal'} {percent(one.ideal)}"]
+        told = [f"{one.value} {counted}, {measured(one.share, 'share')}", *ideal]
+    return "; ".join([*told, *([f"{thousands(lost)} not read: {reasons(bar.missing)}"] if lost else [])])
 
 
 def content(found: Content, scale: Scale = "unit") -> str:
@@ -209,9 +203,7 @@ def probability(value: float | None, name: str = "") -> str:
     if value is None:
         return ABSENT
     text = "< 0.001" if value < 0.0005 else number(value, 3 if value < 0.1 else 2)
-    if not name:
-        return text
-    return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
+    return text if not name else f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
 
 
 def thousands(count: int) -> str:
@@ -276,7 +268,3 @@ def capital(text: str) -> str:
 def is_number(text: str) -> bool:
     """Whether a cell's text is a number, an interval, or a dash in place of one."""
     return _NUMBER.fullmatch(text) is not None
-
-
-def _digits(scale: Scale) -> int:
-    return {"share": 0, "points": 0, "degrees": 1, "range": 3}.get(scale, 2)

@@ -18,20 +18,7 @@ from askew.methods.interact.findings import (
     Validation,
 )
 from askew.pages import common
-from askew.pages.blocks import (
-    PLAIN,
-    Block,
-    Fold,
-    Lane,
-    Lanes,
-    Mark,
-    Page,
-    Pictures,
-    Section,
-    Table,
-    Terms,
-    Text,
-)
+from askew.pages.blocks import PLAIN, Block, Fold, Lane, Lanes, Mark, Page, Pictures, Section, Table, Terms, Text
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.words import (
     ABSENT,

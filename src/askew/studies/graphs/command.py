@@ -51,10 +51,7 @@ class GraphsResult(Document):
 
 
 def graphs(
-    *runs: str | Path,
-    names: Annotated[Texts, repeated(listed)] = None,
-    to: Place = None,
-    json: Flag = False,
+    *runs: str | Path, names: Annotated[Texts, repeated(listed)] = None, to: Place = None, json: Flag = False
 ) -> GraphsResult:
     """Graphs of interactions of several models side by side, on one layout, and one graph of all of them together.
 
