@@ -12,58 +12,38 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from askew import options as shared
 from askew.errors import UsageError
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan, plan_audit
-from askew.options import (
-    Desk,
-    EmbedderOptions,
-    FolderOptions,
-    Place,
-    PromptOptions,
-    Prompts,
-    RunOptions,
-    SettingOptions,
-    StatisticsOptions,
-    Texts,
-    VQAOptions,
-    WriterOptions,
-    given,
-    listed,
-    names,
-    only_known,
-    only_plan,
-    plan_fields,
-    prompts_of,
-    repeated,
-    run_options,
-)
 from askew.plan import PromptPlan
 
-Axes = Annotated[Texts, repeated(listed)]
+Axes = Annotated[shared.Texts, shared.repeated(shared.listed)]
 
 
 class AuditOptions(
-    PromptOptions, SettingOptions, VQAOptions, EmbedderOptions, WriterOptions, FolderOptions, StatisticsOptions,
-    RunOptions, total=False,
+    shared.PromptOptions, shared.SettingOptions, shared.VQAOptions, shared.EmbedderOptions, shared.WriterOptions,
+    shared.FolderOptions, shared.StatisticsOptions, shared.RunOptions, total=False,
 ):  # fmt: skip
     """Options that other commands have, too."""
 
 
-class PreviewOptions(PromptOptions, WriterOptions, total=False):
+class PreviewOptions(shared.PromptOptions, shared.WriterOptions, total=False):
     """Options of the preview that other commands have, too."""
 
     seed: Annotated[int, Parameter(help="Seed of the writer; 0 if not given.")]
-    store: Annotated[Place, Parameter(help="Store that keeps what a language model answers; default: runs/.askew.")]
+    store: Annotated[
+        shared.Place, Parameter(help="Store that keeps what a language model answers; default: runs/.askew.")
+    ]
     progress: Annotated[bool, Parameter(parse=False)]
 
 
 def audit(
-    prompts: Prompts = (),
+    prompts: shared.Prompts = (),
     model: str | None = None,
     *,
-    plan: Place = None,
+    plan: shared.Place = None,
     images: int | None = None,
     axes: Axes = None,
     variant: Literal["paper", "code"] | None = None,
@@ -104,20 +84,22 @@ def audit(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    only_known(options, AuditOptions)
+    shared.only_known(options, AuditOptions)
     if plan is not None:
-        only_plan(options, prompts=prompts, model=model, images=images, axes=axes, variant=variant)
-        return METHOD.run(AuditPlan.read(Path(plan)), **run_options(options))
-    fields = plan_fields({**options, "model": model})
-    made = _planned(prompts, axes, options, **given(images=images, variant=variant), **fields)
+        shared.only_plan(options, prompts=prompts, model=model, images=images, axes=axes, variant=variant)
+        return METHOD.run(AuditPlan.read(Path(plan)), **shared.run_options(options))
+    fields = shared.plan_fields({**options, "model": model})
+    made = _planned(prompts, axes, options, **shared.given(images=images, variant=variant), **fields)
     sized = images is not None and axes is not None
     if options.get("progress") and not options.get("dry_run") and not sized and len(made.texts()) > len(made.prompts):
-        print(_default_size(made), file=sys.stderr)
-    return METHOD.run(made, **run_options(options))
+        read = ", ".join(dict.fromkeys(axis.axis().label for prompt in made.prompts for axis in prompt.axes))
+        print(f"{len(made.texts())} prompts x {made.images} pictures by {made.model}, for {read}: "
+              "the default size for this model; --axes and --images ask for another", file=sys.stderr)  # fmt: skip
+    return METHOD.run(made, **shared.run_options(options))
 
 
 def axes(
-    prompts: Prompts = (), /, *, axes: Axes = None, to: Place = None, **options: Unpack[PreviewOptions]
+    prompts: shared.Prompts = (), /, *, axes: Axes = None, to: shared.Place = None, **options: Unpack[PreviewOptions]
 ) -> Group | str:
     """Preview the axes, counterfactual prompts and questions of an audit.
 
@@ -141,7 +123,7 @@ def axes(
     UsageError
         For a prompt or an axis that the writer cannot use, and a file that cannot be written.
     """
-    made = _planned(prompts, axes, options, **plan_fields(options))
+    made = _planned(prompts, axes, options, **shared.plan_fields(options))
     if to is None:
         return Group(*(part for one in made.prompts for part in (Text(one.text, style="bold"), _preview(one))))
     try:
@@ -151,21 +133,12 @@ def axes(
     return f"plan: {to}"
 
 
-def _planned(prompts: Any, axes: Texts, options: Any, **fields: Any) -> AuditPlan:
+def _planned(prompts: Any, axes: shared.Texts, options: Any, **fields: Any) -> AuditPlan:
     """The plan of a request, with what its writer proposes."""
-    desk = Desk.of(options)
-    asked = None if axes is None else names(axes)
-    return plan_audit(prompts_of(prompts, options), axes=asked, llm_args=desk.settings, cache=desk.cache,
+    desk = shared.Desk.of(options)
+    asked = None if axes is None else shared.names(axes)
+    return plan_audit(shared.prompts_of(prompts, options), axes=asked, llm_args=desk.settings, cache=desk.cache,
                       tell=desk.tell, **fields)  # fmt: skip
-
-
-def _default_size(plan: AuditPlan) -> str:
-    """How much a plan makes whose size the user left open, and how to ask for another."""
-    axes = dict.fromkeys(axis.axis().label for prompt in plan.prompts for axis in prompt.axes)
-    return (
-        f"{len(plan.texts())} prompts x {plan.images} pictures by {plan.model}, for {', '.join(axes)}: "
-        "the default size for this model; --axes and --images ask for another"
-    )
 
 
 def _preview(prompt: PromptPlan) -> Table:

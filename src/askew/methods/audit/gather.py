@@ -15,20 +15,8 @@ from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.scoring import Scoring
+from askew.parts.survey import reader
 from askew.parts.survey.confusion import Errors, calibrations
-from askew.parts.survey.reader import (
-    Observed,
-    Reader,
-    Source,
-    captioner_of,
-    fingerprints,
-    identity_of,
-    instruments_of,
-    observed_sets,
-    oddities,
-    picture_sets,
-    source_of,
-)
 from askew.run.base import Run
 from askew.run.work import Work, unique
 
@@ -49,7 +37,7 @@ class AuditGathered:
     device: str | None
     instruments: Instruments
     sets: tuple[PictureSet, ...]
-    observed: Observed
+    observed: reader.Observed
     errors: Errors
     captioner: str | None
     vectors: Mapping[str, Vectors] | None
@@ -57,19 +45,19 @@ class AuditGathered:
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     """Everything that the plan names. Raises UsageError for names that do not exist."""
-    source = source_of(plan)
-    instruments = instruments_of(plan, source)
-    captioner = captioner_of(instruments)
+    source = reader.source_of(plan)
+    instruments = reader.instruments_of(plan, source)
+    captioner = reader.captioner_of(instruments)
     embedder = _embedder(plan, source) if captioner else None
-    observed = observed_sets(plan, run, source, Reader(run, instruments, captioner))
+    observed = reader.observed_sets(plan, run, source, reader.Reader(run, instruments, captioner))
     vectors = _vectors(plan, run, observed, captioner, embedder) if captioner and embedder else None
-    run.warn(*oddities(plan, source, instruments))
+    run.warn(*reader.oddities(plan, source, instruments))
     run.warn(*drawings.beyond([source.name], {"vqa": instruments, "embedder": [embedder.name] if embedder else []}))
     return AuditGathered(
-        identity_of(plan, source),
+        reader.identity_of(plan, source),
         getattr(source, "device", None),
-        fingerprints(instruments, embedder),
-        picture_sets(observed),
+        reader.fingerprints(instruments, embedder),
+        reader.picture_sets(observed),
         observed,
         calibrations(plan.prompts, instruments),
         captioner,
@@ -77,7 +65,7 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     )
 
 
-def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:
+def _embedder(plan: AuditPlan, source: reader.Source) -> Embedder | None:
     """None where no vectors are needed: a collection has counterfactuals, which alone need them, only by chance."""
     axes = {axis.name for prompt in plan.prompts for axis in prompt.axes}
     wanted = isinstance(source, Model) or any(filed.axis in axes for filed in source.pictures())
@@ -85,7 +73,7 @@ def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:
 
 
 def _vectors(
-    plan: AuditPlan, run: Run, observed: Observed, captioner: str, embedder: Embedder
+    plan: AuditPlan, run: Run, observed: reader.Observed, captioner: str, embedder: Embedder
 ) -> dict[str, Vectors] | None:
     """Of all pictures, read at once, and of the concepts that the answers hold."""
     everything = unique(picture for some in observed.values() for one in some for picture in one.pictures)

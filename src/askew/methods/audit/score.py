@@ -43,17 +43,14 @@ def _shares(plan: AuditPlan, found: AuditGathered, known: Errors) -> list[SetSha
 
 def _differences(plan: AuditPlan, found: AuditGathered) -> list[SharesDifference]:
     """Between the initial set and conditions that are no counterfactuals."""
-    conditions = {
-        prompt.text: [one for one in found.observed[prompt.text] if not prompt.has(one.prompt.axis)]
-        for prompt in plan.prompts
-    }
     return [
         entry
         for prompt in plan.prompts
         for axis in prompt.closed
         for name in dict.fromkeys(plan.vqa)
-        for entry in differences(conditions[prompt.text], axis.axis(), axis.ideal, prompt.text, _scoring(plan, name))
-    ]
+        for entry in differences([one for one in found.observed[prompt.text] if not prompt.has(one.prompt.axis)],
+                                 axis.axis(), axis.ideal, prompt.text, _scoring(plan, name))
+    ]  # fmt: skip
 
 
 def _tibet(plan: AuditPlan, found: AuditGathered) -> tuple[Tibet, ...]:

@@ -87,7 +87,8 @@ def extract_concepts(sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring:
     A picture counts only if every question has an answer there, so that a missing answer cannot look like a
     difference. A question that was not answered for any picture of any set is left out for all.
     """
-    sources = [_texts(s, axes, scoring.instrument) for s in sets]
+    sources = [[*zip(*(s.values[scoring.instrument][axis.name] for axis in axes), s.captions, strict=True)]
+               for s in sets]  # fmt: skip
     answered = [any(not isinstance(row[i], Missing) for rows in sources for row in rows) for i in range(len(axes) + 1)]
     kept = [[[text for text, keep in zip(row, answered, strict=True) if keep] for row in rows] for rows in sources]
     complete = [np.array([not any(isinstance(t, Missing) for t in row) for row in rows], dtype=bool) for rows in kept]
@@ -135,8 +136,8 @@ def _axis(
     vectors: Vectors | None,
 ) -> AxisScores:
     """One axis; `sets` are the initial set and the axis's own counterfactuals."""
-    names = [str(s.prompt.value) for s in sets[1:]]
-    others = [other for other in axes if other.name != axis.name]
+    own = {"initial" if s.prompt.value is None else str(s.prompt.value): s for s in sets}
+    names, others = [*own][1:], [other for other in axes if other.name != axis.name]
     scores, lean = _by_concepts(sets, axis, concepts, scoring)
     clip = _by_vectors(sets, axis, scoring, vectors.pictures) if vectors else None
     return AxisScores(
@@ -149,37 +150,26 @@ def _axis(
         mad_clip=_part(clip, "mad") if clip else None,
         cas_clip=_by_value(clip, names) if clip else None,
         bipartite=_bipartite(sets, concepts, vectors.concepts) if vectors else None,
-        top_concepts={
-            name: axis_concepts(s, axis, scoring.instrument) for name, s in zip(["initial", *names], sets, strict=True)
-        },
-        second_axis={
-            name: {other.name: axis_concepts(s, other, scoring.instrument) for other in others}
-            for name, s in zip(names, sets[1:], strict=True)
-        },
+        top_concepts={name: axis_concepts(s, axis, scoring.instrument) for name, s in own.items()},
+        second_axis={v: {o.name: axis_concepts(own[v], o, scoring.instrument) for o in others} for v in names},
     )
-
-
-def _texts(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> list[tuple[str | Missing, ...]]:
-    """Per picture its values on the axes, then its caption."""
-    columns = [observed.values[instrument][axis.name] for axis in axes]
-    return list(zip(*columns, observed.captions, strict=True))
 
 
 def _by_concepts(
     sets: Sequence[ObservedSet], axis: Axis, concepts: Mapping[str, Concepts], scoring: Scoring
 ) -> tuple[Associations | Missing, Estimate | Missing]:
     """CAS, MAD and the alternatives, and the lean between the first two values."""
-    counts = [in_order(concepts[s.name].counts.counts) for s in sets]
+    counts, missing = zip(*((in_order(concepts[s.name].counts.counts), concepts[s.name].missing) for s in sets),
+                          strict=True)  # fmt: skip
     rng = scoring.rng(sets[0].prompt.text, axis.name, "concepts")
-    how: dict[str, Any] = {"draws": scoring.draws, "level": scoring.level, "variant": scoring.variant}
+    how: dict[str, Any] = {"rng": rng, "variant": scoring.variant, **scoring.how}
     try:
-        missing = [concepts[s.name].missing for s in sets]
-        scores = associations(
-            counts[0], counts[1:], rng=rng, initial_missing=missing[0], counterfactual_missing=missing[1:], **how
-        )
-        return scores, cas_difference(counts[0], counts[1], counts[2], rng=rng, **how)
-    except NotEnoughData as error:
-        why = _why(sets, axis, scoring, error)
+        scores = associations(counts[0], counts[1:], initial_missing=missing[0], counterfactual_missing=missing[1:],
+                              **how)  # fmt: skip
+        return scores, cas_difference(*counts[:3], **how)
+    except NotEnoughData as error:  # for the commonest reason why a set has no answers on this axis
+        reasons = Counter(r for s in sets for r, n in s.missing(scoring.instrument, axis).items() for _ in range(n))
+        why = Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
         return why, why
 
 
@@ -191,15 +181,9 @@ def _by_vectors(
         return Missing("not_asked", "a set has no picture")
     vectors = [in_order(np.stack([rows[p.id] for p in some])) for some in pictures]
     missing = [len(s.pictures) - len(some) for s, some in zip(sets, pictures, strict=True)]
-    return embedding_associations(
-        vectors[0],
-        vectors[1:],
-        rng=scoring.rng(sets[0].prompt.text, axis.name, "vectors"),
-        variant=scoring.variant,
-        **scoring.how,
-        initial_missing=missing[0],
-        counterfactual_missing=missing[1:],
-    )
+    rng = scoring.rng(sets[0].prompt.text, axis.name, "vectors")
+    return embedding_associations(vectors[0], vectors[1:], rng=rng, variant=scoring.variant, **scoring.how,
+                                  initial_missing=missing[0], counterfactual_missing=missing[1:])  # fmt: skip
 
 
 def _bipartite(
@@ -210,11 +194,8 @@ def _bipartite(
     if not all(table.counts.size for table in tables):
         return None
     texts = meanings.astype(np.float64)
-    cosine = texts @ texts.T
-    return {
-        str(s.prompt.value): bipartite(tables[0].frequencies, table.frequencies, cosine)
-        for s, table in zip(sets[1:], tables[1:], strict=True)
-    }
+    return {str(s.prompt.value): bipartite(tables[0].frequencies, table.frequencies, texts @ texts.T)
+            for s, table in zip(sets[1:], tables[1:], strict=True)}  # fmt: skip
 
 
 def _part(scores: Associations | Missing, name: str) -> Estimate | Missing:
@@ -226,12 +207,6 @@ def _by_value(scores: Associations | Missing, names: Sequence[str]) -> dict[str,
     if isinstance(scores, Missing):
         return dict.fromkeys(names, scores)
     return dict(zip(names, scores.cas, strict=True))
-
-
-def _why(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring, error: NotEnoughData) -> Missing:
-    """The commonest reason why a set has no answers on this axis."""
-    reasons = Counter(r for s in sets for r, n in s.missing(scoring.instrument, axis).items() for _ in range(n))
-    return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
 
 
 def _top(counts: ConceptCounts) -> Frequencies:

@@ -66,12 +66,9 @@ def confusions(
 ) -> tuple[Confusion, ...]:
     """Every instrument against a person's labels, if these were read, on every axis where both said something."""
     everything = [one for some in sets.values() for one in some]
-    found = [
-        confusion((one for one in everything if axis.name in one.values[name]), axis, name, LABELS)
-        for name in instruments
-        if LABELS in instruments and name != LABELS
-        for axis in _axes(prompts).values()
-    ]
+    others = [name for name in instruments if name != LABELS] if LABELS in instruments else []
+    found = [confusion((one for one in everything if axis.name in one.values[name]), axis, name, LABELS)
+             for name in others for axis in _axes(prompts).values()]  # fmt: skip
     return tuple(one for one in found if one.table.any())
 
 

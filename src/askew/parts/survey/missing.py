@@ -92,8 +92,8 @@ def uneven(
 
 def _by_axis(sets: Sequence[ObservedSet]) -> dict[str, list[ObservedSet]]:
     found: dict[str, list[ObservedSet]] = {}
-    for one in sets:
-        if one.prompt.axis is not None:
-            found.setdefault(one.prompt.axis, []).append(one)
     initial = [one for one in sets if one.prompt.axis is None]
-    return {axis: [*initial, *some] if axis == CONDITION else some for axis, some in found.items()}
+    for one in sets:
+        if (axis := one.prompt.axis) is not None:
+            found.setdefault(axis, [*initial] if axis == CONDITION else []).append(one)
+    return found

@@ -52,15 +52,13 @@ def observe(
     """
     values: dict[str, dict[str, tuple[Answer, ...]]] = {}
     for instrument, by_picture in answers.items():
-        columns: dict[str, list[Answer]] = {axis.name: [] for axis in axes}
-        for picture in pictures:
-            start = 0
-            for axis in axes:
-                stop = start + len(axis.questions)
-                seen = picture if isinstance(picture, Missing) else axis.read(by_picture[picture.id][start:stop])
-                columns[axis.name].append(seen)
-                start = stop
-        values[instrument] = {name: tuple(column) for name, column in columns.items()}
+        values[instrument], start = {}, 0
+        for axis in axes:
+            own = slice(start, start := start + len(axis.questions))
+            values[instrument][axis.name] = tuple(
+                picture if isinstance(picture, Missing) else axis.read(by_picture[picture.id][own])
+                for picture in pictures
+            )
     captions = tuple(
         p if isinstance(p, Missing) else Missing("not_asked") if captioner is None else answers[captioner][p.id][-1]
         for p in pictures

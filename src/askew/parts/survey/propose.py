@@ -15,7 +15,6 @@ from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer
 from askew.prompts.llm import CompletionCache, tell_usage
-from askew.types import Axis
 
 AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
 """What is read from existing pictures if neither axes nor labels say otherwise."""
@@ -49,18 +48,17 @@ def survey_plan(
     chosen["vqa"] = tuple(usual if vqa is None else vqa)
     if isinstance(source, Collection):
         planned = _plan_collection(source, prompts, axes, chosen)
+    elif not prompts:
+        raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
     else:
-        if not prompts:
-            raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
         writer = registry.writer(chosen["llm"], cache=cache, **(llm_args or {}))
-        proposals = _proposals(writer, prompts, axes, chosen["seed"])
+        proposals = zip(prompts, _proposals(writer, prompts, axes, chosen["seed"]), strict=True)
         tell_usage(writer, tell)
-        planned = [
-            PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
-            for text, proposed in zip(prompts, proposals, strict=True)
-        ]
-    prompts_planned = [prompt.model_dump() for prompt in planned]
-    return Plan.checked({**settings, "vqa": chosen["vqa"], "prompts": prompts_planned}, "this request")
+        planned = [PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
+                   for text, proposed in proposals]  # fmt: skip
+    return Plan.checked(
+        {**settings, "vqa": chosen["vqa"], "prompts": [prompt.model_dump() for prompt in planned]}, "this request"
+    )
 
 
 def _proposals(
@@ -81,20 +79,15 @@ def _proposals(
 def _plan_collection(
     source: Collection, prompts: Sequence[str], axes: Sequence[str] | None, chosen: Mapping[str, Any]
 ) -> list[PromptPlan]:
+    """Axes are those asked for, else those with labels, else the usual ones of people."""
     found = list(dict.fromkeys(filed.prompt for filed in source.pictures()))
     for prompt in prompts:
         if prompt not in found:
             raise UsageError(f"{source.name} has no pictures of {prompt!r}; it has: {', '.join(found)}")
-    plans = tuple(AxisPlan.of(axis) for axis in _readable(source, axes, chosen))
-    return [PromptPlan(text=text, axes=plans) for text in prompts or found]
-
-
-def _readable(source: Collection, axes: Sequence[str] | None, chosen: Mapping[str, Any]) -> list[Axis]:
-    """The axes to read: those asked for, else those with labels, else the usual ones of people."""
     labels = None
     if LABELS in chosen["vqa"]:
         labels = load_instruments((LABELS,), source, chosen["aliases"], chosen["values"])[LABELS]
     labelled = {axis.name: axis for axis in labels.axes()} if isinstance(labels, LabelVQA) else {}
-    if axes is not None:
-        return [labelled.get(name) or find_axis(name) for name in axes]
-    return list(labelled.values()) or [find_axis(name) for name in AXES_OF_PEOPLE]
+    names = [*labelled] or AXES_OF_PEOPLE if axes is None else axes
+    plans = tuple(AxisPlan.of(labelled.get(name) or find_axis(name)) for name in names)
+    return [PromptPlan(text=text, axes=plans) for text in prompts or found]

@@ -15,7 +15,7 @@ from askew.models.folder import FolderCollection
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.plan import Plan, PromptPlan
 from askew.prompts.biasconnect import shows_people
-from askew.run.base import Answer, Outcome, Run
+from askew.run.base import Outcome, Run
 from askew.types import Missing, Prompt, Question
 
 LABELS = "labels"
@@ -53,9 +53,8 @@ def _settings_by_instrument(names: Sequence[str], settings: Mapping[str, Setting
         owners = [name for name in able if not colon or name.partition("/")[0] == provider]
         if not owners or (len(owners) > 1 and not colon):
             known = ", ".join(f"{name.partition('/')[0]}:{setting}" for name in able) or "none: labels take no settings"
-            raise UsageError(
-                f"--vqa-arg {key}={value} does not say which instrument's setting it is; write one of: {known}"
-            )
+            which = "does not say which instrument's setting it is; write one of"
+            raise UsageError(f"--vqa-arg {key}={value} {which}: {known}")
         for name in owners:
             found[name][setting] = value
     return found
@@ -90,18 +89,13 @@ class Reader:
 
     def read(self, prompt: PromptPlan, sets: Sequence[tuple[Prompt, Sequence[Outcome]]]) -> list[ObservedSet]:
         """The pictures of some sets of a prompt, with what the instruments see in them."""
-        pictures = [picture for _, some in sets for picture in some]
-        answers = {name: self._answers(vqa, name, pictures, prompt) for name, vqa in self.instruments.items()}
+        pictures, answers = [picture for _, some in sets for picture in some], {}
+        for name, vqa in self.instruments.items():
+            found = self.run.ask(vqa, pictures, self.questions(prompt, name))
+            nobody = {one for one, row in found.items() if row[-1] == "no"} if self._of_people(prompt) else set()
+            answers[name] = {one: [NOBODY] * len(row) if one in nobody else row for one, row in found.items()}
         axes = [axis.axis() for axis in prompt.axes]
         return [observe(own, some, axes, answers, self.captioner) for own, some in sets]
-
-    def _answers(
-        self, vqa: VQA, name: str, pictures: Sequence[Outcome], prompt: PromptPlan
-    ) -> Mapping[str, Sequence[Answer]]:
-        found = self.run.ask(vqa, pictures, self.questions(prompt, name))
-        if not self._of_people(prompt):
-            return found
-        return {one: [NOBODY] * len(row) if row[-1] == "no" else row for one, row in found.items()}
 
     def _of_people(self, prompt: PromptPlan) -> bool:
         return self.person and shows_people([axis.axis() for axis in prompt.axes])
@@ -125,7 +119,11 @@ def captioner_of(instruments: Iterable[str]) -> str | None:
 def observed_sets(plan: Plan, run: Run, source: Source, reader: Reader) -> dict[str, list[ObservedSet]]:
     """By prompt its sets, the initial one first: made, or those of a collection."""
     if isinstance(source, Collection):
-        grouped = _collected(plan, run, source)
+        sets: dict[str, dict[Prompt, list[Outcome]]] = {prompt.text: {} for prompt in plan.prompts}
+        for filed, picture in run.collect(source):
+            if filed.prompt in sets:
+                sets[filed.prompt].setdefault(Prompt(filed.prompt, filed.axis, filed.value), []).append(picture)
+        grouped = {text: sorted(own.items(), key=lambda item: item[0].axis is not None) for text, own in sets.items()}
     else:
         made = run.pictures(source, plan.texts(), plan.images, plan.seed)
         grouped = {p.text: [(prompt, made[prompt.text]) for prompt in p.prompts()] for p in plan.prompts}
@@ -163,19 +161,8 @@ def oddities(plan: Plan, source: Source, instruments: Mapping[str, VQA]) -> list
 
 def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
     """A sentence on the words that a model does not know, if there are any."""
-    unknown = {text: model.unknown_words(text) for text in texts}
-    words = sorted({word for some in unknown.values() for word in some})
-    if not words:
-        return []
-    first = next(text for text, some in unknown.items() if some)
-    listed = ", ".join(repr(word) for word in words)
-    return [f"{model.name} does not know these words and ignores them: {listed} (first in {first!r})"]
-
-
-def _collected(plan: Plan, run: Run, source: Collection) -> dict[str, list[tuple[Prompt, list[Outcome]]]]:
-    wanted = {prompt.text for prompt in plan.prompts}
-    sets: dict[str, dict[Prompt, list[Outcome]]] = {text: {} for text in wanted}
-    for filed, picture in run.collect(source):
-        if filed.prompt in wanted:
-            sets[filed.prompt].setdefault(Prompt(filed.prompt, filed.axis, filed.value), []).append(picture)
-    return {text: sorted(found.items(), key=lambda item: item[0].axis is not None) for text, found in sets.items()}
+    unknown = {text: some for text in texts if (some := model.unknown_words(text))}
+    listed = ", ".join(map(repr, sorted({word for some in unknown.values() for word in some})))
+    first = next(iter(unknown), "")
+    told = f"{model.name} does not know these words and ignores them: {listed} (first in {first!r})"
+    return [told] if unknown else []

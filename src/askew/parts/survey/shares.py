@@ -93,8 +93,8 @@ def shares(
     lost = sum(missing.values())
     rng = scoring.rng(*place, "shares")
     estimates = share_intervals(counts, level=scoring.level, missing=lost)
-    distance = distance_estimate(counts, _in_order(target, axis), distance=DISTANCE[axis.scale], rng=rng,
-                                 draws=scoring.draws, level=scoring.level, missing=lost)  # fmt: skip
+    distance = distance_estimate(counts, _in_order(target, axis), distance=DISTANCE[axis.scale], rng=rng, missing=lost,
+                                 **scoring.how)  # fmt: skip
     low, high = (bound.tolist() for bound in worst_case_bounds(counts, lost))
     return seen(
         dict(zip(axis.values, estimates, strict=True)),
@@ -117,8 +117,7 @@ def differences(
         names = (first.name, second.name)
         rng = scoring.rng(prompt, *names, axis.name, scoring.instrument, "differences")
         moved = {v: share_difference(b, a, i, level=scoring.level) for i, v in enumerate(axis.values)}
-        distance = distance_difference(b, a, target, distance=DISTANCE[axis.scale], rng=rng, draws=scoring.draws,
-                                       level=scoring.level)  # fmt: skip
+        distance = distance_difference(b, a, target, distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
         found.append(SharesDifference(prompt, axis.name, scoring.instrument, names, moved, distance))
     return found
 
@@ -156,9 +155,7 @@ def _corrected(
     if known_errors is None or not known_errors.sum(axis=1).all():
         return None
     try:
-        estimates = corrected_share_intervals(
-            counts, known_errors, rng=rng, draws=scoring.draws, level=scoring.level, missing=missing
-        )
+        estimates = corrected_share_intervals(counts, known_errors, rng=rng, missing=missing, **scoring.how)
     except NotEnoughData:
         return None
     return dict(zip(axis.values, estimates, strict=True))

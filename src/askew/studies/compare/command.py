@@ -16,17 +16,8 @@ from askew.parts import drawings
 from askew.parts.scoring import Scoring
 from askew.parts.survey.reader import captioner_of
 from askew.plan import PromptPlan
-from askew.studies.compare import COMPARISON_FILE
+from askew.studies.compare import COMPARISON_FILE, recorded
 from askew.studies.compare.findings import SCORES, Difference
-from askew.studies.compare.recorded import (
-    check_instruments,
-    common_prompts,
-    finished_run,
-    identity,
-    is_generated,
-    observed_sets,
-    stored_vectors,
-)
 from askew.studies.compare.result import RUNS_FILE, Comparison, ComparisonPlan
 from askew.studies.compare.score import ComparedRun, Readers, score
 
@@ -78,19 +69,17 @@ def compare(
     CheckFailed
         Where a condition of `fail_if` holds.
     """
-    wanted = conditions.parse(fail_if, SCORES)
-    folders = [Path(run) for run in runs]
-    _check_folders(folders)
-    stores = [store] if isinstance(store, str | Path) else list(store or ())
-    audits = [finished_run(folder, place) for folder, place in zip(folders, _stores(folders, stores), strict=True)]
+    wanted, folders = conditions.parse(fail_if, SCORES), _folders(runs)
+    places = _stores(folders, [store] if isinstance(store, str | Path) else list(store or ()))
+    audits = [recorded.finished_run(folder, place) for folder, place in zip(folders, places, strict=True)]
     found = dict(zip(_names(audits, names), audits, strict=True))
     prompts, warnings = _matched(found)
-    embedders = [run.found.instruments.embedder for run in audits]
-    embedder = next(iter(embedders[0])) if embedders[0] and all(embedders) else None
+    vectors = [run.found.instruments.embedder for run in audits]
+    embedder = next(iter(vectors[0])) if vectors[0] and all(vectors) else None
     readers = Readers(audits[0].plan.vqa, captioner_of(audits[0].plan.vqa), embedder)
     compared = [
-        ComparedRun(name, identity(run), observed_sets(run, prompts),
-                    stored_vectors(run, prompts, embedder) if embedder else None)
+        ComparedRun(name, recorded.identity(run), recorded.observed_sets(run, prompts),
+                    recorded.stored_vectors(run, prompts, embedder) if embedder else None)
         for name, run in found.items()
     ]  # fmt: skip
     digest = hashlib.sha256(" ".join(run.plan.hash for run in audits).encode()).hexdigest()[:8]
@@ -103,7 +92,10 @@ def compare(
 def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
     """A comparison that was made before; `store` is that of all runs, if they moved. Raises UsageError."""
     plan = ComparisonPlan.read(folder / RUNS_FILE)
-    runs = {one.name: finished_run(_from(folder, one.folder), store or _from(folder, one.store)) for one in plan.runs}
+    runs = {
+        one.name: recorded.finished_run(_from(folder, one.folder), store or _from(folder, one.store))
+        for one in plan.runs
+    }
     path = folder / COMPARISON_FILE
     entries = findings.valid(tuple[Difference, ...], findings.read_text(path), path)
     return Comparison(folder, runs, entries, _matched(runs)[1])
@@ -115,12 +107,12 @@ def _from(folder: Path, place: Path) -> Path:
 
 def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:
     """The prompts that can be compared, and what a reader must know. Raises UsageError where nothing can."""
-    generated = all(is_generated(run) for run in runs.values())
-    prompts, warnings = common_prompts({str(run.folder): run.plan for run in runs.values()}, generated)
-    check_instruments({str(run.folder): run.found.instruments for run in runs.values()})
+    generated = all(recorded.is_generated(run) for run in runs.values())
+    prompts, warnings = recorded.common_prompts({str(run.folder): run.plan for run in runs.values()}, generated)
+    recorded.check_instruments({str(run.folder): run.found.instruments for run in runs.values()})
     seen: dict[str, str] = {}
     warnings += [SAME.format(twin, name) for name, run in runs.items()
-                 if (twin := seen.setdefault(identity(run), name)) != name]  # fmt: skip
+                 if (twin := seen.setdefault(recorded.identity(run), name)) != name]  # fmt: skip
     warnings += [*_sets_left_out(runs, prompts), *([] if generated else [UNPAIRED])]
     for run in runs.values():
         read = run.found.instruments
@@ -128,24 +120,23 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     return prompts, list(dict.fromkeys(warnings))
 
 
-def _check_folders(folders: Sequence[Path]) -> None:
+def _folders(runs: Sequence[str | Path]) -> list[Path]:
+    folders, seen = [Path(run) for run in runs], dict[Path, Path]()
     if len(folders) < 2:
         raise UsageError("a comparison needs two runs or more: askew compare RUN RUN")
     if len(folders) > MOST:
         raise UsageError(f"{len(folders)} runs are too many to read side by side; compare up to {MOST} at once")
-    seen: dict[Path, Path] = {}
     for folder in folders:
-        if folder.resolve() in seen:
-            raise UsageError(f"{seen[folder.resolve()]} and {folder} are one and the same run; name two different ones")
-        seen[folder.resolve()] = folder
+        if (twin := seen.setdefault(folder.resolve(), folder)) is not folder:
+            raise UsageError(f"{twin} and {folder} are one and the same run; name two different ones")
+    return folders
 
 
 def _stores(folders: Sequence[Path], stores: Sequence[str | Path]) -> list[Path | None]:
     """The store of each run; None for its own."""
     if len(stores) not in (0, 1, len(folders)):
-        raise UsageError(
-            f"{len(stores)} stores for {len(folders)} runs; name none, one for all, or each run's in order"
-        )
+        told = f"{len(stores)} stores for {len(folders)} runs"
+        raise UsageError(f"{told}; name none, one for all, or each run's in order")
     given: list[Path | None] = [Path(store) for store in stores]
     return given if len(given) == len(folders) else (given or [None]) * len(folders)
 
@@ -158,11 +149,10 @@ def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
             raise UsageError(f"{len(runs)} runs need {len(runs)} different names, not: {', '.join(own) or 'none'}")
         return own
     plain = [run.found.model.name for run in runs]
-    settings = [run.found.model.settings if is_generated(run) else {} for run in runs]
-    full = [
-        name + "".join(f" {key}={value}" for key, value in own.items() if any(s.get(key) != value for s in settings))
-        for name, own in zip(plain, settings, strict=True)
-    ]
+    settings = [run.found.model.settings if recorded.is_generated(run) else {} for run in runs]
+    apart = [{key for key, value in own.items() if any(s.get(key) != value for s in settings)} for own in settings]
+    full = [name + "".join(f" {key}={own[key]}" for key in own if key in told)
+            for name, own, told in zip(plain, settings, apart, strict=True)]  # fmt: skip
     candidates = (plain, full, [run.folder.resolve().name for run in runs], [str(run.folder) for run in runs])
     return next((some for some in candidates if len(set(some)) == len(some)), candidates[-1])
 
@@ -170,16 +160,11 @@ def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
 def _sets_left_out(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan]) -> list[str]:
     """Sets that only some runs have: conditions of a folder."""
     compared = {prompt.text for prompt in prompts}
-    sets = {
-        name: {(s.prompt, s.axis, s.value) for s in run.found.sets if s.prompt in compared}
-        for name, run in runs.items()
-    }
+    sets = {name: {(s.prompt, s.axis, s.value) for s in run.found.sets if s.prompt in compared}
+            for name, run in runs.items()}  # fmt: skip
     shared = set.intersection(*sets.values())
-    return [
-        f"{len(own - shared)} picture sets of {name} are left out, which not every run has"
-        for name, own in sets.items()
-        if own - shared
-    ]
+    lost = {name: len(own - shared) for name, own in sets.items()}
+    return [f"{n} picture sets of {name} are left out, which not every run has" for name, n in lost.items() if n]
 
 
 def _scoring(runs: Sequence[AuditResult]) -> Scoring:

@@ -24,7 +24,7 @@ from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import AXES
 from askew.store.keys import question_hash
 from askew.store.store import Store
-from askew.types import Missing, Picture, Prompt, Question
+from askew.types import Missing, Picture, Prompt
 
 NOT_STORED = Missing("error", "the store holds no answer")
 
@@ -76,35 +76,24 @@ def stored_vectors(run: AuditResult, prompts: Sequence[PromptPlan], embedder: st
 
 
 def _sets(run: AuditResult, prompt: PromptPlan, store: Store) -> list[ObservedSet]:
-    axes = [axis.axis() for axis in prompt.axes]
+    axes, captions = [axis.axis() for axis in prompt.axes], captioner_of(run.plan.vqa)
     sets = [(Prompt(s.text, s.axis, s.value), _pictures(s)) for s in run.found.sets if s.prompt == prompt.text]
     ids = list({one.id: None for _, some in sets for one in some if isinstance(one, Picture)})
-    captions = captioner_of(run.plan.vqa)
-    answers = {}
+    answers: dict[str, dict[str, list[Answer]]] = {}
     for name, fingerprint in (run.found.instruments.vqa or {}).items():
         questions = [question for axis in axes for question in axis.questions]
         questions += [CAPTION] if name == captions else []
-        answers[name] = _answers(store, fingerprint, ids, questions)
+        known, hashes = store.answers(fingerprint, ids, questions), [question_hash(one) for one in questions]
+        answers[name] = {one: [known.get((one, asked), NOT_STORED) for asked in hashes] for one in ids}
     return [observe(text, some, axes, answers, captions) for text, some in sets]
-
-
-def _answers(
-    store: Store, fingerprint: str, ids: Sequence[str], questions: Sequence[Question]
-) -> Mapping[str, Sequence[Answer]]:
-    """Answers by picture, in the order of the questions."""
-    known = store.answers(fingerprint, ids, questions)
-    hashes = [question_hash(question) for question in questions]
-    return {one: [known.get((one, key), NOT_STORED) for key in hashes] for one in ids}
 
 
 def _pictures(own: PictureSet) -> list[Picture | Missing]:
     """The pictures of a set in their order. Findings say of a set, not of a picture, why some are missing."""
     reason = max(own.missing, key=lambda reason: (own.missing[reason], reason)) if own.missing else "error"
     gap = Missing(reason)  # type: ignore[arg-type]
-    return [
-        gap if one is None else Picture(one, "", own.text, seed)
-        for one, seed in zip(own.pictures, own.seeds, strict=True)
-    ]
+    named = zip(own.pictures, own.seeds, strict=True)
+    return [gap if one is None else Picture(one, "", own.text, seed) for one, seed in named]
 
 
 def _check_counts(run: AuditResult, prompts: Sequence[PromptPlan], found: Mapping[str, Sequence[ObservedSet]]) -> None:
@@ -112,19 +101,15 @@ def _check_counts(run: AuditResult, prompts: Sequence[PromptPlan], found: Mappin
     axes = {(prompt.text, axis.name): axis.axis() for prompt in prompts for axis in prompt.axes}
     sets = {(prompt, observed.name): observed for prompt, some in found.items() for observed in some}
     for entry in run.found.shares:
-        axis = axes.get((entry.prompt, entry.axis))
-        if axis is None:
-            continue
-        counted = sets[entry.prompt, entry.set].counts(entry.instrument, axis)
-        if dict(zip(axis.values, counted, strict=True)) != entry.counts:
-            raise _other_store(run, "answers")
+        if axis := axes.get((entry.prompt, entry.axis)):
+            counted = sets[entry.prompt, entry.set].counts(entry.instrument, axis)
+            if dict(zip(axis.values, counted, strict=True)) != entry.counts:
+                raise _other_store(run, "answers")
 
 
 def _other_store(run: AuditResult, what: str) -> UsageError:
-    return UsageError(
-        f"the store {run.store} does not hold the {what} that {run.folder} was scored by: "
-        "name its store (--store), or give the run's own command again"
-    )
+    return UsageError(f"the store {run.store} does not hold the {what} that {run.folder} was scored by: "
+                      "name its store (--store), or give the run's own command again")  # fmt: skip
 
 
 SHOWN = 3
@@ -162,51 +147,34 @@ def check_instruments(found: Mapping[str, Instruments]) -> None:
         for kind in ("vqa", "embedder"):
             here, there = _versions(own, kind), _versions(reference, kind)
             if here != there:
-                what = (
-                    f"{_shown(tuple(here))}, not {_shown(tuple(there))}"
-                    if here.keys() != there.keys()
-                    else "another version"
-                )
-                raise UsageError(
-                    f"{name} and {first} cannot be compared, since {name} was read by another {kind}: {what}. "
-                    "Audit both with the same instruments"
-                )
+                others_read = here.keys() != there.keys()
+                what = f"{_shown(tuple(here))}, not {_shown(tuple(there))}" if others_read else "another version"
+                raise UsageError(f"{name} and {first} cannot be compared, since {name} was read by another {kind}: "
+                                 f"{what}. Audit both with the same instruments")  # fmt: skip
 
 
 def _differences(plan: Plan, reference: Plan, prompts: Sequence[PromptPlan], generated: bool) -> list[str]:
     """What a plan has otherwise than the reference, in words."""
     fields = ("method", "variant", "vqa", "embedder", *(("images", "seed") if generated else ()))
-    found = [
-        f"{field} {_shown(getattr(plan, field))}, not {_shown(getattr(reference, field))}"
-        for field in fields
-        if getattr(plan, field) != getattr(reference, field)
-    ]
+    both = {field: (getattr(plan, field), getattr(reference, field)) for field in fields}
+    found = [f"{field} {_shown(own)}, not {_shown(other)}" for field, (own, other) in both.items() if own != other]
     by_text = {prompt.text: prompt for prompt in plan.prompts}
     for prompt in prompts:
-        found += _axis_differences(by_text[prompt.text], prompt)
-    return [*found, *_label_differences(plan, reference, prompts)]
-
-
-def _axis_differences(prompt: PromptPlan, reference: PromptPlan) -> list[str]:
-    own, wanted = ({axis.name: axis for axis in p.axes} for p in (prompt, reference))
-    if own.keys() != wanted.keys():
-        return [f"axes {', '.join(own)} of {prompt.text!r}, not {', '.join(wanted)}"]
-    return [
-        f"other {' and other '.join(fields)} on axis {name} of {prompt.text!r}"
-        for name, axis in own.items()
-        if (fields := [one for one in WHAT_COUNTS if getattr(axis, one) != getattr(wanted[name], one)])
-    ]
-
-
-def _label_differences(plan: Plan, reference: Plan, prompts: Sequence[PromptPlan]) -> list[str]:
-    """Where a person's labels are read otherwise, if they are read at all."""
-    if LABELS not in plan.vqa or LABELS not in reference.vqa:
-        return []
-    axes = {axis.name: axis for prompt in prompts for axis in prompt.axes}
-    return [text for axis in axes.values() for text in _other_readings(plan, reference, axis)]
+        own, wanted = ({axis.name: axis for axis in one.axes} for one in (by_text[prompt.text], prompt))
+        if own.keys() != wanted.keys():
+            found.append(f"axes {', '.join(own)} of {prompt.text!r}, not {', '.join(wanted)}")
+            continue
+        for name, axis in own.items():
+            if other := [one for one in WHAT_COUNTS if getattr(axis, one) != getattr(wanted[name], one)]:
+                found.append(f"other {' and other '.join(other)} on axis {name} of {prompt.text!r}")
+    if LABELS in plan.vqa and LABELS in reference.vqa:
+        axes = {axis.name: axis for prompt in prompts for axis in prompt.axes}
+        found += [text for axis in axes.values() for text in _other_readings(plan, reference, axis)]
+    return found
 
 
 def _other_readings(plan: Plan, reference: Plan, axis: AxisPlan) -> list[str]:
+    """Where a person's labels are read otherwise."""
     own, wanted = _spelling(plan, axis), _spelling(reference, axis)
     if own.values != wanted.values:
         return [f"labels with the values {_shown(own.values)} on axis {axis.name}, not {_shown(wanted.values)}"]

@@ -67,41 +67,28 @@ class Readers:
 def score(
     runs: Sequence[ComparedRun], prompts: Sequence[PromptPlan], readers: Readers, scoring: Scoring
 ) -> tuple[Difference, ...]:
-    """For each two of the runs, A and B, every score of B less that of A.
+    """For each two of the runs, A and B, every score of B less that of A; computed in one order whatever theirs.
 
     `prompts` are those that all runs have, planned alike. `scoring` holds seed, draws, level and variant. q-values by
     Benjamini and Hochberg, all entries being one family.
     """
-    entries = tuple(
-        one
-        for a, b in combinations(runs, 2)
-        for prompt in prompts
-        for one in _differences(a, b, prompt, readers, scoring)
-    )
-    return with_q(entries, lambda at: "all")
-
-
-def _differences(
-    a: ComparedRun, b: ComparedRun, prompt: PromptPlan, readers: Readers, scoring: Scoring
-) -> list[Difference]:
-    """All differences of one prompt, B less A; computed in one order whatever the order of the runs."""
-    turned = b.identity < a.identity
-    less, more = (b, a) if turned else (a, b)
-    pair = _Pair(more, less, prompt, scoring)
-    found = [one for name in readers.shares for one in pair.shares(name)]
-    if readers.embedder is not None:
-        found = [*pair.embedding_scores(readers.embedder), *found]
-    if readers.captioner is not None:
-        found = [*pair.concept_scores(readers.captioner), *found]
-    return [one.turned() for one in found] if turned else found
+    entries: list[Difference] = []
+    for a, b in combinations(runs, 2):
+        for prompt in prompts:
+            turned = b.identity < a.identity
+            pair = _Pair(*((a, b) if turned else (b, a)), prompt, scoring)
+            found = [*pair.concept_scores(readers.captioner)] if readers.captioner else []
+            found += pair.embedding_scores(readers.embedder) if readers.embedder else []
+            found += [one for name in readers.shares for one in pair.shares(name)]
+            entries += [one.turned() for one in found] if turned else found
+    return with_q(tuple(entries), lambda at: "all")
 
 
 class _Pair:
     """The sets that two runs have of one prompt; differences are those of the first less the second."""
 
     def __init__(self, first: ComparedRun, second: ComparedRun, prompt: PromptPlan, scoring: Scoring) -> None:
-        self._runs = (first, second)
-        self._prompt, self._scoring = prompt, scoring
+        self._runs, self._prompt, self._scoring = (first, second), prompt, scoring
         sides = [{s.name: s for s in run.sets[prompt.text]} for run in self._runs]
         self._sets = {name: (found, sides[1][name]) for name, found in sides[0].items() if name in sides[1]}
 
@@ -201,8 +188,8 @@ class _Pair:
             yield from (entry("share", value=value, found=none) for value in axis.values)
             yield entry("distance", value=None, found=none)
             return
-        one_hot = np.eye(len(axis.values))
-        codes = [one_hot[[axis.values.index(a) for a in some if not isinstance(a, Missing)]] for some in answers]
+        codes = [np.eye(len(axis.values))[[axis.values.index(a) for a in some if not isinstance(a, Missing)]]
+                 for some in answers]  # fmt: skip
         paired = PairedSets.of(codes[0], codes[1], *(_seeds(s, mask) for s, mask in zip(sets, read, strict=True)))
         for k, value in enumerate(axis.values):
             difference = paired_share_difference(paired, k, level=self._scoring.level)
@@ -228,8 +215,5 @@ class _Pair:
 
 def _seeds(observed: ObservedSet, kept: NDArray[np.bool_]) -> list[int | None]:
     """The seeds of the kept pictures, by which they find their partners."""
-    return [
-        picture.seed if isinstance(picture, Picture) else None
-        for picture, keep in zip(observed.pictures, kept, strict=True)
-        if keep
-    ]
+    kept_pictures = (picture for picture, keep in zip(observed.pictures, kept, strict=True) if keep)
+    return [picture.seed if isinstance(picture, Picture) else None for picture in kept_pictures]
