@@ -21,7 +21,7 @@ def test_comments_and_blank_lines_are_left_out(tmp_path: Path) -> None:
     [
         (b"a nurse\n\na nurse\n", r"line 3: the prompt 'a nurse' stands in line 1 already"),
         (b"# nothing\n\n", r"holds no prompt"),
-        (b"a nurse\na \xff chef\n", r"line 2: not UTF-8"),
+        (b"a nurse\na \xff chef\n", r"line 2: byte 0xff is not UTF-8"),
     ],
 )
 def test_a_bad_file_is_a_usage_error(tmp_path: Path, content: bytes, message: str) -> None:
@@ -32,7 +32,7 @@ def test_a_bad_file_is_a_usage_error(tmp_path: Path, content: bytes, message: st
 
 
 def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot read the prompts in .*none\.txt"):
+    with pytest.raises(UsageError, match=r"cannot read the prompts .*none\.txt"):
         read_prompts(tmp_path / "none.txt")
 
 

@@ -15,7 +15,8 @@ def choose_device(name: str = AUTO) -> torch.device:
 
     Raises UsageError for a device that this machine does not have.
     """
-    available = _available()
+    found = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
+    available = [kind for kind, there in found if there]  # the fastest first
     if name == AUTO:
         return torch.device(available[0])
     kind, _, number = name.partition(":")
@@ -45,9 +46,3 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
 def dtype_name(dtype: torch.dtype) -> str:
     """The name that `choose_dtype` takes."""
     return str(dtype).removeprefix("torch.")
-
-
-def _available() -> list[str]:
-    """The kinds of device of this machine, the fastest first."""
-    found = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
-    return [kind for kind, there in found if there]

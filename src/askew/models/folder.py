@@ -13,12 +13,13 @@ import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 from askew.errors import ManifestError
 from askew.models.base import FiledPicture
-from askew.models.manifest import Columns, Condition, Manifest, Row, conditions, read_manifest, shorten
+from askew.models.manifest import JOINT, Columns, Manifest, conditions, read_manifest, shorten
 from askew.store.files import shown
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -48,8 +49,11 @@ class FolderCollection:
     @cached_property
     def digests(self) -> Mapping[Path, str]:
         """SHA-256 of every picture file that can be read, which is the `id` of its `askew.types.Picture`."""
-        found = {picture.path: _digest(picture.path) for picture in self._pictures}
-        return {path: digest for path, digest in found.items() if digest is not None}
+        found: dict[Path, str] = {}
+        for picture in self._pictures:
+            with suppress(OSError), picture.path.open("rb") as stream:
+                found[picture.path] = hashlib.file_digest(stream, "sha256").hexdigest()
+        return found
 
     @cached_property
     def revision(self) -> str:
@@ -143,41 +147,36 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
 def _from_manifest(
     folder: Path, manifest: Manifest, columns: Columns, initial: str, where: Mapping[str, Sequence[str]], strict: bool
 ) -> tuple[list[FiledPicture], list[str]]:
-    files = {row.line: _find(folder, manifest, row, columns.file) for row in manifest.rows}
-    _check_unique(manifest, files)
+    place = f"manifest {manifest.path}"
+    files: dict[int, Path] = {}
+    moved: set[int] = set()
+    for row in manifest.rows:
+        cell = row.cells[columns.file].replace("\\", "/")
+        if not cell:
+            raise ManifestError(f"{place}, line {row.line}: no file in column {columns.file!r}")
+        # from the folder, else from the manifest, else from the folder in the place of the root of the disk
+        places = (folder / cell, manifest.path.resolve().parent / cell, folder / cell.lstrip("/"))
+        files[row.line] = next(filter(os.path.isfile, places), places[0]).resolve()
+        if cell.startswith("/") and not os.path.isfile(cell) and os.path.isfile(files[row.line]):
+            moved.add(row.line)
+    _check_unique(place, files)
     chosen = manifest.where(where)
-    warnings = _moved(folder, chosen, columns.file, files)
-    warnings += _absent(folder, manifest, [files[row.line] for row in chosen.rows], strict)
-    _check_prompts(chosen, columns)
-    sets = columns.conditions(chosen, initial)
-    pictures = [
-        _filed(files[row.line], columns.prompt_of(row), condition, columns.labels_of(row))
-        for row, condition in zip(chosen.rows, sets, strict=True)
-    ]
+    warnings = _absent(folder, manifest, [files[row.line] for row in chosen.rows], strict)
+    if moved:
+        which = f"{len(moved)} {'path' if len(moved) == 1 else 'paths'} in the manifest {manifest.path.name}"
+        warnings = [f'{which} begin with "/", where nothing lies: they were read below {folder}', *warnings]
+    for column in columns.prompt:
+        if empty := [str(row.line) for row in chosen.rows if not row.cells[column]]:
+            raise ManifestError(f"{place}: no prompt in column {column!r} on line {shorten(empty)}")
+    pictures = []
+    for row, condition in zip(chosen.rows, columns.conditions(chosen, initial), strict=True):
+        prompt = JOINT.join(row.cells[column] for column in columns.prompt)
+        labels = {axis: row.cells[column] for axis, column in columns.labels.items()}
+        axis, value = condition or (None, None)
+        pictures.append(FiledPicture(files[row.line], prompt, axis, value, labels))
     left = set(_picture_files(folder)) - set(files.values())
     outside = [f"{len(left)} pictures in {folder} are not in the manifest {manifest.path.name}"] if left else []
     return pictures, warnings + outside
-
-
-def _find(folder: Path, manifest: Manifest, row: Row, column: str) -> Path:
-    """Where a row's path leads from the folder, else from the manifest, else from the folder in the root's place."""
-    cell = _written(row, column)
-    if not cell:
-        raise ManifestError(f"manifest {manifest.path}, line {row.line}: no file in column {column!r}")
-    places = (folder / cell, manifest.path.resolve().parent / cell, folder / cell.lstrip("/"))
-    return next(filter(os.path.isfile, places), places[0]).resolve()
-
-
-def _written(row: Row, column: str) -> str:
-    return row.cells[column].replace("\\", "/")
-
-
-def _moved(folder: Path, manifest: Manifest, column: str, files: Mapping[int, Path]) -> list[str]:
-    """A warning of paths that begin at the root of the disk, but lead to a file only from the folder."""
-    written = [(_written(row, column), files[row.line]) for row in manifest.rows]
-    count = sum(cell.startswith("/") and not os.path.isfile(cell) and os.path.isfile(file) for cell, file in written)
-    which = f"{count} {'path' if count == 1 else 'paths'} in the manifest {manifest.path.name}"
-    return [f'{which} begin with "/", where nothing lies: they were read below {folder}'] if count else []
 
 
 def _absent(folder: Path, manifest: Manifest, files: Sequence[Path], strict: bool) -> list[str]:
@@ -187,36 +186,21 @@ def _absent(folder: Path, manifest: Manifest, files: Sequence[Path], strict: boo
         return []
     count = f"{len(absent)} of {len(files)} files"
     names = shorten([shown(file.relative_to(folder) if file.is_relative_to(folder) else file) for file in absent])
-    if len(absent) == len(files):
-        raise ManifestError(
-            f"manifest {manifest.path}: {count} are absent: {names}. Their paths should lead to them from {folder}"
-        )
-    if strict:
-        raise ManifestError(f"manifest {manifest.path}: {count} are absent: {names}")
+    if strict or len(absent) == len(files):
+        hint = f". Their paths should lead to them from {folder}" if len(absent) == len(files) else ""
+        raise ManifestError(f"manifest {manifest.path}: {count} are absent: {names}{hint}")
     return [
         f"{count} that the manifest {manifest.path.name} names are absent, and count as missing (absent_file): {names}"
     ]
 
 
-def _check_unique(manifest: Manifest, files: Mapping[int, Path]) -> None:
+def _check_unique(place: str, files: Mapping[int, Path]) -> None:
     lines = defaultdict(list)
     for line, file in files.items():
-        lines[file].append(line)
-    twice = [f"{file.name} (lines {', '.join(map(str, ls))})" for file, ls in lines.items() if len(ls) > 1]
+        lines[file].append(str(line))
+    twice = [f"{file.name} (lines {', '.join(ls)})" for file, ls in lines.items() if len(ls) > 1]
     if twice:
-        raise ManifestError(f"manifest {manifest.path} names a file more than once: {shorten(twice)}")
-
-
-def _check_prompts(manifest: Manifest, columns: Columns) -> None:
-    for column in columns.prompt:
-        empty = [str(row.line) for row in manifest.rows if not row.cells[column]]
-        if empty:
-            raise ManifestError(f"manifest {manifest.path}: no prompt in column {column!r} on line {shorten(empty)}")
-
-
-def _filed(file: Path, prompt: str, condition: Condition, labels: Mapping[str, str]) -> FiledPicture:
-    axis, value = condition or (None, None)
-    return FiledPicture(file, prompt, axis, value, labels)
+        raise ManifestError(f"{place} names a file more than once: {shorten(twice)}")
 
 
 def _from_folders(folder: Path, initial: str) -> list[FiledPicture]:
@@ -224,14 +208,16 @@ def _from_folders(folder: Path, initial: str) -> list[FiledPicture]:
     if not files:
         raise ManifestError(f"{folder} holds no picture ({', '.join(SUFFIXES)})")
     places = [file.relative_to(folder).parts[:-1] for file in files]
-    deep = [str(file) for file, place in zip(files, places, strict=True) if len(place) > 2]
-    if deep:
+    if deep := [str(file) for file, place in zip(files, places, strict=True) if len(place) > 2]:
         raise ManifestError(
             f"{folder} is deeper than PROMPT/CONDITION/picture, so that a manifest is needed: {shorten(deep)}"
         )
-    prompts = [place[0] if place else folder.name for place in places]
     sets = conditions([place[1] if len(place) == 2 else "" for place in places], initial, f"sub-folders of {folder}")
-    return [_filed(file, prompt, condition, {}) for file, prompt, condition in zip(files, prompts, sets, strict=True)]
+    return [
+        FiledPicture(file, place[0] if place else folder.name, axis, value, {})
+        for file, place, condition in zip(files, places, sets, strict=True)
+        for axis, value in [condition or (None, None)]
+    ]
 
 
 def _picture_files(folder: Path) -> list[Path]:
@@ -248,16 +234,6 @@ def _warnings(pictures: Sequence[FiledPicture]) -> list[str]:
     warnings = [f"no picture in the initial condition for: {shorten(lacking)}"] if lacking else []
     for what, names in (("prompts", {p.prompt for p in pictures}), ("conditions", {p.value or "" for p in pictures})):
         folded = Counter(name.casefold() for name in names)
-        same = sorted(name for name in names if folded[name.casefold()] > 1)
-        if same:
+        if same := sorted(name for name in names if folded[name.casefold()] > 1):
             warnings.append(f"{what} that differ only in upper and lower case are kept apart: {shorten(same)}")
     return warnings
-
-
-def _digest(path: Path) -> str | None:
-    """SHA-256 of a file, None where it cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
-        return None

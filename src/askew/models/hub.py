@@ -192,7 +192,10 @@ def explained(name: str, library: str = "", part: str = "") -> Iterator[None]:
     except AskewError:
         raise
     except Exception as error:  # tokenizers raises bare exceptions
-        for cause in _causes(error):
+        chain: list[BaseException] = [error]
+        while (before := chain[-1].__cause__ or chain[-1].__context__) is not None and before not in chain:
+            chain.append(before)
+        for cause in reversed(chain):
             if meaning := _meaning(cause):
                 kind, sentence = meaning
                 raise kind(sentence.format(name=name, error=_told(cause))) from error
@@ -205,14 +208,6 @@ def explained(name: str, library: str = "", part: str = "") -> Iterator[None]:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception says that memory, of the machine or of its GPU, did not suffice."""
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and bool(NO_MEMORY.search(str(error))))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions that led to `error`, the first one first, and `error` itself."""
-    chain = [error]
-    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None and before not in chain:
-        chain.append(before)
-    return reversed(chain)
 
 
 def _meaning(error: BaseException) -> Meaning | None:

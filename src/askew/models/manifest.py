@@ -11,6 +11,7 @@ from pathlib import Path
 
 from askew.errors import ManifestError, UnknownName
 from askew.prompts.axes import AXES
+from askew.prompts.files import read_text
 
 SHOWN = 5
 DELIMITERS = ",;\t"
@@ -46,19 +47,15 @@ class Manifest:
             raise ManifestError(f"manifest {self.path}, line 1: {unknown} Say which to read with {setting}=…")
         return column
 
-    def values(self, column: str) -> tuple[str, ...]:
-        """The distinct cells of a column, sorted."""
-        return tuple(sorted({row.cells[column] for row in self.rows}))
-
     def where(self, conditions: Mapping[str, Sequence[str]]) -> Manifest:
         """The rows in which every named column holds one of its wanted values.
 
         Raises ManifestError for an unknown column, a value that the column never holds, or no row left.
         """
         for column, wanted in conditions.items():
-            self.require(column, "where")
-            for value in (one for one in wanted if one not in self.values(column)):
-                unknown = UnknownName("value", value, self.values(column))
+            known = sorted({row.cells[self.require(column, "where")] for row in self.rows})
+            if strange := [value for value in wanted if value not in known]:
+                unknown = UnknownName("value", strange[0], known)
                 raise ManifestError(f"manifest {self.path}, column {column!r}: {unknown}")
         rows = tuple(row for row in self.rows if all(row.cells[c] in wanted for c, wanted in conditions.items()))
         if not rows:
@@ -96,20 +93,23 @@ class Columns:
             {axis: manifest.require(column, "label") for axis, column in (labels or usual).items()},
         )
 
-    def prompt_of(self, row: Row) -> str:
-        """The prompt of a row: its cell, or its cells joined by ": "."""
-        return JOINT.join(row.cells[column] for column in self.prompt)
-
-    def labels_of(self, row: Row) -> dict[str, str]:
-        """What a person wrote about a row's picture, by axis."""
-        return {axis: row.cells[column] for axis, column in self.labels.items()}
-
     def conditions(self, manifest: Manifest, initial: str) -> list[Condition]:
         """The condition of every row. Raises ManifestError where the initial one is unclear."""
         if self.condition is None and initial:
             raise ManifestError(f"manifest {manifest.path}: initial={initial!r} needs the column of the condition")
         if self.axis_and_value is not None:
-            return [_axis_and_value(manifest, row, *self.axis_and_value) for row in manifest.rows]
+            a, v = self.axis_and_value
+            pairs = [(row.line, row.cells[a], row.cells[v]) for row in manifest.rows]
+            pairs = [
+                (line, "" if axis.lower() == INITIAL and not value else axis, value) for line, axis, value in pairs
+            ]
+            for line, axis, value in pairs:
+                if bool(axis) != bool(value):
+                    raise ManifestError(
+                        f"manifest {manifest.path}, line {line}: {a!r} and {v!r} are either both empty (the initial "
+                        f"set) or both filled"
+                    )
+            return [(axis, value) if value else None for _, axis, value in pairs]
         if self.condition is None:
             return [None] * len(manifest.rows)
         cells = [row.cells[self.condition] for row in manifest.rows]
@@ -136,10 +136,22 @@ def read_manifest(path: Path) -> Manifest:
     Blank lines are skipped. Raises ManifestError naming the file and the line for a file that cannot be read,
     is not UTF-8, has no rows, repeats or lacks a column name, or has rows of another length than the header.
     """
-    text = _decode(path)
-    header, *records = _records(path, text) or [(1, [])]
+    text = read_text(path, "manifest", ManifestError)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=max(DELIMITERS, key=text.lstrip().partition("\n")[0].count),
+        strict=True,
+    )
+    try:
+        found = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except csv.Error as error:
+        raise ManifestError(f"manifest {path}, line {reader.line_num}: not valid CSV ({error})") from error
+    header, *records = found or [(1, [])]
     columns = tuple(cell.strip() for cell in header[1])
-    _check_header(path, columns)
+    if unnamed := [str(place) for place, name in enumerate(columns, 1) if not name]:
+        raise ManifestError(f"manifest {path}, line 1: no name for column {shorten(unnamed)}")
+    if twice := [name for name, count in Counter(columns).items() if count > 1]:
+        raise ManifestError(f"manifest {path}, line 1: more than one column is named {shorten(twice)}")
     if not records:
         raise ManifestError(f"manifest {path} has no rows" + (" below its header" if columns else ""))
     faults = [f"line {line} has {len(cells)}" for line, cells in records if len(cells) != len(columns)]
@@ -153,48 +165,3 @@ def shorten(items: Sequence[str]) -> str:
     """The first five items, and how many more there are."""
     more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
     return ", ".join(items[:SHOWN]) + more
-
-
-def _axis_and_value(manifest: Manifest, row: Row, axis_column: str, value_column: str) -> Condition:
-    axis, value = row.cells[axis_column], row.cells[value_column]
-    if axis.lower() in ("", INITIAL) and not value:
-        return None
-    if not (axis and value):
-        raise ManifestError(
-            f"manifest {manifest.path}, line {row.line}: {axis_column!r} and {value_column!r} are either both empty "
-            f"(the initial set) or both filled"
-        )
-    return axis, value
-
-
-def _decode(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ManifestError(f"cannot read the manifest {path}: {error.strerror}") from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ManifestError(
-            f"manifest {path}, line {line}: byte {data[error.start]:#04x} is not UTF-8; save the file as CSV in UTF-8"
-        ) from error
-
-
-def _records(path: Path, text: str) -> list[tuple[int, list[str]]]:
-    first = text.lstrip().partition("\n")[0]
-    delimiter = max(DELIMITERS, key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
-    except csv.Error as error:
-        raise ManifestError(f"manifest {path}, line {reader.line_num}: not valid CSV ({error})") from error
-
-
-def _check_header(path: Path, columns: tuple[str, ...]) -> None:
-    unnamed = [str(place) for place, name in enumerate(columns, 1) if not name]
-    if unnamed:
-        raise ManifestError(f"manifest {path}, line 1: no name for column {shorten(unnamed)}")
-    twice = [name for name, count in Counter(columns).items() if count > 1]
-    if twice:
-        raise ManifestError(f"manifest {path}, line 1: more than one column is named {shorten(twice)}")

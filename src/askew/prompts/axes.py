@@ -82,7 +82,7 @@ def find_axis(name: str) -> Axis:
 def find_entry(name: str) -> Entry:
     """The axis that `name` spells, with its language. Raises UnknownName."""
     for known, entry in catalogue().items():
-        if _bare(known) == _bare(name):
+        if known.replace("_", "") == re.sub(r"[\W_]+", "", name).lower():
             return entry
     raise UnknownName("axis", name, catalogue())
 
@@ -103,26 +103,16 @@ def value_words() -> frozenset[str]:
 
 def _entry(name: str, table: Mapping[str, Any]) -> Entry:
     values = table["values"]
-    mentions = table.get("mentions")
+    questions = [Question(text, ("yes", "no"), name) for text in table.get("questions", ())]
+    questions = questions or [Question(table.get("question") or table_question(name), tuple(values), name)]
+    scale: Literal["ordinal", "nominal"] = "ordinal" if table.get("ordinal") else "nominal"
     return Entry(
-        axis=Axis(
-            name,
-            tuple(values),
-            table.get("kind", "societal"),
-            "ordinal" if table.get("ordinal") else "nominal",
-            _questions(name, table),
-        ),
+        axis=Axis(name, tuple(values), table.get("kind", "societal"), scale, tuple(questions)),
         about=frozenset(table["about"]),
         forms={value: _form(text) for value, text in values.items()},
         stated={value: tuple(table.get("stated", {}).get(value, ())) for value in (*values, OTHER)},
-        mentions=re.compile(rf"\b(?:{'|'.join(mentions)})\b", re.I) if mentions else None,
+        mentions=re.compile(rf"\b(?:{'|'.join(table['mentions'])})\b", re.I) if "mentions" in table else None,
     )
-
-
-def _questions(name: str, table: Mapping[str, Any]) -> tuple[Question, ...]:
-    if "questions" in table:
-        return tuple(Question(text, ("yes", "no"), name) for text in table["questions"])
-    return (Question(table.get("question") or table_question(name), tuple(table["values"]), name),)
 
 
 def _form(text: str) -> Form:
@@ -136,10 +126,6 @@ def _form(text: str) -> Form:
     if found is None:
         raise ValueError(f"cannot read the form {text!r}")
     return Form("after", found[2], found[1] or "")
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).lower()
 
 
 AXES: Mapping[str, Axis] = {name: entry.axis for name, entry in catalogue().items()}

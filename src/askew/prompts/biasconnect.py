@@ -20,14 +20,9 @@ OCCUPATIONS: tuple[str, ...] = tuple(
 NOUNS: Mapping[str, str] = {"police": "police officer"}
 """What a prompt calls an occupation whose name is no word for one person."""
 
-_ASKED: Mapping[str, str] = {
-    "gender": "gender",
+_ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNECT[:-1]} | {
     "age": "age group",
-    "ethnicity": "ethnicity",
-    "body_type": "body type",
-    "environment": "environment",
     "clothing": "attire",
-    "emotion": "emotion",
 }
 """What the question of each axis asks for; disability is asked in three yes/no parts, which the catalogue has."""
 

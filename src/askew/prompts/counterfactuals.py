@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from askew.errors import UnknownName, UsageError
 from askew.prompts import grammar
 from askew.prompts.axes import Entry, Form, catalogue, find_entry
 from askew.prompts.noun_phrases import DETERMINERS, FRAME, NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.statements import PHOTOS, STYLE_WORDS, Statement, statements
-from askew.prompts.vocabulary import adjectives, nouns
+from askew.prompts.vocabulary import Noun, adjectives, nouns
 
 _ADJECTIVE_ORDER = (
     "size socioeconomic condition age body_type disability pose facial_hair headwear hair skin_tone color ethnicity "
@@ -24,18 +23,13 @@ _ADJECTIVE_ORDER = (
 ).split()
 """Axes said by adjectives, in the order in which English puts them."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    start: int
-    end: int
-    words: str
+Edit = tuple[int, int, str]
+"""Characters from, to, and the words that take their place."""
 
 
 def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
     """One counterfactual text per value of `axis`, in the order of its values. Errors as in `counterfactual`."""
-    entry = find_entry(axis)
-    return {value: counterfactual(prompt, axis, value) for value in entry.axis.values}
+    return {value: counterfactual(prompt, axis, value) for value in find_entry(axis).axis.values}
 
 
 def counterfactual(prompt: str, axis: str, value: str) -> str:
@@ -56,36 +50,34 @@ def counterfactual(prompt: str, axis: str, value: str) -> str:
     if entry.forms[value].place == "frame":
         return framed(text, entry.forms[value].words)
     changed = text
-    for edit in sorted(_edits(parse_prompt(text), entry, value), key=lambda edit: (edit.start, edit.end), reverse=True):
-        changed = _apply(changed, edit)
+    for start, end, words in sorted(_edits(parse_prompt(text), entry, value), key=lambda edit: edit[:2], reverse=True):
+        rest = _uncapitalised(changed) if start == end == 0 else changed[end:]  # it no longer opens the sentence
+        changed = grammar.replace(changed[:end] + rest, start, end, words)
     return as_opened(text, changed)
 
 
-def _apply(text: str, edit: _Edit) -> str:
-    """The text after one edit. A word that no longer opens the sentence loses its capital."""
-    rest = text[edit.end :]
-    if edit.start == edit.end == 0:
-        rest = _uncapitalised(rest)
-    return grammar.replace(text[: edit.end] + rest, edit.start, edit.end, edit.words)
-
-
-def _edits(parsed: ParsedPrompt, entry: Entry, value: str) -> Iterator[_Edit]:
-    subjects = subjects_of(parsed, entry)
-    form = entry.forms[value]
+def _edits(parsed: ParsedPrompt, entry: Entry, value: str) -> Iterator[Edit]:
+    axis, form, subjects = entry.axis.name, entry.forms[value], subjects_of(parsed, entry)
     found = list(statements(parsed, entry, subjects))
     rivals = [statement for statement in found if statement.value != value]
     said = [statement for statement in found if statement.value == value]
     for phrase in subjects:
-        noun = _renamed(phrase, entry.axis.name, value)
+        noun = _renamed(phrase, axis, value)
         if noun:
-            yield _Edit(*parsed.span(phrase.noun_start, phrase.end), noun)
+            yield (*parsed.span(phrase.noun_start, phrase.end), noun)
         if form.place == "before":
-            already = _says(phrase, noun, entry.axis.name, value) or any(_belongs(parsed, s, phrase) for s in said)
-            yield from _before(parsed, entry.axis.name, form.words, phrase, rivals, already)
+            already = _says(nouns().get(noun) if noun else phrase.noun, axis, value)
+            already = already or any(not s.before or _modifies(parsed, s, phrase) for s in said)
+            own = [rival for rival in rivals if rival.before and _modifies(parsed, rival, phrase)]
+            for number, rival in enumerate(own):
+                yield rival.start, rival.end, form.words if number == 0 and not already else ""
+            if not own and not already:
+                at = parsed.words[_adjective_place(parsed, axis, phrase)].start
+                yield at, at, f"{form.words} "
     if form.place == "before":
-        yield from (_Edit(rival.start, rival.end, "") for rival in rivals if not rival.before)
+        yield from ((rival.start, rival.end, "") for rival in rivals if not rival.before)
     else:
-        already = bool(said) or any(_says(phrase, None, entry.axis.name, value) for phrase in subjects)
+        already = bool(said) or any(_says(phrase.noun, axis, value) for phrase in subjects)
         yield from _elsewhere(parsed, form, subjects, rivals, already)
 
 
@@ -97,10 +89,9 @@ def subjects_of(parsed: ParsedPrompt, entry: Entry) -> list[NounPhrase]:
     if not subjects:
         subjects = [phrase for phrase in parsed.phrases if phrase.noun is None][:1]
     if not subjects and "any" not in entry.about:
-        wanted = " or ".join(sorted(entry.about))
         raise UsageError(
-            f"axis {entry.axis.name!r} cannot be varied in the prompt {parsed.text!r}: it names no {wanted}; "
-            "leave the axis out, or name one"
+            f"axis {entry.axis.name!r} cannot be varied in the prompt {parsed.text!r}: it names no "
+            f"{' or '.join(sorted(entry.about))}; leave the axis out, or name one"
         )
     return subjects or list(parsed.phrases[:1])
 
@@ -115,44 +106,26 @@ def _renamed(phrase: NounPhrase, axis: str, value: str) -> str | None:
     return (known.plural if known else grammar.plural(other)) if phrase.plural else other
 
 
-def _says(phrase: NounPhrase, renamed: str | None, axis: str, value: str) -> bool:
-    """Whether the phrase's noun, or the one that takes its place, says the value."""
-    noun = nouns().get(renamed) if renamed else phrase.noun
+def _says(noun: Noun | None, axis: str, value: str) -> bool:
     return noun is not None and noun.says.get(axis) == value
 
 
-def _belongs(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) -> bool:
-    """Whether a statement is about this phrase: among its modifiers, or behind all phrases."""
-    start, end = parsed.words[phrase.first].start, parsed.words[phrase.head].start
-    return not statement.before or start <= statement.start < end
-
-
-def _before(
-    parsed: ParsedPrompt, axis: str, words: str, phrase: NounPhrase, rivals: list[Statement], said: bool
-) -> Iterator[_Edit]:
-    """An adjective before the noun, in the place of the words that state another value."""
-    own = [rival for rival in rivals if rival.before and _belongs(parsed, rival, phrase)]
-    for number, rival in enumerate(own):
-        yield _Edit(rival.start, rival.end, words if number == 0 and not said else "")
-    if not own and not said:
-        at = parsed.words[_adjective_place(parsed, axis, phrase)].start
-        yield _Edit(at, at, f"{words} ")
+def _modifies(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) -> bool:
+    """Whether a statement stands among the modifiers of this phrase."""
+    return parsed.words[phrase.first].start <= statement.start < parsed.words[phrase.head].start
 
 
 def _adjective_place(parsed: ParsedPrompt, axis: str, phrase: NounPhrase) -> int:
     """The word before which an adjective goes: the noun, or adjectives that English wants nearer to the noun."""
-    place = phrase.head
     later = _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :] if axis in _ADJECTIVE_ORDER else []
-    for name in later:
-        for statement in statements(parsed, catalogue()[name], [phrase]):
-            if statement.before:
-                place = min(place, next(i for i, word in enumerate(parsed.words) if word.start == statement.start))
-    return place
+    found = [one for name in later for one in statements(parsed, catalogue()[name], [phrase]) if one.before]
+    starts = [word.start for word in parsed.words]
+    return min([phrase.head, *(starts.index(statement.start) for statement in found)])
 
 
 def _elsewhere(
     parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase], rivals: list[Statement], said: bool
-) -> Iterator[_Edit]:
+) -> Iterator[Edit]:
     """A phrase after the noun or at the end of the clause, in the place of a phrase that states another value."""
     several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
     words = grammar.agree(form.words) if form.place == "after" and several else form.words
@@ -160,29 +133,21 @@ def _elsewhere(
     for rival in rivals:
         replaces = not said and rival in given_way[:1]
         at_work = f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
-        yield _Edit(rival.start, rival.end, at_work + words if replaces else "")
+        yield rival.start, rival.end, at_work + words if replaces else ""
     if said or given_way:
         return
     after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
+    at = parsed.words[after - 1].end if after else 0
     if form.place == "clause" or not subjects or (form.at_work and parsed.lower(after).endswith("ing")):
-        end = clause_end(parsed, after)
-        yield _Edit(end, end, f" {words}")
+        at = clause_end(parsed, after)
+    elif words.startswith("who ") and parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are"):
+        at, words = parsed.words[after + 1].end, f"{words.split(' ', 2)[2]} and"
     elif words.startswith("who "):
-        yield _clause(parsed, words, after)
-    else:
-        at = parsed.words[after - 1].end
-        works = form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.says
-        yield _Edit(at, at, f" {form.at_work} {words}" if works else f" {words}")
-
-
-def _clause(parsed: ParsedPrompt, words: str, after: int) -> _Edit:
-    """A clause such as "who is happy" before word `after`, joined by "and" to one that stands there already."""
-    if parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are"):
-        at = parsed.words[after + 1].end
-        return _Edit(at, at, f" {words.split(' ', 2)[2]} and")
-    at = parsed.words[after - 1].end
-    goes_on = parsed.lower(after).endswith("ing") and not parsed.text[at : parsed.words[after].start].strip()
-    return _Edit(at, at, f" {words} and" if goes_on else f" {words}")
+        goes_on = parsed.lower(after).endswith("ing") and not parsed.text[at : parsed.words[after].start].strip()
+        words += " and" if goes_on else ""
+    elif form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.says:
+        words = f"{form.at_work} {words}"
+    yield at, at, f" {words}"
 
 
 def word_after(parsed: ParsedPrompt, phrase: NounPhrase) -> int:
@@ -196,8 +161,7 @@ def word_after(parsed: ParsedPrompt, phrase: NounPhrase) -> int:
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
     """The character at which the clause of word `after` ends: at its comma, full stop, or the end of the text."""
     start = parsed.words[after - 1].end if after else 0
-    found = re.search(r"\s*[,.;:!?|](?=\s|$)|\s*$", parsed.text[start:])
-    return start + (found.start() if found else len(parsed.text) - start)
+    return re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$").search(parsed.text, start).start()  # type: ignore[union-attr]
 
 
 def framed(text: str, words: str) -> str:
@@ -210,15 +174,14 @@ def framed(text: str, words: str) -> str:
     if frame["medium"].lower() in PHOTOS and medium == "photo":
         noun = f"{kind} {frame['medium'].lower()}"
     noun = STYLE_WORDS.sub("", frame["adjectives"]) + noun
-    article = frame["article"] or ""
-    if article.lower().startswith("a"):
-        article = f"{grammar.article(noun)} "
-    return as_opened(text, f"{article.lower()}{noun}{frame['link']}{text[frame.end() :]}")
+    article = (frame["article"] or "").lower()
+    article = f"{grammar.article(noun)} " if article.startswith("a") else article
+    return as_opened(text, f"{article}{noun}{frame['link']}{text[frame.end() :]}")
 
 
 def as_opened(text: str, changed: str) -> str:
     """`changed` with a capital where `text` begins with one."""
-    return grammar.capitalised(changed) if text[0].isupper() else changed
+    return changed[:1].upper() + changed[1:] if text[0].isupper() else changed
 
 
 def _uncapitalised(text: str) -> str:
@@ -226,4 +189,4 @@ def _uncapitalised(text: str) -> str:
     parsed = parse_prompt(text)
     first = parsed.lower(0)
     common = first in nouns() or first in DETERMINERS or first in adjectives()
-    return grammar.lowered(text) if common and not parsed.words[0].text[1:].isupper() else text
+    return text[:1].lower() + text[1:] if common and not parsed.words[0].text[1:].isupper() else text

@@ -8,9 +8,18 @@ from pathlib import Path
 
 from askew.errors import UsageError
 
-_SEPARATORS = re.compile(r"[.:()\[\]!,]")
-_WORDS = range(5, 10)
-"""The lengths in words that the clean-up keeps."""
+
+def read_text(path: Path, what: str, error: type[UsageError]) -> str:
+    """The text of a UTF-8 file. Raises `error`, which says `what` it is and names the line."""
+    try:
+        data = path.read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as fault:
+        raise error(f"cannot read the {what} {path}: {fault.strerror}") from fault
+    except UnicodeDecodeError as fault:
+        line = data[: fault.start].count(b"\n") + 1
+        place = f"{what} {path}, line {line}: byte {data[fault.start]:#04x}"
+        raise error(f"{place} is not UTF-8; save the file as text in UTF-8") from fault
 
 
 def read_prompts(path: Path) -> list[str]:
@@ -19,7 +28,7 @@ def read_prompts(path: Path) -> list[str]:
     Raises UsageError, with the line, for a file that cannot be read, is not text, holds no prompt or one twice.
     """
     prompts: dict[str, int] = {}
-    for number, line in enumerate(_text(path).splitlines(), start=1):
+    for number, line in enumerate(read_text(path, "prompts", UsageError).splitlines(), start=1):
         prompt = " ".join(line.split())
         if not prompt or prompt.startswith("#"):
             continue
@@ -40,9 +49,9 @@ def clean_prompt(text: str) -> str | None:
     TIBET's rule for prompts from DiffusionDB (appendix 11, figure 8): of the parts between punctuation the longest, the
     first of equals; dropped if it has the word "painting" or "by", or if its first letters are "in".
     """
-    part = max(_SEPARATORS.split(text), key=len).strip()
+    part = max(re.split(r"[.:()\[\]!,]", text), key=len).strip()
     words = part.split()
-    if len(words) not in _WORDS or "painting" in words or "by" in words or part.startswith("in"):
+    if not 5 <= len(words) <= 9 or "painting" in words or "by" in words or part.startswith("in"):
         return None
     return part
 
@@ -50,15 +59,3 @@ def clean_prompt(text: str) -> str | None:
 def clean_prompts(texts: Iterable[str]) -> list[str]:
     """The parts that `clean_prompt` keeps, each once, in order."""
     return list(dict.fromkeys(part for part in map(clean_prompt, texts) if part is not None))
-
-
-def _text(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read the prompts in {path}: {error.strerror}") from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise UsageError(f"{path}, line {line}: not UTF-8 text; save the file as UTF-8, one prompt a line") from error

@@ -26,7 +26,6 @@ _VERSION = 3
 _OTHER_AXES = 6
 """How many axes are proposed for a prompt without people."""
 
-
 _TRIES = 40
 """How many texts are written at most for each one wanted, before fewer are returned."""
 
@@ -56,8 +55,15 @@ class LexiconWriter:
         """Axes with counterfactuals; see `askew.prompts.base.Writer`. `seed` changes nothing."""
         if not prompt.strip():
             raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
-        names = self._choice(prompt) if axes is None else [find_axis(name).name for name in axes]
-        return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in names]
+        if axes is None:
+            phrases = parse_prompt(" ".join(prompt.split())).phrases
+            kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in phrases]
+            people = "person" in kinds
+            about = {"any", "person" if people else next(iter(kinds), "any")}
+            names = [name for name, entry in catalogue().items() if entry.about & about and not states(prompt, name)]
+            usual = [name for name in names if name in BIASCONNECT] if people else names[:_OTHER_AXES]
+            axes = usual if self.axes is None else names[: self.axes]
+        return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in axes]
 
     def random_prompts(
         self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
@@ -93,14 +99,6 @@ class LexiconWriter:
                 break
         return found
 
-    def _choice(self, prompt: str) -> list[str]:
-        kind = _main_kind(prompt)
-        fitting = [name for name, entry in catalogue().items() if entry.about & {kind, "any"}]
-        names = [name for name in fitting if not states(prompt, name)]
-        if self.axes is not None:
-            return names[: self.axes]
-        return [name for name in names if name in BIASCONNECT] if kind == "person" else names[:_OTHER_AXES]
-
 
 def create(name: str = "", *, axes: int | None = None, cache: CompletionCache | None = None) -> LexiconWriter:
     """The writer that `--llm lexicon` names. Raises UsageError for a name after the slash that is no vocabulary.
@@ -121,12 +119,6 @@ def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:
         if len(found) == count:
             break
     return list(found.values())
-
-
-def _main_kind(prompt: str) -> str:
-    """What the prompt is about: people if it names any, else its first noun; "any" if that is unknown."""
-    kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in parse_prompt(" ".join(prompt.split())).phrases]
-    return "person" if "person" in kinds else next(iter(kinds), "any")
 
 
 @lru_cache

@@ -1,18 +1,12 @@
-"""Mutations of a prompt, by the lexicon: nouns exchanged for their kin, settings changed, details added or left out.
+"""What the lexicon writes: prompts about anything, mutations of one, and readings of one (MineTheGap, sections 3, 4.1).
 
-MineTheGap, section 3: substitutions of the subject, omissions and modifications that alter what is seen.
-
-Variations of a prompt, by the lexicon: readings that say what it leaves open, each thing equally often.
-
-MineTheGap, section 4.1: variations stand for all that people could mean by the prompt.
-
-Prompts about anything, by the lexicon: a subject of MineTheGap's three areas, and a few details that suit it.
+Mutations exchange nouns for their kin, change settings, add details or leave some out. Variations say what a prompt
+leaves open, each thing equally often. New prompts have a subject of MineTheGap's three areas, and details that suit it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -40,6 +34,8 @@ from askew.prompts.vocabulary import nouns
 Change = Callable[[str, Target, Knows | None, Random], str]
 """From a prompt to one changed, or to the same where there is nothing to change."""
 
+T = TypeVar("T")
+
 
 def mutate(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Random) -> Iterator[str]:
     """Mutations without end, "" for a try that came to nothing. Most have another subject, some more than that."""
@@ -59,14 +55,13 @@ def _other_subject(text: str, target: Target, knows: Knows | None, rng: Random) 
     """The main noun exchanged for a near one, or for one that the target asks for."""
     parsed = parse_prompt(text)
     phrase = main_phrase(parsed)
-    if phrase is None:
+    if phrase is None or (target.words is not None and target.has(text)):
         return text
     if target.words is not None:
-        return text if target.has(text) else _put(parsed, phrase.start, phrase.end, named(target.words))
+        return _put(parsed, phrase.start, phrase.end, named(target.words))
     if target.covers(phrase):
         return _exchanged(parsed, phrase, knows, rng)
-    group = rng.choice(target.groups)
-    return _renamed(parsed, phrase, rng.choice(nouns_of(group, knows)))
+    return _renamed(parsed, phrase, rng.choice(nouns_of(rng.choice(target.groups), knows)))
 
 
 def _other_noun(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
@@ -78,8 +73,7 @@ def _other_noun(text: str, target: Target, knows: Knows | None, rng: Random) -> 
 
 def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
     """The place exchanged for another, or one given."""
-    parsed = parse_prompt(text)
-    told = place_statement(parsed)
+    told = place_statement(parse_prompt(text))
     without = text if told is None else grammar.replace(text, *told, "")
     options = open_details(without, knows)
     aspects = [aspect for aspect in ("where", "environment", "when", "weather") if aspect in options]
@@ -88,12 +82,11 @@ def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) ->
 
 def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
     """Something said that was open."""
-    options = open_details(text, knows)
     group = group_of(main_phrase(parse_prompt(text)))
     silent = () if target.name in STYLES else (STYLE, MONOCHROME)
     options = {
         aspect: found
-        for aspect, found in options.items()
+        for aspect, found in open_details(text, knows).items()
         if aspect not in silent and all(target.wants(one, group) for one in found)
     }
     return say_all(text, choose_details(options, rng.sample(list(options), len(options)), 1, rng))
@@ -107,8 +100,7 @@ def _shorter(text: str, target: Target, knows: Knows | None, rng: Random) -> str
         return text
     if phrase.first < phrase.head and rng.random() < 0.5:
         return _put(parsed, phrase.first, phrase.head, "")
-    end = parsed.words[phrase.end - 1].end
-    return text[:end] + text[clause_end(parsed, phrase.end) :]
+    return text[: parsed.words[phrase.end - 1].end] + text[clause_end(parsed, phrase.end) :]
 
 
 def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: Knows | None, rng: Random) -> str:
@@ -128,8 +120,6 @@ def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
 def _put(parsed: ParsedPrompt, first: int, end: int, words: str) -> str:
     return grammar.replace(parsed.text, *parsed.span(first, end), words)
 
-
-T = TypeVar("T")
 
 DETAILS = 2
 """How many open aspects a variation says something about."""
@@ -152,25 +142,20 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Ra
     values: dict[str, list[Detail]] = {aspect: [] for aspect in details}
     while details:
         chosen: list[Detail] = []
+
+        def fits(detail: Detail, others: Sequence[Detail] = chosen) -> bool:
+            most = sum(map(_length, (detail, *others)))
+            return detail.goes_with(others) and len(text.split()) + most <= words[1]
+
+        def has_fitting(aspect: str, fits: Callable[[Detail], bool] = fits) -> bool:
+            return any(map(fits, details[aspect]))
+
         for _ in range(DETAILS):
-            fits = _fitting(text, chosen, words[1])
-            aspect = _next(aspects, list(details), partial(_has_fitting, details, fits), rng)
+            aspect = _next(aspects, list(details), has_fitting, rng)
             detail = None if aspect is None else _next(values[aspect], details[aspect], fits, rng)
             chosen += [] if detail is None else [detail]
         varied = say_all(text, chosen)
         yield varied if has_length(varied, words) else ""
-
-
-def _fitting(text: str, chosen: Sequence[Detail], most: int) -> Callable[[Detail], bool]:
-    """Whether a detail can be said beside those chosen, in at most `most` words."""
-    left = most - len(text.split()) - sum(map(_length, chosen))
-    others = tuple(chosen)
-    return lambda detail: detail.goes_with(others) and _length(detail) <= left
-
-
-def _has_fitting(details: Mapping[str, Sequence[Detail]], fits: Callable[[Detail], bool], aspect: str) -> bool:
-    """Whether anything can be said about an aspect."""
-    return any(map(fits, details[aspect]))
 
 
 def _length(detail: Detail) -> int:
@@ -201,17 +186,16 @@ def invent(target: Target, words: Words, knows: Knows | None, rng: Random) -> It
     areas: dict[str, list[Group]] = {}
     for group in target.groups:
         areas.setdefault(group.area, []).append(group)
-    pool = {group.name: nouns_of(group, knows) for group in target.groups}
     while True:
         group = rng.choice(areas[rng.choice(list(areas))])
-        subject = named(target.words) if target.words else _subject(group, pool[group.name], knows, rng)
+        subject = named(target.words) if target.words else _subject(group, knows, rng)
         opening = "a photo of " if rng.random() < _FRAMED and words[1] >= 6 else ""
         text = _with_details(opening + subject, rng.randint(*words), target, knows, rng)
         yield text if has_length(text, words) and target.has(text) else ""
 
 
-def _subject(group: Group, pool: Sequence[str], knows: Knows | None, rng: Random) -> str:
-    noun = rng.choice(pool)
+def _subject(group: Group, knows: Knows | None, rng: Random) -> str:
+    noun = rng.choice(nouns_of(group, knows))
     adjectives = [word for word in group.before if knows is None or knows(f"{word} {noun}")]
     adjective = f"{rng.choice(adjectives)} " if adjectives and rng.random() < _ADJECTIVE else ""
     several = f"two {adjective}{nouns()[noun].plural}"
@@ -221,32 +205,28 @@ def _subject(group: Group, pool: Sequence[str], knows: Knows | None, rng: Random
 
 
 def _with_details(text: str, length: int, target: Target, knows: Knows | None, rng: Random) -> str:
-    """The prompt with details that go together, one after another as long as it stays within `length` words."""
+    """The prompt with details that go together, one after another as long as it stays within `length` words.
+
+    Phrases come first, axes seldom, styles never; what the target asks for before all.
+    """
     group = group_of(main_phrase(parse_prompt(text)))
     found = open_details(text, knows)
     options = {aspect: some for aspect, some in found.items() if aspect in group.varies or some[0].phrase}
+
+    def steered(aspect: str) -> bool:
+        return target.name == CLOTHING and "wearing" in topics(aspect)
+
+    phrases = [aspect for aspect, details in options.items() if details[0].phrase]
+    axes = [aspect for aspect in options if aspect not in (*phrases, STYLE, MONOCHROME)]
+    wanted = (_AXES if len(phrases) > 2 else 1.5) / max(len(axes), 1)
+    axes = [aspect for aspect in axes if rng.random() < wanted or steered(aspect)]
+    rng.shuffle(phrases)
+    rng.shuffle(axes)
+    order = [*axes, *phrases] if rng.random() < 0.5 else [*phrases, *axes]
     chosen: list[Detail] = []
-    for aspect in _order(options, target, rng):
+    for aspect in sorted(order, key=lambda aspect: not steered(aspect)):
         fitting = [one for one in options[aspect] if one.goes_with(chosen)]
         longer = [*chosen, rng.choice(fitting)] if fitting else chosen
         if len(say_all(text, longer).split()) <= length:
             chosen = longer
     return say_all(text, chosen)
-
-
-def _order(options: dict[str, list[Detail]], target: Target, rng: Random) -> list[str]:
-    """Aspects to speak of: phrases first, axes seldom, styles never; what the target asks for before all."""
-    phrases = [aspect for aspect, details in options.items() if details[0].phrase]
-    silent = (*phrases, STYLE, MONOCHROME)
-    axes = [aspect for aspect in options if aspect not in silent]
-    wanted = (_AXES if len(phrases) > 2 else 1.5) / max(len(axes), 1)
-    axes = [aspect for aspect in axes if rng.random() < wanted or _steered(aspect, target)]
-    rng.shuffle(phrases)
-    rng.shuffle(axes)
-    order = [*axes, *phrases] if rng.random() < 0.5 else [*phrases, *axes]
-    return sorted(order, key=lambda aspect: not _steered(aspect, target))
-
-
-def _steered(aspect: str, target: Target) -> bool:
-    """Whether every prompt should speak of this."""
-    return target.name == CLOTHING and "wearing" in topics(aspect)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from askew.prompts.axes import value_words
 from askew.prompts.grammar import plural
@@ -34,8 +35,7 @@ _DOER_ENDING = re.compile(r"(?:[^e]er|or|ist|ian|man|woman|ess|eer|smith|person)
 _WORD = re.compile(r"\w+(?:[-.'’]\w+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word and where it stands in its text."""
 
     text: str
@@ -75,12 +75,11 @@ class ParsedPrompt:
     def subjects(self, kinds: Collection[str]) -> list[NounPhrase]:
         """The first phrase of these kinds, with those joined to it by "and" or a comma."""
         found = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
-        joined = found[:1]
-        for phrase in found[1:]:
-            if not self._joined(joined[-1], phrase):
-                break
-            joined.append(phrase)
-        return joined
+        for count in range(1, len(found)):
+            between = self.text[self.words[found[count - 1].end - 1].end : self.words[found[count].start].start]
+            if not re.fullmatch(r"\s*(,|,?\s*(and|or|&))\s*", between, re.I):
+                return found[:count]
+        return found
 
     def span(self, first: int, end: int) -> tuple[int, int]:
         """Where the words `first` to `end` stand in the text."""
@@ -90,14 +89,10 @@ class ParsedPrompt:
         """Word `at` in lower case, "" outside of the text."""
         return self.words[at].text.lower() if 0 <= at < len(self.words) else ""
 
-    def _joined(self, one: NounPhrase, other: NounPhrase) -> bool:
-        between = self.text[self.words[one.end - 1].end : self.words[other.start].start]
-        return bool(re.fullmatch(r"\s*(,|,?\s*(and|or|&))\s*", between, re.I))
-
 
 @lru_cache(maxsize=4096)
 def parse_prompt(text: str) -> ParsedPrompt:
-    """The parsed of a prompt. An opening noun phrase of unknown words is guessed from its form."""
+    """A prompt taken apart. An opening noun phrase of unknown words is guessed from its form."""
     words = tuple(Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(text))
     phrases = _known_phrases(text, words)
     guess = _guess(text, words)
@@ -118,11 +113,16 @@ def _known_phrases(text: str, words: Sequence[Word]) -> list[NounPhrase]:
         if found and found[-1].end == at and _touch(text, words, at):
             found.pop()
         phrase = _phrase(text, words, (found[-1].end if found else opening, at), *match)
-        if found and _is_measure(words, found[-1], phrase):
-            found.pop()
+        people = all(one.noun and one.noun.kind == "person" for one in (*found[-1:], phrase))
+        if found and people and phrase.plural and _lower(words[found[-1].end : phrase.start]) == ["of"]:
+            found.pop()  # "a couple of nurses": people counted by people
         found.append(phrase)
         at = phrase.end
     return found
+
+
+def _lower(words: Sequence[Word]) -> list[str]:
+    return [word.text.lower() for word in words]
 
 
 def frame_words(text: str, words: Sequence[Word]) -> int:
@@ -151,43 +151,30 @@ def _phrase(text: str, words: Sequence[Word], place: tuple[int, int], end: int, 
     first = start
     while start > floor and words[start - 1].text.lower() in DETERMINERS and _touch(text, words, start):
         start -= 1
-    determiners = {word.text.lower() for word in words[start:first]}
+    determiners = set(_lower(words[start:first]))
     form = text[words[at].start : words[end - 1].end].lower()
-    return NounPhrase(start, first, head, at, end, _is_plural(form, determiners, noun), noun)
+    if noun and noun.singular != noun.plural:
+        several = form != noun.singular
+    else:
+        several = bool(determiners & _PLURAL or re.search(r"[^su]s$", form))
+    return NounPhrase(start, first, head, at, end, several and not determiners & SINGULAR, noun)
 
 
 def _is_modifier(text: str, words: Sequence[Word], at: int) -> bool:
     word = words[at].text.lower()
     if word in _FUNCTION_WORDS | DETERMINERS or word.isdigit() or not _touch(text, words, at + 1):
         return False
-    return not word.endswith("ing") or at == 0 or _may_precede(words[at - 1].text.lower())
-
-
-def _may_precede(word: str) -> bool:
-    """Whether a word ending in "ing" that follows this one can be an adjective ("a smiling") and not a verb."""
-    return word in DETERMINERS | _FUNCTION_WORDS | adjectives() or bool(_ADJECTIVE_ENDING.search(word))
+    if not word.endswith("ing") or at == 0:
+        return True
+    before = words[at - 1].text.lower()  # what makes "smiling" an adjective, as in "a smiling", and no verb
+    return before in DETERMINERS | _FUNCTION_WORDS | adjectives() or bool(_ADJECTIVE_ENDING.search(before))
 
 
 def _is_compounded(word: str) -> bool:
     """Whether a word before a noun is part of it ("bird photographer") rather than an adjective or a person."""
     noun = nouns().get(word)
-    if noun:
-        return not noun.says.keys() & {"gender", "age"} and word not in adjectives() | value_words()
-    return word not in adjectives() | value_words() and not _ADJECTIVE_ENDING.search(word)
-
-
-def _is_plural(form: str, determiners: Set[str], noun: Noun | None) -> bool:
-    if determiners & SINGULAR:
-        return False
-    if noun is None or noun.singular == noun.plural:
-        return bool(determiners & _PLURAL) or bool(re.search(r"[^su]s$", form))
-    return form != noun.singular
-
-
-def _is_measure(words: Sequence[Word], one: NounPhrase, other: NounPhrase) -> bool:
-    """ "a couple of nurses": people counted by people."""
-    people = all(phrase.noun and phrase.noun.kind == "person" for phrase in (one, other))
-    return people and other.plural and [word.text.lower() for word in words[one.end : other.start]] == ["of"]
+    describes = noun.says.keys() & {"gender", "age"} if noun else _ADJECTIVE_ENDING.search(word)
+    return word not in adjectives() | value_words() and not describes
 
 
 def _touch(text: str, words: Sequence[Word], at: int) -> bool:
@@ -197,25 +184,20 @@ def _touch(text: str, words: Sequence[Word], at: int) -> bool:
 
 def _guess(text: str, words: Sequence[Word]) -> NounPhrase | None:
     """The first run of words after the frame that can be a noun phrase."""
+    small = DETERMINERS | _FUNCTION_WORDS
+    lower = [*_lower(words), ""]
     start = frame_words(text, words)
-    while start < len(words) and words[start].text.lower() in DETERMINERS | _FUNCTION_WORDS:
+    while lower[start] in small:
         start += 1
-    end = start
-    while end < len(words) and (end == start or _goes_on(text, words, end)):
-        end += 1
-    return _phrase(text, words, (0, end - 1), end, _doer(words[end - 1].text.lower())) if end > start else None
-
-
-def _goes_on(text: str, words: Sequence[Word], at: int) -> bool:
-    word = words[at].text.lower()
-    follows = words[at + 1].text.lower() if at + 1 < len(words) else ""
-    is_verb = word.endswith("ing") or (word.endswith("ed") and follows in _FUNCTION_WORDS | DETERMINERS)
-    return word not in _FUNCTION_WORDS | DETERMINERS and not is_verb and _touch(text, words, at)
-
-
-def _doer(word: str) -> Noun | None:
-    """A noun that names a person by its ending ("falconer"), None for any other."""
-    if len(word) < 5 or not _DOER_ENDING.search(word):
+    if start == len(words):
         return None
-    singular = word[:-1] if word.endswith("s") and not word.endswith("ess") else word
-    return Noun(singular, plural(singular), "person", {"occupation": singular}, {"occupation": "person"})
+    end = start + 1
+    while end < len(words) and lower[end] not in small and _touch(text, words, end):
+        if lower[end].endswith("ing") or (lower[end].endswith("ed") and lower[end + 1] in small):
+            break
+        end += 1
+    word, noun = lower[end - 1], None
+    if len(word) >= 5 and _DOER_ENDING.search(word):  # its ending names a person: "falconer"
+        one = word[:-1] if word.endswith("s") and not word.endswith("ess") else word
+        noun = Noun(one, plural(one), "person", {"occupation": one}, {"occupation": "person"})
+    return _phrase(text, words, (0, end - 1), end, noun)

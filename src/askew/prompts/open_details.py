@@ -12,7 +12,7 @@ from askew.prompts import grammar
 from askew.prompts.axes import catalogue, find_entry
 from askew.prompts.counterfactuals import clause_end, counterfactual, framed, word_after
 from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
-from askew.prompts.phrases import Group, Phrase, Side, group_of, monochrome, styles, topics
+from askew.prompts.phrases import SIDES, Group, Phrase, Side, frames, group_of, topics
 from askew.prompts.statements import statements, states
 
 Knows = Callable[[str], bool]
@@ -54,10 +54,20 @@ class Detail:
     value: str | None = None
 
     def say(self, prompt: str) -> str:
-        """The prompt with the detail. Raises UsageError where nothing in the prompt could have it."""
-        if self.phrase is not None:
-            return add_phrase(prompt, self.phrase)
-        return framed(prompt, self.words) if self.value is None else counterfactual(prompt, self.aspect, self.value)
+        """The prompt with the detail: a phrase goes after the subject, or to the end of the subject's clause.
+
+        Raises UsageError where nothing in the prompt could have it.
+        """
+        if self.phrase is None:
+            return framed(prompt, self.words) if self.value is None else counterfactual(prompt, self.aspect, self.value)
+        parsed = parse_prompt(prompt)
+        subjects = parsed.subjects({"person"}) or list(parsed.phrases[:1])
+        after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
+        at, words = clause_end(parsed, after), self.words
+        if self.phrase.after_noun:
+            at = parsed.words[after - 1].end if after else at
+            words = grammar.agree(words) if len(subjects) > 1 or (subjects and subjects[-1].plural) else words
+        return f"{prompt[:at]} {words}{prompt[at:]}"
 
     def goes_with(self, others: Iterable[Detail]) -> bool:
         """Whether it can be said beside these: of another topic, and on the same side of the door."""
@@ -76,7 +86,8 @@ def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Deta
     closed: dict[str, bool] = {}
     found: dict[str, list[Detail]] = {}
     for detail in _details(group_of(subject)):
-        if not _suits(detail, subject):
+        kind = subject.noun.kind if subject and subject.noun else None
+        if detail.value and kind and not find_entry(detail.aspect).about & {kind, "any"}:
             continue
         if detail.aspect not in closed:
             closed[detail.aspect] = any(_spoken(parsed, subject, name, side) for name in topics(detail.aspect))
@@ -110,17 +121,6 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
     return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 
-def add_phrase(prompt: str, phrase: Phrase) -> str:
-    """The prompt with a phrase after its subject, or at the end of the subject's clause."""
-    parsed = parse_prompt(prompt)
-    subjects = parsed.subjects({"person"}) or list(parsed.phrases[:1])
-    after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
-    at = parsed.words[after - 1].end if phrase.after_noun and after else clause_end(parsed, after)
-    several = bool(subjects) and (len(subjects) > 1 or subjects[-1].plural)
-    words = grammar.agree(phrase.words) if several and phrase.after_noun else phrase.words
-    return f"{prompt[:at]} {words}{prompt[at:]}"
-
-
 def place_statement(parsed: ParsedPrompt) -> tuple[int, int] | None:
     """The characters in which a prompt tells its place, such as "in a park"."""
     subject = main_phrase(parsed)
@@ -140,10 +140,11 @@ def _details(group: Group) -> tuple[Detail, ...]:
     ]
     for axis in dict.fromkeys((*group.who, *group.varies)):
         for value, form in find_entry(axis).forms.items() if axis != STYLE else ():
-            side: Side = "indoors" if value == "indoors" else "outdoors" if value == "outdoors" else "anywhere"
+            side: Side = next((side for side in SIDES if side == value), "anywhere")
             found.append(Detail(axis, form.words, side, _RANKS[form.place], value=value))
     if STYLE in group.varies:
-        found += [Detail(STYLE, words) for words in styles()] + [Detail(MONOCHROME, words) for words in monochrome()]
+        found += [Detail(STYLE, words) for words in frames("styles")]
+        found += [Detail(MONOCHROME, words) for words in frames("monochrome")]
     return tuple(found)
 
 
@@ -153,23 +154,14 @@ def _side(parsed: ParsedPrompt, subject: NounPhrase | None) -> Side | None:
     A subject that is a place itself ("a church") may be anywhere.
     """
     entry = find_entry("environment")
-    for found in statements(parsed, entry, [subject] if subject else []):
-        if found.value in entry.forms:
-            return "indoors" if found.value == "indoors" else "outdoors"
-    for phrase in parsed.phrases:
-        if phrase != subject and phrase.noun and "environment" in phrase.noun.says:
-            return "indoors" if phrase.noun.says["environment"] == "indoors" else "outdoors"
+    said: list[str | None] = [found.value for found in statements(parsed, entry, [subject] if subject else [])]
+    said += [phrase.noun.says.get("environment") for phrase in parsed.phrases if phrase != subject and phrase.noun]
+    if side := next((side for value in said for side in SIDES if side == value), None):
+        return side
     person = subject is not None and subject.noun is not None and subject.noun.kind == "person"
     stated = any(states(parsed.text, axis) for axis in ("environment", "setting"))
     told = stated if person else _PLACED.search(_rest(parsed, subject))
     return "anywhere" if told else None
-
-
-def _suits(detail: Detail, subject: NounPhrase | None) -> bool:
-    """Whether the axis of a detail is about such things."""
-    if detail.value is None or subject is None or subject.noun is None:
-        return True
-    return bool(find_entry(detail.aspect).about & {subject.noun.kind, "any"})
 
 
 def _spoken(parsed: ParsedPrompt, subject: NounPhrase | None, topic: str, side: Side | None) -> bool:

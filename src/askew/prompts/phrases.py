@@ -13,6 +13,8 @@ from askew.prompts.vocabulary import Noun, nouns, occupations, read_data
 
 Side = Literal["indoors", "outdoors", "anywhere"]
 
+SIDES: tuple[Side, ...] = ("anywhere", "indoors", "outdoors")
+
 ANYTHING = "anything"
 """The group of what belongs to no other."""
 
@@ -45,16 +47,9 @@ def _data() -> Mapping[str, Any]:
     return tomllib.loads(read_data("phrases.toml"))
 
 
-@lru_cache
-def styles() -> tuple[str, ...]:
-    """Frames that show the same thing in another way, with colors."""
-    return tuple(_data()["styles"])
-
-
-@lru_cache
-def monochrome() -> tuple[str, ...]:
-    """Frames that show the same thing without colors."""
-    return tuple(_data()["monochrome"])
+def frames(aspect: str) -> tuple[str, ...]:
+    """What shows the same thing in another way: "styles", with colors, or "monochrome" ones."""
+    return tuple(_data()[aspect])
 
 
 @lru_cache
@@ -66,8 +61,22 @@ def topics(aspect: str) -> frozenset[str]:
 @lru_cache
 def groups() -> Mapping[str, Group]:
     """All groups by name."""
-    phrases = {name: tuple(_phrases(name, table)) for name, table in _data()["phrases"].items()}
-    return {name: _group(name, table, phrases) for name, table in _data()["groups"].items()}
+    found = {}
+    for name, table in _data()["groups"].items():
+        listed = [" ".join(noun.split()) for noun in table["nouns"].split(",") if noun.strip()]
+        known = occupations() if listed == ["occupations"] else tuple(listed)
+        if unknown := [noun for noun in known if noun not in nouns()]:
+            raise ValueError(f"phrases.toml: {name} lists what the lexicon does not know: {', '.join(unknown)}")
+        phrases = tuple(phrase for sort in table["phrases"] for phrase in _phrases(sort, _data()["phrases"][sort]))
+        lists = {key: tuple(table.get(key, ())) for key in ("before", "varies", "who")}
+        found[name] = Group(name, table["area"], known, phrases=phrases, **lists)
+    return found
+
+
+def _phrases(sort: str, table: Mapping[str, Any]) -> Iterator[Phrase]:
+    for side in SIDES:
+        for words in table.get(side, ()):
+            yield Phrase(words, sort.partition("_")[0], side, table.get("place") == "noun")
 
 
 def group_of(phrase: NounPhrase | None) -> Group:
@@ -79,54 +88,24 @@ def group_of(phrase: NounPhrase | None) -> Group:
         return groups()["people"]
     for name in (noun.singular, *kin(noun)):
         if name in _group_by_noun():
-            return groups()[_group_by_noun()[name]]
+            return _group_by_noun()[name]
     return groups()["landscapes" if noun.kind in ("place", "nature") else ANYTHING]
 
 
 def kin(noun: Noun) -> tuple[str, ...]:
     """The nouns nearest to this one in WordNet, the nearest first; () for one that WordNet does not know."""
-    return _kin_table().get(noun.singular, ())
+    near = _kin_table().get(noun.singular)
+    return tuple(near.split(", ")) if near else ()
 
 
 @lru_cache
-def _kin_table() -> Mapping[str, tuple[str, ...]]:
+def _kin_table() -> Mapping[str, str]:
     """See tools/build_kin.py."""
-    table = {}
-    for line in read_data("kin.txt").splitlines():
-        if not line.startswith("#"):
-            noun, _, near = line.partition(": ")
-            table[noun] = tuple(near.split(", "))
-    return table
+    lines = (line for line in read_data("kin.txt").splitlines() if not line.startswith("#"))
+    return dict(line.split(": ") for line in lines)
 
 
 @lru_cache
-def _group_by_noun() -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for name, group in groups().items():
-        for noun in group.nouns:
-            found.setdefault(noun, name)
-    return found
-
-
-def _phrases(sort: str, table: Mapping[str, Any]) -> Iterator[Phrase]:
-    sides: tuple[Side, ...] = ("anywhere", "indoors", "outdoors")
-    for side in sides:
-        for words in table.get(side, ()):
-            yield Phrase(words, sort.partition("_")[0], side, table.get("place") == "noun")
-
-
-def _group(name: str, table: Mapping[str, Any], phrases: Mapping[str, tuple[Phrase, ...]]) -> Group:
-    listed = [" ".join(noun.split()) for noun in table["nouns"].split(",") if noun.strip()]
-    known = occupations() if listed == ["occupations"] else tuple(listed)
-    unknown = [noun for noun in known if noun not in nouns()]
-    if unknown:
-        raise ValueError(f"phrases.toml: {name} lists what the lexicon does not know: {', '.join(unknown)}")
-    return Group(
-        name,
-        table["area"],
-        known,
-        tuple(table["before"]),
-        tuple(phrase for sort in table["phrases"] for phrase in phrases[sort]),
-        tuple(table["varies"]),
-        tuple(table.get("who", ())),
-    )
+def _group_by_noun() -> Mapping[str, Group]:
+    """By noun, the first group that lists it."""
+    return {noun: group for group in reversed([*groups().values()]) for noun in group.nouns}

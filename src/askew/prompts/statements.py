@@ -44,7 +44,9 @@ def states(prompt: str, axis: str) -> bool:
     entry = find_entry(axis)
     parsed = parse_prompt(" ".join(prompt.split()))
     if any(form.place == "frame" for form in entry.forms.values()):
-        return _states_style(parsed.text)
+        frame = FRAME.match(parsed.text)
+        closed = frame and (STYLE_WORDS.search(frame["adjectives"]) or frame["medium"].lower() not in _OPEN_MEDIA)
+        return bool(closed)
     subjects = parsed.subjects(entry.about) or parsed.subjects(parsed.kinds())
     places = [phrase for phrase in parsed.phrases if phrase.noun and "setting" in phrase.noun.says]
     return (
@@ -62,30 +64,20 @@ def statements(parsed: ParsedPrompt, entry: Entry, subjects: Sequence[NounPhrase
     start = parsed.words[subjects[0].end - 1].end if subjects else 0
     found = list(_matches(parsed.text, entry, False, start, len(parsed.text)))
     yield from found
-    if any(form.place == "clause" for form in entry.forms.values()):
-        yield from (place for place in _places(parsed, entry) if not any(f.start <= place.start < f.end for f in found))
-
-
-def _states_style(text: str) -> bool:
-    frame = FRAME.match(text)
-    if frame is None:
-        return False
-    return bool(STYLE_WORDS.search(frame["adjectives"])) or frame["medium"].lower() not in _OPEN_MEDIA
+    if not any(form.place == "clause" for form in entry.forms.values()):
+        return
+    for phrase in parsed.phrases:  # places such as "in China" and "at a museum"
+        value = phrase.noun.says.get(entry.axis.name) if phrase.noun else None
+        if value and parsed.lower(phrase.start - 1) in ("in", "on", "at"):
+            start, end = parsed.span(phrase.start - 1, phrase.end)
+            if not any(other.start <= start < other.end for other in found):
+                yield Statement(start, end, value if value in entry.axis.values else OTHER, False)
 
 
 def _matches(text: str, entry: Entry, before: bool, start: int, end: int) -> Iterator[Statement]:
     values = list(entry.stated)
     for found in _pattern(entry.axis.name, before).finditer(text, start, end):
         yield Statement(found.start(), found.end(), values[int((found.lastgroup or "v0")[1:])], before)
-
-
-def _places(parsed: ParsedPrompt, entry: Entry) -> Iterator[Statement]:
-    """Places such as "in China" and "at a museum" that state a value of an axis said in such words."""
-    for phrase in parsed.phrases:
-        if phrase.noun and entry.axis.name in phrase.noun.says and parsed.lower(phrase.start - 1) in ("in", "on", "at"):
-            value = phrase.noun.says[entry.axis.name]
-            start, end = parsed.span(phrase.start - 1, phrase.end)
-            yield Statement(start, end, value if value in entry.axis.values else OTHER, False)
 
 
 @lru_cache
@@ -103,11 +95,7 @@ def _adjectives(entry: Entry, value: str) -> set[str]:
     """The words that say the value before a noun."""
     words = {word for word in entry.stated[value] if not PHRASE_START.match(word)}
     form = entry.forms.get(value)
-    if form is None:
-        return words
-    if form.place == "before":
-        words.add(form.words)
-    if form.words.startswith("who is "):
+    if form and (form.place == "before" or form.words.startswith("who is ")):
         words.add(form.words.removeprefix("who is "))
     return words
 

@@ -14,7 +14,6 @@ from askew.prompts.statements import states
 from askew.prompts.vocabulary import nouns
 
 PEOPLE, CLOTHING = "people", "clothing"
-ANIMALS = ("animals", "animal")
 STYLES = ("style", "styles")
 
 
@@ -57,16 +56,13 @@ def find_target(name: str | None, knows: Knows | None = None) -> Target:
     spoken = None if name is None else " ".join(name.lower().split())
     if spoken == "":
         raise UsageError("the target is empty; name people, clothing, style, food, nature, or any words")
-    found = tuple(group for group in groups().values() if group.nouns and _belongs(group, spoken))
-    if found:
-        known = tuple(group for group in found if nouns_of(group, knows))
-        if not known:
-            raise UsageError(f"nothing of the target {name!r} stays inside the vocabulary that was asked for")
+    found = [group for group in groups().values() if group.nouns and _belongs(group, spoken)]
+    known = tuple(group for group in found if nouns_of(group, knows))
+    if found and known:
         return Target(spoken, known)
-    assert spoken is not None
-    if knows is not None and not knows(spoken):
-        raise UsageError(f"the target {name!r} does not stay inside the vocabulary that was asked for")
-    subject = main_phrase(parse_prompt(spoken))
+    if found or (knows and spoken and not knows(spoken)):
+        raise UsageError(f"nothing of the target {name!r} stays inside the vocabulary that was asked for")
+    subject = main_phrase(parse_prompt(spoken or ""))
     return Target(spoken, (group_of(subject) if subject else groups()[ANYTHING],), spoken)
 
 
@@ -88,6 +84,6 @@ def _belongs(group: Group, name: str | None) -> bool:
         return True
     if name == CLOTHING:
         return group.name in ("clothes", PEOPLE)
-    if name in ANIMALS:
+    if name in ("animals", "animal"):
         return any(noun in nouns() and nouns()[noun].kind == "animal" for noun in group.nouns)
     return name in (group.area, group.name, group.name.replace("_", " "))

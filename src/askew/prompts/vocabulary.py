@@ -36,8 +36,15 @@ def read_data(name: str) -> str:
 @lru_cache
 def nouns() -> Mapping[str, Noun]:
     """Every known noun by its lower-case forms, singular and plural. The first entry of a form wins."""
+    found = [*_people()]
+    for _, one, many in _entries("occupations.txt"):
+        found.append(Noun(one, many, "person", {"occupation": one}, {"occupation": "person"}))
+    found += [Noun(one, many, "animal") for _, one, many in _entries("animals.txt")]
+    found += [_place(*entry) for entry in _entries("places.txt")]
+    found += [Noun(one, many, "object") for _, one, many in _entries("objects.txt")]
+    found += [Noun(one, many, "nature") for _, one, many in _entries("nature.txt")]
     table: dict[str, Noun] = {}
-    for noun in _all_nouns():
+    for noun in found:
         other = [f"{noun.singular}s"] if noun.singular.endswith("person") else []  # "sales persons", "sales people"
         for form in (noun.singular, noun.plural, *other):
             table.setdefault(form, noun)
@@ -56,17 +63,6 @@ def occupations() -> tuple[str, ...]:
     return tuple(one for _, one, _ in _entries("occupations.txt"))
 
 
-def _all_nouns() -> Iterator[Noun]:
-    yield from _people()
-    for _, one, many in _entries("occupations.txt"):
-        yield Noun(one, many, "person", {"occupation": one}, {"occupation": "person"})
-    yield from (Noun(one, many, "animal") for _, one, many in _entries("animals.txt"))
-    for tag, one, many in _entries("places.txt"):
-        yield Noun(one, many, "nature" if tag in ("landscape", "elsewhere") else "place", _place_says(tag, one))
-    yield from (Noun(one, many, "object") for _, one, many in _entries("objects.txt"))
-    yield from (Noun(one, many, "nature") for _, one, many in _entries("nature.txt"))
-
-
 def _people() -> Iterator[Noun]:
     for line in _lines("people.txt"):
         one, many, gender, age, counterpart, ageless = (cell.strip() for cell in line.split("|"))
@@ -75,12 +71,13 @@ def _people() -> Iterator[Noun]:
         yield Noun(one, many or plural(one), "person", says, swap)
 
 
-def _place_says(tag: str, name: str) -> dict[str, str]:
+def _place(tag: str, one: str, many: str) -> Noun:
+    says = {"setting": one}
     if tag in ("indoors", "outdoors", "landscape"):
-        return {"environment": "indoors" if tag == "indoors" else "outdoors", "setting": name}
-    if tag == "region":
-        return {"geography": name, "setting": name}
-    return {"setting": name} | ({"geography": name} if tag == "elsewhere" else {})
+        says["environment"] = "indoors" if tag == "indoors" else "outdoors"
+    elif tag in ("region", "elsewhere"):
+        says["geography"] = one
+    return Noun(one, many, "nature" if tag in ("landscape", "elsewhere") else "place", says)
 
 
 def _entries(name: str) -> Iterator[tuple[str, str, str]]:
