@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from askew.studies.compare.result import Comparison
     from askew.studies.mine_compare.command import mine_compare
     from askew.studies.mine_compare.findings import MiningComparisonResult
-    from askew.types import Axis, Estimate, Missing, Observation, Picture, Prompt, Question
+    from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 
 __version__: str
 
@@ -48,7 +48,6 @@ __all__ = [
     "MiningComparisonResult",
     "MiningResult",
     "Missing",
-    "Observation",
     "Picture",
     "Plan",
     "Prompt",
@@ -80,7 +79,7 @@ _HOMES = {
     "askew.methods.mine.findings": ("MiningResult",),
     "askew.plan": ("Plan",),
     "askew.studies.mine_compare.findings": ("MiningComparisonResult",),
-    "askew.types": ("Axis", "Estimate", "Missing", "Observation", "Picture", "Prompt", "Question"),
+    "askew.types": ("Axis", "Estimate", "Missing", "Picture", "Prompt", "Question"),
 }
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
@@ -53,19 +53,6 @@ FLAGS = {
 
 out = Console()
 err = Console(stderr=True)
-
-
-@runtime_checkable
-class Shown(Protocol):
-    """What a command returns: a result that has a table, a page and a file with its numbers."""
-
-    @property
-    def report(self) -> Path: ...
-    @property
-    def numbers(self) -> Path: ...
-    @property
-    def warnings(self) -> Sequence[str]: ...
-    def table(self) -> RenderableType: ...
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -145,18 +132,14 @@ def _call(arguments: Sequence[str]) -> None:
         function, bound, _ = application().parse_args(list(arguments), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(f"{re.sub(r'(?<![.])[.]$', '', str(error))} (--help tells how to use it)") from None
-    given = {**({"progress": True} if _runs_plans(function) else {}), **bound.kwargs}
+    runs_plans = "options" in getattr(function, "__annotations__", {})
+    given = {**({"progress": True} if runs_plans else {}), **bound.kwargs}
     show(function(*bound.args, **given), bool(given.get("json")))
 
 
-def _runs_plans(function: Callable[..., Any]) -> bool:
-    """Whether a command takes the options of a run."""
-    return "options" in getattr(function, "__annotations__", {})
-
-
-def show(result: object, as_json: bool = False) -> None:
-    """Print what a command returned: a result as its table, with warnings and the place of its page, or as JSON."""
-    if isinstance(result, Shown):
+def show(result: Any, as_json: bool = False) -> None:
+    """Print what a command returned: a document as its table, with warnings and the place of its page, or as JSON."""
+    if hasattr(result, "report"):
         if as_json:
             sys.stdout.write(result.numbers.read_text(encoding="utf-8"))
             return

@@ -124,16 +124,6 @@ class Picture:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What one instrument answered to one question about one picture."""
-
-    picture: str
-    instrument: str
-    question: str
-    answer: str | Missing
-
-
 CorrectedForm = Literal["(value - null) / (max - null)", "value - null", "null - value"]
 
 

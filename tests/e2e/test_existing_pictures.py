@@ -144,7 +144,7 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: py
     found = askew.load(tmp_path / "run")
     assert found.results["sets"][0]["missing"] == {"corrupt_file": 1}
     assert found.results["sets"][0]["n"] == 4
-    assert list((tmp_path / ".askew" / "quarantine").iterdir())
+    assert not list((tmp_path / ".askew" / "quarantine").iterdir())
 
 
 def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew.store.imagefile import EncodedPicture, encode, examine, is_blank, opened
+from askew.store.imagefile import EncodedPicture, encode, is_blank, opened, read
 from askew.types import Missing
 
 SIDEWAYS = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}
@@ -25,12 +25,11 @@ def stored_as(orientation: int, image: Image.Image, path: Path) -> Path:
 
 
 @pytest.mark.parametrize("orientation", SIDEWAYS)
-@pytest.mark.parametrize("suffix", ["png", "tif"])
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L"])
-def test_a_photograph_is_opened_upright(orientation: int, suffix: str, mode: str, tmp_path: Path) -> None:
+def test_a_photograph_is_opened_upright(orientation: int, mode: str, tmp_path: Path) -> None:
     pixels = np.random.default_rng(orientation).integers(0, 256, (20, 30, 3), dtype=np.uint8)
     image = Image.fromarray(pixels).convert(mode)
-    path = stored_as(orientation, image, tmp_path / f"photo.{suffix}")
+    path = stored_as(orientation, image, tmp_path / "photo.png")
     np.testing.assert_array_equal(np.asarray(opened(path)), np.asarray(image.convert("RGB")))
 
 
@@ -38,30 +37,13 @@ RAMP = np.arange(256, dtype=np.float64).reshape(8, 32)
 """Every grey of 8 bits."""
 
 
-@pytest.mark.parametrize(
-    ("pixels", "suffix"),
-    [
-        ((RAMP * 257).astype(np.uint16), "png"),
-        ((RAMP * 257).astype(np.uint16), "tif"),
-        ((RAMP * 257).astype(">u2"), "tif"),
-        ((RAMP * 257).astype(np.int32), "tif"),
-        (np.minimum(RAMP * (2**31 // 255), 2**31 - 1).astype(np.int32), "tif"),
-        (RAMP.astype(np.int32), "tif"),
-        (RAMP.astype(np.float32), "tif"),
-        ((RAMP * 257).astype(np.float32), "tif"),
-        ((RAMP / 255).astype(np.float32), "tif"),
-    ],
-    ids=["I;16", "I;16 of TIFF", "I;16B", "I to 65535", "I to 2^31", "I to 255", "F to 255", "F to 65535", "F to 1"],
-)
 @pytest.mark.parametrize("orientation", [None, 6])
-def test_deep_greys_are_scaled(
-    pixels: np.ndarray[tuple[int, int], np.dtype[np.generic]], suffix: str, orientation: int | None, tmp_path: Path
-) -> None:
-    path = tmp_path / f"deep.{suffix}"
-    image = Image.fromarray(pixels)
+def test_deep_greys_are_scaled(orientation: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "deep.png"
+    image = Image.fromarray((RAMP * 257).astype(np.uint16))
     stored_as(orientation, image, path) if orientation else image.save(path)
     with Image.open(path) as file:
-        assert file.mode[0] in "IF"
+        assert file.mode == "I;16"
     np.testing.assert_array_equal(np.asarray(opened(path)), np.repeat(RAMP[:, :, None], 3, axis=2))
 
 
@@ -87,10 +69,8 @@ def transparent(mode: str) -> Image.Image:
     [
         ("RGBA", "png", (0, 0, 255)),
         ("RGBA", "webp", (0, 0, 255)),
-        ("RGBA", "tif", (0, 0, 255)),
         ("LA", "png", (29, 29, 29)),
         ("P", "png", (0, 0, 255)),
-        ("P", "gif", (0, 0, 255)),
     ],
 )
 def test_what_is_transparent_is_white(mode: str, suffix: str, left: tuple[int, int, int], tmp_path: Path) -> None:
@@ -120,20 +100,27 @@ def test_half_transparent_lets_white_through_and_stands_upright(tmp_path: Path) 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK"])
 def test_pictures_that_hide_nothing_are_read_as_before(mode: str, tmp_path: Path) -> None:
     pixels = np.random.default_rng(3).integers(0, 256, (20, 30, 3), dtype=np.uint8)
-    path = tmp_path / ("any.tif" if mode == "CMYK" else "any.png")
+    path = tmp_path / ("any.jpg" if mode == "CMYK" else "any.png")
     Image.fromarray(pixels).convert(mode).save(path)
     with Image.open(path) as file:
         assert file.mode == mode
         np.testing.assert_array_equal(np.asarray(opened(path)), np.asarray(file.convert("RGB")))
 
 
-def test_a_file_of_numbers_that_are_not_finite_is_no_picture(tmp_path: Path) -> None:
-    pixels = np.linspace(0, 1, 16, dtype=np.float32).reshape(4, 4)
-    pixels[0, 0] = np.nan
-    Image.fromarray(pixels).save(tmp_path / "nan.tif")
-    with pytest.raises(OSError, match="not a finite number"):
-        opened(tmp_path / "nan.tif")
-    assert examine((tmp_path / "nan.tif").read_bytes(), tmp_path / "nan.tif") == Missing("blank_image")
+@pytest.mark.parametrize("suffix", ["gif", "bmp", "tif", "avif", "ppm"])
+def test_other_formats_are_refused_by_name(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    Image.fromarray(RAMP.astype(np.uint8)).convert("RGB").save(path)
+    assert read(path) == Missing("corrupt_file", f"{path}: not a picture in one of these formats: PNG, JPEG, WEBP")
+
+
+@pytest.mark.parametrize("suffix", ["png", "webp"])
+def test_an_animation_is_no_picture(suffix: str, tmp_path: Path) -> None:
+    frames = [Image.fromarray(np.roll(RAMP, k).astype(np.uint8)) for k in range(3)]
+    frames[0].save(tmp_path / f"a.{suffix}", save_all=True, append_images=frames[1:])
+    found = read(tmp_path / f"a.{suffix}")
+    assert isinstance(found, Missing)
+    assert "an animation" in found.detail
 
 
 def test_what_a_model_makes_is_stored_as_it_is_seen() -> None:

@@ -22,7 +22,7 @@ from askew.models.base import FiledPicture
 from askew.models.manifest import JOINT, Columns, Manifest, conditions, read_manifest, shorten
 from askew.store.files import shown
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 NO_MANIFEST = "none"
 
 Names = str | Sequence[str]

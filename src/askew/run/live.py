@@ -99,9 +99,7 @@ class Live(Run):
                 current.advance(len(part))
         return list(zip(filed, outcomes, strict=True))
 
-    def ask(
-        self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
-    ) -> dict[str, list[str | Missing]]:
+    def ask(self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
         """Answers by picture id, in the order of the questions. Only what the store lacks is asked.
 
         An instrument that answers from vectors gets those of the store, and its new ones are kept there.
@@ -116,7 +114,8 @@ class Live(Run):
                 group.rows = np.stack([vectors[one.id] for one in group.pictures])
         with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
             for group, rows in zip(groups, self._engine.map(partial(_ask, vqa), groups), strict=True):
-                known |= self._keep_answers(vqa, group, rows)
+                ids = [picture.id for picture in group.pictures]
+                known |= self.store.put_answers(vqa.fingerprint, ids, group.questions, rows)
                 current.advance(len(group.pictures))
         hashes = [question_hash(question) for question in questions]
         return {picture.id: [known[picture.id, key] for key in hashes] for picture in present}
@@ -196,20 +195,6 @@ class Live(Run):
                     kept = self.store.put_pictures(part, [one.picture for one in made], provenance,
                                                    [one.seen for one in made])  # fmt: skip
                     stored.update(zip((one.key for one in part), kept, strict=True))
-
-    def _keep_answers(
-        self, vqa: VQA, group: Group, rows: Sequence[Sequence[str | Missing]]
-    ) -> dict[tuple[str, str], str | Missing]:
-        """Store the answers of one call; what the store then holds for these pictures and questions."""
-        ids = [picture.id for picture in group.pictures]
-        self.store.put_answers(vqa.fingerprint, ids, group.questions, rows)
-        hashes = [question_hash(question) for question in group.questions]
-        given = {
-            (one, key): answer
-            for one, row in zip(ids, rows, strict=True)
-            for key, answer in zip(hashes, row, strict=True)
-        }
-        return given | self.store.answers(vqa.fingerprint, ids, group.questions)
 
     def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
         """The slices that the budget allows."""

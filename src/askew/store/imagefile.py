@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,23 +18,13 @@ from askew.types import Missing
 COMPRESSION = 1
 """PNG compression level: half the time of the usual 6 for files about 15 % larger."""
 
-SUFFIXES = {
-    "PNG": ".png",
-    "JPEG": ".jpg",
-    "WEBP": ".webp",
-    "GIF": ".gif",
-    "BMP": ".bmp",
-    "TIFF": ".tif",
-    "AVIF": ".avif",
-}
-"""Formats of picture files that are read, and the suffix for a file that has none."""
+SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
+"""Formats of picture files that are read, and how their copies in a store end."""
 
-
-DEEP = ("F", "I")
-"""Modes of greys that exceed a byte, "I;16" among them."""
-
-WHITES = {"F": (1.0, 255.0, 65535.0), "I": (255.0, 65535.0, 2.0**31 - 1)}
-"""What may be white in a mode that does not say how deep it is."""
+MOST_BYTES = 2**28
+MOST_PIXELS = 50_000_000
+LIMIT_VARIABLE = "ASKEW_MAX_PIXELS"
+"""Environment variable with another limit of the pixels of a picture file, which its header tells."""
 
 NOISE = 2
 """Differences between pixels, of 255, that a decoder leaves in a picture of one colour."""
@@ -66,30 +57,14 @@ def opened(path: str | Path) -> Image.Image:
 
 
 def as_rgb(image: Image.Image) -> Image.Image:
-    """An image as it is meant to be seen, 8 bits a channel: deep greys scaled, what is transparent on white.
-
-    16-bit greys run from 0 to 65535. Those of 32 bits do not say what is white: it is the least of `WHITES` that none
-    of their numbers exceeds. Raises OSError for numbers that are not finite.
-    """
-    if image.mode.startswith(DEEP):
-        return _scaled(image).convert("RGB")
+    """An image as it is meant to be seen, 8 bits a channel: 16-bit greys scaled, what is transparent on white."""
+    if image.mode.startswith("I;16"):
+        return Image.fromarray(np.rint(np.asarray(image) / 257).astype(np.uint8)).convert("RGB")
     if not image.has_transparency_data:
         return image.convert("RGB")
     ground = Image.new("RGBA", image.size, "white")
     ground.alpha_composite(image.convert("RGBA"))
     return ground.convert("RGB")
-
-
-def _scaled(image: Image.Image) -> Image.Image:
-    """A deep grey as one of 8 bits."""
-    greys = np.asarray(image, dtype=np.float64)
-    if not np.isfinite(greys).all():
-        raise OSError("a pixel is not a finite number")
-    whites = (65535.0,) if image.mode.startswith("I;16") else WHITES[image.mode]
-    white = next((white for white in whites if greys.max() <= white), greys.max())
-    if white == 255:
-        return image.convert("L")
-    return Image.fromarray(np.rint(greys.clip(0, white) * (255 / white)).astype(np.uint8))
 
 
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
@@ -104,23 +79,32 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
     return bool((np.ptp(rows, axis=0) <= noise).all())
 
 
-def examine(data: bytes, path: Path) -> EncodedPicture | Missing:
-    """A user's picture file, decoded in full to see whether it is whole. Its bytes and suffix are kept."""
+def read(path: Path) -> EncodedPicture | Missing:
+    """A user's picture file, decoded in full to see whether it is whole: its bytes, or why it is no picture to use."""
+    if not os.path.isfile(path):
+        return Missing("absent_file", shown(path))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # oddities in metadata are not ours to report
-            Image.open(io.BytesIO(data), formats=tuple(SUFFIXES)).verify()
-            with Image.open(io.BytesIO(data), formats=tuple(SUFFIXES)) as image:
-                image.load()
-                suffix = path.suffix.lower() or SUFFIXES[str(image.format)]
-                return Missing("blank_image") if is_blank(image) else EncodedPicture(data, suffix)
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"the file is larger than {MOST_BYTES // 2**20} MB")
+        return _examined(path.read_bytes())
     except Exception as error:  # decoders raise all kinds of exceptions on garbage
-        return Missing("corrupt_file", f"{shown(path)}: {_why(data, error)}")
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+        return Missing("corrupt_file", f"{shown(path)}: {why}")
 
 
-def _why(data: bytes, error: Exception) -> str:
-    if not data:
-        return "the file is empty"
-    if isinstance(error, UnidentifiedImageError):
-        return f"not a picture in one of these formats: {', '.join(SUFFIXES)}"
-    return str(error) or type(error).__name__
+def _examined(data: bytes) -> EncodedPicture | Missing:
+    most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # oddities in metadata are not ours to report, and sizes have our own limit
+        try:
+            image = Image.open(io.BytesIO(data), formats=tuple(SUFFIXES))
+        except UnidentifiedImageError:
+            raise ValueError(f"not a picture in one of these formats: {', '.join(SUFFIXES)}") from None
+        if image.width * image.height > most:
+            raise ValueError(f"{image.width}×{image.height} pixels are more than {most} ({LIMIT_VARIABLE} moves that)")
+        if getattr(image, "n_frames", 1) > 1:
+            raise ValueError("an animation, not one picture")
+        suffix = SUFFIXES[str(image.format)]
+        image.verify()
+        with Image.open(io.BytesIO(data), formats=tuple(SUFFIXES)) as image:
+            return Missing("blank_image") if is_blank(image) else EncodedPicture(data, suffix)

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.run.environment import package_versions
-from askew.store.files import sha256, shown, write_whole
-from askew.store.imagefile import EncodedPicture, examine
+from askew.store.files import sha256, write_whole
+from askew.store.imagefile import EncodedPicture, read
 from askew.store.index import Index, faults, marks
 from askew.store.keys import question_hash, slot_key
 from askew.types import Missing, Picture, Question
@@ -35,8 +35,6 @@ ABANDONED = 24 * 3600.0
 
 
 VECTORS = "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)"
-LONGEST = 100
-"""Characters of a file's own name, from its end, that its copy in quarantine keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +165,7 @@ class Store:
 
     def add_files(self, wanted: Sequence[Wanted]) -> list[Picture | Missing]:
         """Import the picture files that `source` names, in order."""
-        outcomes = [self._read(one.source) for one in wanted if one.source is not None]
+        outcomes = [read(one.source) for one in wanted if one.source is not None]
         stored = self.put_pictures(wanted, outcomes, {"packages": package_versions()})
         return [
             replace(outcome, source=str(one.source)) if isinstance(outcome, Picture) else outcome
@@ -219,8 +217,11 @@ class Store:
         pictures: Sequence[str],
         questions: Sequence[Question],
         answers: Sequence[Sequence[str | Missing]],
-    ) -> None:
-        """Store answers by picture, then by question. A final answer that is there already stays."""
+    ) -> dict[tuple[str, str], str | Missing]:
+        """Store answers by picture, then by question, and return what then holds, as `answers` does.
+
+        A final answer that is there already stays.
+        """
         hashes = [question_hash(question) for question in questions]
         asked = [(key, q.text, json.dumps(q.options)) for key, q in zip(hashes, questions, strict=True)]
         rows = [
@@ -235,6 +236,12 @@ class Store:
         with self._index.transaction() as connection:
             connection.executemany("INSERT OR IGNORE INTO questions VALUES (?, ?, ?)", asked)
             connection.executemany(insert, rows)
+        given = {
+            (picture, key): answer
+            for picture, row in zip(pictures, answers, strict=True)
+            for key, answer in zip(hashes, row, strict=True)
+        }
+        return given | self.answers(instrument, pictures, questions)
 
     # Vectors
 
@@ -287,23 +294,6 @@ class Store:
             with faults(self._where):
                 if path.exists() and not is_intact(path):
                     path.replace(self.path / "quarantine" / f"{sha256(path.read_bytes())[:12]}-{path.name}")
-
-    def _read(self, path: Path) -> EncodedPicture | Missing:
-        try:
-            data = path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return Missing("absent_file", shown(path))
-        except OSError as error:
-            return Missing("corrupt_file", f"{shown(path)}: {error.strerror}")
-        known = self.known_files([sha256(data)])
-        if known:
-            return EncodedPicture(data, next(iter(known.values())).suffix)
-        outcome = examine(data, path)
-        if isinstance(outcome, Missing) and outcome.reason == "corrupt_file":
-            copy = self.path / "quarantine" / f"{sha256(data)[:12]}-{path.name[-LONGEST:]}"
-            with faults(self._where):
-                write_whole({copy: data}, self.path / "incoming")
-        return outcome
 
 
 def is_intact(path: Path) -> bool:
