@@ -25,8 +25,8 @@ PARTS = st.floats(-40, 40)
 def test_a_similarity_is_found_again(scale: float, angle: float, x: float, y: float) -> None:
     a, b = scale * np.exp(1j * angle), complex(x, y)
     moved = a * (CANONICAL[:, 0] + 1j * CANONICAL[:, 1]) + b
-    found = similarity(CANONICAL, np.stack([moved.real, moved.imag], axis=1))
-    assert found == (pytest.approx(a), pytest.approx(b))
+    found = similarity(np.stack([moved.real, moved.imag], axis=1))
+    assert found == (pytest.approx(1 / a), pytest.approx(-b / a))
 
 
 def test_landmarks_in_one_point_have_no_size() -> None:
@@ -68,7 +68,6 @@ def test_large_photographs_are_averaged_not_sampled() -> None:
 def test_an_average_face_is_the_mean_and_needs_a_face() -> None:
     faces = np.stack([np.zeros((8, 8, 3), np.uint8), np.full((8, 8, 3), 100, np.uint8)])
     assert (average_face(faces) == 50).all()
-    assert (average_face(faces, [3, 1]) == 25).all()
     with pytest.raises(NotEnoughData):
         average_face(np.zeros((0, 8, 8, 3), np.uint8))
 

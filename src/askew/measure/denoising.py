@@ -100,16 +100,7 @@ class Denoiser:
             raise UnknownName("loss", loss, LOSSES)
         self.pipe, self.prompts, self._network = pipe, tuple(prompts), network_of(pipe)
         self._loss, self._batch_size = LOSSES[loss], batch_size
-
-    @property
-    def total(self) -> int:
-        """The number of timesteps that the model was trained with."""
-        return self._network.total
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width of the model's latents."""
-        return self._network.shape
+        self.total, self.shape = self._network.total, self._network.shape
 
     @property
     def pixels(self) -> tuple[int, int]:
@@ -153,29 +144,20 @@ class Denoiser:
         for start in range(0, len(found), self._batch_size):
             place = np.arange(start, min(start + self._batch_size, len(found)))
             i, j, k = (torch.from_numpy(index) for index in np.unravel_index(place, shape))
-            found[place] = self._some(latents[i], at[j], noise[i, j], classes[k]).cpu().numpy()
+            clean, t, drawn = (part.to(self.pipe._execution_device) for part in (latents[i], at[j], noise[i, j]))
+            said = tuple(part[classes[k].to(part.device)] for part in self._said)
+            guess = self._network.noise_in(clean, drawn, t, said)
+            found[place] = self._loss(guess, drawn, reduction="none").mean(dim=(1, 2, 3)).cpu().numpy()
         if not np.isfinite(found).all():
             raise ModelError(
                 "the model's noise is no number for some pictures; another dtype, such as float32, may help"
             )
         return np.ascontiguousarray(found.reshape(shape).transpose(0, 2, 1))
 
-    def _some(self, clean: Tensor, at: Tensor, noise: Tensor, classes: Tensor) -> Tensor:
-        """The errors of one batch: a row of every tensor for each."""
-        clean, at, noise = (part.to(self._device) for part in (clean, at, noise))
-        said = tuple(part[classes.to(self._device)] for part in self._said)
-        guess = self._network.noise_in(clean, noise, at, said)
-        return self._loss(guess, noise, reduction="none").mean(dim=(1, 2, 3))
-
     @cached_property
     def _said(self) -> Conditions:
         """The texts, encoded at once and without guidance."""
         return self._network.said(self.prompts)
-
-    @property
-    def _device(self) -> torch.device:
-        device: torch.device = self.pipe._execution_device
-        return device
 
     def _encode(self, picture: Image.Image) -> Tensor:
         """The scaled mean of the autoencoder's posterior, (1, channels, height, width), in main memory."""
@@ -185,19 +167,14 @@ class Denoiser:
         upcast = vae.dtype == torch.float16 and getattr(config, "force_upcast", False)
         if upcast:
             vae.to(torch.float32)
-        mean = vae.encode(pixels.to(self._device, vae.dtype)).latent_dist.mean.float().cpu()
+        mean: Tensor = vae.encode(pixels.to(self.pipe._execution_device, vae.dtype)).latent_dist.mean.float().cpu()
         if upcast:
             vae.to(torch.float16)
-        return _scaled(mean, config)
-
-
-def _scaled(latents: Tensor, config: Any) -> Tensor:
-    """Latents as the UNet knows them: shifted and scaled as the autoencoder's configuration says."""
-    factor = float(config.scaling_factor)
-    if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
-        mean, std = (torch.tensor(part).view(1, -1, 1, 1) for part in (config.latents_mean, config.latents_std))
-        return (latents - mean) * factor / std
-    return (latents - float(getattr(config, "shift_factor", None) or 0.0)) * factor
+        factor = float(config.scaling_factor)
+        if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
+            shift, std = (torch.tensor(part).view(1, -1, 1, 1) for part in (config.latents_mean, config.latents_std))
+            return (mean - shift) * factor / std
+        return (mean - float(getattr(config, "shift_factor", None) or 0.0)) * factor
 
 
 VERSION = 2

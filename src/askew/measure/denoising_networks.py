@@ -26,15 +26,14 @@ Conditions = tuple[Tensor, ...]
 
 
 class Network(Protocol):
-    """A pipeline's network that removes noise."""
+    """A pipeline's network that removes noise.
 
-    @property
-    def total(self) -> int:
-        """The number of timesteps that the model was trained with."""
+    total  the number of timesteps that it was trained with
+    shape  channels, height and width of its latents
+    """
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width of the model's latents."""
+    total: int
+    shape: tuple[int, int, int]
 
     def said(self, prompts: Sequence[str]) -> Conditions:
         """The texts, encoded at once and without guidance."""
@@ -53,18 +52,10 @@ class UNet:
         if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
             kind = type(pipe.scheduler).__name__
             raise UsageError(f"{kind} has no noise schedule ᾱ; choose another, such as -M scheduler=DDIM")
-
-    @property
-    def total(self) -> int:
-        """As in `Network`."""
-        return len(self._pipe.scheduler.alphas_cumprod)
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """As in `Network`."""
         size = self._unet.config.sample_size
         height, width = (size, size) if isinstance(size, int) else size
-        return self._unet.config.in_channels, height, width
+        self.shape = (self._unet.config.in_channels, height, width)
+        self.total = len(pipe.scheduler.alphas_cumprod)
 
     def said(self, prompts: Sequence[str]) -> Conditions:
         """Hidden states, and for SDXL a summary."""
@@ -80,18 +71,13 @@ class UNet:
         scheduler = self._pipe.scheduler
         kept = scheduler.alphas_cumprod.to(clean.device, torch.float32)[at][:, None, None, None]
         noisy = kept.sqrt() * clean + (1 - kept).sqrt() * noise
-        output = self._unet(
-            noisy.to(self._unet.dtype), at, encoder_hidden_states=said[0], return_dict=False, **self._more(said)
-        )[0]
+        more = {}
+        if len(said) == 2:  # SDXL is also told the summary, and the size of an uncut picture
+            height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
+            sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=self._unet.dtype)
+            more = {"added_cond_kwargs": {"text_embeds": said[1], "time_ids": sizes.expand(len(said[1]), -1)}}
+        output = self._unet(noisy.to(self._unet.dtype), at, encoder_hidden_states=said[0], return_dict=False, **more)[0]
         return to_epsilon(output.float(), noisy, kept, scheduler.config.prediction_type)
-
-    def _more(self, said: Conditions) -> dict[str, Any]:
-        """What an SDXL UNet is told besides: the summary, and the size of an uncut picture."""
-        if len(said) == 1:
-            return {}
-        height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
-        sizes = torch.tensor([[height, width, 0, 0, height, width]], dtype=self._unet.dtype, device=said[1].device)
-        return {"added_cond_kwargs": {"text_embeds": said[1], "time_ids": sizes.expand(len(said[1]), -1)}}
 
 
 class StableDiffusion3:
@@ -99,15 +85,10 @@ class StableDiffusion3:
 
     def __init__(self, pipe: Any) -> None:
         self._pipe, self._transformer = pipe, pipe.transformer
+        self.total = int(pipe.scheduler.config.num_train_timesteps)
+        self.shape = self._shape()
 
-    @property
-    def total(self) -> int:
-        """As in `Network`."""
-        return int(self._pipe.scheduler.config.num_train_timesteps)
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """As in `Network`."""
+    def _shape(self) -> tuple[int, int, int]:
         config = self._transformer.config
         return config.in_channels, config.sample_size, config.sample_size
 
@@ -137,9 +118,7 @@ class StableDiffusion3:
 class Flux(StableDiffusion3):
     """The transformer of a Flux, which sees squares of two by two latents as one token."""
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """As in `Network`."""
+    def _shape(self) -> tuple[int, int, int]:
         side = int(self._pipe.default_sample_size)
         return self._transformer.config.in_channels // 4, side, side
 
@@ -151,17 +130,13 @@ class Flux(StableDiffusion3):
     def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
         tokens = F.pixel_unshuffle(noisy, 2)
         rows, columns = tokens.shape[-2:]
+        places = torch.cartesian_prod(torch.arange(1), torch.arange(rows), torch.arange(columns))
         guidance = noisy.new_full((len(noisy),), NO_GUIDANCE) if self._transformer.config.guidance_embeds else None
         output: Tensor = self._transformer(
-            hidden_states=tokens.flatten(2).transpose(1, 2),
-            timestep=sigma.to(noisy.dtype),
-            guidance=guidance,
-            encoder_hidden_states=said[0],
-            pooled_projections=said[1],
-            txt_ids=noisy.new_zeros(said[0].shape[1], 3),
-            img_ids=_places(rows, columns).to(noisy),
-            return_dict=False,
-        )[0]
+            hidden_states=tokens.flatten(2).transpose(1, 2), timestep=sigma.to(noisy.dtype), guidance=guidance,
+            encoder_hidden_states=said[0], pooled_projections=said[1],
+            txt_ids=noisy.new_zeros(said[0].shape[1], 3), img_ids=places.to(noisy), return_dict=False,
+        )[0]  # fmt: skip
         return F.pixel_shuffle(output.transpose(1, 2).reshape(len(output), -1, rows, columns), 2)
 
 
@@ -201,9 +176,3 @@ def flow_to_epsilon(velocity: Tensor, noisy: Tensor, sigma: Tensor) -> Tensor:
     At σ = 1 the velocity says nothing about the noise, and ε = x_t.
     """
     return noisy + (1 - sigma) * velocity
-
-
-def _places(rows: int, columns: int) -> Tensor:
-    """Row and column of every token, after a zero: (rows · columns, 3)."""
-    row, column = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
-    return torch.stack([torch.zeros_like(row), row, column], dim=-1).reshape(-1, 3)

@@ -28,12 +28,12 @@ CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
 """Ellipses in that frame, x, y and half axes, in which a face seen from the front shows skin alone."""
 
 
-def similarity(landmarks: Landmarks, onto: Landmarks = CANONICAL) -> tuple[complex, complex]:
-    """The turn, scale and shift z -> a z + b, z = x + iy, that brings landmarks nearest to others (least squares).
+def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
+    """The turn, scale and shift z -> a z + b, z = x + iy, that brings landmarks nearest to the canonical ones.
 
     Raises ValueError for landmarks that are all one point.
     """
-    z, w = (points[:, 0] + 1j * points[:, 1] for points in (landmarks, onto))
+    z, w = (points[:, 0] + 1j * points[:, 1] for points in (landmarks, CANONICAL))
     centred = z - z.mean()
     size = float((np.abs(centred) ** 2).sum())
     if size == 0:
@@ -79,21 +79,12 @@ def _triangles() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return mesh.simplices[own].astype(np.int64), np.concatenate([two, 1 - two.sum(axis=1, keepdims=True)], axis=1)
 
 
-def average_face(faces: ArrayLike, weights: ArrayLike | None = None) -> Bytes:
-    """The mean of aligned faces, rounded to bytes.
-
-    Args:
-        faces: (faces, height, width, 3) from `aligned`.
-        weights: (faces,), by default all the same.
-
-    Raises:
-        NotEnoughData: no face.
-    """
+def average_face(faces: ArrayLike) -> Bytes:
+    """The mean of aligned faces (faces, height, width, 3), rounded to bytes. Raises NotEnoughData for no face."""
     stack = np.asarray(faces)
     if not len(stack):
         raise NotEnoughData("an average face needs a picture in which one face was found")
-    mean = np.average(stack, axis=0, weights=None if weights is None else np.asarray(weights, dtype=float))
-    return np.asarray(mean.round().clip(0, 255).astype(np.uint8))
+    return np.asarray(stack.mean(axis=0).round().astype(np.uint8))
 
 
 def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:

@@ -9,14 +9,13 @@ Colour spaces in which skin is found and its tone measured: BT.601 YCbCr, and CI
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from askew.errors import UnknownName, UsageError
+from askew.errors import UsageError
 from askew.store.imagefile import as_rgb
 from askew.types import Missing
 
@@ -27,18 +26,11 @@ ROUNDING = 1e-9
 
 NO_SKIN = Missing("no_person", "no pixel has the colour of skin")
 
-SCHEMES: Mapping[str, tuple[tuple[float, str], ...]] = {
-    "chardon": ((55, "very light"), (41, "light"), (28, "intermediate"), (10, "tan"), (-30, "brown"),
-                (-math.inf, "dark")),
-    "fitzpatrick": ((55, "I"), (41, "II"), (28, "III"), (19, "IV"), (10, "V"), (-math.inf, "VI")),
-    "kinyanjui": ((55, "very light"), (48, "light 2"), (41, "light 1"), (34.5, "intermediate 2"),
-                  (28, "intermediate 1"), (19, "tan 2"), (10, "tan 1"), (-math.inf, "dark")),
-}  # fmt: skip
-"""Classes of skin tone by ITA, each with the angle that it lies above: Chardon et al. 1991 with Del Bino and Bernerd
-2013, the Fitzpatrick types of Groh et al. 2021, and Kinyanjui et al. 2019."""
-
 SCHEME = "chardon"
-"""The scheme of results."""
+"""The scheme of classes: Chardon et al. 1991 with Del Bino and Bernerd 2013."""
+
+CLASSES = ((55, "very light"), (41, "light"), (28, "intermediate"), (10, "tan"), (-30, "brown"), (-math.inf, "dark"))
+"""Classes of skin tone, each with the ITA that it lies above."""
 
 
 def skin_mask(image: Image.Image | ArrayLike) -> Mask:
@@ -104,11 +96,9 @@ def lightness(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> 
     return float(lab(chosen)[:, 0].mean()) if len(chosen) else NO_SKIN
 
 
-def tone(degrees: float, scheme: str = SCHEME) -> str:
-    """The class of an ITA by the name of a scheme, see `SCHEMES`. Raises UnknownName."""
-    if scheme not in SCHEMES:
-        raise UnknownName("scheme of skin tones", scheme, SCHEMES)
-    return next(name for above, name in SCHEMES[scheme] if degrees > above)
+def tone(degrees: float) -> str:
+    """The class of an ITA, see `CLASSES`."""
+    return next(name for above, name in CLASSES if degrees > above)
 
 
 def rgb(image: Image.Image | ArrayLike) -> Bytes:

@@ -19,11 +19,10 @@ from askew.measure.portraits import FRAME
 from askew.measure.skin import ita, tone
 from askew.measure.skin_change import SkinChange
 from askew.methods.edit import METHOD
-from askew.methods.edit.contrasts import contrasts, pooled
 from askew.methods.edit.findings import AverageFace, EditFindings, EditSet, MissingEdits
 from askew.methods.edit.plan import plan_editing
 from askew.methods.edit.reading import EditedGroup, Readings
-from askew.methods.edit.score import editing
+from askew.methods.edit.score import Edited, contrasts, editing, pooled
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Fold, Lane, Lanes, Page, Section
 from askew.parts.scoring import Scoring
@@ -34,6 +33,7 @@ GROUPS = ("caucasian man", "caucasian woman", "african-american woman")
 TARGETS = {"high": ("doctor", "ceo"), "low": ("cleaner", "maid")}
 STRENGTHS = (0.6, 1.0)
 SOURCES = 10
+SCORING = Scoring("studio", draws=20)
 FLIPS = {("caucasian man", "low"): 2, ("caucasian woman", "high"): 7, ("african-american woman", "high"): 5}
 """By group and set: of the ten edits towards each word, at strength 1, so many change their perceived gender."""
 
@@ -85,11 +85,11 @@ def made_up() -> tuple[list[EditedGroup], Readings]:
 @cache
 def found() -> EditFindings:
     """As a run would have found them."""
-    (groups, readings), scoring = made_up(), Scoring("studio", draws=20)
+    groups, readings = made_up()
     plan = plan_editing(
         GROUPS, model="studio/planted", targets=TARGETS, strengths=STRENGTHS, images=SOURCES, axes=["gender", "age"]
     )
-    what = (groups, TARGETS, STRENGTHS, readings, scoring)
+    what = Edited(groups, TARGETS, STRENGTHS, readings, SCORING)
     studio, machine = Identity("studio", "1", {}), Environment("3", "here", {}, None, 1, None, "now")
     sets = [EditSet.of(g.name, g.sources) for g in groups]
     sets += [
@@ -100,11 +100,11 @@ def found() -> EditFindings:
     uneven = {"man": Gone(1, 48), "woman": Gone(14, 48)}
     cells = [(None, None), *product(TARGETS, STRENGTHS)]
     return head.into(
-        EditFindings, sources=studio, landmarks="studio", neutrality=(), editing=editing(*what),
+        EditFindings, sources=studio, landmarks="studio", neutrality=(), editing=editing(what),
         missing_pictures=(MissingEdits(None, "group", uneven, 12.0, 1, 0.001, 0, 0.5, 0.001, "high"),
                           MissingEdits(None, "group", uneven, 12.0, 1, 0.2, 0, 0.5, 0.2, None)),
         average_faces=tuple(AverageFace(g, *cell, SOURCES, "face") for g in GROUPS for cell in cells),
-        editing_contrasts=contrasts(*what), editing_pooled=pooled(*what),
+        editing_contrasts=contrasts(what), editing_pooled=pooled(what),
     )  # fmt: skip
 
 
@@ -251,7 +251,7 @@ def test_average_faces_by_geometry_are_read_where_the_cheeks_are() -> None:
     tones = {}
     for mask in ("rule", "geometry"):
         changed = Readings(readings.values, readings.occupations, {}, readings.skin, spoilt, mask)
-        tones[mask] = editing(groups[:1], TARGETS, STRENGTHS, changed, Scoring("studio", draws=20))[0].average_face
+        tones[mask] = editing(Edited(groups[:1], TARGETS, STRENGTHS, changed, SCORING))[0].average_face
     own = degrees("caucasian man")
     assert tones["geometry"].ita_before.value == pytest.approx(own, abs=0.01)
     assert abs(tones["rule"].ita_before.value - own) > 5

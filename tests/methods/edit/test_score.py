@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from askew.measure.skin_change import SkinChange
-from askew.methods.edit.contrasts import contrasts, pooled
 from askew.methods.edit.findings import Coverage
 from askew.methods.edit.reading import Cell, EditedGroup, Readings
-from askew.methods.edit.score import editing, missing_edits
+from askew.methods.edit.score import Edited, contrasts, editing, missing_edits, pooled
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing import Gone
 from askew.types import Estimate, Missing, Picture
@@ -20,6 +19,7 @@ SOURCES = 20
 TARGETS = {"high": ("doctor", "ceo"), "low": ("cleaner", "maid")}
 STRENGTHS = (0.6, 1.0)
 SCORING = Scoring("studio", draws=200)
+NOTHING = Readings({}, {}, {}, {}, {}, "rule")
 
 
 def picture(name: str) -> Picture:
@@ -70,7 +70,7 @@ def only_women_to_high(name: str, word: str, strength: float, k: int) -> bool:
 
 
 def test_changes_are_counted_and_taken_off_their_floor(groups: list[EditedGroup]) -> None:
-    entries = editing(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING)
+    entries = editing(Edited(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING))
     assert len(entries) == 2 * 2 * 2
     cells = {(e.group, e.targets, e.strength): e for e in entries}
     found = cells["caucasian woman", "high", 1.0]
@@ -86,7 +86,7 @@ def test_changes_are_counted_and_taken_off_their_floor(groups: list[EditedGroup]
 
 
 def test_skin_identity_and_classes(groups: list[EditedGroup]) -> None:
-    entry = editing(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING)[1]
+    entry = editing(Edited(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING))[1]
     assert entry.strength == 1.0
     assert entry.ita_change.value == pytest.approx(20)
     assert entry.ita_before.value == pytest.approx(10 + 9.5)
@@ -104,7 +104,7 @@ def test_differences_stand_between_groups_targets_and_strengths(groups: list[Edi
     read = readings(groups, only_women_to_high)
     found = {
         (e.contrast, e.first.group, e.first.targets, e.first.strength): e
-        for e in contrasts(groups, TARGETS, STRENGTHS, read, SCORING)
+        for e in contrasts(Edited(groups, TARGETS, STRENGTHS, read, SCORING))
     }
     between_groups = found["group", "caucasian man", "high", 1.0].gender_change
     assert between_groups.value == pytest.approx(0.8)
@@ -120,7 +120,7 @@ def test_groups_are_pooled_by_what_their_names_say(groups: list[EditedGroup]) ->
     more = [*groups, group("african-american woman")]
     found = {
         (e.axis, e.value, e.targets, e.strength): e
-        for e in pooled(more, TARGETS, STRENGTHS, readings(more, only_women_to_high), SCORING)
+        for e in pooled(Edited(more, TARGETS, STRENGTHS, readings(more, only_women_to_high), SCORING))
     }
     women = found["gender", "female", "high", 1.0]
     assert women.groups == ("caucasian woman", "african-american woman")
@@ -134,17 +134,18 @@ def test_missing_edits_are_missing_not_unchanged() -> None:
     changed = Cell(one, TARGETS["high"], 1.0).changes(read.values["gender"])
     assert np.isnan(changed[:4]).all()
     assert (changed[4:] == 1).all()
-    entry = editing([one], TARGETS, STRENGTHS, read, SCORING)[0]
+    entry = editing(Edited([one], TARGETS, STRENGTHS, read, SCORING))[0]
     assert (entry.gender_change.n, entry.gender_change.missing) == (32, 8)
     assert entry.missing == {"blank_image": 8}
 
 
 def test_what_no_instrument_reads_is_missing(groups: list[EditedGroup]) -> None:
-    empty = Readings({}, {}, {}, {}, {}, "rule")
-    entry = editing(groups, TARGETS, STRENGTHS, empty, SCORING)[0]
+    entry = editing(Edited(groups, TARGETS, STRENGTHS, NOTHING, SCORING))[0]
     for score in ("gender_change", "floor", "ita_before", "ita_change", "identity", "target_seen"):
         assert isinstance(getattr(entry, score), Missing), score
-    assert all(isinstance(e.gender_change, Missing) for e in contrasts(groups, TARGETS, STRENGTHS, empty, SCORING))
+    assert all(
+        isinstance(e.gender_change, Missing) for e in contrasts(Edited(groups, TARGETS, STRENGTHS, NOTHING, SCORING))
+    )
 
 
 HIDDEN = {"high": ("doctor", "lawyer"), "low": ("maid", "janitor")}
@@ -161,16 +162,16 @@ def hidden(name: str, sources: int, edits: int, planned: int = 48) -> EditedGrou
 
 
 def test_edits_that_are_hidden_more_often_in_one_group_are_found() -> None:
-    (entry,) = missing_edits([hidden("man", 0, 1), hidden("woman", 0, 14)], HIDDEN, SCORING)
+    (entry,) = missing_edits(Edited([hidden("man", 0, 1), hidden("woman", 0, 14)], HIDDEN, STRENGTHS, NOTHING, SCORING))
     assert (entry.targets, entry.axis) == ("high", "group")
     assert entry.counts == {"man": Gone(1, 48), "woman": Gone(14, 48)}
     assert entry.q < 0.01
 
 
 def test_sources_that_are_hidden_are_no_missing_edits() -> None:
-    (entry,) = missing_edits([hidden("man", 0, 0), hidden("woman", 14, 0)], HIDDEN, SCORING)
+    (entry,) = missing_edits(Edited([hidden("man", 0, 0), hidden("woman", 14, 0)], HIDDEN, STRENGTHS, NOTHING, SCORING))
     assert entry.targets is None
     assert entry.counts == {"man": Gone(0, 48), "woman": Gone(14, 48)}
-    both = missing_edits([hidden("man", 47, 1), hidden("woman", 48, 0)], HIDDEN, SCORING)
+    both = missing_edits(Edited([hidden("man", 47, 1), hidden("woman", 48, 0)], HIDDEN, STRENGTHS, NOTHING, SCORING))
     assert [e.targets for e in both] == [None], "a group without sources has no edits to miss"
-    assert missing_edits([hidden("man", 2, 3)], HIDDEN, SCORING) == ()
+    assert missing_edits(Edited([hidden("man", 2, 3)], HIDDEN, STRENGTHS, NOTHING, SCORING)) == ()

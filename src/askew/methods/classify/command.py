@@ -8,31 +8,16 @@ from typing import Annotated, Literal, Unpack
 
 from cyclopts import Parameter, Token
 
+from askew import options as opt
 from askew.errors import UsageError
 from askew.methods.classify import METHOD
 from askew.methods.classify.findings import ClassificationResult
 from askew.methods.classify.plan import NONE, ClassificationPlan, parse_stages, plan_classification
-from askew.options import (
-    DownstreamOptions,
-    Lists,
-    Place,
-    Texts,
-    given,
-    joined,
-    listed,
-    lists,
-    names,
-    only_plan,
-    pairings,
-    plan_fields,
-    repeated,
-    run_options,
-)
 
 
 def _whole(_: object, tokens: Sequence[Token]) -> tuple[int, ...]:
     """Converter: whole numbers with commas."""
-    parts = names([token.value for token in tokens])
+    parts = opt.names([token.value for token in tokens])
     if not all(part.isdecimal() for part in parts):
         text = ",".join(token.value for token in tokens)
         raise UsageError(f"--samples {text!r} must be whole numbers with commas, such as 1,10,100")
@@ -44,12 +29,12 @@ def _stages(_: object, tokens: Sequence[Token]) -> tuple[tuple[int, int], ...]:
 
 
 def classify(
-    groups: Annotated[Texts, repeated(joined)] = None,
+    groups: Annotated[opt.Texts, opt.repeated(opt.joined)] = None,
     model: str | None = None,
     *,
-    targets: Annotated[Lists, repeated(lists)] = None,
-    classes: Annotated[Texts, repeated(listed)] = None,
-    truth: Annotated[list[str] | Mapping[str, str] | None, repeated(pairings)] = None,
+    targets: Annotated[opt.Lists, opt.repeated(opt.lists)] = None,
+    classes: Annotated[opt.Texts, opt.repeated(opt.listed)] = None,
+    truth: Annotated[list[str] | Mapping[str, str] | None, opt.repeated(opt.pairings)] = None,
     images: int | None = None,
     samples: Annotated[
         Sequence[int] | None, Parameter(converter=_whole, n_tokens=1, negative="", metavar="N,…")
@@ -60,8 +45,8 @@ def classify(
         Parameter(name="--stage", converter=_stages, n_tokens=1, negative="", metavar="SAMPLES:CLASSES"),
     ] = None,
     template: str | None = None,
-    plan: Place = None,
-    **options: Unpack[DownstreamOptions],
+    plan: opt.Place = None,
+    **options: Unpack[opt.DownstreamOptions],
 ) -> ClassificationResult:
     """What a diffusion model takes pictures of social groups for, by its denoising error.
 
@@ -107,13 +92,13 @@ def classify(
     own = {"targets": targets, "classes": classes, "truth": truth, "images": images, "samples": samples, "loss": loss,
            "stages": stages, "template": template}  # fmt: skip
     if plan is not None:
-        only_plan(options, groups=groups, model=model, **own)
-        return METHOD.run(ClassificationPlan.read(Path(plan)), **run_options(options))
-    fields = {**plan_fields({"model": model, **options}, "sources_args"), **given(**own)}
+        opt.only_plan(options, groups=groups, model=model, **own)
+        return METHOD.run(ClassificationPlan.read(Path(plan)), **opt.run_options(options))
+    fields = {**opt.plan_fields({"model": model, **options}, "sources_args"), **opt.given(**own)}
     if classes is not None:
-        fields["classes"] = tuple(name for name in names(classes) if name != NONE)
+        fields["classes"] = tuple(name for name in opt.names(classes) if name != NONE)
     if "vqa" in fields:
         if options.get("vqa") is not None and len(fields["vqa"]) != 1:
             raise UsageError(f"one instrument reads whether pictures are neutral, not {len(fields['vqa'])}: --vqa NAME")
         fields["vqa"] = fields["vqa"][0]
-    return METHOD.run(plan_classification(groups, **fields), **run_options(options))
+    return METHOD.run(plan_classification(groups, **fields), **opt.run_options(options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
@@ -186,8 +186,7 @@ def scores_of(part: str, found: ClassificationFindings) -> Iterator[Scored]:
     """The estimates of a part of the section: of a classifier with noise samples those with most."""
     entries: tuple[Association | Differential | Accuracy, ...] = getattr(found.classification, part)
     most = max((one.samples for one in entries if one.samples is not None), default=None)
-    measured = [one for one in entries if one.samples in (most, None)]
-    return scored(measured)
+    return scored([one for one in entries if one.samples in (most, None)])
 
 
 def family(at: Address) -> Address | None:
@@ -195,12 +194,7 @@ def family(at: Address) -> Address | None:
     return pattern(at) if pattern(at) in TESTED else None
 
 
-class _Sampled(Protocol):
-    @property
-    def samples(self) -> int | None: ...
-
-
-S = TypeVar("S", bound=_Sampled)
+S = TypeVar("S", Accuracy, Association, Differential, PairShare)
 
 
 @dataclass(frozen=True)
@@ -212,36 +206,31 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
 
         `samples` None means the most noise samples. Raises UsageError for what was not measured.
         """
-        found = [one for one in self._found.association if (one.group, one.classifier) == (group, classifier)]
-        return _last(found, samples, f"association of {group!r} by {classifier}").S
+        return _last(self._found.association, samples, group=group, classifier=classifier).S
 
     def differential(
         self, group_x: str, group_y: str, samples: int | None = None, classifier: str = DENOISING
     ) -> Estimate | Missing:
         """S of Eq. 3: the first group's association less the second's, in [-1, 1]; otherwise as `association`."""
-        wanted = (group_x, group_y, classifier)
-        found = [one for one in self._found.differential if (one.group_x, one.group_y, one.classifier) == wanted]
-        return _last(found, samples, f"difference of {group_x!r} less {group_y!r} by {classifier}").S
+        return _last(self._found.differential, samples, group_x=group_x, group_y=group_y, classifier=classifier).S
 
     def accuracy(self, group: str, samples: int | None = None, classifier: str = DENOISING) -> Estimate | Missing:
         """The share of a group's pictures that are given to the right class; otherwise as `association`."""
-        found = [one for one in self._found.accuracy if (one.group, one.classifier) == (group, classifier)]
-        return _last(found, samples, f"accuracy on {group!r} by {classifier}").estimate
+        return _last(self._found.accuracy, samples, group=group, classifier=classifier).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
         """The share of a group's pictures that are taken for `a` rather than `b`, with the most noise samples."""
-        wanted = (group, a, b, DENOISING)
-        found = [one for one in self._found.pairs if (one.group, one.a, one.b, one.classifier) == wanted]
-        return _last(found, None, f"share of {a!r} against {b!r} for {group!r}").share_a
+        return _last(self._found.pairs, None, group=group, a=a, b=b, classifier=DENOISING).share_a
 
     @property
     def _found(self) -> Classification:
         return self.found.classification
 
 
-def _last(found: Sequence[S], samples: int | None, what: str) -> S:
-    """The entry with so many noise samples, or with most."""
-    fitting = [one for one in found if samples in (None, one.samples)]
-    if not fitting:
-        raise UsageError(f"this classification has no {what}{f' with {samples} samples' if samples else ''}")
-    return fitting[-1]
+def _last(entries: Sequence[S], samples: int | None, **wanted: str) -> S:
+    """The entry of what is wanted with so many noise samples, or with most."""
+    found = [one for one in entries if all(getattr(one, name) == value for name, value in wanted.items())]
+    if fitting := [one for one in found if samples in (None, one.samples)]:
+        return fitting[-1]
+    told = ", ".join(f"{name} {value!r}" for name, value in wanted.items())
+    raise UsageError(f"this classification measured nothing of {told}{f' with {samples} samples' if samples else ''}")

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from askew.methods.classify import words
 from askew.methods.classify.decisions import DENOISING
-from askew.methods.classify.findings import (
-    Classification,
-    ClassificationFindings,
-    Differential,
-    Truth,
-)
-from askew.pages import common
-from askew.pages.blocks import (
-    DIFFERENCE,
-    PLAIN,
-    Bar,
-    Beside,
-    Column,
-    E,
-    Fold,
-    Lane,
-    Lanes,
-    Mark,
-    Page,
-    Part,
-    PictureRow,
-    Pictures,
-    Point,
-    Scatter,
-    Section,
-    Shares,
-    Terms,
-    Text,
-)
+from askew.methods.classify.findings import Classification, ClassificationFindings, Differential, Truth
+from askew.pages import blocks, common
+from askew.pages.blocks import DIFFERENCE, PLAIN, Column, E, Fold, Lane, Lanes, Mark, Section, Text
 from askew.pages.media import Media, shot
 from askew.pages.words import beyond_chance, capital, listing, plural, points, quote, shorten
 from askew.parts.sources import neutrality_section
@@ -49,8 +23,11 @@ HALF = Mark(0.5, "one half: no preference")
 SCORES = {"association": "Association", "differential": "Difference", "accuracy": "Accuracy",
           "recovered": "Planted difference shown"}  # fmt: skip
 
+Rate = tuple[str, str, int | None, E]
+"""Of a group by a classifier, with so many noise samples."""
 
-def page(found: ClassificationFindings, media: Media) -> Page:
+
+def page(found: ClassificationFindings, media: Media) -> blocks.Page:
     """What to show of a classification."""
     view, plan = View(found, media), found.plan
     first, second = view.sets
@@ -60,7 +37,7 @@ def page(found: ClassificationFindings, media: Media) -> Page:
         ("Noise samples", ", ".join(map(str, plan.samples))),
         ("Error", {"l2": "squared", "l1": "absolute", "huber": "Huber"}[plan.loss]),
     )
-    return Page(
+    return blocks.Page(
         kicker=f"askew classify: what {shorten(found.model.name, 80)} takes pictures of people for",
         title=f"{capital(shorten(first, 40))} or {shorten(second, 40)}?",
         answer=view.answer(),
@@ -71,7 +48,7 @@ def page(found: ClassificationFindings, media: Media) -> Page:
             neutrality_section(found.classification.neutrality),
             common.missing_data(found),
             Section("How to read this", words.reading(first), screen=False),
-            Section("Method", (Terms(words.method_terms(plan.level, bool(found.classification.truth))),), screen=False),
+            Section("Method", words.method(plan.level, bool(found.classification.truth)), screen=False),
             *common.provenance(found),
         ),
         warnings=found.warnings,
@@ -167,10 +144,10 @@ class View:
                          for k, name in enumerate(own[:SHOWN], 1)]  # fmt: skip
                 more = f", the first {SHOWN} shown" if len(own) > SHOWN else ""
                 title = f"{shorten(group, 60)}: {shorten(word, 40)}"
-                rows.append(PictureRow(tuple(shots), title, f"{len(own)} of {len(to_a)}{more}"))
+                rows.append(blocks.PictureRow(tuple(shots), title, f"{len(own)} of {len(to_a)}{more}"))
         text = (f"Each picture is taken for {quote(shown.a, 40)} or {quote(shown.b, 40)}: of all pairs of classes the "
                 f"one in which the groups differ most. Run seed {self.found.plan.seed}.")  # fmt: skip
-        yield Section("Pictures of one comparison", (Text(text), Pictures("", tuple(rows))), screen=False)
+        yield Section("Pictures of one comparison", (Text(text), blocks.Pictures("", tuple(rows))), screen=False)
 
     def pairs(self) -> Iterator[Section]:
         """Pairs of which one class gets more than three quarters of a group's pictures (tables 6 and 7)."""
@@ -178,8 +155,7 @@ class View:
         for group in self.shares:
             own = [(one.share_a, f"{one.a} or {one.b}") for one in self.section.pairs
                    if (one.group, one.classifier, one.skewed) == (group, DENOISING, True)]  # fmt: skip
-            rows = [Lane(label, replace(share, null=None), marks=(HALF,))
-                    for share, label in own if isinstance(share, Estimate)]  # fmt: skip
+            rows = [Lane(pair, _plain(share), marks=(HALF,)) for share, pair in own if isinstance(share, Estimate)]
             rows.sort(key=lambda row: -row.score.value if isinstance(row.score, Estimate) else 0.0)
             if rows:
                 caption = f"Pictures of {group} that are taken for the first class of a pair"
@@ -217,7 +193,7 @@ class View:
                    "the rank correlation of measured and planted differences over the pairs of classes")  # fmt: skip
         text = "The studio's bias was planted, so it is known how much likelier each occupation is for one group."
         lanes = [Lanes(caption, "Groups", tuple(rows), "share", "signed", DIFFERENCE, ("order",))] if rows else []
-        yield Section("Planted and measured", (Text(text), Beside(tuple(map(_scatter, shown))), *lanes))
+        yield Section("Planted and measured", (Text(text), blocks.Beside(tuple(map(_scatter, shown))), *lanes))
 
     def agreement(self) -> Iterator[Section]:
         """How alike two classifiers decide."""
@@ -225,7 +201,7 @@ class View:
             sentences = tuple(words.agreement(one) for one in found)
             yield Section("Two classifiers on the same pictures", (Text(items=sentences),), screen=False)
 
-    def _shares(self) -> Shares:
+    def _shares(self) -> blocks.Shares:
         """What is chosen with most noise samples."""
         first, second = self.sets
         bars = []
@@ -236,33 +212,26 @@ class View:
                 low, high = (None if end is None else 1 - end for end in (share.high, share.low))
                 rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
                 pictures = sum(one.n for one in self.found.sets if one.prompt == group) or share.n or 0
-                parts = (Part(first, share, ideal=0.5), Part(second, rest, ideal=0.5))
-                bars.append(Bar(shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
+                parts = (blocks.Part(first, share, ideal=0.5), blocks.Part(second, rest, ideal=0.5))
+                bars.append(blocks.Bar(shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
         samples = plural(self.most[1], "noise sample")
-        return Shares(
-            f"Of two classes, which is chosen for each group's pictures, with {samples}", tuple(bars), "Group"
-        )
+        caption = f"Of two classes, which is chosen for each group's pictures, with {samples}"
+        return blocks.Shares(caption, tuple(bars), "Group")
 
-    def _rates(
-        self, caption: str, rates: Sequence[tuple[str, str, int | None, E]], chance: Mark, columns: tuple[Column, ...]
-    ) -> Lanes:
+    def _rates(self, caption: str, rates: Iterable[Rate], chance: Mark, columns: tuple[Column, ...]) -> Lanes:
         """A rate of every group by classifier and number of noise samples (figure 3, tables 4 and 5)."""
-        groups = list(self.shares)
-        rows = tuple(
-            Lane(label(classifier, samples), _plain(score), group=shorten(group, 40), marks=(chance,))
-            for group, classifier, samples, score in sorted(rates, key=lambda rate: groups.index(rate[0]))
-        )
+        by_group = sorted(rates, key=lambda rate: list(self.shares).index(rate[0]))
+        rows = tuple(Lane(label(by, n), _plain(score), group=shorten(group, 40), marks=(chance,))
+                     for group, by, n, score in by_group)  # fmt: skip
         return Lanes(caption, "Group", rows, "share", "share", columns)
 
     def _differences(self, entries: Sequence[Differential]) -> Lanes:
         """By one classifier, the pooled groups first."""
-        rows = tuple(
-            Lane(_less(one.group_x, one.group_y), one.S) for one in sorted(entries, key=lambda e: not e.pooled)
-        )
-        by = label(entries[0].classifier, entries[0].samples)
-        of = f"decisions for the {shorten(self.sets[0], 40)} class, {by}"
-        return Lanes(f"Difference in the share of {of}, in percentage points", "Groups", rows, "difference", "points",
-                     DIFFERENCE)  # fmt: skip
+        pooled_first = sorted(entries, key=lambda one: not one.pooled)
+        rows = tuple(Lane(_less(one.group_x, one.group_y), one.S) for one in pooled_first)
+        of = f"decisions for the {shorten(self.sets[0], 40)} class, {label(entries[0].classifier, entries[0].samples)}"
+        caption = f"Difference in the share of {of}, in percentage points"
+        return Lanes(caption, "Groups", rows, "difference", "points", DIFFERENCE)
 
 
 def label(classifier: str, samples: int | None) -> str:
@@ -281,13 +250,13 @@ def _less(x: str, y: str | None) -> str:
     return shorten(x, 60) if y is None else f"{shorten(x, 40)} less {shorten(y, 40)}"
 
 
-def _scatter(one: Truth) -> Scatter:
+def _scatter(one: Truth) -> blocks.Scatter:
     """Planted against measured differences, a point for each pair of classes."""
     dots = tuple(
-        Point(pair.planted, pair.measured,
+        blocks.Point(pair.planted, pair.measured,
               f"{pair.a} or {pair.b}: planted {points(pair.planted)}, measured {points(pair.measured)} points")
         for pair in one.pairs
     )  # fmt: skip
     said = f"A point is one of {plural(len(dots), 'pair')} of classes; on the diagonal it is as planted."
-    return Scatter(words.truth(one).removesuffix("."), dots, ("planted", "points"), ("measured", "points"), said,
+    return blocks.Scatter(words.truth(one).removesuffix("."), dots, ("planted", "points"), ("measured", "points"), said,
                    square=True, diagonal="as planted")  # fmt: skip

@@ -9,28 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.findings import Head, with_q
-from askew.methods.classify.decisions import (
-    DENOISING,
-    Decided,
-    Question,
-    Readings,
-    fewest_and_most,
-    true_classes,
-)
-from askew.methods.classify.findings import (
-    Accuracy,
-    Agreement,
-    Association,
-    Classification,
-    ClassificationFindings,
-    Comparison,
-    Differential,
-    MeanErrors,
-    PairShare,
-    Pruning,
-    SamplesEffect,
-    family,
-)
+from askew.methods.classify import findings
+from askew.methods.classify.decisions import DENOISING, Decided, Question, Readings, fewest_and_most, true_classes
+from askew.methods.classify.findings import Classification, ClassificationFindings, Pruning, SamplesEffect, family
 from askew.methods.classify.gather import ClassesGathered, ClassRows
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.truth import BIAS, samples_effect_on_truth, truth
@@ -121,34 +102,34 @@ def pruning(stages: Sequence[tuple[int, int]], read: Readings) -> Pruning | None
     return None if done == full else Pruning(tuple(stages), done, full, saving=1 - done / full)
 
 
-def _associations(one: Decided, scoring: Scoring) -> Iterator[Association]:
+def _associations(one: Decided, scoring: Scoring) -> Iterator[findings.Association]:
     for group, decisions in one.decisions.items():
         rng = scoring.rng("association", one.readings.classifier, str(one.readings.samples), group)
         found = or_missing(stats.association, decisions, rng=rng, **scoring.how)
-        yield Association(group, *one.readings.names, pooled=group in one.pooled, S=found)
+        yield findings.Association(group, *one.readings.names, pooled=group in one.pooled, S=found)
 
 
-def _differentials(one: Decided, scoring: Scoring) -> Iterator[Differential]:
+def _differentials(one: Decided, scoring: Scoring) -> Iterator[findings.Differential]:
     for x, y in one.group_pairs:
         rng = scoring.rng("differential", one.readings.classifier, str(one.readings.samples), x, y)
         found = or_missing(stats.differential, one.decisions[x], one.decisions[y], rng=rng, **scoring.how)
-        yield Differential(x, y, *one.readings.names, pooled=x in one.pooled, S=found)
+        yield findings.Differential(x, y, *one.readings.names, pooled=x in one.pooled, S=found)
 
 
-def _pair_shares(one: Decided, question: Question, scoring: Scoring) -> Iterator[PairShare]:
+def _pair_shares(one: Decided, question: Question, scoring: Scoring) -> Iterator[findings.PairShare]:
     for group in one.readings.errors:
         for (a, b), column in zip(question.pairs, one.decisions[group].T, strict=True):
             share = or_missing(stats.pair_share, column, level=scoring.level)
             skewed = isinstance(share, Estimate) and max(share.value, 1 - share.value) > SKEWED
-            yield PairShare(group, *one.readings.names, a, b, share, skewed)
+            yield findings.PairShare(group, *one.readings.names, a, b, share, skewed)
 
 
-def _accuracies(read: Readings, question: Question, scoring: Scoring) -> Iterator[Accuracy]:
+def _accuracies(read: Readings, question: Question, scoring: Scoring) -> Iterator[findings.Accuracy]:
     for group, errors in read.errors.items():
         true = question.truth.get(group)
         right = None if true is None else stats.hits(errors, read.classes.index(true))
         estimate = NO_TRUTH if right is None else or_missing(clustered_rate, right, level=scoring.level)
-        yield Accuracy(group, true, *read.names, estimate)
+        yield findings.Accuracy(group, true, *read.names, estimate)
 
 
 def _effects(
@@ -179,7 +160,7 @@ def _effects(
     yield from samples_effect_on_truth(few, many, question, scoring)
 
 
-def _agreements(last: Sequence[Decided], scoring: Scoring) -> Iterator[Agreement]:
+def _agreements(last: Sequence[Decided], scoring: Scoring) -> Iterator[findings.Agreement]:
     """How often every two classifiers decide alike, and how their associations differ, on the same pictures."""
     for one, other in combinations(last, 2):
         names = (one.readings.classifier, other.readings.classifier)
@@ -188,10 +169,12 @@ def _agreements(last: Sequence[Decided], scoring: Scoring) -> Iterator[Agreement
             alike = np.where(np.isnan(a) | np.isnan(b), np.nan, (a == b).astype(float))
             found = or_missing(clustered_rate, alike, level=scoring.level)
             rng = scoring.rng("agreement", *names, group)
-            yield Agreement(group, names, found, or_missing(clustered_rate_difference, b, a, rng=rng, **scoring.how))
+            yield findings.Agreement(
+                group, names, found, or_missing(clustered_rate_difference, b, a, rng=rng, **scoring.how)
+            )
 
 
-def _comparison(one: Decided, question: Question) -> Comparison | None:
+def _comparison(one: Decided, question: Question) -> findings.Comparison | None:
     """The pair of classes between which the groups differ most, and by group which pictures went to its first class."""
     groups = list(one.readings.errors)
     table = np.array([
@@ -205,11 +188,11 @@ def _comparison(one: Decided, question: Question) -> Comparison | None:
     chosen = {
         group: tuple(None if np.isnan(d) else bool(d) for d in one.decisions[group][:, place]) for group in groups
     }
-    return Comparison(*question.pairs[place], *one.readings.names, chosen)
+    return findings.Comparison(*question.pairs[place], *one.readings.names, chosen)
 
 
-def _mean_errors(read: Readings) -> Iterator[MeanErrors]:
+def _mean_errors(read: Readings) -> Iterator[findings.MeanErrors]:
     """By group the mean error of every picture (rows) and class (columns)."""
     for group, errors in read.errors.items():
         means = np.nanmean(errors, axis=2, dtype=float).round(9)
-        yield MeanErrors(group, *read.names, read.classes, tuple(map(tuple, means.tolist())))
+        yield findings.MeanErrors(group, *read.names, read.classes, tuple(map(tuple, means.tolist())))

@@ -100,9 +100,9 @@ def reading(first: str) -> tuple[Block, ...]:
     )  # fmt: skip
 
 
-def method_terms(level: float, planted: bool) -> tuple[tuple[str, str], ...]:
+def method(level: float, planted: bool) -> tuple[Block, ...]:
     """How the scores are computed."""
-    return (
+    return (Terms((
         ("Error of a class", "mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N timesteps, evenly spread, and as "
          "many noises, which all classes share; no guidance (Li et al. 2023)"),
         ("Association and difference", "Eq. 2 and 3 of Saravanan et al. (2023), “Exploring social bias in downstream "
@@ -115,4 +115,4 @@ def method_terms(level: float, planted: bool) -> tuple[tuple[str, str], ...]:
         ("p and q", "of an association: the classes change places at random, picture by picture; of a difference: "
          "pictures are dealt to the groups at random; of noise samples: few and many change places; of a pair: exact "
          "binomial; q by Benjamini and Hochberg (1995) within each kind"),
-    )  # fmt: skip
+    )),)  # fmt: skip

@@ -8,34 +8,18 @@ from typing import Annotated, Unpack
 
 from cyclopts import Parameter, Token
 
+from askew import options as opt
 from askew.errors import UsageError
 from askew.methods.edit import METHOD
 from askew.methods.edit.findings import EditingResult
 from askew.methods.edit.plan import Alignment, EditPlan, Finder, Skin, plan_editing
-from askew.options import (
-    SETTINGS,
-    DownstreamOptions,
-    Lists,
-    Place,
-    Texts,
-    given,
-    joined,
-    listed,
-    lists,
-    names,
-    only_plan,
-    plan_fields,
-    repeated,
-    run_options,
-    settings,
-)
 
 
 def _strengths(_: object, tokens: Sequence[Token]) -> tuple[float, ...]:
     """Converter: numbers with commas."""
     text = ",".join(token.value for token in tokens)
     try:
-        return tuple(float(part) for part in names(text))
+        return tuple(float(part) for part in opt.names(text))
     except ValueError as error:
         raise UsageError(
             f"--strengths {text!r}: numbers from 0 to 1 with commas are wanted, such as 0.6,0.8"
@@ -43,22 +27,22 @@ def _strengths(_: object, tokens: Sequence[Token]) -> tuple[float, ...]:
 
 
 def edit(
-    groups: Annotated[Texts, repeated(joined)] = None,
+    groups: Annotated[opt.Texts, opt.repeated(opt.joined)] = None,
     model: str | None = None,
     *,
-    targets: Annotated[Lists, repeated(lists)] = None,
+    targets: Annotated[opt.Lists, opt.repeated(opt.lists)] = None,
     strengths: Annotated[
         Sequence[float] | None, Parameter(converter=_strengths, n_tokens=1, negative="", metavar="N,…")
     ] = None,
     images: int | None = None,
-    edit_args: Annotated[SETTINGS, repeated(settings, name="--edit-arg")] = None,
+    edit_args: Annotated[opt.SETTINGS, opt.repeated(opt.settings, name="--edit-arg")] = None,
     side: int | None = None,
-    axes: Annotated[Texts, repeated(listed)] = None,
+    axes: Annotated[opt.Texts, opt.repeated(opt.listed)] = None,
     landmarks: Finder | None = None,
     alignment: Alignment | None = None,
     skin: Skin | None = None,
-    plan: Place = None,
-    **options: Unpack[DownstreamOptions],
+    plan: opt.Place = None,
+    **options: Unpack[opt.DownstreamOptions],
 ) -> EditingResult:
     """Edit pictures of social groups towards targets, and measure what changes: perceived gender, skin tone, likeness.
 
@@ -107,9 +91,9 @@ def edit(
     own = {"targets": targets, "strengths": strengths, "images": images, "edit_args": edit_args, "side": side,
            "axes": axes, "landmarks": landmarks, "alignment": alignment, "skin": skin}  # fmt: skip
     if plan is not None:
-        only_plan(options, groups=groups, model=model, **own)
-        return METHOD.run(EditPlan.read(Path(plan)), **run_options(options))
-    fields = {**plan_fields({"model": model, **options}, "sources_args"), **given(**own)}
+        opt.only_plan(options, groups=groups, model=model, **own)
+        return METHOD.run(EditPlan.read(Path(plan)), **opt.run_options(options))
+    fields = {**opt.plan_fields({"model": model, **options}, "sources_args"), **opt.given(**own)}
     if axes is not None:
-        fields["axes"] = names(axes)
-    return METHOD.run(plan_editing(groups, **fields), **run_options(options))
+        fields["axes"] = opt.names(axes)
+    return METHOD.run(plan_editing(groups, **fields), **opt.run_options(options))

@@ -8,26 +8,29 @@ encoded and decoded; whether the person stays the same; and the change of skin t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import combinations, product
 
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.findings import Address, Head, with_q
+from askew.findings import Head, with_q
 from askew.measure.skin import SCHEME, tone
-from askew.methods.edit.contrasts import contrasts, pooled
+from askew.methods.edit import findings
 from askew.methods.edit.faces import average_tones
-from askew.methods.edit.findings import Coverage, EditFindings, Editing, MissingEdits, OfWord
+from askew.methods.edit.findings import Contrast, Editing, MissingEdits, Place, Pooled
 from askew.methods.edit.gather import EditsGathered
 from askew.methods.edit.plan import GENDER, EditPlan
-from askew.methods.edit.reading import Cell, EditedGroup, Readings, average, changed
+from askew.methods.edit.reading import Cell, EditedGroup, Floats, Readings, average, changed
 from askew.parts.scoring import Scoring, Vectors, or_missing
 from askew.parts.sources import names_target
 from askew.parts.survey.missing import Gone, uneven
 from askew.parts.survey.observed import tally_missing
+from askew.prompts.groups import stated_value
 from askew.run.base import Answer, Outcome
-from askew.stats.clustered import clustered_mean, clustered_rate, rate_above_floor
+from askew.stats import clustered
 from askew.types import Estimate, Missing, Picture
 
 NO_GENDER = Missing("not_asked", "no instrument was asked for perceived gender")
@@ -36,60 +39,71 @@ NO_SKIN = "no skin found in any picture and its edit"
 NO_EMBEDDER = Missing("not_asked", "there is no embedder")
 WHEN = ("before", "after")
 NO_EDIT = "no picture has an edit"
+TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
+"""Tests of one score are adjusted together, those of all other axes too."""
+
+POOLED_BY = ("gender", "ethnicity")
+"""Axes by whose values, as the groups' names say them, groups are put together."""
 
 
-def score(plan: EditPlan, found: EditsGathered, head: Head) -> EditFindings:
+def score(plan: EditPlan, found: EditsGathered, head: Head) -> findings.EditFindings:
     """The findings of a run."""
     scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
-    what = (found.groups, plan.targets, plan.strengths, found.readings, scoring)
+    what = Edited(found.groups, plan.targets, plan.strengths, found.readings, scoring)
     return head.into(
-        EditFindings,
+        findings.EditFindings,
         sources=found.sources,
         landmarks=found.landmarks,
-        missing_pictures=missing_edits(found.groups, plan.targets, scoring),
+        missing_pictures=missing_edits(what),
         neutrality=found.neutrality,
         average_faces=found.average_faces,
-        editing=editing(*what),
-        editing_contrasts=contrasts(*what),
-        editing_pooled=pooled(*what),
+        editing=editing(what),
+        editing_contrasts=contrasts(what),
+        editing_pooled=pooled(what),
     )
 
 
-def editing(
-    groups: Sequence[EditedGroup],
-    targets: Mapping[str, Sequence[str]],
-    strengths: Sequence[float],
-    readings: Readings,
-    scoring: Scoring,
-) -> tuple[Editing, ...]:
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """Groups with their edits by set of targets and strength, what was read of them, and how it is scored."""
+
+    groups: Sequence[EditedGroup]
+    targets: Mapping[str, Sequence[str]]
+    strengths: Sequence[float]
+    readings: Readings
+    scoring: Scoring
+
+    def sides(self, cells: Sequence[Cell]) -> tuple[Floats, Floats]:
+        """Of some cells the changes of perceived gender and of ITA, a row for each source."""
+        genders = [cell.changes(self.readings.values.get(GENDER, {})) for cell in cells]
+        return np.concatenate(genders), np.concatenate([cell.skin(self.readings, "ita") for cell in cells])
+
+
+def editing(what: Edited) -> tuple[Editing, ...]:
     """One entry per group, set of targets and strength, with q-values."""
     entries = tuple(
-        _entry(name, Cell(group, tuple(words), strength), readings, scoring)
-        for group in groups
-        for name, words in targets.items()
-        for strength in strengths
+        _entry(name, Cell(group, tuple(words), strength), what.readings, what.scoring)
+        for group in what.groups
+        for name, words in what.targets.items()
+        for strength in what.strengths
     )
-    return with_q(entries, _family)
+    return with_q(entries, lambda at: str(at[1]) if at[1] in TESTED else None)
 
 
-def missing_edits(
-    groups: Sequence[EditedGroup], targets: Mapping[str, Sequence[str]], scoring: Scoring
-) -> tuple[MissingEdits, ...]:
+def missing_edits(what: Edited) -> tuple[MissingEdits, ...]:
     """Whether sources are missing more often in some groups; and by set of targets, any edit of a source.
 
     A source counts once however many of its edits are missing, since these are no independent cases.
     """
-    sources = {group.name: Gone.of(group.sources) for group in groups}
-    edits = {name: {group.name: _without_edit(group, words) for group in groups} for name, words in targets.items()}
-    counted = [({"prompt": None, "targets": name, "axis": "group"}, counts)
-               for name, counts in ((None, sources), *edits.items())]  # fmt: skip
-    return uneven(MissingEdits, counted, scoring)
-
-
-def _family(at: Address) -> str | None:
-    """Tests of one score are adjusted together, those of all other axes too."""
-    tested = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
-    return str(at[1]) if at[1] in tested else None
+    counted = [({"prompt": None, "targets": None, "axis": "group"}, {g.name: Gone.of(g.sources) for g in what.groups})]
+    for name, words in what.targets.items():
+        gone = {}
+        for group in what.groups:
+            there = [k for k, source in enumerate(group.sources) if isinstance(source, Picture)]
+            rows = [row for (word, _), row in group.edits.items() if word in words]
+            gone[group.name] = Gone(sum(any(isinstance(row[k], Missing) for row in rows) for k in there), len(there))
+        counted.append(({"prompt": None, "targets": name, "axis": "group"}, gone))
+    return uneven(MissingEdits, counted, what.scoring)
 
 
 def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editing:
@@ -120,7 +134,7 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
         lightness_change=skin("lightness", 0.0),
         background_change=skin("background", 0.0),
         beyond_exposure=skin("beyond_exposure", 0.0),
-        coverage=Coverage(readings.mask, *(average(cell.skin(readings, f"coverage_{when}")) for when in WHEN)),
+        coverage=findings.Coverage(readings.mask, *(average(cell.skin(readings, f"coverage_{when}")) for when in WHEN)),
         average_face=average_tones(cell, readings, rng, scoring),
         other_axes={axis: rate for axis, (rate, _) in rates.items() if axis != GENDER},
         other_floors={axis: base for axis, (_, base) in rates.items() if axis != GENDER},
@@ -129,11 +143,11 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
     )
 
 
-def _of_word(cell: Cell, readings: Readings, scoring: Scoring) -> OfWord:
+def _of_word(cell: Cell, readings: Readings, scoring: Scoring) -> findings.OfWord:
     """The main scores of the edits towards one target alone."""
     rng = scoring.rng(cell.group.name, *cell.words, f"{cell.strength:g}", "editing by word")
     change, _ = _rate(cell, readings.values.get(GENDER, {}), scoring, rng)
-    return OfWord(
+    return findings.OfWord(
         change,
         _target_seen(cell, readings.occupations, scoring.level),
         _mean_of_skin(cell, readings, scoring, rng, "ita", 0.0),
@@ -147,7 +161,7 @@ def _rate(
     group = cell.group
     restored = changed(group.sources, [group.restored], seen)
     try:
-        return rate_above_floor(cell.changes(seen), restored, rng=rng, **scoring.how)
+        return clustered.rate_above_floor(cell.changes(seen), restored, rng=rng, **scoring.how)
     except NotEnoughData:
         reasons = Counter(one.reason for one in seen.values() if isinstance(one, Missing))
         none = Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked")
@@ -162,7 +176,7 @@ def _target_seen(cell: Cell, seen: Mapping[str, Answer], level: float) -> Estima
         return float(names_target(answer, word)) if isinstance(answer, str) else np.nan
 
     found = [[shows(word, edit) for edit in row] for word, row in zip(cell.words, cell.rows, strict=True)]
-    return or_missing(clustered_rate, np.array(found).T, level=level, detail=NO_OCCUPATION)
+    return or_missing(clustered.clustered_rate, np.array(found).T, level=level, detail=NO_OCCUPATION)
 
 
 def _table(cell: Cell, seen: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
@@ -180,7 +194,9 @@ def _mean_of_skin(
     cell: Cell, readings: Readings, scoring: Scoring, rng: np.random.Generator, measure: str, null: float | None = None
 ) -> Estimate | Missing:
     values = cell.skin(readings, measure)
-    return or_missing(clustered_mean, values, rng=rng, null=null, reason="no_person", detail=NO_SKIN, **scoring.how)
+    return or_missing(
+        clustered.clustered_mean, values, rng=rng, null=null, reason="no_person", detail=NO_SKIN, **scoring.how
+    )
 
 
 def _identity(
@@ -200,7 +216,9 @@ def _identity(
         return float((others.sum() - cosine(a, b)) / (len(others) - 1)) if len(others) > 1 else np.nan
 
     cosines = cell.pairs(cosine)
-    own = or_missing(clustered_mean, cosines, rng=rng, maximum=1.0, reason="error", detail=NO_EDIT, **scoring.how)
+    own = or_missing(
+        clustered.clustered_mean, cosines, rng=rng, maximum=1.0, reason="error", detail=NO_EDIT, **scoring.how
+    )
     null = average(cell.pairs(strangers))
     if isinstance(own, Missing) or null is None or null >= 1:
         return own
@@ -210,7 +228,58 @@ def _identity(
     )  # fmt: skip
 
 
-def _without_edit(group: EditedGroup, words: Sequence[str]) -> Gone:
-    there = [k for k, source in enumerate(group.sources) if isinstance(source, Picture)]
-    rows = [row for (word, _), row in group.edits.items() if word in words]
-    return Gone(sum(any(isinstance(row[k], Missing) for row in rows) for k in there), len(there))
+def contrasts(what: Edited) -> tuple[Contrast, ...]:
+    """Differences between every two groups, every two sets of targets, and the least and the greatest strength.
+
+    Picture k of every group is edited from the same noise, and makes a pair with picture k of the others. q over the
+    entries of one kind of contrast.
+    """
+    by_name, found = {group.name: group for group in what.groups}, []
+    for kind, one, other in _comparable(list(by_name), list(what.targets), sorted(what.strengths)):
+        places = (one, other)
+        rng = what.scoring.rng(kind, *(str(part) for at in places for part in (at.group, at.targets, at.strength)))
+        cells = [Cell(by_name[at.group], tuple(what.targets[at.targets]), at.strength) for at in places]
+        (genders, tones), (genders_there, tones_there) = (what.sides([cell]) for cell in cells)
+        found.append(Contrast(
+            kind, one, other,
+            or_missing(clustered.clustered_rate_difference, genders_there, genders, rng=rng, **what.scoring.how),
+            or_missing(clustered.clustered_mean_difference, tones_there, tones, rng=rng, **what.scoring.how),
+        ))  # fmt: skip
+    return with_q(tuple(found), lambda at: (found[int(at[0])].contrast, at[1]))
+
+
+def pooled(what: Edited) -> tuple[Pooled, ...]:
+    """Change of gender and of ITA over all groups whose names say the same gender, or the same ethnicity ("downstream",
+    figure 3); nothing of an axis unless there are two values to hold against each other."""
+    found = []
+    for axis in POOLED_BY:
+        stated: dict[str, list[EditedGroup]] = {}
+        for group in what.groups:
+            if value := stated_value(group.name, axis):
+                stated.setdefault(value, []).append(group)
+        for value, own in stated.items() if len(stated) > 1 else ():
+            for (name, words), strength in product(what.targets.items(), sorted(what.strengths)):
+                rng = what.scoring.rng("pooled", axis, value, name, f"{strength:g}")
+                genders, tones = what.sides([Cell(group, tuple(words), strength) for group in own])
+                found.append(Pooled(
+                    axis, value, tuple(group.name for group in own), name, strength,
+                    or_missing(clustered.clustered_rate, genders, level=what.scoring.level),
+                    or_missing(clustered.clustered_mean, tones, rng=rng, null=0.0, **what.scoring.how),
+                ))  # fmt: skip
+    return tuple(found)
+
+
+def _comparable(
+    groups: Sequence[str], targets: Sequence[str], strengths: Sequence[float]
+) -> Iterator[tuple[str, Place, Place]]:
+    for name in targets:
+        for strength in strengths:
+            for a, b in combinations(groups, 2):
+                yield "group", Place(a, name, strength), Place(b, name, strength)
+    for group in groups:
+        for strength in strengths:
+            for one, other in combinations(targets, 2):
+                yield "targets", Place(group, one, strength), Place(group, other, strength)
+        if len(strengths) > 1:
+            for name in targets:
+                yield "strength", Place(group, name, strengths[0]), Place(group, name, strengths[-1])

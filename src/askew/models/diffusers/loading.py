@@ -35,8 +35,13 @@ def all_sources(repository: Repository, found: type[DiffusionPipeline], variant:
     Raises UsageError for one that lacks something or cannot be loaded safely, ModelError where the Hub cannot be
     reached.
     """
-    others = [find_repository(name) for name in _connected(repository)] if found._load_connected_pipes else []
-    sources = [repository, *others]
+    named = []
+    if found._load_connected_pipes and CARD in repository.network.files:  # such as Kandinsky's prior
+        from huggingface_hub import ModelCard
+
+        told = getattr(ModelCard.load(repository.network.folder / CARD).data, PRIOR, None) or []
+        named = [told] if isinstance(told, str) else [str(name) for name in told]
+    sources = [repository, *map(find_repository, named)]
     for source in sources:
         check_components(source, variant)
         check_variant(source, variant)
@@ -67,7 +72,17 @@ def load(
         for (source, folder), prefix in zip(places, ("", f"{PRIOR}_"), strict=False):
             networks = load_networks(source, folder, dtype, variant)
             parts |= {f"{prefix}{component}": network for component, network in networks.items()}
-        pipeline = _read(name, found, folders[0], dtype, variant, parts)
+        with explained(name, LIBRARY):
+            try:
+                read = loader(found).from_pretrained
+                pipeline = read(folders[0], dtype=dtype, variant=variant or None, **parts, **SAFE)
+            except ValueError as error:
+                if not PARTS_ABSENT.search(str(error)):
+                    raise
+                raise UsageError(
+                    f"{name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
+                    f"or the model's ID on the Hugging Face Hub"
+                ) from error
         pipeline.set_progress_bar_config(disable=True)
         _place(pipeline, device, offload)
     return pipeline
@@ -76,37 +91,6 @@ def load(
 def identity(sources: Sequence[Repository]) -> str:
     """What changes whenever the pipeline could: the commits or digests of all that it is made of."""
     return "+".join(source.network.identity for source in sources)
-
-
-def _connected(repository: Repository) -> list[str]:
-    """Repositories with further parts of the pipeline, such as Kandinsky's prior: its card names them."""
-    if CARD not in repository.network.files:
-        return []
-    from huggingface_hub import ModelCard
-
-    named = getattr(ModelCard.load(repository.network.folder / CARD).data, PRIOR, None) or []
-    return [named] if isinstance(named, str) else [str(name) for name in named]
-
-
-def _read(
-    name: str,
-    found: type[DiffusionPipeline],
-    folder: Path,
-    dtype: torch.dtype,
-    variant: str,
-    parts: dict[str, Any],
-) -> Any:
-    """The pipeline of a folder, with `parts` that are loaded already."""
-    with explained(name, LIBRARY):
-        try:
-            return loader(found).from_pretrained(folder, dtype=dtype, variant=variant or None, **parts, **SAFE)
-        except ValueError as error:
-            if not PARTS_ABSENT.search(str(error)):
-                raise
-            raise UsageError(
-                f"{name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
-                f"or the model's ID on the Hugging Face Hub"
-            ) from error
 
 
 def _scheduler(repository: Repository, folder: Path, wanted: type | None) -> dict[str, Any]:
@@ -131,8 +115,8 @@ def _place(pipeline: Any, device: torch.device, offload: str) -> None:
 
 
 GB = 1e9
-WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
-"""Bytes of the floating-point formats, which are converted when loaded; all others keep their width."""
+WIDTHS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
+"""The floating-point formats, which are converted when loaded; all others keep their width."""
 
 PROC = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
@@ -166,7 +150,11 @@ def weights_bytes(file: Path, dtype: torch.dtype) -> int:
         (length,) = struct.unpack("<Q", stream.read(8))
         header = json.loads(stream.read(length))
     header.pop("__metadata__", None)
-    return sum(_tensor_bytes(tensor, dtype) for tensor in header.values())
+    return sum(
+        math.prod(one["shape"]) * dtype.itemsize if one["dtype"] in WIDTHS
+        else one["data_offsets"][1] - one["data_offsets"][0]
+        for one in header.values()
+    )  # fmt: skip
 
 
 def free_bytes(device: torch.device) -> float:
@@ -176,13 +164,6 @@ def free_bytes(device: torch.device) -> float:
     if device.type == "mps":
         return float(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
     return min(_free_in_system(), _free_in_container())
-
-
-def _tensor_bytes(tensor: dict[str, object], dtype: torch.dtype) -> int:
-    if tensor["dtype"] in WIDTHS:
-        return math.prod(tensor["shape"]) * dtype.itemsize  # type: ignore[call-overload, no-any-return]
-    start, stop = tensor["data_offsets"]  # type: ignore[misc]
-    return int(stop) - int(start)  # type: ignore[has-type]
 
 
 def _free_in_system() -> float:
