@@ -8,72 +8,47 @@ from typing import Annotated, Any, Literal, Unpack
 
 from cyclopts import Parameter
 
+from askew import options as shared
 from askew.methods.interact import METHOD
 from askew.methods.interact.findings import InteractionResult
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
-from askew.options import (
-    SETTINGS,
-    Desk,
-    Flag,
-    FolderOptions,
-    Place,
-    PromptOptions,
-    Prompts,
-    RunOptions,
-    SettingOptions,
-    StatisticsOptions,
-    Texts,
-    VQAOptions,
-    WriterOptions,
-    given,
-    listed,
-    names,
-    only_known,
-    only_plan,
-    plan_fields,
-    prompts_of,
-    repeated,
-    run_options,
-    settings,
-    several,
-    texts,
-)
 from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
 
 
 class InteractOptions(
-    PromptOptions, SettingOptions, VQAOptions, WriterOptions, FolderOptions, StatisticsOptions, RunOptions, total=False
-):
+    shared.PromptOptions, shared.SettingOptions, shared.VQAOptions, shared.WriterOptions, shared.FolderOptions,
+    shared.StatisticsOptions, shared.RunOptions, total=False
+):  # fmt: skip
     """Options that other commands have, too."""
 
 
 def interact(
-    prompts: Prompts = (),
+    prompts: shared.Prompts = (),
     model: str | None = None,
     *,
     occupations: Annotated[bool | Sequence[str], Parameter(negative="", show_default=False, metavar="")] = False,
-    occupation: Annotated[Texts, repeated(listed)] = None,
-    plan: Place = None,
+    occupation: Annotated[shared.Texts, shared.repeated(shared.listed)] = None,
+    plan: shared.Place = None,
     images: int | None = None,
-    axes: Annotated[Texts, repeated(listed)] = None,
-    ideal: Annotated[Texts, repeated(texts)] = None,
+    axes: Annotated[shared.Texts, shared.repeated(shared.listed)] = None,
+    ideal: Annotated[shared.Texts, shared.repeated(shared.texts)] = None,
     distance: Literal["auto", "ordinal", "nominal", "values"] | None = None,
     threshold: float | None = None,
     open_threshold: float | None = None,
     global_threshold: float | None = None,
     least_sensitivity: float | None = None,
-    open_answers: Flag = False,
-    as_read: Flag = False,
-    joint: Annotated[str | Sequence[str | Sequence[str]] | None, repeated(texts)] = None,
-    joint_ideal: Annotated[Texts, repeated(texts)] = None,
-    mitigated: Annotated[Texts, repeated(texts)] = None,
-    mitigated_args: Annotated[SETTINGS, repeated(settings, name="--mitigated-arg")] = None,
-    mixture: Flag = False,
+    open_answers: shared.Flag = False,
+    as_read: shared.Flag = False,
+    joint: Annotated[str | Sequence[str | Sequence[str]] | None, shared.repeated(shared.texts)] = None,
+    joint_ideal: Annotated[shared.Texts, shared.repeated(shared.texts)] = None,
+    mitigated: Annotated[shared.Texts, shared.repeated(shared.texts)] = None,
+    mitigated_args: Annotated[shared.SETTINGS, shared.repeated(shared.settings, name="--mitigated-arg")] = None,
+    mixture: shared.Flag = False,
     mixture_prompts: int | None = None,
     mixture_worsening: float | None = None,
     mixture_images: int | None = None,
-    dot: Place = None,
-    graphml: Place = None,
+    dot: shared.Place = None,
+    graphml: shared.Place = None,
     **options: Unpack[InteractOptions],
 ) -> InteractionResult:
     """How biases pull on each other: which axes move when one is made equal (BiasConnect).
@@ -147,31 +122,32 @@ def interact(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    only_known(options, InteractOptions)
-    fields = given(
+    shared.only_known(options, InteractOptions)
+    fields = shared.given(
         images=images, distance=distance, threshold=threshold, open_threshold=open_threshold,
         global_threshold=global_threshold, least_sensitivity=least_sensitivity, mitigated_args=mitigated_args,
         mixture_prompts=mixture_prompts, mixture_worsening=mixture_worsening, mixture_images=mixture_images,
     )  # fmt: skip
     wanted: dict[str, Any] = {
-        "axes": None if axes is None else names(axes), "ideal": several(ideal), "open_answers": open_answers,
-        "as_read": as_read, "joint": tuple(tuple(names(group)) for group in several(joint)),
-        "joint_ideal": several(joint_ideal), "mitigated": several(mitigated), "mixture": mixture,
+        "axes": None if axes is None else shared.names(axes), "open_answers": open_answers, "as_read": as_read,
+        "ideal": shared.several(ideal), "joint_ideal": shared.several(joint_ideal), "mixture": mixture,
+        "joint": tuple(tuple(shared.names(group)) for group in shared.several(joint)),
+        "mitigated": shared.several(mitigated),
     }  # fmt: skip
     if plan is not None:
-        only_plan(
+        shared.only_plan(
             options, prompts=prompts, model=model, occupations=occupations, occupation=occupation, **wanted, **fields
         )
         made = InteractionPlan.read(Path(plan))
     else:
         listed_occupations = OCCUPATIONS if occupations is True else occupations or ()
-        people = [*occupation_prompts(listed_occupations), *occupation_prompts(names(occupation))]
-        told, desk = plan_fields({**options, "model": model}), Desk.of(options)
+        people = [*occupation_prompts(listed_occupations), *occupation_prompts(shared.names(occupation))]
+        told, desk = shared.plan_fields({**options, "model": model}), shared.Desk.of(options)
         made = plan_interactions(
-            [*prompts_of(prompts, options), *people],
+            [*shared.prompts_of(prompts, options), *people],
             llm_args=desk.settings, cache=desk.cache, tell=desk.tell, **told, **wanted, **fields,
         )  # fmt: skip
-    result = METHOD.run(made, **run_options(options))
+    result = METHOD.run(made, **shared.run_options(options))
     if not options.get("dry_run"):
         if dot:
             result.write_dot(dot)

@@ -5,25 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from askew.methods.interact.findings import Edge, Graph
-from askew.pages import blocks
+from askew.pages import blocks, words
 from askew.pages.blocks import PLAIN, Cell, Lane, Lanes, Matrix, Network, Terms
-from askew.pages.words import (
-    ABSENT,
-    axis_label,
-    capital,
-    listing,
-    measured,
-    number,
-    perceived,
-    percent,
-    plural,
-    probability,
-    quote,
-    reason,
-    shorten,
-    signed,
-    thousands,
-)
+from askew.pages.words import ABSENT, axis_label, capital, listing, measured, number, perceived, percent, plural, signed
 from askew.types import Estimate, Missing
 
 VERBS = {
@@ -35,7 +19,7 @@ TONES = {"better": 1.0, "worse": -1.0, "changed": 0.0}
 
 def title(prompt: str | None, width: int = 160) -> str:
     """What a graph is of."""
-    return "All prompts together" if prompt is None else quote(prompt, width)
+    return "All prompts together" if prompt is None else words.quote(prompt, width)
 
 
 def axes_of(graphs: Iterable[Graph]) -> list[str]:
@@ -60,7 +44,7 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> Network:
 
 def _strength(edge: Edge) -> tuple[str, str]:
     """Cramér's V and q."""
-    return number(edge.cramers_v), probability(edge.q)
+    return number(edge.cramers_v), words.probability(edge.q)
 
 
 def summary(graph: Graph) -> Terms:
@@ -110,12 +94,12 @@ def count_tables(graph: Graph, source: str) -> tuple[Matrix, ...]:
     for target, table in graph.counts.after.get(source, {}).items():
         counts = {"initial": graph.counts.initial.get(target),
                   **dict(zip(graph.axis(source).counterfactuals, table, strict=True))}  # fmt: skip
-        rows = tuple((shorten(name, 40), tuple(Cell(n, percent(n / sum(row)) if sum(row) else "") for n in row))
+        rows = tuple((words.shorten(name, 40), tuple(Cell(n, percent(n / sum(row)) if sum(row) else "") for n in row))
                      for name, row in counts.items() if row)  # fmt: skip
         edge = graph.edge(source, target)
         found.append(Matrix(
             f"{capital(perceived(target))} in the pictures of each {axis_label(source)}", "Pictures of",
-            tuple(shorten(value, 30) for value in graph.axis(target).values), rows, "counts",
+            tuple(words.shorten(value, 30) for value in graph.axis(target).values), rows, "counts",
             note=f"{_test(edge)}. The initial pictures are not part of the test." if edge else "",
         ))  # fmt: skip
     return tuple(found)
@@ -124,25 +108,25 @@ def count_tables(graph: Graph, source: str) -> tuple[Matrix, ...]:
 def _test(edge: Edge) -> str:
     """The test of a pair in one line."""
     if edge.p is None:
-        return f"Not tested: {reason(edge.untested)}" if edge.untested else "Not tested"
-    how = f"permutation, {thousands(edge.draws)} draws" if edge.draws else "χ² distribution"
-    found = f"χ² = {number(edge.chi2, 1)}, {edge.dof} d.f., {probability(edge.p, 'p')} ({how})"
-    return f"{found}, {probability(edge.q, 'q')}, Cramér's V {number(edge.cramers_v)}"
+        return f"Not tested: {words.reason(edge.untested)}" if edge.untested else "Not tested"
+    how = f"permutation, {words.thousands(edge.draws)} draws" if edge.draws else "χ² distribution"
+    found = f"χ² = {number(edge.chi2, 1)}, {edge.dof} d.f., {words.probability(edge.p, 'p')} ({how})"
+    return f"{found}, {words.probability(edge.q, 'q')}, Cramér's V {number(edge.cramers_v)}"
 
 
 def answer(graph: Graph) -> str:
     """How many pairs of axes pull on each other, and what the strongest harm or help is."""
     edges, pairs = graph.drawn, sum(not one.direct and one.p is not None for one in graph.edges)
-    where = "Over all prompts" if graph.prompt is None else f"For {quote(graph.prompt, 60)}"
+    where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
     if not pairs:
         return f"{where} no pair of axes could be tested."
     if not edges:
         return f"{where} none of {plural(pairs, 'pair')} of axes pulls on another beyond chance."
     strongest = max(edges, key=lambda one: (one.effect != "changed", one.size))
     sides = {kind: sum(one.effect == kind for one in edges) for kind in ("worse", "better")}
-    settled = [f"{thousands(n)} for the {kind}" for kind, n in sides.items() if n]
+    settled = [f"{words.thousands(n)} for the {kind}" for kind, n in sides.items() if n]
     how = f": {' and '.join(settled)}" if settled else ", none of them clearly for the better or the worse"
-    count = f"{where} {thousands(len(edges))} of {plural(pairs, 'pair')} of axes pull on each other"
+    count = f"{where} {words.thousands(len(edges))} of {plural(pairs, 'pair')} of axes pull on each other"
     return f"{count}{how}. Strongest: {edge_sentence(graph, strongest)}."
 
 
@@ -166,9 +150,9 @@ def sentences(graph: Graph) -> list[str]:
 def moved(graph: Graph, source: str) -> str:
     """What an axis moves: "harms age; helps clothing", the strongest first."""
     own = [one for one in graph.drawn if one.source == source]
-    words = {"worse": "harms", "better": "helps", "changed": "changes"}
-    parts = [f"{word} {listing([axis_label(one.target) for one in own if one.effect == kind])}"
-             for kind, word in words.items() if any(one.effect == kind for one in own)]  # fmt: skip
+    verbs = {"worse": "harms", "better": "helps", "changed": "changes"}
+    parts = [f"{verb} {listing([axis_label(one.target) for one in own if one.effect == kind])}"
+             for kind, verb in verbs.items() if any(one.effect == kind for one in own)]  # fmt: skip
     return "; ".join(parts) or "moves nothing else beyond chance"
 
 

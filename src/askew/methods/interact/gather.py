@@ -14,20 +14,10 @@ from askew.methods.interact.mitigation import Mitigated, Mitigation, chosen, of_
 from askew.methods.interact.plan import AXIS, InteractionPlan, is_run
 from askew.models.base import Model
 from askew.parts import drawings
+from askew.parts.survey import reader as survey
 from askew.parts.survey.confusion import Errors, calibrations
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import (
-    Observed,
-    Reader,
-    Source,
-    fingerprints,
-    identity_of,
-    instruments_of,
-    observed_sets,
-    oddities,
-    picture_sets,
-    source_of,
-)
+from askew.parts.survey.reader import Observed, Reader, Source
 from askew.parts.survey.shares import recorded_shares
 from askew.plan import PromptPlan
 from askew.run.base import Run
@@ -57,7 +47,7 @@ class InteractionGathered:
     @property
     def sets(self) -> tuple[PictureSet, ...]:
         """The sets of the graphs."""
-        return picture_sets(self.observed)
+        return survey.picture_sets(self.observed)
 
 
 def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
@@ -65,18 +55,18 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 
     Raises UsageError for a mixture of pictures that exist already, and for a mitigation that cannot be held against it.
     """
-    source = source_of(plan)
+    source = survey.source_of(plan)
     reader = reader_of(plan, run, source)
-    observed = observed_sets(plan, run, source, reader)
+    observed = survey.observed_sets(plan, run, source, reader)
     mixed = _mixtures(plan, source, reader, observed) if plan.mixture_images else {}
     mitigated = _mitigated(plan, reader) if plan.mitigated else {}
     makers = [source.name, *(name for name in plan.mitigated.values() if not is_run(name))]
-    run.warn(*oddities(plan, source, reader.instruments))
+    run.warn(*survey.oddities(plan, source, reader.instruments))
     run.warn(*drawings.beyond(makers, {"vqa": reader.instruments}))
     return InteractionGathered(
-        identity_of(plan, source),
+        survey.identity_of(plan, source),
         getattr(source, "device", None),
-        fingerprints(reader.instruments),
+        survey.fingerprints(reader.instruments),
         observed,
         calibrations(plan.prompts, reader.instruments),
         mixed,
@@ -86,13 +76,13 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 
 def seen(plan: InteractionPlan, run: Run) -> Observed:
     """By prompt its sets."""
-    source = source_of(plan)
-    return observed_sets(plan, run, source, reader_of(plan, run, source))
+    source = survey.source_of(plan)
+    return survey.observed_sets(plan, run, source, reader_of(plan, run, source))
 
 
 def reader_of(plan: InteractionPlan, run: Run, source: Source) -> Reader:
     """The instruments; they are asked whether there is a person, and describe nothing."""
-    return Reader(run, instruments_of(plan, source), person=True)
+    return Reader(run, survey.instruments_of(plan, source), person=True)
 
 
 def _mixtures(plan: InteractionPlan, source: Source, reader: Reader, observed: Observed) -> dict[str, ObservedSet]:

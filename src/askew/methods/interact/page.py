@@ -7,43 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from askew.methods.interact import figures
-from askew.methods.interact.findings import (
-    THIS_MIXTURE,
-    Graph,
-    InteractionFindings,
-    JointShares,
-    Mixture,
-    Strategy,
-    ValidatedPrompt,
-    Validation,
-)
-from askew.pages import common
+from askew.methods.interact.findings import THIS_MIXTURE, Graph, InteractionFindings, JointShares, Mixture, Validation
+from askew.pages import common, words
 from askew.pages.blocks import PLAIN, Block, Fold, Lane, Lanes, Mark, Page, Pictures, Section, Table, Terms, Text
 from askew.pages.media import Media, allowance, set_row
-from askew.pages.words import (
-    ABSENT,
-    axis_label,
-    capital,
-    listing,
-    measured,
-    number,
-    percent,
-    plural,
-    probability,
-    quote,
-    reason,
-    shorten,
-    thousands,
-)
+from askew.pages.words import ABSENT, axis_label, capital, listing, measured, percent, plural, quote, reason, shorten
 from askew.parts.survey.blocks import gaps, missing_sentences, numbers, seen
 from askew.parts.survey.words import LIMITS
 from askew.types import Estimate, Missing
 
 SENTENCES = 8
 """Sentences of a graph before the rest is folded away."""
-
 STAGES = ("before", "predicted", "measured")
-
 DISTANCES = {
     "total_variation": "total variation",
     "wasserstein": "W₁ over ranks / (K − 1)",
@@ -118,14 +93,8 @@ class View:
                 for one in own
             )  # fmt: skip
             table = Table("Edges of every prompt", ("Prompt", "edges", "the strongest"), rows)
-            folds = (
-                Fold(
-                    f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}",
-                    self._graph(one),
-                    anchor=one.prompt,
-                )
-                for one in own
-            )  # fmt: skip
+            folds = (Fold(f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}", self._graph(one),
+                          anchor=one.prompt) for one in own)  # fmt: skip
             yield Section("Each prompt", (table, *folds))
 
     def _graph(self, graph: Graph) -> tuple[Block, ...]:
@@ -145,10 +114,8 @@ class View:
     def _axis(self, graph: Graph, axis: str) -> Fold:
         """All that is shown of one axis that is made equal."""
         own = graph.edge(axis, axis)
-        direct = (
-            [Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
-            if own and isinstance(own.sensitivity, Estimate) else []
-        )  # fmt: skip
+        direct = ([Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
+                  if own and isinstance(own.sensitivity, Estimate) else [])  # fmt: skip
         initial = [numbers(one) for one in self.found.shares if (one.prompt, one.axis) == (graph.prompt, axis)]
         sets = [one for one in self.found.sets if one.prompt == graph.prompt and one.axis in (None, axis)]
         _, most = allowance(0, len(self.found.sets))
@@ -167,10 +134,21 @@ class View:
         if not planned:
             return
         blocks: list[Block] = []
-        if self.found.strategies:
-            blocks = [_strategies(self.found.strategies), Text(
-                "A step is one intervention: an axis made equal, or the mixture drawn. Few pictures make every "
-                "distance a little too large, more so for ways that use few prompts.", muted=True)]  # fmt: skip
+        if found := self.found.strategies:
+            rows = tuple(
+                Lane(capital(one.strategy), one.final_bias,
+                     (measured(one.steps, digits=1), measured(one.beyond_mixture, "signed")),
+                     strong=one.strategy.startswith(THIS_MIXTURE))
+                for one in found
+            )  # fmt: skip
+            over = found[0].final_bias.n if isinstance(found[0].final_bias, Estimate) else None
+            blocks = [Lanes(
+                f"Ways to mitigate, averaged over {plural(over or 0, 'prompt')}: the mean distance of all axes from "
+                "their ideals that is left, on pictures that had no part in the plan, and after how many steps",
+                "Way", rows, "bias left", "unit", PLAIN, ("steps", "more than the mixture"),
+                interval="interval for the mean over prompts like these",
+            ), Text("A step is one intervention: an axis made equal, or the mixture drawn. Few pictures make every "
+                    "distance a little too large, more so for ways that use few prompts.", muted=True)]  # fmt: skip
         for graph, mix in planned:
             shown = (Text(f"No mixture: {reason(mix)}."),) if isinstance(mix, Missing) else _mixture(mix)
             blocks += [Fold(figures.title(graph.prompt), shown)] if self.several else shown
@@ -179,8 +157,7 @@ class View:
     def validation(self) -> Iterator[Section]:
         """Estimates against a real mitigation."""
         if one := self.found.validation:
-            lanes = [block for prompt in one.prompts if prompt.edges for block in _validated(prompt)]
-            yield Section("Estimates against a real mitigation", (*_mitigated(one), *lanes))
+            yield Section("Estimates against a real mitigation", tuple(_validation(one)))
 
     def joint(self) -> Iterator[Section]:
         """Joint shares of axes."""
@@ -200,7 +177,7 @@ def _mixture(one: Mixture) -> tuple[Block, ...]:
     totals = Table(
         "The sum of all axes' distances by the way to mitigate, on pictures held out; less is better",
         ("Way", "sum", "axes in turn"),
-        tuple((capital(name), number(total), listing([axis_label(axis) for axis in one.steps.get(name, ())]) or ABSENT)
+        tuple((capital(name), words.number(total), listing([*map(axis_label, one.steps.get(name, ()))]) or ABSENT)
               for name, total in one.totals.items()),
     )  # fmt: skip
     drawn = f"Measured on {plural(one.images or 0, 'picture')} of the mixture, drawn anew."
@@ -210,12 +187,9 @@ def _mixture(one: Mixture) -> tuple[Block, ...]:
 def _distances(one: Mixture) -> Lanes:
     """Every axis's distance from its ideal: as it is, as predicted, and as measured where the mixture was drawn."""
     stages = {name: scores for name in STAGES if (scores := getattr(one, name))}
-    rows = tuple(
-        Lane(name, scores[axis], group=capital(axis_label(axis)), strong=name == list(stages)[-1],
-             hollow=name == "predicted")
-        for axis in one.before
-        for name, scores in stages.items()
-    )  # fmt: skip
+    rows = tuple(Lane(name, scores[axis], group=capital(axis_label(axis)), strong=name == list(stages)[-1],
+                      hollow=name == "predicted")
+                 for axis in one.before for name, scores in stages.items())  # fmt: skip
     return Lanes(
         "Distance of every axis from its ideal before and with the mixture", "Axis", rows, "distance", "unit", PLAIN,
         interval="interval for the true distance",
@@ -223,58 +197,35 @@ def _distances(one: Mixture) -> Lanes:
     )  # fmt: skip
 
 
-def _strategies(found: tuple[Strategy, ...]) -> Lanes:
-    """Ways to mitigate, over all prompts: the bias that each leaves, its steps, and how much more than the mixture."""
-    rows = tuple(
-        Lane(capital(one.strategy), one.final_bias,
-             (measured(one.steps, digits=1), measured(one.beyond_mixture, "signed") if one.beyond_mixture else ABSENT),
-             strong=one.strategy.startswith(THIS_MIXTURE))
-        for one in found
-    )  # fmt: skip
-    over = found[0].final_bias.n if isinstance(found[0].final_bias, Estimate) else None
-    return Lanes(
-        f"Ways to mitigate, averaged over {plural(over or 0, 'prompt')}: the mean distance of all axes from their "
-        "ideals that is left, on pictures that had no part in the plan, and after how many steps",
-        "Way", rows, "bias left", "unit", PLAIN, ("steps", "more than the mixture"),
-        interval="interval for the mean over prompts like these",
-    )  # fmt: skip
-
-
-def _mitigated(one: Validation) -> tuple[Text, Text]:
-    """How well the estimates hold, in words, and in which models or runs axes are mitigated."""
+def _validation(one: Validation) -> Iterator[Block]:
+    """How well the estimates hold, in words, where axes are mitigated, and the edges of every prompt."""
     overall, worse = one.overall_correlation, one.made_worse
-    held = (
-        f"Over {plural(overall.n or 0, 'edge')} the estimates correlate {measured(overall)} with what mitigation did"
-        if isinstance(overall, Estimate)
-        else f"There is no correlation of estimates and mitigation: {reason(overall)}"
-    )
-    moved = (f"; it moved {percent(worse.value)} of all pairs away from their ideal"
-             if isinstance(worse, Estimate) else "")  # fmt: skip
+    if isinstance(overall, Estimate):
+        edges = plural(overall.n or 0, "edge")
+        held = f"Over {edges} the estimates correlate {measured(overall)} with what mitigation did"
+    else:
+        held = f"There is no correlation of estimates and mitigation: {reason(overall)}"
+    if isinstance(worse, Estimate):
+        held += f"; it moved {percent(worse.value)} of all pairs away from their ideal"
     told = [f"{listing([axis_label(axis) for axis, own in one.mitigated.items() if own == name])} in "
             f"{shorten(name, 80)}" for name in dict.fromkeys(one.mitigated.values())]  # fmt: skip
     settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in one.settings.items())
-    return Text(f"{held}{moved}."), Text(
-        f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: {_known(one.mean_correlation)}.",
-        muted=True,
-    )
+    yield Text(f"{held}.")
+    yield Text(f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: "
+               f"{_known(one.mean_correlation)}.", muted=True)  # fmt: skip
+    for prompt in (prompt for prompt in one.prompts if prompt.edges):
+        rows = tuple(
+            Lane(figures.pair(e), e.measured, (measured(e.estimated, "signed"),),
+                 marks=(Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
+            for e in prompt.edges
+        )  # fmt: skip
+        yield Text(f"Correlation over its edges: {_known(prompt.correlation)}", lead=quote(prompt.prompt, 120))
+        yield Lanes("Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured",
+                    "signed", PLAIN, ("estimated",), interval="interval for the true value")  # fmt: skip
 
 
 def _known(correlation: Estimate | Missing) -> str:
     return measured(correlation) if isinstance(correlation, Estimate) else reason(correlation)
-
-
-def _validated(one: ValidatedPrompt) -> tuple[Text, Lanes]:
-    """Edges of one prompt: the estimated sensitivity as a mark, the measured one as a dot on its interval."""
-    rows = tuple(
-        Lane(f"{capital(axis_label(e.source))} → {axis_label(e.target)}", e.measured,
-             marks=(Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else (),
-             more=(measured(e.estimated, "signed"),))
-        for e in one.edges
-    )  # fmt: skip
-    return Text(f"Correlation over its edges: {_known(one.correlation)}", lead=quote(one.prompt, 120)), Lanes(
-        "Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured", "signed", PLAIN,
-        ("estimated",), interval="interval for the true value",
-    )  # fmt: skip
 
 
 def _joint(one: JointShares) -> Block:
@@ -285,14 +236,14 @@ def _joint(one: JointShares) -> Block:
     independent = one.against == "independence"
     rows = tuple(
         Lane(plural(len(cell.values), "rare combination") if cell.pooled else ", ".join(cell.values[0]), cell.share,
-             (percent(cell.expected), f"× {number(cell.ratio[0])}"),
+             (percent(cell.expected), f"× {words.number(cell.ratio[0])}"),
              marks=(Mark(cell.expected, "expected"),))
         for cell in one.cells
     )  # fmt: skip
     against = "the axes' own shares multiplied" if independent else f"the shares of {shorten(one.reference or '', 60)}"
     return Lanes(
         f"{capital(axes)} in {where}: shares of combinations, against {against}; distance {measured(one.distance)}, "
-        f"{probability(one.distance.p, 'p')}",
+        f"{words.probability(one.distance.p, 'p')}",
         "Combination", rows, "share", "share", PLAIN, ("expected", "ratio"), interval="interval for the true share",
     )  # fmt: skip
 
@@ -348,7 +299,7 @@ def _method(found: InteractionFindings) -> tuple[Text, Terms, Text]:
             ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both "
                                       "corrected for their number of pictures"),
             ("Distance d", distances),
-            ("Intervals", f"at {percent(plan.level)}, {thousands(plan.draws)} draws; q by Benjamini and Hochberg "
+            ("Intervals", f"at {percent(plan.level)}, {words.thousands(plan.draws)} draws; q by Benjamini and Hochberg "
                           "(1995)"),
         )),
         Text("All random draws follow from the run seed: the same plan gives the same report."),
