@@ -298,7 +298,7 @@ def gallery() -> Page:
         Section("Who and what was seen", (one_prompt(),)),
         Section("Several prompts", (many_prompts(), two_runs())),
         pictures(),
-        Section("Scores", (ranking(), Section("gender", (by_model(), mined()), note="12 pictures"),
+        Section("Scores", (ranking(), Section("gender", (by_model(), mined())),
                            Fold("Effects", (changes(),)))),
         Section("Curves", (profile(), race(), course(), Beside((planted("Men"), planted(LONG))), picture_map())),
         Section("Graph", graph, screen=False),

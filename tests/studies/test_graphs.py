@@ -21,7 +21,8 @@ from askew.methods.interact.graph import CountedAxis, Tables, graphs, pooled, re
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import scoring_of
 from askew.pages import html, terminal
-from askew.studies.graphs.page import changes, graphs_of, page, pooled_answer, pooled_lanes, shared_prompts
+from askew.pages.blocks import Lanes
+from askew.studies.graphs.page import changes, graphs_of, page, shared_prompts
 from askew.studies.graphs.pooled import ModelGraphs, PooledEdge, PooledGraph, model_graphs, pooled_graph
 from askew.types import Estimate, Missing
 from planted_answers import INSTRUMENT, head, known, planned
@@ -280,13 +281,15 @@ def test_graphs_side_by_side_show_what_every_run_has() -> None:
 
 
 def test_the_graph_of_all_models_says_who_has_its_edges() -> None:
-    rows = {row.label: row.more for row in pooled_lanes([e for e in made_pooled().edges if e.drawn]).rows}
+    both = {"a": made.findings(), "b": made.findings()}
+    (section,) = [one for one in page(both, made_pooled()).sections if one.title == "All models together"]
+    (lanes,) = [block for block in section.blocks if isinstance(block, Lanes)]
+    rows = {row.label: row.more for row in lanes.rows}
     assert rows["Gender → age"] == ("−0.10", "1 of 2", "3 of 4")
     assert rows.keys() == {"Age → gender", "Gender → age", "Gender → clothing"}
-    both = {"a": made.findings(), "b": made.findings()}
     assert "Over all 2 models and 2 prompts: 3 edges; none of them is in every model" in rendered(both, made_pooled())
     shared = made_pooled(models=made.estimate(1.0, 0.2, 1.0, 2))
-    assert pooled_answer(shared, 2).endswith("3 of them are in every model's own graph.")
+    assert "3 of them are in every model&#x27;s own graph." in rendered(both, shared)
 
 
 def test_models_that_cannot_be_pooled_stand_side_by_side_all_the_same() -> None:

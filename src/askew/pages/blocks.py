@@ -395,7 +395,6 @@ class Section:
     blocks: tuple[Block, ...]
     screen: bool = True
     anchor: str | None = None
-    note: str = ""
 
 
 Block = (

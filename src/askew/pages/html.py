@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from askew.pages import blocks, grids, plots, words
 from askew.pages.blocks import Block, Fold, Page, Section, Terms, Text
-from askew.pages.elements import NOTHING, Ids, bdi, joined, note, tag
+from askew.pages.elements import NOTHING, Ids, bdi, joined, tag
 from askew.pages.plain import as_table
 
 LONG_TITLE = 60
@@ -98,7 +98,7 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
         case Section():
             name = ids[_anchor(one)]
             link = tag("a", "#", class_="anchor", href=f"#{name}", aria_label="Link to this section")
-            heading = tag(f"h{min(level, 6)}", bdi(one.title), " ", note(one.note), link, id=name)
+            heading = tag(f"h{min(level, 6)}", bdi(one.title), link, id=name)
             return tag("section", heading, *(block(inner, ids, level + 1) for inner in one.blocks))
         case Fold():
             return _fold(one, ids, level)

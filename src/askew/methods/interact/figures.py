@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from askew.methods.interact.findings import Edge, Graph
+from askew.methods.interact.findings import Edge, Graph, ValidatedEdge
 from askew.pages import blocks, words
 from askew.pages.blocks import PLAIN, Cell, Lane, Lanes, Matrix, Network, Terms
 from askew.pages.words import ABSENT, axis_label, capital, listing, measured, number, perceived, percent, plural, signed
@@ -156,7 +156,7 @@ def moved(graph: Graph, source: str) -> str:
     return "; ".join(parts) or "moves nothing else beyond chance"
 
 
-def pair(edge: Edge) -> str:
+def pair(edge: Edge | ValidatedEdge) -> str:
     """ "Gender → age"."""
     return f"{capital(axis_label(edge.source))} → {axis_label(edge.target)}"
 

@@ -6,15 +6,15 @@ another is not yet a difference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from askew.methods.interact import figures
 from askew.methods.interact.findings import Edge, Graph, InteractionFindings
-from askew.pages.blocks import PLAIN, Beside, Block, Cell, Content, Fold, Lane, Lanes, Mark, Page, Section, Table, Text
-from askew.pages.words import ABSENT, listing, plural, shorten, signed, thousands
+from askew.pages.blocks import PLAIN, Beside, Block, Cell, Fold, Lane, Lanes, Mark, Page, Section, Table, Text
+from askew.pages.words import ABSENT, listing, plural, shorten, signed
 from askew.stats.interaction_graph import difference
-from askew.studies.graphs.pooled import PooledEdge, PooledGraph
+from askew.studies.graphs.pooled import PooledGraph
 from askew.types import Estimate, Missing
 
 READING = Text(items=(
@@ -60,7 +60,7 @@ def page(runs: Runs, pooled: PooledGraph | Missing) -> Page:
         facts=(),
         sections=(
             Section(figures.title(first, 120), _side_by_side(graphs_of(runs, first), axes), screen=False),
-            Section("All models together", tuple(_together(pooled, runs, axes))),
+            Section("All models together", tuple(_together(pooled, len(runs), axes))),
             *([Section("Each prompt", tuple(more), screen=False)] if others else []),
             Section("How to read this", (READING,), screen=False),
         ),
@@ -101,96 +101,70 @@ def changes(graphs: Mapping[str, Graph]) -> list[Change]:
 def any_edges(graphs: Mapping[str, Graph]) -> list[Edge]:
     """The edges of any run, the strongest of the first run first."""
     found: dict[tuple[str, str], Edge] = {}
-    for graph in graphs.values():
-        for one in graph.drawn:
-            found.setdefault((one.source, one.target), one)
+    for one in (edge for graph in graphs.values() for edge in graph.drawn):
+        found.setdefault((one.source, one.target), one)
     return list(found.values())
-
-
-def pooled_edges(pooled: PooledGraph) -> list[PooledEdge]:
-    """The edges of all models together, the strongest first."""
-    return sorted((one for one in pooled.edges if one.drawn), key=lambda one: -one.size)
 
 
 def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[Block, ...]:
     """Every run's graph, and what differs from the first."""
-    sides = tuple(
-        Section(shorten(name, 60), (figures.network(graph, axes, f"{name}: {figures.title(graph.prompt)}"),
-                                    figures.summary(graph)), note=plural(len(graph.drawn), "edge"))
+    sides = Beside(tuple(
+        Section(f"{shorten(name, 60)}: {plural(len(graph.drawn), 'edge')}",
+                (figures.network(graph, axes, f"{name}: {figures.title(graph.prompt)}"), figures.summary(graph)))
         for name, graph in graphs.items()
-    )  # fmt: skip
-    rows: list[tuple[Content, ...]] = []
-    for edge in any_edges(graphs):
-        own = [graph.edge(edge.source, edge.target) for graph in graphs.values()]
-        cells = (Cell(e.sensitivity, strong=e.significant) if e and isinstance(e.sensitivity, Estimate) else None
-                 for e in own)  # fmt: skip
-        rows.append((figures.pair(edge), *cells))
-    if not rows:
-        return (Beside(sides),)
-    table = Table(
-        "Every pair of axes that is an edge in any run: Intersectional Sensitivity with its interval. Bold: an edge "
-        "there.", ("Edge", *(shorten(name, 40) for name in graphs)), tuple(rows), scale="signed",
-    )  # fmt: skip
-    fold = Fold("The sensitivities in every run", (table,))
-    first = shorten(next(iter(graphs)), 60)
-    return Beside(sides), Section(f"Against {first}", (*_changes(graphs), fold))
-
-
-def _changes(graphs: Mapping[str, Graph]) -> tuple[Text, Lanes]:
-    """How many edges clearly differ from the first run's, by run, and all changes."""
-    first, *others = graphs
-    found = changes(graphs)
-    told = []
-    for name in others:
-        own = [one for one in found if one.run == name]
-        clear = sum(one.clear for one in own)
-        told.append(f"{thousands(clear)} of {plural(len(own), 'edge')} in {shorten(name, 50)}")
-    rows = tuple(
-        Lane(figures.pair(one.edge), one.score, note=one.run if len(others) > 1 else "", strong=one.clear,
-             hollow=not one.clear)
-        for one in found
-    )  # fmt: skip
+    ))  # fmt: skip
+    edges, found = any_edges(graphs), changes(graphs)
+    if not edges:
+        return (sides,)
+    first, *others = [shorten(name, 50) for name in graphs]
+    settled = {name: [one.clear for one in found if one.run == name] for name in list(graphs)[1:]}
+    told = [f"{sum(own):,} of {plural(len(own), 'edge')} in {shorten(name, 50)}" for name, own in settled.items()]
+    rows = tuple(Lane(figures.pair(one.edge), one.score, note=one.run if len(others) > 1 else "", strong=one.clear,
+                      hollow=not one.clear) for one in found)  # fmt: skip
     lanes = Lanes(
-        f"Change of Intersectional Sensitivity against {shorten(first, 60)}; right of zero the axis is brought nearer "
-        "to its ideal than there", "Edge", rows, "change", "signed", PLAIN, interval="interval of the change",
+        f"Change of Intersectional Sensitivity against {first}; right of zero the axis is brought nearer to its ideal "
+        "than there", "Edge", rows, "change", "signed", PLAIN, interval="interval of the change",
         hollow="the interval holds zero",
     )  # fmt: skip
-    return Text(f"Clearly different from {shorten(first, 50)}: {listing(told)}."), lanes
+    cells = tuple(
+        (figures.pair(edge), *(Cell(e.sensitivity, strong=e.significant) if e else None
+                               for e in (graph.edge(edge.source, edge.target) for graph in graphs.values())))
+        for edge in edges
+    )  # fmt: skip
+    table = Table(
+        "Every pair of axes that is an edge in any run: Intersectional Sensitivity with its interval. Bold: an edge "
+        "there.", ("Edge", first, *others), cells, scale="signed",
+    )  # fmt: skip
+    clear = Text(f"Clearly different from {first}: {listing(told)}.")
+    return sides, Section(f"Against {first}", (clear, lanes, Fold("The sensitivities in every run", (table,))))
 
 
-def _together(pooled: PooledGraph | Missing, runs: Runs, axes: Sequence[str]) -> list[Block]:
-    """The graph of all models, or why there is none."""
+def _together(pooled: PooledGraph | Missing, models: int, axes: Sequence[str]) -> Iterator[Block]:
+    """The graph of all models: its edges, and how many models and prompts have each; or why there is none."""
     if isinstance(pooled, Missing):
-        return [Text(f"No graph of all models together: {pooled.detail}.")]
-    edges = pooled_edges(pooled)
-    drawn = Section("Graph", (figures.network(pooled, axes, "All models together"), figures.summary(pooled)),
-                    screen=False)  # fmt: skip
-    return [Text(pooled_answer(pooled, len(runs))), drawn, *([pooled_lanes(edges)] if edges else [])]
-
-
-def pooled_answer(pooled: PooledGraph, models: int) -> str:
-    """How many edges all models have together, and how many of them each model has."""
-    edges = pooled_edges(pooled)
-    if not edges:
-        return f"Over all {models} models no pair of axes pulls on another beyond chance."
+        yield Text(f"No graph of all models together: {pooled.detail}.")
+        return
+    edges = sorted((one for one in pooled.edges if one.drawn), key=lambda one: -one.size)
     shared = sum(isinstance(one.models, Estimate) and one.models.value == 1 for one in edges)
-    count = f"Over all {models} models and {plural(len(pooled.prompts), 'prompt')}"
-    which = {0: "none of them is", 1: "one of them is"}.get(shared, f"{thousands(shared)} of them are")
-    return f"{count}: {plural(len(edges), 'edge')}; {which} in every model's own graph."
-
-
-def pooled_lanes(edges: Sequence[PooledEdge]) -> Lanes:
-    """Sensitivity on its interval, the mean over models as a mark, and who has the edge."""
+    which = {0: "none of them is", 1: "one of them is"}.get(shared, f"{shared:,} of them are")
+    yield Text(
+        f"Over all {models} models and {plural(len(pooled.prompts), 'prompt')}: {plural(len(edges), 'edge')}; {which} "
+        "in every model's own graph." if edges
+        else f"Over all {models} models no pair of axes pulls on another beyond chance."
+    )  # fmt: skip
+    drawn = (figures.network(pooled, axes, "All models together"), figures.summary(pooled))
+    yield Section("Graph", drawn, screen=False)
     rows = []
     for one in edges:
         mean = one.mean_sensitivity.value if isinstance(one.mean_sensitivity, Estimate) else None
         rows.append(Lane(figures.pair(one), one.sensitivity, (signed(mean), _of(one.models), _of(one.prompts)),
                          marks=() if mean is None else (Mark(mean, "mean"),), strong=False))  # fmt: skip
-    return Lanes(
-        "Intersectional Sensitivity from the counts of all models added up (Eq. 9–11), the strongest first", "Edge",
-        tuple(rows), "IS", "signed", PLAIN, ("mean", "models", "prompts’ graphs"),
-        interval="interval for the true value",
-    )  # fmt: skip
+    if rows:
+        yield Lanes(
+            "Intersectional Sensitivity from the counts of all models added up (Eq. 9–11), the strongest first", "Edge",
+            tuple(rows), "IS", "signed", PLAIN, ("mean", "models", "prompts’ graphs"),
+            interval="interval for the true value",
+        )  # fmt: skip
 
 
 def _of(share: Estimate | Missing) -> str:
