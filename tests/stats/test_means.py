@@ -29,7 +29,11 @@ def test_one_number_has_no_interval_and_none_no_mean() -> None:
 def test_numbers_without_spread_are_the_null_or_not() -> None:
     assert student_mean([1.0, 1.0], 0.95, "t", null=1.0).p == 1.0
     assert student_mean([1.0, 1.0], 0.95, "t", null=0.0).p == 0.0
+    assert student_mean([0.1, 0.1], null=0.0).p == 0.0
+    assert student_mean([0.3], null=0.0).p is None
     assert student_mean([1.0, 1.2], 0.95, "t").p is None
+    cut = student_mean([-0.9, 0.9], bounds=(-1, 1))
+    assert (cut.low, cut.high) == (-1, 1)
 
 
 def test_runs_are_compared_in_pairs() -> None:

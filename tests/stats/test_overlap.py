@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -24,8 +24,6 @@ from askew.stats.overlap import (
     joint_entanglement,
     joint_iou,
     mask,
-    mean_estimate,
-    t_test,
 )
 from askew.types import Missing
 from benchmarks.planted_overlap import planted_maps, planted_truth
@@ -185,26 +183,6 @@ class TestPlantedOverlap:
         assert apart.p > 0.05
         assert together.corrected is not None
         assert together.corrected > 0.5
-
-
-@settings(max_examples=30)
-@given(st.lists(st.floats(-1, 1), min_size=2, max_size=30).filter(lambda v: np.std(v) > 1e-3))
-def test_the_t_test_is_scipys(values: list[float]) -> None:
-    expected = stats.ttest_1samp(values, 0)
-    interval = expected.confidence_interval(0.95)
-    found = t_test(values)
-    assert found.p == pytest.approx(expected.pvalue)
-    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
-
-
-def test_the_t_test_at_its_edges() -> None:
-    assert t_test([0.0, 0.0]).p == 1
-    assert t_test([0.1, 0.1]).p == 0
-    assert t_test([0.3]).p is None
-    cut = t_test([-0.9, 0.9], bounds=(-1, 1))
-    assert (cut.low, cut.high) == (-1, 1)
-    with pytest.raises(NotEnoughData):
-        mean_estimate([])
 
 
 @pytest.mark.parametrize(("old", "new"), [((4, 4), (16, 16)), ((3, 5), (7, 11)), ((8, 8), (3, 4)), ((1, 1), (2, 3))])

@@ -1,8 +1,10 @@
 """Association scores of TIBET: how close the initial set is to each counterfactual set, and how uneven that is.
 
-Numbers only: intervals and p-values are in `association_intervals`.
+Numbers only: intervals and p-values are in `association_intervals`. And how much the scores move when the instrument
+that answers questions errs (TIBET, section 5.3, Fig. 5c).
 
-How much association scores move when the instrument that answers questions errs (TIBET, section 5.3, Fig. 5c).
+NotEnoughData is raised for a set without a picture or a concept and for fewer than two counterfactuals, ValueError for
+numbers that are negative or not finite and for shapes that do not fit.
 """
 
 from __future__ import annotations
@@ -35,10 +37,6 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
 
     Returns:
         (...), a 0-d result comes back as a scalar.
-
-    Raises:
-        NotEnoughData: a histogram holds no concept at all, so that there is nothing to compare.
-        ValueError: a frequency is negative or not a number, or the numbers of concepts differ.
     """
     w, v = _histogram(initial, variant), _histogram(counterfactual, variant)
     if w.shape[-1] != v.shape[-1]:
@@ -51,13 +49,7 @@ def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
 
     The mean over all pairs is the dot product of the two mean unit vectors, so no pair is ever formed.
 
-    Args:
-        initial: (pictures, dimensions) embeddings.
-        counterfactual: (other pictures, dimensions) embeddings.
-
-    Raises:
-        NotEnoughData: a set is empty.
-        ValueError: a vector has length zero, or the numbers of dimensions differ.
+    Both are embeddings (pictures, dimensions), none of them of length zero.
     """
     return float(unit_vectors(initial).mean(axis=0) @ unit_vectors(counterfactual).mean(axis=0))
 
@@ -68,66 +60,36 @@ def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)| and MAD_K = 2 (K - 1) / K**2, the MAD of one 1 and K - 1 zeros.
     0 where all scores are equal, at most `mad_max(K)`, which exceeds 1 for K > 3.
 
+    With "code" it is also the first alternative to MAD (appendix 9.4), sqrt(W1 / W1 of the one-hot scores) with W1
+    between the K scaled scores and K times 1/K: the order of the counterfactuals does not matter, and unlike MAD it
+    changes when all scores shrink together.
+
     Args:
         scores: (..., K), K >= 2.
         variant: "code" first scales the K scores to sum 1 (all zero counts as all equal); the range is then [0, 1].
-
-    Raises:
-        NotEnoughData: fewer than two scores.
     """
-    s = _scores(scores)
-    if variant_of(variant) == "code":
-        s = _scaled(s)
+    s = _scores(scores, variant)
     deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
-    return _normalised_root(deviation, one_hot_mad(s.shape[-1]))
-
-
-def uniform_wasserstein(scores: ArrayLike) -> Floats:
-    """First alternative to MAD (TIBET, appendix 9.4): W1 between the scores scaled to sum 1 and the value 1/K.
-
-    sqrt(W1 / W1 of the one-hot scores), in [0, 1]. W1 is taken between the K values and K times 1/K, so the order
-    of the counterfactuals does not matter. Scaling makes it equal to `mad(scores, "code")`: unlike MAD, it changes when
-    all scores shrink together.
-
-    Args:
-        scores: (..., K), K >= 2. All zero counts as all equal.
-    """
-    return mad(scores, "code")
+    return _normalised_root(deviation, 2 * (s.shape[-1] - 1) / s.shape[-1] ** 2)
 
 
 def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Second alternative to MAD (TIBET, appendix 9.4): sqrt(SD / SD of the one-hot scores), population SD.
 
-    0 where all scores are equal, at most `standard_deviation_max(K)`.
-
-    Args:
-        scores: (..., K), K >= 2.
-        variant: "code" first scales the K scores to sum 1.
+    0 where all scores are equal, at most `standard_deviation_max(K)`. `scores` and `variant` as in `mad`.
     """
-    s = _scores(scores)
-    if variant_of(variant) == "code":
-        s = _scaled(s)
-    k = s.shape[-1]
-    return _normalised_root(s.std(axis=-1), math.sqrt(k - 1) / k)
-
-
-def one_hot_mad(k: int) -> float:
-    """MAD of K scores of which one is 1 and the others 0: the denominator of Eq. 7."""
-    return 2 * (k - 1) / k**2
+    s = _scores(scores, variant)
+    return _normalised_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
 
 
 def mad_max(k: int, variant: Variant = "paper") -> float:
     """Largest `mad` of K scores in [0, 1]: half of them 1, the others 0. With "code" one score alone is the largest."""
-    if variant_of(variant) == "code":
-        return 1.0
-    return math.sqrt(2 * (k // 2) * ((k + 1) // 2) / k**2 / one_hot_mad(k))
+    return 1.0 if variant_of(variant) == "code" else math.sqrt((k // 2) * ((k + 1) // 2) / (k - 1))
 
 
 def standard_deviation_max(k: int, variant: Variant = "paper") -> float:
-    """Largest `standard_deviation` of K scores in [0, 1]: half of them 1, the others 0."""
-    if variant_of(variant) == "code":
-        return 1.0
-    return math.sqrt(math.sqrt((k // 2) * ((k + 1) // 2)) / math.sqrt(k - 1))
+    """Largest `standard_deviation` of K scores in [0, 1]: as in `mad_max`."""
+    return math.sqrt(mad_max(k, variant))
 
 
 def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
@@ -141,9 +103,6 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
         initial: (C0,) frequencies of the initial set's concepts.
         counterfactual: (C1,) frequencies of the counterfactual set's concepts.
         cosine: (C0, C1) cosines, in [-1, 1].
-
-    Raises:
-        NotEnoughData: a set holds no concept.
     """
     w, v = _histogram(initial, "paper"), _histogram(counterfactual, "paper")
     similarity = np.clip(np.asarray(cosine, dtype=float), 0.0, 1.0)
@@ -187,25 +146,22 @@ def _histogram(frequencies: ArrayLike, variant: str) -> Floats:
     return w / total if variant_of(variant) == "code" else w
 
 
-def _scores(scores: ArrayLike) -> Floats:
+def _scores(scores: ArrayLike, variant: str) -> Floats:
     s = np.asarray(scores, dtype=float)
     if s.ndim == 0 or s.shape[-1] < 2:
         raise NotEnoughData("a spread needs the scores of at least two counterfactuals")
-    return s
+    if variant_of(variant) == "paper":
+        return s
+    total = s.sum(axis=-1, keepdims=True)
+    if np.any(total < 0):
+        raise ValueError("scores with a negative sum cannot be scaled to sum 1; use variant='paper'")
+    return np.asarray(np.divide(s, total, out=np.full_like(s, 1 / s.shape[-1]), where=total > 0))
 
 
 def _normalised_root(spread: ArrayLike, most_skewed: float) -> Floats:
     """Eq. 7. A spread of the size of rounding errors is 0: the root would make it visible."""
     share = np.asarray(spread) / most_skewed
     return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
-
-
-def _scaled(scores: Floats) -> Floats:
-    total = scores.sum(axis=-1, keepdims=True)
-    if np.any(total < 0):
-        raise ValueError("scores with a negative sum cannot be scaled to sum 1; use variant='paper'")
-    uniform = np.full_like(scores, 1 / scores.shape[-1])
-    return np.asarray(np.divide(scores, total, out=uniform, where=total > 0))
 
 
 Codes = NDArray[np.int64]
@@ -230,9 +186,6 @@ def corrupt(answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng
         answers: (..., questions) codes; those of question j lie in 0 … vocabulary_sizes[j] - 1.
         vocabulary_sizes: (questions,) at least 1.
         rate: in [0, 1].
-
-    Raises:
-        ValueError: a code outside its vocabulary, or a rate outside [0, 1].
     """
     codes, sizes = _codes(answers, vocabulary_sizes)
     if not 0 <= rate <= 1:
@@ -262,10 +215,6 @@ def score_change(
         counterfactuals: K >= 2 arrays (pictures, questions).
         vocabulary_sizes: (questions,) possible answers of each question.
         rate: probability that an answer is replaced by a different one.
-
-    Raises:
-        NotEnoughData: an empty set, or fewer than two counterfactuals.
-        ValueError: as `corrupt`.
     """
     sets = [_codes(codes, vocabulary_sizes)[0] for codes in (initial, *counterfactuals)]
     if not all(codes.size for codes in sets):
@@ -295,7 +244,7 @@ def _frequencies(codes: Codes, sizes: Codes) -> Floats:
 def _all_scores(histograms: Sequence[Floats], variant: Variant) -> tuple[Floats, Floats, Floats, Floats]:
     initial, *counterfactuals = histograms
     found = np.stack([cas(initial, other, variant) for other in counterfactuals], axis=-1)
-    return found, mad(found, variant), uniform_wasserstein(found), standard_deviation(found, variant)
+    return found, mad(found, variant), mad(found, "code"), standard_deviation(found, variant)
 
 
 def _change(clean: Floats, noisy: Floats) -> float | None:

@@ -34,7 +34,6 @@ from askew.stats.association import (
     mad_max,
     standard_deviation,
     standard_deviation_max,
-    uniform_wasserstein,
     unit_vectors,
     variant_of,
 )
@@ -220,7 +219,7 @@ def _summary(
     return Associations(
         cas=tuple(estimates),
         mad=spread(lambda s: mad(np.maximum(s, least), variant), mad_max(k, variant)),
-        wasserstein=spread(lambda s: uniform_wasserstein(np.maximum(s, 0.0)), 1.0),
+        wasserstein=spread(lambda s: mad(np.maximum(s, 0.0), "code"), 1.0),
         standard_deviation=spread(
             lambda s: standard_deviation(np.maximum(s, least), variant), standard_deviation_max(k, variant)
         ),

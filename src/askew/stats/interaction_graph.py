@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from askew.errors import NotEnoughData
 from askew.stats.contingency import ChiSquare
 from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends, mover, p_value, tail
+from askew.stats.means import student_mean
 from askew.types import Estimate, Missing
 
 PROMPT_THRESHOLD = 1e-4
@@ -83,18 +84,12 @@ def edges(
 
 
 def pooled(tables: Sequence[ArrayLike]) -> Floats:
-    """The contingency table of one pair of axes over all prompts: the sum of their tables, (K, m) (appendix A.8).
-
-    Raises:
-        NotEnoughData: no table.
-        ValueError: tables of different shapes.
-    """
+    """The contingency table of one pair of axes over all prompts: the sum of their tables, (K, m) (appendix A.8)."""
     if not tables:
         raise NotEnoughData("no prompt has a table")
-    found = [np.asarray(table, dtype=float) for table in tables]
-    if len({table.shape for table in found}) > 1:
+    if len({np.shape(table) for table in tables}) > 1:
         raise ValueError("tables of the same pair of axes must have the same values")
-    return np.asarray(sum(found))
+    return np.asarray(np.sum(np.asarray(tables, dtype=float), axis=0))
 
 
 def most_influenced(graph: Sequence[Edge]) -> str | None:
@@ -209,15 +204,10 @@ def mean_correlation(prompts: Sequence[Estimate | Missing], *, level: float = 0.
 
     Interval: Student's t over the prompts, within [-1, 1]; from two prompts on.
     """
-    r = np.array([found.value for found in prompts if isinstance(found, Estimate)])
-    if not len(r):
+    r = [found.value for found in prompts if isinstance(found, Estimate)]
+    if not r:
         return Missing("not_asked", "no prompt has a correlation")
-    if len(r) < 2:
-        return Estimate(float(r[0]), n=1, null=0.0, max=1.0)
-    reach = float(scipy.stats.t.isf(tail(level), len(r) - 1) * r.std(ddof=1) / math.sqrt(len(r)))
-    mean = float(r.mean())
-    return Estimate(mean, max(-1.0, mean - reach), min(1.0, mean + reach), level, "Student's t", len(r), null=0.0,
-                    max=1.0)  # fmt: skip
+    return replace(student_mean(r, level, bounds=(-1, 1)), null=0.0, max=1.0)
 
 
 def difference(first: Estimate, second: Estimate) -> tuple[float, float, float]:

@@ -1,24 +1,28 @@
-"""Means of independent numbers, such as the scores of several prompts or the differences of several runs.
-
-Does one search find better prompts than another on the same budget?
-"""
+"""Means of independent numbers, such as the scores of several prompts or the differences of several runs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import Floats, tail
+from askew.stats.intervals import TOLERANCE, Floats, ends, tail
 from askew.types import Estimate
 
 
 def student_mean(
-    numbers: ArrayLike, level: float, interval: str, *, missing: int = 0, null: float | None = None
+    numbers: ArrayLike,
+    level: float = 0.95,
+    interval: str = "Student's t",
+    *,
+    missing: int = 0,
+    null: float | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Estimate:
     """The mean of independent numbers with Student's interval.
 
@@ -27,6 +31,7 @@ def student_mean(
         interval: what the interval is over, for the reader.
         missing: numbers that could not be had.
         null: the mean to test against, two-sided; None tests nothing.
+        bounds: where the interval is cut off.
 
     Raises:
         NotEnoughData: there is no number.
@@ -40,31 +45,23 @@ def student_mean(
     if len(x) == 1:
         return Estimate(float(x[0]), n=1, missing=missing, null=null)
     error = float(x.std(ddof=1) / math.sqrt(len(x)))
-    return with_student(float(x.mean()), error, len(x) - 1, len(x), level, interval, missing=missing, null=null)
+    found = with_student(float(x.mean()), error, len(x) - 1, len(x), level, interval, null)
+    low, high = np.clip(ends(found), *(bounds or (None, None))).tolist()
+    return replace(found, low=low, high=high, missing=missing)
 
 
 def with_student(
-    value: float,
-    error: float,
-    freedom: float,
-    n: int,
-    level: float,
-    interval: str,
-    *,
-    missing: int = 0,
-    null: float | None = None,
+    value: float, error: float, freedom: float, n: int, level: float, interval: str, null: float | None = None
 ) -> Estimate:
-    """A mean and its standard error as an estimate, by Student's t with `freedom` degrees of freedom."""
-    reach = float(scipy.stats.t.isf(tail(level), freedom)) * error
-    p = None if null is None else _p(abs(value - null), error, freedom)
-    return Estimate(value, value - reach, value + reach, level, interval, n=n, missing=missing, null=null, p=p)
+    """A mean and its standard error as an estimate, by Student's t with `freedom` degrees of freedom.
 
-
-def _p(distance: float, error: float, freedom: float) -> float:
-    """Two-sided; without any spread a mean is either the null itself or far from it."""
-    if error > 0:
-        return float(2 * scipy.stats.t.sf(distance / error, freedom))
-    return 1.0 if distance == 0 else 0.0
+    p against `null` is two-sided; without any spread a mean is either the null itself or far from it.
+    """
+    reach, p = float(scipy.stats.t.isf(tail(level), freedom)) * error, None
+    if null is not None:
+        far = abs(value - null)
+        p = float(2 * scipy.stats.t.sf(far / error, freedom)) if error > TOLERANCE else float(far <= TOLERANCE)
+    return Estimate(value, value - reach, value + reach, level, interval, n, null=null, p=p)
 
 
 OVER_RUNS = "t over runs"
@@ -72,7 +69,7 @@ OVER_PROMPTS = "Welch t over the best prompts of one run"
 
 
 def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float) -> Estimate:
-    """Mean loss of the best prompts of the second search less that of the first; below 0 the second finds lower ones.
+    """Mean loss of the best prompts of the second search less that of the first; below 0 the second is the better one.
 
     With two runs or more, each run is one pair, and the interval is for the mean difference between runs. A single run
     has nothing but its prompts: the interval then is for prompts like these, and says nothing of other runs.
@@ -103,4 +100,4 @@ def _welch(a: Floats, b: Floats, level: float) -> Estimate:
     if total == 0:
         return Estimate(value, value, value, level, OVER_PROMPTS, n=min(len(a), len(b)))
     freedom = total**2 / float(sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)))
-    return with_student(value, math.sqrt(total), freedom, min(len(a), len(b)), level, OVER_PROMPTS, null=0.0)
+    return with_student(value, math.sqrt(total), freedom, min(len(a), len(b)), level, OVER_PROMPTS, 0.0)

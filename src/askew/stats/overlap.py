@@ -4,7 +4,8 @@ Two masks of 30 % of a picture share .176 of their union if their pixels are ind
 things in the same places of every picture, so maps of *different* pictures of a prompt share more. That second chance
 is the null: what the words of one picture share beyond it, they share in that picture.
 
-Maps at another size.
+NotEnoughData is raised without a picture and for masks that are all empty, whose overlap is not defined; ValueError for
+shapes that do not fit.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import TOLERANCE, Floats, corrected, p_value, tail, with_null
+from askew.stats.means import student_mean
 from askew.types import Estimate, Missing
 
 Mask = NDArray[np.bool_]
@@ -58,21 +60,12 @@ def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -
 
 
 def iou(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Intersection over union (BiasMap, Eq. 4) of masks (..., H, W): (...), from 0, nothing shared, to 1, the same.
-
-    Raises:
-        NotEnoughData: two masks that are both empty.
-        ValueError: shapes that do not fit.
-    """
+    """Intersection over union (BiasMap, Eq. 4) of masks (..., H, W): (...), from 0, nothing shared, to 1, the same."""
     return joint_iou(np.stack(_pair(a, b)))
 
 
 def joint_iou(masks: ArrayLike) -> Floats:
-    """What all of C masks (C, ..., H, W) share, over what any of them covers: (...), from 0 to 1.
-
-    Raises:
-        NotEnoughData: masks that are all empty.
-    """
+    """What all of C masks (C, ..., H, W) share, over what any of them covers: (...), from 0 to 1."""
     m = np.asarray(masks, dtype=bool)
     union = m.any(axis=0).sum(axis=(-2, -1))
     if np.any(union == 0):
@@ -81,15 +74,7 @@ def joint_iou(masks: ArrayLike) -> Floats:
 
 
 def chance_iou(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Overlap of masks with these areas if pixels were independent, (...): pq / (p + q - pq) for the areas p and q.
-
-    Args:
-        a, b: masks (..., H, W).
-
-    Raises:
-        NotEnoughData: two masks that are both empty.
-        ValueError: shapes that do not fit.
-    """
+    """Overlap of masks (..., H, W) with these areas p and q if pixels were independent, (...): pq / (p + q - pq)."""
     return joint_chance(np.stack(_pair(a, b)))
 
 
@@ -103,12 +88,7 @@ def joint_chance(masks: ArrayLike) -> Floats:
 
 
 def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
-    """IoU of every mask of `a` (n, H, W) with every mask of `b` (n, H, W): (n, n), pictures of `a` in the rows.
-
-    Raises:
-        NotEnoughData: two masks that are both empty, or no picture.
-        ValueError: shapes that do not fit.
-    """
+    """IoU of every mask of `a` (n, H, W) with every mask of `b` (n, H, W): (n, n), pictures of `a` in the rows."""
     first, second = (m.reshape(len(m), -1).astype(np.float32) for m in _pair(a, b))
     if not len(first):
         raise NotEnoughData("there is no picture, and at least one is needed")
@@ -155,15 +135,12 @@ def entanglement(
         matrix: (n, n) from `iou_matrix`; for mBIoU the mean of those of all blocks (BiasMap, Eq. 6).
         chance_area: from `chance_iou`, its mean over pictures.
         missing: pictures that are missing, recorded only.
-
-    Raises:
-        NotEnoughData: no picture.
     """
     x = np.asarray(matrix, dtype=float)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise ValueError(f"the matrix has shape {x.shape}; (pictures, pictures) is needed")
     pictures = np.diagonal(x).copy()
-    miou = replace(mean_estimate(pictures, level=level, bounds=(0, 1)), missing=missing, max=1.0)
+    miou = replace(student_mean(pictures, level, bounds=(0, 1)), missing=missing, max=1.0)
     if len(x) < 3:
         return Entanglement(miou, TOO_FEW, pictures, chance_area, None)
     null = float(_corrected_parts(x)[1])
@@ -178,11 +155,10 @@ def joint_entanglement(
 ) -> Estimate:
     """Mean of `joint_iou` of three concepts or more over n pictures, against the pictures dealt anew to each concept.
 
-    Args:
-        masks: (concepts, n, H, W).
+    `masks` are (concepts, n, H, W).
     """
     m = np.asarray(masks, dtype=bool)
-    estimate = replace(mean_estimate(joint_iou(m), level=level, bounds=(0, 1)), missing=missing)
+    estimate = replace(student_mean(joint_iou(m), level, bounds=(0, 1)), missing=missing)
     if m.shape[1] < 3:
         return replace(estimate, max=1.0)
     n, null = m.shape[1], np.empty(draws)
@@ -208,56 +184,11 @@ def conditional_chance(a: ArrayLike, b: ArrayLike, given: ArrayLike) -> Floats:
     return np.asarray(np.divide(p * q, union, out=np.full(union.shape, np.nan), where=union > 0))
 
 
-def mean_estimate(values: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] | None = None) -> Estimate:
-    """The mean of independent values (n,) with Student's t interval, cut off at `bounds`; no interval for n = 1.
-
-    Raises:
-        NotEnoughData: no value.
-        ValueError: not one list of finite numbers.
-    """
-    x = _values(values)
-    if len(x) == 1:
-        return Estimate(float(x[0]), n=1)
-    reach = float(scipy.stats.t.isf(tail(level), len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)))
-    low, high = float(x.mean()) - reach, float(x.mean()) + reach
-    if bounds is not None:
-        low, high = max(low, bounds[0]), min(high, bounds[1])
-    return Estimate(float(x.mean()), low, high, level, "Student's t", len(x))
-
-
-def t_test(values: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] | None = None) -> Estimate:
-    """The mean of n values, such as differences between models by profession, tested against 0 (BiasMap, section 4).
-
-    The interval is cut off at `bounds`. p is two-sided by Student's t; 1 where all values are 0, and None for a single
-    value, which tests nothing.
-
-    Raises:
-        NotEnoughData: no value.
-    """
-    x = _values(values)
-    estimate = replace(mean_estimate(x, level=level, bounds=bounds), null=0.0)
-    if len(x) == 1:
-        return estimate
-    error = float(x.std(ddof=1) / np.sqrt(len(x)))
-    if error <= TOLERANCE:
-        return replace(estimate, p=1.0 if abs(x.mean()) <= TOLERANCE else 0.0)
-    return replace(estimate, p=float(2 * scipy.stats.t.sf(abs(x.mean()) / error, len(x) - 1)))
-
-
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
     first, second = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
     if first.shape != second.shape or first.ndim < 2:
         raise ValueError(f"masks of shape {first.shape} and {second.shape}; both must be (..., H, W) of one shape")
     return first, second
-
-
-def _values(values: ArrayLike) -> Floats:
-    x = np.asarray(values, dtype=float)
-    if x.ndim != 1 or not np.all(np.isfinite(x)):
-        raise ValueError("values must be one list of finite numbers")
-    if not len(x):
-        raise NotEnoughData("there is no value to take a mean of")
-    return x
 
 
 def _corrected_parts(x: Floats, left_out: bool = False) -> tuple[Floats, Floats]:

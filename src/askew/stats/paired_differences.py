@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.association import Variant, cas, mad, standard_deviation, uniform_wasserstein
+from askew.stats.association import Variant, cas, mad, standard_deviation
 from askew.stats.association_intervals import Associations, associations, embedding_associations
 from askew.stats.differences import Mixture, share_difference, wilson
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
@@ -225,7 +225,7 @@ def _spread(similarity: Floats, variant: Variant) -> Floats:
     """CAS (..., K) with its three measures of spread: (..., K + 3)."""
     positive = np.maximum(similarity, 0.0)  # as where scores are scaled to sum 1: a mean cosine may be negative
     scaled = positive if variant == "code" else similarity
-    spreads = [mad(scaled, variant), uniform_wasserstein(positive), standard_deviation(scaled, variant)]
+    spreads = [mad(scaled, variant), mad(positive, "code"), standard_deviation(scaled, variant)]
     return np.concatenate([similarity, np.stack(spreads, axis=-1)], axis=-1)
 
 

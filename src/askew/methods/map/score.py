@@ -35,6 +35,7 @@ from askew.methods.map.plan import MapPlan, axes_of
 from askew.pages.media import Media
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
+from askew.stats.means import student_mean
 from askew.stats.overlap import (
     Entanglement,
     Mask,
@@ -47,7 +48,6 @@ from askew.stats.overlap import (
     joint_chance,
     joint_entanglement,
     mask,
-    mean_estimate,
 )
 from askew.stats.rank import spearman
 from askew.types import Axis, Estimate, Missing
@@ -285,7 +285,7 @@ def _conditional(three: Mapping[str, Mask], given: str, level: float) -> Conditi
         if not len(known):
             return Missing("not_asked", f"neither {a} nor {b} reaches {where} the region of {given}")
         chance = float(np.nanmean(conditional_chance(first, second, region)))
-        mean = mean_estimate(known, level=level, bounds=(0, 1))
+        mean = student_mean(known, level, bounds=(0, 1))
         return replace(mean, missing=len(values) - len(known), null=chance, max=1.0)
 
     return Conditional(a, b, given, within(three[given], "inside"), within(~three[given], "outside"))

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from askew.methods.map.findings import MIDDLE, Change, Overall, Pair, PromptChange, RiskDifference
-from askew.stats.overlap import mean_estimate, t_test
+from askew.stats.means import student_mean
 from askew.types import Estimate, Missing
 
 DIFFERENCE = (-1.0, 1.0)
@@ -31,11 +31,12 @@ def overall(
     for model, a in dict.fromkeys((p.model, p.a) for p in pairs):
         own = [p for p in pairs if (p.model, p.a) == (model, a)]
         found = [r.estimate for r in risks if (r.model, r.axis) == (model, axis_of.get(a))]
+        tested = partial(student_mean, level=level, null=0.0)
         areas = [p.chance_area for p in own if p.chance_area is not None]
         entries.append(Overall(
             model, a, len(own),
             miou=_mean([p.miou for p in own], level), mbiou=_mean([p.mbiou for p in own], level),
-            corrected=_combined([p.corrected for p in own], partial(t_test, level=level), NOT_CORRECTED),
+            corrected=_combined([p.corrected for p in own], tested, NOT_CORRECTED),
             risk_difference=_mean(found, level) if found else None,
             blocks=_mean_parts([p.blocks for p in own], level), layers=_mean_parts([p.layers for p in own], level),
             chance_area=float(np.mean(areas)) if areas else None,
@@ -82,7 +83,7 @@ def _paired(x: Pair, y: Pair, before: E, after: E, earlier: Scores, later: Score
     first, second = (dict(zip(one.seeds, scores, strict=True)) for one, scores in ((x, earlier), (y, later)))
     values = [v - u for seed, u in first.items()
               if seed is not None and u is not None and (v := second.get(seed)) is not None]  # fmt: skip
-    return t_test(values, level=level, bounds=DIFFERENCE) if values else NO_PAIR
+    return student_mean(values, level, null=0.0, bounds=DIFFERENCE) if values else NO_PAIR
 
 
 def _other_blocks(before: Pair, after: Pair) -> Missing | None:
@@ -109,11 +110,11 @@ def _risk_change(risks: Sequence[RiskDifference], axis: str | None, first: str, 
              if r.axis == axis and isinstance(r.estimate, Estimate)}  # fmt: skip
     gaps = [known[second, prompt] - value for (model, prompt), value in known.items()
             if model == first and (second, prompt) in known]  # fmt: skip
-    return t_test(gaps, level=level, bounds=DIFFERENCE) if gaps else None
+    return student_mean(gaps, level, null=0.0, bounds=DIFFERENCE) if gaps else None
 
 
 def _mean(estimates: Sequence[E], level: float) -> E:
-    mean = _combined(estimates, partial(mean_estimate, level=level, bounds=(0, 1)))
+    mean = _combined(estimates, partial(student_mean, level=level, bounds=(0, 1)))
     if isinstance(mean, Missing):
         return mean
     nulls = [e.null for e in estimates if isinstance(e, Estimate)]
@@ -129,7 +130,7 @@ def _mean_parts(parts: Sequence[Mapping[str, E]], level: float) -> dict[str, E]:
 
 def _over_prompts(gaps: Sequence[float | Missing], level: float, bounds: tuple[float, float] | None = DIFFERENCE) -> E:
     """The mean of differences by prompt, tested against 0."""
-    return _combined(gaps, partial(t_test, level=level, bounds=bounds))
+    return _combined(gaps, partial(student_mean, level=level, null=0.0, bounds=bounds))
 
 
 def _combined(
