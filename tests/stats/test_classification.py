@@ -19,9 +19,9 @@ from askew.stats.classification import (
     pair_share,
     recovered,
     recovered_change,
-    samples_effect,
     samples_effect_on_differential,
 )
+from askew.stats.clustered import clustered_rate_difference
 
 A, B = (0, 1), (2, 3)
 PAIRS = list(product(A, B))
@@ -93,7 +93,7 @@ def test_groups_that_are_treated_alike_do_not_differ_and_opposite_ones_do() -> N
 
 def test_more_samples_that_decide_otherwise_are_an_effect() -> None:
     few, many = np.tile([1.0, 0.0], (24, 1)), np.ones((24, 2))
-    found = samples_effect(few, many, rng=rng())
+    found = clustered_rate_difference(many, few, rng=rng())
     assert found.value == pytest.approx(0.5)
     assert found.p < 0.01
     both = samples_effect_on_differential((few, few), (many, few), rng=rng())

@@ -4,6 +4,8 @@ Decisions are (pictures, pairs): 1 for the pair's first class, 0 for its second,
 Several decisions about one picture are no independent draws, so what varies is taken over pictures. The plain bootstrap
 over pictures fails near 0 and 1 (of 12 to 24 pictures at a share of .02 it covers 34 to 90 %); Wilson's interval at the
 number of independent decisions that would vary as much does not.
+
+NotEnoughData is raised without a decision (about a group, where there are two).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.clustered import clustered_mean, clustered_rate, clustered_rate_difference
+from askew.stats.clustered import clustered_mean, clustered_rate, clustered_rate_difference, sign_flip_p
 from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value, tail
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
@@ -64,13 +66,7 @@ def hits(errors: ArrayLike, true: int) -> Floats:
 def association(decisions: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95) -> Estimate:
     """S(D, A, B): the share of decisions for a class of A, in [0, 1] (Eq. 2). Its null is one half.
 
-    p: the classes change places at random, picture by picture, two-sided.
-
-    Args:
-        decisions: (pictures, pairs), the pairs being A x B.
-
-    Raises:
-        NotEnoughData: no decision.
+    p: the classes change places at random, picture by picture, two-sided. The pairs are A x B.
     """
     rate = clustered_rate(decisions, level=level)
     p = clustered_mean(decisions, rng=rng, draws=draws, level=level, null=UNDECIDED).p
@@ -83,27 +79,10 @@ def differential(
     """S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B), in [-1, 1] (Eq. 3). Its null is zero.
 
     Interval: both associations' intervals joined (MOVER). p: pictures are dealt to the groups at random, two-sided.
-
-    Args:
-        first: (pictures, pairs) decisions about one group's pictures.
-        second: (pictures, pairs) about the other's.
-
-    Raises:
-        NotEnoughData: no decision about a group.
     """
     a, b = clustered_rate(first, level=level), clustered_rate(second, level=level)
     joined = _less(a, b, "MOVER, Wilson, effective size")
     return replace(joined, p=_dealt_p(_rows(first), _rows(second), rng, draws))
-
-
-def samples_effect(
-    few: ArrayLike, many: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
-) -> Estimate:
-    """A rate with many noise samples less that with few, on the same pictures, in [-1, 1].
-
-    Interval and p as in `clustered_rate_difference`, pictures being pairs.
-    """
-    return clustered_rate_difference(many, few, rng=rng, draws=draws, level=level)
 
 
 def samples_effect_on_differential(
@@ -123,7 +102,7 @@ def samples_effect_on_differential(
         few: decisions (pictures, pairs) about the first and the second group's pictures.
         many: the same with more samples.
     """
-    changes = [samples_effect(f, m, rng=rng, draws=1, level=level) for f, m in zip(few, many, strict=True)]
+    changes = [clustered_rate_difference(m, f, rng=rng, draws=1, level=level) for f, m in zip(few, many, strict=True)]
     moved = [_rows(m) - _rows(f) for f, m in zip(few, many, strict=True)]
     joined = _less(changes[0], changes[1], "MOVER, Wilson, paired")
     return replace(joined, max=2.0, p=_swapped_p(moved[0], moved[1], rng, draws))
@@ -145,8 +124,8 @@ def recovered(
     decided by a coin, so that pictures that all agree have one. p: pictures are dealt to the groups at random.
 
     Args:
-        first: (pictures, pairs) decisions about one group's pictures; those with a tie are left out as missing.
-        second: (pictures, pairs) about the other's.
+        first: decisions about one group's pictures; those with a tie are left out as missing.
+        second: about the other's.
         planted: (pairs,) planted differences, first less second.
 
     Raises:
@@ -188,13 +167,7 @@ def recovered_change(
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
     """The share of a group's pictures that are given to the first class of one pair, in [0, 1]. Its null is one half.
 
-    Interval: mid-P. p: exact binomial, two-sided.
-
-    Args:
-        decisions: (pictures,) of 1, 0 and NaN.
-
-    Raises:
-        NotEnoughData: no decision.
+    Interval: mid-P. p: exact binomial, two-sided. `decisions` are (pictures,) of 1, 0 and NaN.
     """
     d = np.asarray(decisions, dtype=float)
     made = d[~np.isnan(d)]
@@ -265,10 +238,7 @@ def _welch(first: Floats, second: Floats, further: float, level: float) -> Estim
 def _swapped_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
     """Two-sided p of the difference of two groups' mean changes when each picture's change has a random sign."""
     known = [change[~np.isnan(change)] for change in (first, second)]
-    weights = np.concatenate([known[0] / len(known[0]), -known[1] / len(known[1])])
-    weights = weights[np.lexsort((weights, np.abs(weights)))]
-    null = np.abs(rng.choice((-1.0, 1.0), size=(draws, len(weights))) @ weights)
-    return p_value(abs(float(weights.sum())), null)
+    return sign_flip_p(np.concatenate([known[0] / len(known[0]), -known[1] / len(known[1])]), rng, draws)
 
 
 def _dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:

@@ -1,7 +1,8 @@
 """Rates and means over pictures that come in clusters: several edits of one source picture are no independent draws.
 
 Arrays are (clusters, members), NaN where a member gave no answer. Rows are independent of each other; where two arrays
-are compared, their rows belong together in pairs.
+are compared, their rows belong together in pairs. NotEnoughData is raised without any answer, and without a pair of
+rows where a comparison needs one; ValueError for other arrays.
 """
 
 from __future__ import annotations
@@ -24,14 +25,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
     Interval: Wilson's at the effective number of members, which is their number over the design effect (variance of
     the share over clusters against independent members), held within 1 and the size of a cluster, and less for few
-    clusters (t for z). Where all members agree, clusters count once.
-
-    Args:
-        happened: (clusters, members) of 0, 1 and NaN.
-
-    Raises:
-        NotEnoughData: no answer at all.
-        ValueError: not two axes, or something other than 0, 1 and NaN.
+    clusters (t for z). Where all members agree, clusters count once. `happened` holds 0, 1 and NaN.
     """
     x = _checked(happened)
     if not np.isin(x[~np.isnan(x)], (0, 1)).all():
@@ -50,12 +44,6 @@ def clustered_rate_difference(
 
     Interval: both shares' intervals joined (MOVER; Newcombe 1998), less the correlation of their clusters, which are
     pairs by row where both have answers. p: pairs change places at random, two-sided.
-
-    Args:
-        first, second: (clusters, members) as in `clustered_rate`.
-
-    Raises:
-        NotEnoughData: no answer in one of them, or no pair of clusters.
     """
     x, y = _checked(first), _checked(second)
     a, b = clustered_rate(x, level=level), clustered_rate(y, level=level)
@@ -63,7 +51,7 @@ def clustered_rate_difference(
     low, high = mover(a.value, b.value, ends(a), ends(b), _correlation(one, other))
     low, high = max(low, -1.0), min(high, 1.0)
     n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, "MOVER, Wilson, paired"
-    p = _sign_flip_p(one - other, rng, draws)
+    p = sign_flip_p(one - other, rng, draws)
     return Estimate(a.value - b.value, low, high, level, name, n, missing, null=0.0, max=1.0, p=p)
 
 
@@ -73,10 +61,7 @@ def rate_above_floor(
     """A rate with, as its null, the rate at which the same happens to the same clusters by the measurement alone.
 
     `corrected` is (rate - floor) / (1 - floor). p: one-sided, pairs of a cluster's rate and its floor change places.
-
-    Args:
-        happened: (clusters, members).
-        floor: (clusters, members or 1), the same clusters.
+    `floor` is (clusters, members or 1), of the same clusters.
 
     Returns:
         The rate and the floor.
@@ -84,7 +69,7 @@ def rate_above_floor(
     x, y = _checked(happened), _checked(floor)
     rate, base = clustered_rate(x, level=level), clustered_rate(y, level=level)
     one, other = _paired(x, y)
-    return corrected(rate, base.value, _sign_flip_p(one - other, rng, draws, one_sided=True)), base
+    return corrected(rate, base.value, sign_flip_p(one - other, rng, draws, one_sided=True)), base
 
 
 def clustered_mean(
@@ -99,19 +84,13 @@ def clustered_mean(
     """Mean over clusters of the means of their members, with a bootstrap interval over clusters.
 
     With `null`, p is two-sided by flipping the signs of the clusters' distances from it.
-
-    Args:
-        values: (clusters, members), NaN where a member has no value.
-
-    Raises:
-        NotEnoughData: no value at all.
     """
     x = _checked(values)
     rows = _means(x)
     mean = float(rows.mean())
     low, high = percentile_interval(mean + bootstrap_errors(rows[:, None], draws, rng)[:, 0], level)
     missing = int(np.isnan(x).sum())
-    p = None if null is None else _sign_flip_p(rows - null, rng, draws)
+    p = None if null is None else sign_flip_p(rows - null, rng, draws)
     return Estimate(
         mean, low, high, level, "bootstrap over sources", int(x.size - missing), missing, null=null, max=maximum, p=p
     )
@@ -183,7 +162,7 @@ def _correlation(one: Floats, other: Floats) -> float:
     return max(r - 1 / len(one), 0.0) if r > 0 else r
 
 
-def _sign_flip_p(differences: Floats, rng: np.random.Generator, draws: int, *, one_sided: bool = False) -> float:
+def sign_flip_p(differences: Floats, rng: np.random.Generator, draws: int, *, one_sided: bool = False) -> float:
     """(1 + draws at least as far) / (1 + draws) for the mean of differences whose signs are random under the null."""
     differences = differences[np.lexsort((differences, np.abs(differences)))]
     observed, exceeding = float(differences.sum()), 0

@@ -1,6 +1,7 @@
 """Shares corrected for the known errors of the instrument that read them.
 
-An instrument that errs: how true shares turn into answers, and answers back into shares.
+NotEnoughData is raised without answers and for a true value that the reference never saw, ValueError for what are no
+counts and for shapes that do not fit.
 
 P(answer | true) is a matrix R. True shares s give answers with the shares s @ R, so that answers are corrected by R's
 inverse. Corrected shares may leave the simplex by chance, and a share below 0 says: none, as far as can be seen. They
@@ -27,12 +28,7 @@ PSEUDO_COUNT = 1.0  # spread over a row, so that an error that was never seen is
 
 
 def confusion_rates(matrix: ArrayLike) -> Floats:
-    """P(observed | true): counts (true, observed) with every row scaled to sum 1.
-
-    Raises:
-        NotEnoughData: a true value was never seen by the reference.
-        ValueError: not a square table of counts.
-    """
+    """P(observed | true): counts (true, observed) with every row scaled to sum 1."""
     return normalised(square_counts(matrix), "the reference's counts of a value")
 
 
@@ -48,10 +44,6 @@ def correct_shares(observed_counts: ArrayLike, confusion_counts: ArrayLike) -> F
 
     Returns:
         (K,) shares, on the simplex.
-
-    Raises:
-        NotEnoughData: no answers, or a true value that the reference never saw.
-        ValueError: shapes that do not fit, or something negative.
     """
     shares, rates = normalised(observed_counts, "observed counts"), confusion_rates(confusion_counts)
     if shares.shape != rates.shape[:1]:
@@ -71,7 +63,7 @@ def corrected_share_intervals(
     """`correct_shares` with intervals that carry the sampling error of the answers and of the confusion counts.
 
     Percentiles of a parametric bootstrap: observed shares and every row of P(observed | true) are drawn anew and the
-    shares corrected again. Arguments and errors as `correct_shares`.
+    shares corrected again. Arguments as in `correct_shares`.
     """
     values = correct_shares(observed_counts, confusion_counts)
     observed, confused = np.asarray(observed_counts, dtype=float), square_counts(confusion_counts)
@@ -143,7 +135,6 @@ class ReadingErrors:
 
     @classmethod
     def of(cls, confusion_counts: ArrayLike) -> ReadingErrors:
-        """Raises NotEnoughData for a true value that the reference never saw, ValueError for what is no such table."""
         rates = confusion_rates(confusion_counts)
         return cls(square_counts(confusion_counts), rates, np.asarray(np.linalg.pinv(rates), dtype=np.float64))
 

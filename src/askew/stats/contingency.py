@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.stats.intervals import TOLERANCE, Floats
 from askew.types import Missing
 
 SMALL_EXPECTED = 5
@@ -57,9 +57,6 @@ def chi_square(
 
     Returns:
         Missing where fewer than two rows or columns have counts: there is nothing to compare.
-
-    Raises:
-        ValueError: not two axes, or something that is not a count.
     """
     counts = _trimmed(table)
     if isinstance(counts, Missing):
@@ -133,10 +130,5 @@ def _decided(exceedances: int, draws: int, threshold: float) -> bool:
     """Whether a Clopper-Pearson interval of p lies on one side of the threshold."""
     if draws == 0:
         return False
-    low = scipy.special.betaincinv(exceedances, draws - exceedances + 1, tail(CERTAINTY)) if exceedances else 0.0
-    high = (
-        scipy.special.betaincinv(exceedances + 1, draws - exceedances, 1 - tail(CERTAINTY))
-        if exceedances < draws
-        else 1.0
-    )
-    return bool(low > threshold or high < threshold)
+    interval = scipy.stats.binomtest(exceedances, draws).proportion_ci(CERTAINTY)
+    return bool(interval.low > threshold or interval.high < threshold)

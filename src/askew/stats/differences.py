@@ -6,6 +6,9 @@ subsamples without replacement: their expectations are then equal wherever the p
 left of the excess is reduced by extrapolating from half as many pictures.
 
 Risk difference: how much more often one group is shown than another (BiasMap, section 2.2).
+
+Counts are (K,) whole numbers. NotEnoughData is raised for a set without answers, ValueError for lists of different
+length and for what is not a count.
 """
 
 from __future__ import annotations
@@ -33,15 +36,6 @@ def share_difference(counts_a: ArrayLike, counts_b: ArrayLike, value_index: int,
 
     Interval: Newcombe's hybrid of two Wilson intervals. p: two-sided unconditional score test, that is the probability,
     at the pooled share, of all outcomes with a score statistic at least as large (Storer and Kim 1990).
-
-    Args:
-        counts_a: (K,) counts of one set.
-        counts_b: (K,) counts of the other.
-        value_index: which of the K values.
-
-    Raises:
-        NotEnoughData: a set without answers.
-        ValueError: lists of different length, or something that is not a count.
     """
     a, b = _pair(counts_a, counts_b)
     x, n, y, m = (int(k) for k in (a[value_index], a.sum(), b[value_index], b.sum()))
@@ -66,14 +60,8 @@ def distance_difference(
     which asks whether the sets come from one population; twice the smaller side.
 
     Args:
-        counts_a: (K,) counts of one set, K >= 2.
-        counts_b: (K,) counts of the other.
         ideal: (K,) shares, or weights.
         distance: a name of `distance.DISTANCES`, or a function of two distributions.
-
-    Raises:
-        NotEnoughData: a set without answers.
-        ValueError: lists of different length, or something that is not a count.
     """
     a, b = _pair(counts_a, counts_b)
     target, measure = normalised(ideal, "the ideal"), distance_named(distance)
@@ -132,9 +120,7 @@ class Mixture:
 def effective_pictures(counts: Floats, weights: Floats) -> int:
     """How many independent pictures of a mixture would have shares as exact as the weighted shares of its sets.
 
-    Args:
-        counts: (sets, K), each set with at least one picture.
-        weights: (sets,), sum 1.
+    `counts` are (sets, K), each set with at least one picture, `weights` (sets,) with sum 1.
     """
     n = counts.sum(axis=1, keepdims=True)
     smooth = (counts + 1 / counts.shape[1]) / (n + 1)
@@ -233,10 +219,6 @@ def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, mis
     Interval: Wilson's intervals of both shares joined (MOVER) with the correlation of two shares of one sample, and
     folded at 0. For two groups that make up all answers this is Wilson's interval of one share. Null: the mean if both
     groups were equally frequent, which is not 0. p: exact sign test of one group against the other, two-sided.
-
-    Raises:
-        NotEnoughData: no answer.
-        ValueError: counts that do not fit.
     """
     if min(first, second) < 0 or first + second > n:
         raise ValueError(f"{first} and {second} of {n} answers: counts that do not fit")

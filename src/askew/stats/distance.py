@@ -1,4 +1,9 @@
-"""Distances between two distributions on an axis, and the sensitivity built from them (BiasConnect, Eq. 1-4)."""
+"""Distances between two distributions on an axis, and the sensitivity built from them (BiasConnect, Eq. 1-4).
+
+Distributions p, q are (..., K) counts or shares, scaled to sum 1 here; leading axes broadcast. NotEnoughData is raised
+where one sums to 0 or K < 2, ValueError where one is negative or not finite or where lengths differ, UnknownName for a
+distance that is not in `DISTANCES`.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +24,6 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
     """W1 between two distributions over ranks 0..K-1, divided by K - 1, for ordered values such as age (Eq. 2).
 
     Equals the sum of |P - Q| over the first K - 1 cumulative shares, divided by K - 1. In [0, 1].
-
-    Args:
-        p: (..., K) counts or shares, scaled to sum 1 here.
-        q: (..., K) likewise. Leading axes broadcast.
-
-    Raises:
-        NotEnoughData: a distribution sums to 0, or K < 2.
-        ValueError: a share is negative or not finite, or the lengths differ.
     """
     p, q = distributions(p, q)
     steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
@@ -34,10 +31,7 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Half the sum of |p - q|, for values without an order: the share that has to move. In [0, 1].
-
-    Arguments and errors as in `wasserstein`.
-    """
+    """Half the sum of |p - q|, for values without an order: the share that has to move. In [0, 1]."""
     p, q = distributions(p, q)
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)[()]
 
@@ -46,10 +40,7 @@ def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     """W1 between the K shares of p and the K shares of q, each taken as an unlabelled sample.
 
     The mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K - 1) / K**2]. It does not
-    see which value has which share, so it answers "how uneven", and q must be uniform.
-
-    Raises:
-        ValueError: q is not uniform; otherwise as in `wasserstein`.
+    see which value has which share, so it answers "how uneven", and q must be uniform: ValueError otherwise.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
@@ -63,11 +54,7 @@ DISTANCES: Mapping[str, Distance] = MappingProxyType(
 
 
 def distance_named(distance: str | Distance) -> Distance:
-    """The distance function of that name; a function is returned as it is.
-
-    Raises:
-        UnknownName: no distance has that name.
-    """
+    """The distance function of that name; a function is returned as it is."""
     if not isinstance(distance, str):
         return distance
     if distance not in DISTANCES:
@@ -82,11 +69,7 @@ CHOICES: Mapping[str, str] = MappingProxyType(
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """The name in `DISTANCES` that a choice (auto, ordinal, nominal, values) means on an axis of that scale.
-
-    Raises:
-        UnknownName: no such choice.
-    """
+    """The name in `DISTANCES` that a choice (auto, ordinal, nominal, values) means on an axis of that scale."""
     if choice != "auto" and choice not in CHOICES:
         raise UnknownName("distance", choice, ["auto", *CHOICES])
     return CHOICES[scale if choice == "auto" else choice]
@@ -98,16 +81,8 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
     Every form adds up shares, so that its value is itself a share. For "values" this holds with a uniform q, the only
     one that it takes.
 
-    Args:
-        distance: a name of `DISTANCES`.
-        values: K, at least 2.
-
     Returns:
-        Forms (L, K) of zeros and ones, and the weight.
-
-    Raises:
-        UnknownName: no distance has that name.
-        NotEnoughData: fewer than two values.
+        Forms (L, K) of zeros and ones over K = `values`, and the weight.
     """
     distance_named(distance)
     if values < 2:
@@ -130,12 +105,6 @@ def sensitivity(
 
     Positive: the intervention brings the distribution closer to the ideal. `stats.sensitivity.interaction` corrects
     for the different numbers of pictures behind the two distributions and adds an interval.
-
-    Args:
-        initial: (..., K) counts or shares of the initial pictures on the target axis.
-        after: (..., K) the same after the intervention.
-        ideal: (..., K) desired distribution.
-        distance: "total_variation" (nominal axes), "wasserstein" (ordinal), "values", or a function of (p, q).
     """
     measure = distance_named(distance)
     return np.asarray(measure(initial, ideal) - measure(after, ideal))[()]
@@ -154,12 +123,7 @@ def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
-    """(..., K) counts or shares, scaled to sum 1 along the last axis.
-
-    Raises:
-        NotEnoughData: a distribution sums to 0.
-        ValueError: something negative or not finite.
-    """
+    """(..., K) counts or shares, scaled to sum 1 along the last axis."""
     values = np.asarray(shares, dtype=float)
     if values.ndim == 0 or not np.all(np.isfinite(values)) or np.any(values < 0):
         raise ValueError(f"{name} must hold finite numbers that are not negative")

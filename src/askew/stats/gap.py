@@ -1,21 +1,20 @@
 """MineTheGap's bias score: how well the pictures of a prompt cover what its variations ask for (section 4.1).
 
-A similarity matrix has a row per variation of the prompt and a column per picture. Lower scores are more biased.
-
-How near the texts of one set are to those of another.
+A similarity matrix has a row per variation of the prompt and a column per picture: any finite numbers with a mean above
+0, NotEnoughData otherwise. Lower scores are more biased. Quantiles lie in [0, 1]. ValueError is raised for what is no
+such matrix. And how near the texts of one set are to those of another.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import Floats, p_value, tail
+from askew.stats.intervals import Floats, p_value, percentile_interval, tail
 from askew.types import Estimate
 
 QUANTILE = 0.25
@@ -39,16 +38,7 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     The mean of the missed visual concepts score, Q{max over pictures}, and of the least-aligned images score,
     Q{max over variations}, divided by the mean similarity. Q is the lower quantile: the 4th smallest of 15 at 0.25.
 
-    Args:
-        similarity: (variations, pictures), any finite numbers with a mean above 0.
-        quantile: in [0, 1].
-
-    Returns:
-        a positive number without an upper bound; 1 where all similarities are equal.
-
-    Raises:
-        NotEnoughData: there is no variation or no picture, or the mean similarity is not above 0.
-        ValueError: not two axes, a number that is not finite, or a quantile outside of [0, 1].
+    A positive number without an upper bound; 1 where all similarities are equal.
     """
     return float(_scores(_matrix(similarity), quantile))
 
@@ -56,7 +46,7 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
 def missed_concepts(similarity: ArrayLike, quantile: float = QUANTILE) -> NDArray[np.intp]:
     """The variations that no picture shows well: those at or below the quantile, the worst first.
 
-    Four of 15 at a quantile of 0.25. Args and errors as in `bias_score`.
+    Four of 15 at a quantile of 0.25.
     """
     return _lowest(_matrix(similarity).max(axis=1), quantile)
 
@@ -88,16 +78,18 @@ def gap_estimate(
     (1 + draws), and corrected = null - value, which grows with the bias.
 
     Args:
-        similarity: (variations, pictures of the prompt), as in `bias_score`.
+        similarity: (variations, pictures of the prompt).
         of_variations: (variations, pictures of the variations), in the same measure of similarity.
         missing: pictures of the prompt that could not be made.
-
-    Raises:
-        NotEnoughData, ValueError: as `bias_score`, for either matrix.
     """
     s = _matrix(similarity)
     value = float(_scores(s, quantile))
-    low, high = _interval(s, value, quantile, draws, level, rng)
+    rows = rng.integers(s.shape[0], size=(draws, s.shape[0], 1))
+    columns = rng.integers(s.shape[1], size=(draws, 1, s.shape[1]))
+    resampled = _scores(s[rows, columns], quantile)
+    stretch = scipy.stats.t.isf(tail(level), max(min(s.shape) - 1, 1)) / scipy.stats.norm.isf(tail(level))
+    below, above = percentile_interval(stretch * (resampled - resampled.mean()), level)
+    low, high = min(value, value - above), max(value, value - below)
     found = Estimate(value, low, high, level, INTERVAL, n=s.shape[1], missing=missing)
     if of_variations is None:
         return found
@@ -118,17 +110,6 @@ def null_scores(
     s = _matrix(of_variations)
     columns = rng.integers(s.shape[1], size=(draws, pictures))
     return _scores(np.moveaxis(s[:, columns], 0, 1), quantile)
-
-
-def _interval(
-    s: Floats, value: float, quantile: float, draws: int, level: float, rng: np.random.Generator
-) -> tuple[float, float]:
-    rows = rng.integers(s.shape[0], size=(draws, s.shape[0], 1))
-    columns = rng.integers(s.shape[1], size=(draws, 1, s.shape[1]))
-    resampled = _scores(s[rows, columns], quantile)
-    stretch = scipy.stats.t.isf(tail(level), max(min(s.shape) - 1, 1)) / scipy.stats.norm.isf(tail(level))
-    deviation = stretch * np.quantile(resampled - resampled.mean(), [tail(level), 1 - tail(level)])
-    return min(value, float(value - deviation[1])), max(value, float(value - deviation[0]))
 
 
 def _scores(s: Floats, quantile: float) -> Floats:
@@ -181,12 +162,6 @@ def nearest_similarity(similarity: ArrayLike, among: int) -> Floats:
         raise ValueError("similarities are finite numbers in (rows, columns)")
     if not 1 <= among <= s.shape[1]:
         raise NotEnoughData(f"a nearest neighbour among {among} cannot be found in a set of {s.shape[1]}")
-    below = s.shape[1] - np.arange(1, s.shape[1] + 1)
-    possible = below >= among - 1
-    logs = _log_choose(np.where(possible, below, among - 1), among - 1) - _log_choose(np.array(s.shape[1]), among)
-    chance = np.where(possible, np.exp(logs), 0.0)  # that the k-th largest is the largest of those drawn
-    return np.asarray(-np.sort(-s, axis=1) @ chance)
-
-
-def _log_choose(n: NDArray[Any], k: int) -> Floats:
-    return np.asarray(scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1))
+    left = s.shape[1] - np.arange(s.shape[1])
+    none = np.cumprod(np.maximum(1 - among / left, 0))  # chance that none of the k largest is drawn
+    return np.asarray(-np.sort(-s, axis=1) @ -np.diff(none, prepend=1))

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
@@ -29,12 +30,7 @@ def tail(level: float) -> float:
 
 
 def picture_matrix(pictures: ArrayLike, name: str = "a picture set") -> Floats:
-    """`pictures` as a checked (pictures, columns) float array.
-
-    Raises:
-        NotEnoughData: there is no picture.
-        ValueError: not two axes, or a number that is not finite.
-    """
+    """`pictures` as a (pictures, columns) array: NotEnoughData without a picture, ValueError for anything else."""
     x = np.asarray(pictures, dtype=float)
     if x.ndim != 2:
         raise ValueError(f"{name} has {x.ndim} axes; (pictures, columns) is needed")
@@ -111,29 +107,18 @@ def ends(estimate: Estimate) -> tuple[float, float]:
 
 
 def mover(
-    a: float, b: float, of_a: tuple[float, float], of_b: tuple[float, float], correlation: float | None = None
+    a: float, b: float, of_a: tuple[float, float], of_b: tuple[float, float], correlation: float = 0.0
 ) -> tuple[float, float]:
-    """Interval of a - b from the intervals of both (MOVER; Newcombe 1998, Zou and Donner 2008).
-
-    Args:
-        correlation: of the errors of a and b; None where they are independent.
-    """
+    """Interval of a - b from the intervals of both, whose errors have a correlation (MOVER; Zou and Donner 2008)."""
 
     def reach(x: float, y: float) -> float:
-        if correlation is None:
-            return math.hypot(x, y)
         return math.sqrt(max(x * x + y * y - 2 * correlation * x * y, 0.0))
 
     return a - b - reach(a - of_a[0], of_b[1] - b), a - b + reach(of_a[1] - a, b - of_b[0])
 
 
 def positive_counts(counts: ArrayLike, name: str = "counts") -> Floats:
-    """`counts` as a checked float array of counts (..., values) with at least one observation in every row.
-
-    Raises:
-        NotEnoughData: a row sums to 0.
-        ValueError: a count is negative or not finite.
-    """
+    """`counts` as an array (..., values) with an observation in every row, NotEnoughData otherwise."""
     c = np.asarray(counts, dtype=float)
     if c.ndim == 0 or not np.all(np.isfinite(c)) or np.any(c < 0):
         raise ValueError(f"{name} must be counts: finite and not negative")
@@ -154,20 +139,9 @@ def missing_per_set(missing: Sequence[int] | None, sets: int) -> Sequence[int]:
 def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     """q-values of a family of m p-values (Benjamini & Hochberg 1995): min over p_j >= p of p_j * m / rank_j, at most 1.
 
-    Args:
-        p: (tests,), each in [0, 1]. Tests that were not made must be left out by the caller.
-
-    Returns:
-        (tests,), in the order of `p`.
-
-    Raises:
-        ValueError: a p-value is not a number or outside [0, 1].
+    `p` is (tests,), each in [0, 1], ValueError otherwise. Tests that were not made must be left out by the caller.
     """
     values = np.asarray(p, dtype=float)
     if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
         raise ValueError("p-values must be one list of numbers in [0, 1]")
-    order = np.argsort(values, kind="stable")[::-1]
-    ranks = np.arange(len(values), 0, -1)
-    q = np.empty_like(values)
-    q[order] = np.minimum(np.minimum.accumulate(values[order] * len(values) / ranks), 1.0)
-    return q
+    return np.asarray(scipy.stats.false_discovery_control(values)) if len(values) else values

@@ -22,10 +22,6 @@ def spearman(
     Interval: Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright (2000), from n = 4 on; a
     perfect correlation is widened as if one pair of neighbours were swapped. p: two-sided, by permutation of one list.
 
-    Args:
-        x: (n,) numbers.
-        y: (n,) numbers.
-
     Raises:
         NotEnoughData: fewer than three pairs, or all numbers of one list equal.
         ValueError: lists of different length, or a number that is not finite.
@@ -51,22 +47,15 @@ def spearman_crossed(
     Cells that share a row or a column are no independent pairs: every class of one set held against every one of
     another makes a hundred cells of twenty classes. Interval: Fisher's z with the jackknife's error over rows and
     columns and Student's t, from three rows and columns on, never narrower than for as many independent pairs. p:
-    two-sided, rows and columns of one table permuted.
-
-    Args:
-        x: (rows, columns) numbers.
-        y: (rows, columns) numbers.
-
-    Raises:
-        NotEnoughData: fewer than three cells, or all numbers of one table equal.
-        ValueError: tables of different shape, or a number that is not finite.
+    two-sided, rows and columns of one table permuted. Tables are (rows, columns); errors as in `spearman`.
     """
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 2:
         raise ValueError(f"tables of the shapes {a.shape} and {b.shape}; two of the same rows and columns are needed")
     r = _rank_correlation(a, b)
     ranks = [_standard_ranks(table.ravel()).reshape(a.shape) for table in (a, b)]
-    shuffled = [float((ranks[0] * _shuffled(ranks[1], rng)).sum()) for _ in range(draws)]
+    orders = ([rng.permutation(length) for length in a.shape] for _ in range(draws))
+    shuffled = [float((ranks[0] * ranks[1][np.ix_(*order)]).sum()) for order in orders]
     found = Estimate(r, n=a.size, null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
     if min(a.shape) < 3:
         return found
@@ -82,12 +71,6 @@ def spearman_crossed(
 
 def _rank_correlation(a: Floats, b: Floats) -> float:
     return float(np.clip(_standard_ranks(a.ravel()) @ _standard_ranks(b.ravel()), -1, 1))
-
-
-def _shuffled(table: Floats, rng: np.random.Generator) -> Floats:
-    """The table with its rows and its columns in a random order."""
-    rows, columns = (rng.permutation(length) for length in table.shape)
-    return np.asarray(table[rows][:, columns])
 
 
 def _left_out_variance(a: Floats, b: Floats, axis: int) -> float:

@@ -1,9 +1,9 @@
-"""Shares of the values of one axis in one picture set, and their distance from an ideal.
+"""Shares of the values of one axis in one picture set, their distance from an ideal, and from uniform by entropy.
 
-OpenBias's score of one question: how far the answers are from uniform, by their entropy.
+Counts are (K,) whole numbers of pictures that show each value, `missing` pictures without an answer, recorded only.
+NotEnoughData is raised without any answer, ValueError for what is not a count and for shapes that do not fit.
 
-Shares of combinations of values of two or three axes at once, against a reference population or independence.
-
+Then shares of combinations of values of two or three axes at once, against a reference population or independence.
 Sparse cells: a combination of which fewer than `LEAST_EXPECTED` pictures are expected says little by itself. Such
 combinations are pooled into one "rest"; if fewer than that many are expected of the rest too, the combinations with the
 next smallest expectations join it. What is pooled depends on the expectation alone, never on what was found.
@@ -33,14 +33,6 @@ def share_intervals(counts: ArrayLike, *, level: float = 0.95, missing: int = 0)
 
     At a count of 0 or of all pictures, where mid-P is a little short, the far end is that of Clopper and Pearson.
     Chosen by exact coverage: never below .925 for 10 to 200 pictures and any share, .95 to .97 on average.
-
-    Args:
-        counts: (K,) pictures that show each value.
-        missing: pictures without an answer, recorded only.
-
-    Raises:
-        NotEnoughData: no picture with an answer.
-        ValueError: something that is not a count.
     """
     c = axis_counts(counts)
     n = int(c.sum())
@@ -67,14 +59,8 @@ def distance_estimate(
     many pictures drawn from the ideal itself.
 
     Args:
-        counts: (K,) pictures that show each value, K >= 2.
         ideal: (K,) shares, or weights, that would be no bias.
         distance: a name of `distance.DISTANCES`, or a function of two distributions.
-        missing: pictures without an answer, recorded only.
-
-    Raises:
-        NotEnoughData: no picture with an answer.
-        ValueError: something that is not a count, or shapes that differ.
     """
     c, target, measure = axis_counts(counts), normalised(ideal, "the ideal"), distance_named(distance)
     n = int(c.sum())
@@ -86,10 +72,6 @@ def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
     """Shares if none, and if all, of the missing pictures showed the value: two arrays (K,).
 
     Bounds without any assumption, for answers that may be missing because of what they would have been.
-
-    Raises:
-        NotEnoughData: no picture at all.
-        ValueError: something that is not a count.
     """
     if missing < 0:
         raise ValueError(f"missing is {missing}; it cannot be negative")
@@ -122,12 +104,7 @@ def _mid_p_upper(counts: Floats, n: int, level: float) -> Floats:
 
 
 def entropy_bias(counts: ArrayLike) -> Floats:
-    """1 - H / ln K of answer counts (…, K): 0 for equal counts, 1 where all answers are one (OpenBias, Eq. 3).
-
-    Raises:
-        NotEnoughData: there is no answer.
-        ValueError: fewer than two possible answers, or a count that is negative.
-    """
+    """1 - H / ln K of answer counts (…, K): 0 for equal counts, 1 where all answers are one (OpenBias, Eq. 3)."""
     c = positive_counts(counts)
     if c.shape[-1] < 2:
         raise ValueError("a question with one possible answer has no entropy")
@@ -144,9 +121,6 @@ def entropy_estimate(
     The null draws as many answers from equal shares. The interval is for the score of endless pictures, by test
     inversion as for distances from an ideal: plain resampling misses it, since few answers look more uneven than
     they are.
-
-    Args:
-        counts: (K,) answers by value.
     """
     c = positive_counts(counts)
     n = int(c.sum())
@@ -219,7 +193,6 @@ def joint_shares(
 
     Raises:
         NotEnoughData: no picture with all answers, or nothing to compare: all expected in one cell.
-        ValueError: shapes that do not fit, or a code outside its axis.
     """
     answers, shape = _checked(codes, sizes)
     counts = _table(answers, shape)

@@ -143,7 +143,8 @@ def _effects(
     shared = few.readings.classifier, (few.readings.samples or 0, many.readings.samples or 0)
     for group in few.decisions:
         rng = scoring.rng("samples", "association", group)
-        found = or_missing(stats.samples_effect, few.decisions[group], many.decisions[group], rng=rng, **scoring.how)
+        before, after = (one.decisions[group] for one in (few, many))
+        found = or_missing(clustered_rate_difference, after, before, rng=rng, **scoring.how)
         yield SamplesEffect("association", group, None, *shared, found)
     for x, y in few.group_pairs:
         rng = scoring.rng("samples", "differential", x, y)
@@ -152,10 +153,10 @@ def _effects(
         yield SamplesEffect("differential", x, y, *shared, found)
     by_samples = {one.samples: one for one in labels if one.classifier == few.readings.classifier}
     for group, true in question.truth.items():
-        sides = (by_samples[one.readings.samples] for one in ends)
+        sides = (by_samples[one.readings.samples] for one in (many, few))
         right = [stats.hits(side.errors[group], side.classes.index(true)) for side in sides]
         rng = scoring.rng("samples", "accuracy", group)
-        found = or_missing(stats.samples_effect, *right, rng=rng, **scoring.how)
+        found = or_missing(clustered_rate_difference, *right, rng=rng, **scoring.how)
         yield SamplesEffect("accuracy", group, None, *shared, found)
     yield from samples_effect_on_truth(few, many, question, scoring)
 
