@@ -143,8 +143,8 @@ def _effects(
     shared = few.readings.classifier, (few.readings.samples or 0, many.readings.samples or 0)
     for group in few.decisions:
         rng = scoring.rng("samples", "association", group)
-        before, after = (one.decisions[group] for one in (few, many))
-        found = or_missing(clustered_rate_difference, after, before, rng=rng, **scoring.how)
+        fewer, more = (one.decisions[group] for one in (few, many))
+        found = or_missing(clustered_rate_difference, more, fewer, rng=rng, **scoring.how)
         yield SamplesEffect("association", group, None, *shared, found)
     for x, y in few.group_pairs:
         rng = scoring.rng("samples", "differential", x, y)
