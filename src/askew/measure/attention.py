@@ -10,21 +10,21 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from askew.errors import ModelError, UsageError
+from askew.errors import ModelError, NotEnoughData, UsageError
 from askew.models.base import Model, Request
+from askew.stats.overlap import bilinear
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
 
 if TYPE_CHECKING:
-    from askew.measure.attention_transformers import TransformerAttentionMaps
-    from askew.measure.attention_unet import UNetAttentionMaps
+    from torch import Tensor
+    from torch.utils.hooks import RemovableHandle
 
 Maps = NDArray[np.float32]
 
@@ -40,30 +40,61 @@ class AttentionMaps:
     attribution  any text; all of its tokens get a map
     branch       `cond` or, with guidance, `uncond`: whose image is listened to
     definition   `ovam` or, for UNets, `daam`
-    options      `middle` and `guided` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`
+    options      `middle` and `guided` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`, which this is
+                 then an instance of
 
-    The picture is the same to the bit. Several pictures per call, and several calls of one size, keep their order.
-    Raises UsageError for what cannot be met.
+    The picture is the same to the bit. Several calls of the pipeline append their pictures, if all have one size.
+    Contexts may be nested. Raises UsageError for what cannot be met.
     """
+
+    _text: Any  # with the tokens
+    _layers: Mapping[str, Any]  # by name what is watched, from input to output
+
+    def __new__(cls, pipe: Any, *_: Any, **__: Any) -> AttentionMaps:
+        """Of the class that watches this kind of network."""
+        return super().__new__(_kind(pipe) if cls is AttentionMaps else cls)
 
     def __init__(
         self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam", **options: Any
     ) -> None:
-        self._pipe = pipe
-        self._capture = _kind(pipe)(pipe, attribution, branch, definition, **options)
+        if not attribution.strip():
+            raise UsageError("the attribution prompt is empty; give a text such as 'a photo of a nurse and gender'")
+        self._pipe, self._attribution, self._branch = pipe, attribution, branch
+        self._hooks: list[RemovableHandle] = []
+        self._runs: list[dict[str, Tensor]] = []  # of every call of the pipeline the sums by layer
+        self._timesteps: Tensor | None = None  # of the latest call: every call sets new ones
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens of the attribution prompt as their tokenizer writes them, special ones kept."""
-        return self._capture.tokens
+        """The tokens of the attribution prompt as their tokenizer writes them, special ones kept.
+
+        SD3 reads every text twice: the CLIP tokens come first, then those of T5, if the pipeline has T5.
+        """
+        return list(self._text.tokens)
 
     def layers(self) -> dict[str, Maps]:
-        """By name of the layer, from input to output, maps (pictures, tokens, h, w): sums over steps and heads."""
-        return self._capture.layers()
+        """By name of the layer, from input to output, maps (pictures, tokens, h, w): sums over steps and heads.
+
+        `up-2-attentions-1-transformer-1-attn2` is up_blocks[1].attentions[0].transformer_blocks[0].attn2 of a UNet,
+        `joint-1` the first block of a transformer. Raises NotEnoughData before a picture was made, and UsageError if
+        pictures have different sizes.
+        """
+        runs = self._finished()
+        if not runs:
+            raise NotEnoughData("no picture was made while attention was watched: call the pipeline inside `with`")
+        if any(sums.shape[-2:] != runs[0][name].shape[-2:] for run in runs for name, sums in run.items()):
+            raise UsageError("the pictures that were watched have different sizes: watch one size after the other")
+        return {name: np.concatenate([run[name].cpu().numpy() for run in runs]) for name in self._layers}
 
     def aggregate(self) -> Maps:
-        """Maps of all layers together, (pictures, tokens, H, W)."""
-        return self._capture.aggregate()
+        """Maps of all layers together, (pictures, tokens, H, W) at the size of the largest.
+
+        The sum of all layers, resized by bilinear interpolation and not normalised (BiasMap, Eq. 2).
+        """
+        layers = self.layers().values()
+        size = max(maps.shape[-2:] for maps in layers)
+        total: Maps = np.sum([bilinear(maps, size) for maps in layers], axis=0).astype(np.float32)
+        return total
 
     def word(self, word: str) -> Maps:
         """The aggregated map of a word, (pictures, H, W): the mean over its tokens, wherever it stands."""
@@ -86,14 +117,28 @@ class AttentionMaps:
             raise UsageError(f"the attribution prompt does not hold {word!r}; its tokens are: {' '.join(self.tokens)}")
         return found
 
-    def __enter__(self) -> AttentionMaps:
-        self._capture.__enter__()
+    def __enter__(self) -> Self:
+        self._hooks = list(self._watch())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._capture.__exit__(kind, error, traceback)
+    def __exit__(self, *_: object) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
+
+    def _watch(self) -> Iterator[RemovableHandle]:
+        """Hook into the network."""
+        raise NotImplementedError
+
+    def _begin_run(self) -> bool:
+        """Whether the pipeline was called anew. A call that broke off within its first step is forgotten."""
+        if self._runs and self._pipe.scheduler.timesteps is self._timesteps:
+            return False
+        self._runs, self._timesteps = [*self._finished(), {}], self._pipe.scheduler.timesteps
+        return True
+
+    def _finished(self) -> list[dict[str, Tensor]]:
+        return [run for run in self._runs if len(run) == len(self._layers)]
 
 
 def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
@@ -110,8 +155,7 @@ def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     return found
 
 
-def _kind(pipe: Any) -> type[UNetAttentionMaps | TransformerAttentionMaps]:
-    """The class that watches this kind of network."""
+def _kind(pipe: Any) -> type[AttentionMaps]:
     if getattr(pipe, "transformer", None) is not None:
         from askew.measure.attention_transformers import TransformerAttentionMaps
 

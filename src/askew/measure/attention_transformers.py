@@ -7,18 +7,16 @@ describe another picture. After ConceptAttention (Helbling et al., arXiv 2502.04
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
-from askew.errors import NotEnoughData, UnknownName, UsageError
+from askew.errors import UnknownName, UsageError
+from askew.measure.attention import AttentionMaps
 from askew.measure.passive_stream import SHARES, AttributionText, image_side, joint_block, single_block
 
 PIPELINES = (
@@ -50,83 +48,47 @@ class _Call:
     image: dict[str, Tensor] = field(default_factory=dict)
 
 
-class TransformerAttentionMaps:
-    """Maps of where the tokens of `attribution` are attended to, taken while `pipe(...)` runs inside the context.
+class TransformerAttentionMaps(AttentionMaps):
+    """`AttentionMaps` of Stable Diffusion 3, 3.5 or Flux.
 
-    pipe         a Stable Diffusion 3, 3.5 or Flux pipeline of diffusers
-    attribution  any text; all of its tokens get a map
-    softmax      `text`: each pixel's attention divided among the tokens of the attribution alone; `joint`: among all
-                 pixels and these tokens, the weights that the model itself would use for them as its prompt
+    softmax      `text`: each pixel's attention divided among the tokens of the attribution alone, so that a pixel's
+                 maps sum to steps x heads; `joint`: among all pixels and these tokens, the weights that the model
+                 itself would use for them as its prompt
 
     Of every step the conditional rows of the first call count: neither the unconditional rows, nor the calls that true
-    guidance and skip-layer guidance add. Several calls of the pipeline append their pictures, if all have one size.
-    Contexts may be nested. Raises UsageError for what cannot be met.
+    guidance and skip-layer guidance add.
     """
 
     def __init__(
         self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam", softmax: Softmax = "text"
     ) -> None:
+        super().__init__(pipe, attribution)
         _check(pipe, branch, definition, softmax)
-        self._pipe, self._shares = pipe, SHARES[softmax]
-        self._text = AttributionText(pipe, attribution)
+        self._shares, self._text = SHARES[softmax], AttributionText(pipe, attribution)
         self._layers = layer_blocks(pipe.transformer)
-        self._hooks: list[RemovableHandle] = []
-        self._runs: list[dict[str, Tensor]] = []
         self._call: _Call | None = None
-        self._timesteps: Tensor | None = None  # of the pipeline's latest call: every call sets new ones
         self._heard: int | None = BEFORE
 
-    @property
-    def tokens(self) -> list[str]:
-        """The tokens of the attribution prompt as their tokenizer writes them, special ones kept.
-
-        SD3 reads every text twice: the CLIP tokens come first, then those of T5, if the pipeline has T5.
-        """
-        return list(self._text.tokens)
-
-    def layers(self) -> dict[str, NDArray[np.float32]]:
-        """By name of the block, in order of depth, maps (pictures, tokens, h, w): sums over steps and heads.
-
-        With softmax="text" the maps of a pixel sum to steps x heads over the tokens; with "joint" to less. Raises
-        NotEnoughData before a picture was made.
-        """
-        runs = self._finished()
-        if not runs:
-            raise NotEnoughData("no picture was made while attention was watched: call the pipeline inside `with`")
-        return {name: np.concatenate([run[name].cpu().numpy() for run in runs]) for name in self._layers}
-
-    def aggregate(self) -> NDArray[np.float32]:
-        """The sum of all blocks' maps, (pictures, tokens, h, w): every block has the same size."""
-        total: NDArray[np.float32] = np.sum(list(self.layers().values()), axis=0, dtype=np.float32)
-        return total
-
-    def __enter__(self) -> TransformerAttentionMaps:
+    def _watch(self) -> Iterator[RemovableHandle]:
         transformer = self._pipe.transformer
         _refuse_fused(transformer)
         self._text.embedded()  # now, while the text encoders have the memory for themselves
-        self._hooks = [
-            transformer.register_forward_pre_hook(self._begin, with_kwargs=True),
-            transformer.register_forward_hook(self._end),
-        ]
+        yield transformer.register_forward_pre_hook(self._begin, with_kwargs=True)
+        yield transformer.register_forward_hook(self._end)
         for name, block in self._layers.items():
-            self._hooks.append(block.register_forward_pre_hook(self._enter, with_kwargs=True))
-            self._hooks += [getattr(block.attn, p).register_forward_hook(partial(self._keep, p)) for p in PROJECTIONS]
-            self._hooks.append(block.attn.register_forward_hook(partial(self._listen, name, block)))
-        return self
+            yield block.register_forward_pre_hook(self._enter, with_kwargs=True)
+            for projection in PROJECTIONS:
+                yield getattr(block.attn, projection).register_forward_hook(partial(self._keep, projection))
+            yield block.attn.register_forward_hook(partial(self._listen, name, block))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        for hook in self._hooks:
-            hook.remove()
-        self._hooks, self._call = [], None
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        self._call = None
 
     def _begin(self, transformer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before the transformer: is this the conditional call of a step? It comes first, and the scheduler counts."""
-        scheduler = self._pipe.scheduler
-        again = scheduler.timesteps is self._timesteps
         self._call = None
-        if again and scheduler.step_index == self._heard:
+        if not self._begin_run() and self._pipe.scheduler.step_index == self._heard:
             return
         hidden, text = kwargs["hidden_states"], kwargs["encoder_hidden_states"]
         guided = getattr(self._pipe, "do_classifier_free_guidance", False)
@@ -134,22 +96,6 @@ class TransformerAttentionMaps:
         tokens = self._text.embedded(text.shape[1], getattr(self._pipe, "_clip_skip", None))
         tokens = tokens.to(text).expand(len(hidden) - unconditional, -1, -1)
         self._call = _Call(slice(unconditional, None), _size(transformer, kwargs), tokens)
-        if not again:
-            self._start_run(self._call.size)
-            self._timesteps = scheduler.timesteps
-
-    def _start_run(self, size: tuple[int, int]) -> None:
-        self._runs = self._finished()
-        if self._runs and (earlier := next(iter(self._runs[0].values())).shape[-2:]) != size:
-            raise UsageError(
-                f"the attention maps of earlier pictures are {earlier[1]} x {earlier[0]} and those of this one "
-                f"{size[1]} x {size[0]}: watch pictures of different sizes one after the other"
-            )
-        self._runs.append({})
-
-    def _finished(self) -> list[dict[str, Tensor]]:
-        """Without a call of the pipeline that broke off within its first step."""
-        return [run for run in self._runs if len(run) == len(self._layers)]
 
     def _end(self, *_: Any) -> None:
         if self._call is not None:
@@ -187,10 +133,7 @@ class TransformerAttentionMaps:
         keys, call.tokens = advance(block, call.tokens, image, call.block["temb"][call.pictures])
         call.image = {}
         shares = self._shares(image, keys)
-        self._add(name, shares.reshape(*shares.shape[:2], *call.size))
-
-    def _add(self, name: str, maps: Tensor) -> None:
-        run = self._runs[-1]
+        maps, run = shares.reshape(*shares.shape[:2], *call.size), self._runs[-1]
         if name in run:
             run[name] += maps
         else:

@@ -30,10 +30,8 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
     """An attribution prompt for a Stable Diffusion 1, 2 or XL pipeline, as the pipeline itself would read it.
 
     `clip_skip` last layers of the text encoders are left out, as by the pipeline's setting of that name. Raises
-    UsageError for a text that is empty or longer than the tokenizer's window, or if that many layers cannot be skipped.
+    UsageError for a text that is longer than the tokenizer's window, or if that many layers cannot be skipped.
     """
-    if not text.strip():
-        raise UsageError("the attribution prompt is empty; give a text such as 'a photo of a nurse and gender'")
     encoders = _encoders(pipe)
     several = hasattr(pipe, "text_encoder_2")
     vectors = [_encode(pipe, *pair, text, several, clip_skip) for pair in encoders]

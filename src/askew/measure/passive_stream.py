@@ -146,8 +146,6 @@ class AttributionText:
     """
 
     def __init__(self, pipe: Any, attribution: str) -> None:
-        if not attribution.strip():
-            raise UsageError("the attribution prompt is empty; give a text such as 'a photo of a nurse and gender'")
         self._pipe, self._attribution = pipe, attribution
         self._parts = _parts(pipe, attribution)
         self._embedded: dict[tuple[int, int | None], Tensor] = {}
