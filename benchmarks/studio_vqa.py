@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA, Vectors
 from askew.studio.caption import NO_OCCUPATION
-from askew.studio.drawing import evidence
 from askew.studio.scene import Scene
+from benchmarks.evidence import evidence
 from benchmarks.marked_page import update
 from training.drawings import render, uniform_scenes
 

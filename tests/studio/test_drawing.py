@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew.studio.drawing import attribute_sheet, draw, draw_with_masks, evidence, occupation_sheet, sheet
+from askew.studio.drawing import attribute_sheet, draw, draw_with_masks, occupation_sheet, sheet
 from askew.studio.drawing.palette import SKIN_LIGHTNESS, skin
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
+from benchmarks.evidence import evidence
 
 
 def random_scene(number: int) -> Scene:

@@ -4,45 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Unpack
 
+from askew import options as o
 from askew.methods.map import METHOD
 from askew.methods.map.findings import MapResult
 from askew.methods.map.plan import plan_map
-from askew.options import (
-    Flag,
-    Place,
-    Prompt,
-    PromptOptions,
-    RunOptions,
-    SettingOptions,
-    StatisticsOptions,
-    Texts,
-    VQAOptions,
-    given,
-    listed,
-    names,
-    plan_fields,
-    prompts_of,
-    repeated,
-    run_options,
-    texts,
-)
 from askew.plan import DEFAULT_MODEL
 from askew.stats.overlap import Threshold
 
 
-class MapOptions(PromptOptions, SettingOptions, VQAOptions, StatisticsOptions, RunOptions, total=False):
+class MapOptions(o.PromptOptions, o.SettingOptions, o.VQAOptions, o.StatisticsOptions, o.RunOptions, total=False):
     """Options that other commands have, too."""
 
 
 def map(
-    *prompts: Prompt,
-    concept: Annotated[Texts, repeated(texts)] = None,
+    *prompts: o.Prompt,
+    concept: Annotated[o.Texts, o.repeated(o.texts)] = None,
     against: str | None = None,
-    professions: Flag = False,
-    profession: Annotated[Texts, repeated(listed)] = None,
-    model: Annotated[Texts, repeated(listed)] = None,
+    professions: o.Flag = False,
+    profession: Annotated[o.Texts, o.repeated(o.listed)] = None,
+    model: Annotated[o.Texts, o.repeated(o.listed)] = None,
     images: int | None = None,
-    baseline: Place = None,
+    baseline: o.Place = None,
     threshold: Threshold | None = None,
     tau: float | None = None,
     definition: Literal["ovam", "daam"] | None = None,
@@ -91,17 +73,17 @@ def map(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    own = {"model": names(model)[0]} if names(model) else {}
-    fields = plan_fields({**own, **options, "embedder": "none"})
-    models = names(model) if model is not None else [fields.pop("model", DEFAULT_MODEL)]
+    own = {"model": o.names(model)[0]} if o.names(model) else {}
+    fields = o.plan_fields({**own, **options, "embedder": "none"})
+    models = o.names(model) if model is not None else [fields.pop("model", DEFAULT_MODEL)]
     plan = plan_map(
-        prompts_of(prompts, options),
+        o.prompts_of(prompts, options),
         concepts=[concept] if isinstance(concept, str) else list(concept or ()),
         against=against,
-        professions=names(profession) or professions,
+        professions=o.names(profession) or professions,
         models=models,
         baseline=str(baseline or ""),
-        **given(images=images, threshold=threshold, tau=tau, definition=definition, branch=branch),
+        **o.given(images=images, threshold=threshold, tau=tau, definition=definition, branch=branch),
         **fields,
     )
-    return METHOD.run(plan, **run_options(options))
+    return METHOD.run(plan, **o.run_options(options))

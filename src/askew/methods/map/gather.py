@@ -14,7 +14,7 @@ from askew.findings import RESULTS_FILE, Identity, Instruments, PictureSet
 from askew.measure.attention import AttentionReader, WhiteBox, watching
 from askew.methods.map.findings import MapFindings, Pair, RiskDifference
 from askew.methods.map.plan import MapPlan
-from askew.models.base import Model, Request
+from askew.models.base import Request
 from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Reader, fingerprints, instruments_of, unknown_words
@@ -96,16 +96,8 @@ class Watcher:
 
     model: WhiteBox
     readers: Mapping[str, AttentionReader]
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.model.name
-
-    @property
-    def batch_size(self) -> int:
-        """The model's."""
-        return self.model.batch_size
+    name: str
+    batch_size: int
 
     @property
     def sees(self) -> frozenset[str]:
@@ -119,20 +111,15 @@ class Watcher:
 
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """One batch, prompt by prompt, since listening to one costs the same for all its pictures."""
+        made: list[Made] = []
         with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
-            return [
-                made
-                for prompt, own in groupby(wanted, key=lambda one: one.prompt)
-                for made in self._watched(self.readers[prompt], [Request(prompt, one.seed or 0) for one in own])
-            ]
-
-    def _watched(self, reader: AttentionReader, requests: Sequence[Request]) -> list[Made]:
-        with watching(self.model, reader) as found:
-            pictures = [encoded(image) for image in self.model.generate(requests)]
-        return [
-            Made(picture, {} if isinstance(picture, Missing) else {reader.fingerprint: found[request]})
-            for request, picture in zip(requests, pictures, strict=True)
-        ]
+            for prompt, own in groupby(wanted, key=lambda one: one.prompt):
+                reader, requests = self.readers[prompt], [Request(prompt, one.seed or 0) for one in own]
+                with watching(self.model, reader) as found:
+                    pictures = [encoded(image) for image in self.model.generate(requests)]
+                made += [Made(picture, {} if isinstance(picture, Missing) else {reader.fingerprint: found[request]})
+                         for request, picture in zip(requests, pictures, strict=True)]  # fmt: skip
+        return made
 
 
 def gather(plan: MapPlan, run: Run) -> MapsGathered:
@@ -144,7 +131,12 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
     reader = Reader(run, instruments)
     prompts = tuple(one for model in models for one in _watched(plan, run, model, reader))
     run.warn(*(text for model in models for text in unknown_words(model, plan.texts())))
-    run.warn(*(text for model in models for text in _unknown_concepts(plan, model)))
+    prompt = plan.prompts[0].text
+    for model in models:  # concepts that it has no meaning for
+        own = set(model.unknown_words(prompt))
+        unknown = [repr(c) for c in plan.concepts if set(model.unknown_words(f"{prompt} and {c}")) - own]
+        if unknown:
+            run.warn(f"{model.name} does not know {', '.join(unknown)}: maps of a word without a meaning say nothing")
     run.warn(*drawings.beyond([*names, *([baseline.model.name] if baseline else [])], {"vqa": instruments}))
     return MapsGathered(
         tuple(Identity(model.name, model.revision, dict(model.settings)) for model in models),
@@ -173,35 +165,21 @@ def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[W
         for prompt, against in zip(plan.prompts, plan.against, strict=True)
     }
     wanted = wanted_pictures(model, list(readers), plan.images, plan.seed)
-    made = run.make(Watcher(model, readers), wanted)
+    made = run.make(Watcher(model, readers, model.name, model.batch_size), wanted)
     found = []
     for prompt, against in zip(plan.prompts, plan.against, strict=True):
         maps, pictures = readers[prompt.text], tuple(made[one.key] for one in wanted if one.prompt == prompt.text)
         rows = run.read(maps, [one for one in pictures if isinstance(one, Picture)])
         (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
-        cosines = _cosines(model, against, plan.concepts)
-        found.append(
-            Watched(model.name, prompt.text, tuple(maps.words), maps.fingerprint, pictures, rows, observed, cosines)
-        )
+        cosines = {}
+        if len(plan.concepts) >= GRADIENT:
+            from askew.measure.attribution import word_vector  # imports torch
+
+            anchor = word_vector(model.pipeline, against)
+            cosines = {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in plan.concepts}
+        words = tuple(maps.words)
+        found.append(Watched(model.name, prompt.text, words, maps.fingerprint, pictures, rows, observed, cosines))
     return found
-
-
-def _cosines(model: WhiteBox, against: str, concepts: Sequence[str]) -> dict[str, float]:
-    if len(concepts) < GRADIENT:
-        return {}
-    from askew.measure.attribution import word_vector  # imports torch
-
-    anchor = word_vector(model.pipeline, against)
-    return {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in concepts}
-
-
-def _unknown_concepts(plan: MapPlan, model: Model) -> list[str]:
-    """Concepts that the model has no meaning for."""
-    prompt = plan.prompts[0].text
-    own = set(model.unknown_words(prompt))
-    words = [concept for concept in plan.concepts if set(model.unknown_words(f"{prompt} and {concept}")) - own]
-    listed = ", ".join(repr(word) for word in words)
-    return [f"{model.name} does not know {listed}: maps of a word without a meaning say nothing"] if words else []
 
 
 def read_baseline(plan: MapPlan, models: Sequence[str]) -> Baseline:

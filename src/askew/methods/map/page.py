@@ -8,83 +8,47 @@ from dataclasses import dataclass, replace
 
 from PIL.Image import Image
 
-from askew.methods.map import words
-from askew.methods.map.findings import Change, Intersection, MapFindings, Overall, Pair, RiskDifference
+from askew.methods.map import findings as f
+from askew.methods.map.findings import MapFindings, Overall, Pair, RiskDifference
 from askew.methods.map.plan import axes_of
 from askew.methods.map.score import Maps, block_maps, flat_pictures, maps_of
-from askew.pages import common
-from askew.pages.blocks import (
-    DIFFERENCE,
-    Bar,
-    Block,
-    Column,
-    Content,
-    Fold,
-    Lane,
-    Lanes,
-    Line,
-    Lines,
-    Page,
-    Part,
-    PictureRow,
-    Pictures,
-    Section,
-    Shares,
-    Shot,
-    Swatch,
-    Table,
-    Terms,
-    Text,
-)
+from askew.methods.map.words import READING, SOURCE, method_terms
+from askew.pages import blocks as b
+from askew.pages import common, words
 from askew.pages.media import Media, heat, masks, thumbnail
-from askew.pages.words import (
-    axis_label,
-    beyond_chance,
-    capital,
-    listing,
-    measured,
-    number,
-    perceived,
-    plural,
-    quote,
-    reason,
-    shorten,
-)
+from askew.pages.words import capital, perceived, shorten
 from askew.stats.overlap import iou, mask
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
-SHOWN = 6
-"""Pictures with overlays, if there is one prompt; one of each if there are more."""
+E = Estimate | Missing
 
-MOST, BARS = 24, 10
-"""Prompts with overlays; bars of an axis that are not folded."""
+SHOWN, MOST, BARS = 6, 24, 10
+"""Pictures with overlays, if there is one prompt; prompts with one each; bars of an axis that are not folded."""
 
-KEYS: tuple[tuple[Swatch, str], ...] = (
-    ("heat", "attention: lowest to highest in the picture"),
-    ("only-a", "the concept alone"),
-    ("only-b", "the other word alone"),
-    ("both", "both"),
-)
+KEYS: tuple[tuple[b.Swatch, str], ...] = (
+    ("heat", "attention: lowest to highest in the picture"), ("only-a", "the concept alone"),
+    ("only-b", "the other word alone"), ("both", "both"),
+)  # fmt: skip
 CHANCE = ("chance", "the same words in other pictures of the prompt")
 
 
-def page(found: MapFindings, media: Media) -> Page:
+def page(found: MapFindings, media: Media) -> b.Page:
     """What to show of a run of maps."""
-    view = View(found, media)
-    several = len(view.prompts) > 1
-    return Page(
-        kicker=f"askew map: where {shorten(listing(view.models), 100)} attend{'' if len(view.models) > 1 else 's'} to "
-        f"{listing(found.plan.concepts)}",
+    view = View(found, media, [model.name for model in found.models], [prompt.text for prompt in found.plan.prompts])
+    several, concepts = len(view.prompts) > 1, found.plan.concepts
+    attend = "attend" if len(view.models) > 1 else "attends"
+    return b.Page(
+        kicker=f"askew map: where {shorten(words.listing(view.models), 100)} {attend} to {words.listing(concepts)}",
         title=f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”",
         answer=view.answer(),
         facts=(*common.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
         sections=(
-            view.seen(), *(view.concept(concept) for concept in found.plan.concepts),
+            view.seen(), *(view.concept(concept) for concept in concepts),
             *view.three(), *view.nearness(), *view.changes(),
             common.missing_data(found),
-            Section("How to read this", words.READING, screen=False),
-            Section("Method", (words.SOURCE, Terms(words.method_terms(found))), screen=False),
+            b.Section("How to read this", READING, screen=False),
+            b.Section("Method", (SOURCE, b.Terms(method_terms(found))), screen=False),
             *common.provenance(found),
         ),
         warnings=found.warnings,
@@ -99,20 +63,12 @@ def page(found: MapFindings, media: Media) -> Page:
 
 @dataclass(frozen=True)
 class View:
-    """Findings, looked up by concept and model."""
+    """Findings, looked up by concept and model. The first model is the one that others are held against."""
 
     found: MapFindings
     media: Media
-
-    @property
-    def models(self) -> list[str]:
-        """Their names; the first is the one that others are held against."""
-        return [model.name for model in self.found.models]
-
-    @property
-    def prompts(self) -> list[str]:
-        """Those of the plan."""
-        return [prompt.text for prompt in self.found.plan.prompts]
+    models: list[str]
+    prompts: list[str]
 
     def pairs(self, a: str, model: str | None = None) -> list[Pair]:
         """A concept's, in the order of the prompts."""
@@ -122,7 +78,7 @@ class View:
         """A concept's means over the prompts."""
         return next(o for o in self.found.biasmap.overall if (o.a, o.model) == (a, model))
 
-    def risk(self, one: Pair | Overall) -> Estimate | Missing | None:
+    def risk(self, one: Pair | Overall) -> E | None:
         """Of the axis that the concept is, in the same pictures; of means the mean."""
         if isinstance(one, Overall):
             return one.risk_difference
@@ -132,103 +88,113 @@ class View:
 
     def answer(self) -> str:
         """What the first model attends to in one place."""
-        prompts = self.prompts
-        where = quote(prompts[0], 60) if len(prompts) == 1 else f"{len(prompts)} prompts"
-        said = "; to ".join(_finding(self.pairs(a, self.models[0]), self.overall(a, self.models[0]))
-                            for a in self.found.plan.concepts)  # fmt: skip
-        return f"In pictures of {where}, {model_label(self.models[0], 60)} attends to {said}."
+        where = words.quote(self.prompts[0], 60) if len(self.prompts) == 1 else f"{len(self.prompts)} prompts"
+        first = self.models[0]
+        said = "; to ".join(_finding(self.pairs(a, first), self.overall(a, first)) for a in self.found.plan.concepts)
+        return f"In pictures of {where}, {model_label(first, 60)} attends to {said}."
 
-    def seen(self) -> Section:
+    def seen(self) -> b.Section:
         """Who is shown: by axis the shares in every prompt's pictures by every model, and their risk difference."""
         seen = {capital(perceived(axis)): [self._bar(r) for r in own] for axis, own in self._by_axis().items()}
-        shown, heading = {f"{axis}, shares in percent": tuple(bars) for axis, bars in seen.items()}, "With"
+        shown, heading = (
+            {f"{axis}, shares in percent": tuple(bars) for axis, bars in seen.items()},
+            "With",
+        )
         if len(self.prompts) == len(self.models) == 1:
             alone = tuple(replace(bar, label=axis) for axis, (bar,) in seen.items())
             shown, heading = {"Shares in percent": alone}, "Axis"
-        blocks: list[Block] = []
+        blocks: list[b.Block] = []
         for caption, bars in shown.items():
-            blocks.append(Shares(caption, bars[:BARS], heading))
+            blocks.append(b.Shares(caption, bars[:BARS], heading))
             if len(bars) > BARS:
-                blocks.append(Fold(f"{plural(len(bars) - BARS, 'more set')} of pictures",
-                                   (Shares(caption, bars[BARS:], heading),), screen=True))  # fmt: skip
-        return Section("What was seen", (*blocks, Fold("Risk differences", tuple(self._risks()))))
+                rest, more = b.Shares(caption, bars[BARS:], heading), words.plural(len(bars) - BARS, "more set")
+                blocks.append(b.Fold(f"{more} of pictures", (rest,), screen=True))
+        risks = []
+        for axis, own in self._by_axis().items():
+            rows = [self._lane(self._word(r), r.model, r.estimate) for r in own]
+            rows += [self._lane("mean", o.model, o.risk_difference, muted=True) for o in self.found.biasmap.overall
+                     if o.risk_difference and o.prompts > 1 and axes_of([o.a]).get(o.a) == axis]  # fmt: skip
+            first, second = own[0].groups
+            caption = f"Risk difference of {perceived(axis)}: |share of {first} − share of {second}|"
+            columns: tuple[b.Column, ...] = ("value", "interval", "null")
+            risks.append(b.Lanes(caption, "With", tuple(rows), "risk difference", columns=columns))
+        return b.Section("What was seen", (*blocks, b.Fold("Risk differences", tuple(risks))))
 
-    def concept(self, a: str) -> Section:
+    def concept(self, a: str) -> b.Section:
         """Overlaps of a concept, with the word of every prompt by every model, through the network and in pictures."""
-        entries: list[tuple[str, Pair | Overall]] = [
-            (self._word(p.prompt), p) for prompt in self.prompts for p in self.pairs(a) if p.prompt == prompt
-        ]
-        entries += [("mean", self.overall(a, model)) for model in self.models] if len(self.prompts) > 1 else []
-        rows = [self._lane(word, one.model, _miou(one), _plain(one.mbiou), _plain(self.risk(one)),
-                           muted=isinstance(one, Overall)) for word, one in entries]  # fmt: skip
+        own: list[Pair | Overall] = [*sorted(self.pairs(a), key=lambda one: self.prompts.index(one.prompt))]
+        own += [self.overall(a, model) for model in self.models] if len(self.prompts) > 1 else []
+        rows = [self._lane(self._word(one), one.model, _miou(one), _plain(one.mbiou), _plain(self.risk(one)),
+                           muted=isinstance(one, Overall)) for one in own]  # fmt: skip
         caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share"
-        overlaps = Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"), chance=CHANCE)
-        rows = [self._lane(word, one.model, one.mbiou, muted=isinstance(one, Overall)) for word, one in entries]
-        means = Lanes(f"{caption}, mean over the blocks (mBIoU)", "With", tuple(rows), "mBIoU", chance=CHANCE)
+        overlaps = b.Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"), chance=CHANCE)
+        rows = [self._lane(self._word(one), one.model, one.mbiou, muted=isinstance(one, Overall)) for one in own]
+        means = b.Lanes(f"{caption}, mean over the blocks (mBIoU)", "With", tuple(rows), "mBIoU", chance=CHANCE)
         layers = {model: self._parts_of(a, model, "layers") for model in self.models}
-        names = dict.fromkeys(name for own in layers.values() for name in own)
-        rows = [self._lane(name, model, own[name]) for name in names for model, own in layers.items() if name in own]
-        by_layer = Lanes("Overlap by layer, from input to output", "Layer", tuple(rows), "overlap", chance=CHANCE)
-        network = Section("Through the network", (self._profile(a), Fold("By layer, and mBIoU", (by_layer, means))),
-                          screen=False)  # fmt: skip
-        return Section(capital(shorten(a, 60)), (overlaps, network, *self._pictures(a)))
+        names = dict.fromkeys(name for found in layers.values() for name in found)
+        rows = [self._lane(name, model, of[name]) for name in names for model, of in layers.items() if name in of]
+        by_layer = b.Lanes("Overlap by layer, from input to output", "Layer", tuple(rows), "overlap", chance=CHANCE)
+        folded = b.Fold("By layer, and mBIoU", (by_layer, means))
+        network = b.Section("Through the network", (self._profile(a), folded), screen=False)
+        return b.Section(capital(shorten(a, 60)), (overlaps, network, *self._pictures(a)))
 
-    def three(self) -> Iterator[Section]:
+    def three(self) -> Iterator[b.Section]:
         """What three words share."""
         if found := self.found.biasmap.intersections:
-            columns: tuple[Column, ...] = ("value", "interval", "null", "q")
-            rows = [
-                self._lane(" · ".join(one.concepts), one.model, one.overlap, note=self._place(one)) for one in found
-            ]
-            shared = Lanes("What three words share", "Words", tuple(rows), "all three", columns=columns,
-                           chance=("chance", "the pictures of each word dealt anew"))  # fmt: skip
-            rows = [
-                self._lane(f"{c.a} and {c.b}, {where} the place of {c.given}", one.model, e, note=self._place(one))
-                for one in found
-                for c in one.conditional
-                for where, e in (("inside", c.inside), ("outside", c.outside))
-            ]
-            given = Lanes(
-                "Two of them inside and outside the place of the third", "Words", tuple(rows), "overlap",
-                columns=columns[:3], chance=("chance", "two random places of the same areas there, which maps that "
-                                                       "are smooth exceed by themselves"),
-            )  # fmt: skip
-            yield Section("Three at once", (shared, Fold("Given the third", (given,))), screen=False)
+            place = {one.prompt: self._word(one) if len(self.prompts) > 1 else "" for one in found}
+            columns: tuple[b.Column, ...] = ("value", "interval", "null", "q")
+            rows = [self._lane(" · ".join(one.concepts), one.model, one.overlap, note=place[one.prompt])
+                    for one in found]  # fmt: skip
+            shared = b.Lanes("What three words share", "Words", tuple(rows), "all three", columns=columns,
+                             chance=("chance", "the pictures of each word dealt anew"))  # fmt: skip
+            rows = [self._lane(f"{c.a} and {c.b}, {where} the place of {c.given}", one.model, e, note=place[one.prompt])
+                    for one in found for c in one.conditional
+                    for where, e in (("inside", c.inside), ("outside", c.outside))]  # fmt: skip
+            chance = "two random places of the same areas there, which maps that are smooth exceed by themselves"
+            given = b.Lanes("Two of them inside and outside the place of the third", "Words", tuple(rows), "overlap",
+                            columns=columns[:3], chance=("chance", chance))  # fmt: skip
+            yield b.Section("Three at once", (shared, b.Fold("Given the third", (given,))), screen=False)
 
-    def nearness(self) -> Iterator[Section]:
+    def nearness(self) -> Iterator[b.Section]:
         """Whether words that are nearer in meaning overlap more."""
         tables = []
         for one in self.found.biasmap.gradient:
             caption = f"Do words that mean nearly the same as “{shorten(one.b, 30)}” overlap more with it?"
             if isinstance(one.spearman, Estimate):
-                caption += f" Rank correlation over {len(one.cosines)} words: {measured(one.spearman)}."
+                caption += f" Rank correlation over {len(one.cosines)} words: {words.measured(one.spearman)}."
             overlaps = {p.a: p.miou for p in self.found.biasmap.pairs if (p.model, p.prompt) == (one.model, one.prompt)}
             near = sorted(one.cosines.items(), key=lambda item: -item[1])
-            rows = tuple((shorten(a, 40), number(cosine), overlaps[a]) for a, cosine in near)
-            note = f"{quote(one.prompt, 60)}, {model_label(one.model, 40)}"
-            tables.append(Table(caption, ("Word", "cosine of text embeddings", "mIoU"), rows, note=note))
+            rows = tuple((shorten(a, 40), words.number(cosine), overlaps[a]) for a, cosine in near)
+            note = f"{words.quote(one.prompt, 60)}, {model_label(one.model, 40)}"
+            tables.append(b.Table(caption, ("Word", "cosine of text embeddings", "mIoU"), rows, note=note))
         if tables:
-            yield Section("Nearness in meaning", tuple(tables), screen=False)
+            yield b.Section("Nearness in meaning", tuple(tables), screen=False)
 
-    def changes(self) -> Iterator[Section]:
+    def changes(self) -> Iterator[b.Section]:
         """Every model less the first."""
-        if found := self.found.biasmap.changes:
-            text = Text("Pictures of one prompt and seed are pairs: the intervals of a single prompt are over its "
-                        "pictures, those of means over prompts, by Student's t.", muted=True)  # fmt: skip
-            blocks = [_lanes(f"{_caption(one)}, by block", "Block", one.blocks) for one in found
-                      if len(one.prompts) > 1 and one.blocks]  # fmt: skip
-            fold = [Fold("By block, means over the prompts", tuple(blocks))] if blocks else []
-            figures = (_lanes(_caption(one), "Score", self._changed(one)) for one in found)
-            yield Section("Models compared", (text, *figures, *fold))
 
-    def _word(self, prompt: str) -> str:
-        """What tells a prompt from the others: the word that concepts are held against, if each has its own."""
+        def lanes(one: f.Change, more: str, heading: str, found: Mapping[str, E | None]) -> b.Lanes:
+            first, second = (model_label(model, 40) for model in one.models)
+            return b.Lanes(f"“{shorten(one.a, 40)}”: {second} less {first}{more}", heading,
+                           tuple(b.Lane(name, e) for name, e in found.items()), "difference", "signed", b.DIFFERENCE,
+                           interval="interval for the true difference")  # fmt: skip
+
+        if found := self.found.biasmap.changes:
+            text = b.Text("Pictures of one prompt and seed are pairs: the intervals of a single prompt are over its "
+                          "pictures, those of means over prompts, by Student's t.", muted=True)  # fmt: skip
+            blocks = tuple(lanes(one, ", by block", "Block", one.blocks) for one in found
+                           if len(one.prompts) > 1 and one.blocks)  # fmt: skip
+            figures = (lanes(one, "", "Score", self._changed(one)) for one in found)
+            fold = [b.Fold("By block, means over the prompts", blocks)] if blocks else []
+            yield b.Section("Models compared", (text, *figures, *fold))
+
+    def _word(self, one: Pair | Overall | RiskDifference | f.Intersection | f.PromptChange) -> str:
+        """What tells its prompt from the others: the word that concepts are held against, if each has its own."""
+        if isinstance(one, Overall):
+            return "mean"
         held = self.found.plan.against
         names = held if len({*held}) == len(held) else self.prompts
-        return shorten(names[self.prompts.index(prompt)], 60)
-
-    def _place(self, one: Intersection) -> str:
-        return self._word(one.prompt) if len(self.prompts) > 1 else ""
+        return shorten(names[self.prompts.index(one.prompt)], 60)
 
     def _named(self, label: str, model: str) -> tuple[str, str, int | None]:
         """Label, group and series of a row; of several models one of a group of rows under the label."""
@@ -236,11 +202,9 @@ class View:
             return label, "", None
         return model_label(model, 30), label, self.models.index(model)
 
-    def _lane(
-        self, row: str, model: str, score: Estimate | Missing, *more: Content, note: str = "", muted: bool = False
-    ) -> Lane:
+    def _lane(self, row: str, model: str, score: E, *more: b.Content, note: str = "", muted: bool = False) -> b.Lane:
         label, group, series = self._named(row, model)
-        return Lane(label, score, more, group, series, note=note, muted=muted)
+        return b.Lane(label, score, more, group, series, note=note, muted=muted)
 
     def _by_axis(self) -> Mapping[str, list[RiskDifference]]:
         """What was seen by axis, prompt by prompt."""
@@ -249,51 +213,41 @@ class View:
             found.setdefault(one.axis, []).append(one)
         return found
 
-    def _bar(self, one: RiskDifference) -> Bar:
+    def _bar(self, one: RiskDifference) -> b.Bar:
         """The shares of an axis in a prompt's pictures, beside an even mixture."""
-        label, group, series = self._named(self._word(one.prompt), one.model)
+        label, group, series = self._named(self._word(one), one.model)
         counts, lost = list(one.counts.values()), sum(one.missing.values())
-        found = share_intervals(counts, level=self.found.plan.level, missing=lost) if sum(counts) else None
-        parts = tuple(Part(value, found[k] if found else Missing("not_asked"), one.counts[value], 1 / len(counts))
-                      for k, value in enumerate(one.counts))  # fmt: skip
-        verdict = f"RD {measured(one.estimate)}" if found else ""
-        return Bar(label, parts, sum(counts), one.missing, verdict, beyond_chance(one.estimate), group, series)
+        n, strong = sum(counts), words.beyond_chance(one.estimate)
+        shares: Sequence[E] = share_intervals(counts, level=self.found.plan.level, missing=lost) if n else (
+            [Missing("not_asked")] * len(counts))  # fmt: skip
+        parts = tuple(b.Part(value, share, count, 1 / len(counts))
+                      for (value, count), share in zip(one.counts.items(), shares, strict=True))  # fmt: skip
+        verdict = f"RD {words.measured(one.estimate)}" if n else ""
+        return b.Bar(label, parts, n, one.missing, verdict, strong, group, series)
 
-    def _risks(self) -> Iterator[Lanes]:
-        """Risk differences by axis, with their means over the prompts."""
-        means = self.found.biasmap.overall
-        for axis, own in self._by_axis().items():
-            rows = [self._lane(self._word(r.prompt), r.model, r.estimate) for r in own]
-            rows += [self._lane("mean", o.model, o.risk_difference, muted=True) for o in means
-                     if o.risk_difference and o.prompts > 1 and axes_of([o.a]).get(o.a) == axis]  # fmt: skip
-            first, second = own[0].groups
-            yield Lanes(f"Risk difference of {perceived(axis)}: |share of {first} − share of {second}|", "With",
-                        tuple(rows), "risk difference", columns=("value", "interval", "null"))  # fmt: skip
-
-    def _parts_of(self, a: str, model: str, part: str) -> Mapping[str, Estimate | Missing]:
+    def _parts_of(self, a: str, model: str, part: str) -> Mapping[str, E]:
         """By block, or layer, the overlap of a concept: of the only prompt, else the mean over prompts."""
         own = self.pairs(a, model)
-        found: Mapping[str, Estimate | Missing] = getattr(own[0] if len(own) == 1 else self.overall(a, model), part)
+        found: Mapping[str, E] = getattr(own[0] if len(own) == 1 else self.overall(a, model), part)
         return found
 
-    def _profile(self, a: str) -> Lines:
+    def _profile(self, a: str) -> b.Lines:
         """Overlap over the blocks of the network, a line for every model, and a thin one for each of its prompts."""
         by_model = [self._parts_of(a, model, "blocks") for model in self.models]
         blocks = tuple(dict.fromkeys(block for own in by_model for block in own))
-        lines = [Line(model_label(model, 60), tuple(own.get(block) for block in blocks), series)
+        lines = [b.Line(model_label(model, 60), tuple(own.get(block) for block in blocks), series)
                  for series, (model, own) in enumerate(zip(self.models, by_model, strict=True))]  # fmt: skip
         if len(self.prompts) > 1:
-            several = len(self.models) > 1
-            lines += [Line(f"{self._word(p.prompt)}, {model_label(p.model, 60)}" if several else self._word(p.prompt),
-                           tuple(p.blocks.get(block) for block in blocks), self.models.index(p.model), thin=True)
+            lines += [b.Line(self._word(p) + (f", {model_label(p.model, 60)}" if len(self.models) > 1 else ""),
+                             tuple(p.blocks.get(block) for block in blocks), self.models.index(p.model), thin=True)
                       for p in self.pairs(a)]  # fmt: skip
         areas = [p.chance_area for p in self.pairs(a) if p.chance_area is not None]
         levels = (("chance: masks of these areas", sum(areas) / len(areas)),) if areas else ()
         over = ", mean over the prompts" if len(self.prompts) > 1 else ""
-        return Lines(f"Overlap by block, from input to output{over}", "Block", blocks, tuple(lines), "overlap",
+        return b.Lines(f"Overlap by block, from input to output{over}", "Block", blocks, tuple(lines), "overlap",
                      levels=levels, chance="chance: other pictures of the prompt")  # fmt: skip
 
-    def _pictures(self, a: str) -> Iterator[Section]:
+    def _pictures(self, a: str) -> Iterator[b.Section]:
         """The first pictures of every prompt and model with the maps of both words, and one of each block by block."""
         most = SHOWN if len(self.prompts) == 1 else 1
         rows, strips = [], []
@@ -304,37 +258,37 @@ class View:
                 image = self.media.picture(one)
                 if maps is None or image is None or flat_pictures(total := maps.total()).any():
                     continue
-                label = f"Picture {k} of {quote(own.prompt, 40)}, {model_label(str(own.model), 40)}"
-                rows.append(PictureRow((
-                    Shot(thumbnail(image), label),
-                    Shot(heat(image, total[0, 0]), f"{label}: attention to {maps.a}"),
-                    Shot(heat(image, total[1, 0]), f"{label}: attention to {maps.b}", shorten(maps.b, 20)),
+                label = f"Picture {k} of {words.quote(own.prompt, 40)}, {model_label(str(own.model), 40)}"
+                rows.append(b.PictureRow((
+                    b.Shot(thumbnail(image), label),
+                    b.Shot(heat(image, total[0, 0]), f"{label}: attention to {maps.a}"),
+                    b.Shot(heat(image, total[1, 0]), f"{label}: attention to {maps.b}", shorten(maps.b, 20)),
                     self._high(image, total, f"{label}: where either is high"),
                 ), label))  # fmt: skip
                 if k == numbered[0][0]:
                     blocks = {name: of for name, of in block_maps(maps.layers).items() if not flat_pictures(of).any()}
                     shots = (self._high(image, of, f"{label}: {name}", f"{name}, ") for name, of in blocks.items())
-                    strips.append(PictureRow(tuple(shots), label))
+                    strips.append(b.PictureRow(tuple(shots), label))
         if rows:
             title = "The picture, attention to both words, and where it is high"
-            by_block = Fold("Block by block", (Pictures("Where attention is high, block by block", tuple(strips)),))
+            by_block = b.Fold("Block by block", (b.Pictures("Where attention is high, block by block", tuple(strips)),))
             heads = ("picture", shorten(a, 20), "the other word", "both")
-            pictures = Pictures(title, tuple(rows), True, heads, "large", KEYS)
-            yield Section("In the pictures", (pictures, by_block), screen=False)
+            pictures = b.Pictures(title, tuple(rows), True, heads, "large", KEYS)
+            yield b.Section("In the pictures", (pictures, by_block), screen=False)
 
-    def _high(self, image: Image, maps: Maps, alt: str, name: str = "") -> Shot:
+    def _high(self, image: Image, maps: Maps, alt: str, name: str = "") -> b.Shot:
         """Where the maps (2, 1, H, W) of two words are high, over the picture, and how much they overlap."""
         first, second = mask(maps[:, 0], self.found.plan.threshold, self.found.plan.tau)
-        return Shot(masks(image, first, second), alt, f"{name}IoU {number(float(iou(first, second)))}")
+        return b.Shot(masks(image, first, second), alt, f"{name}IoU {words.number(float(iou(first, second)))}")
 
-    def _changed(self, one: Change) -> Mapping[str, Estimate | Missing | None]:
+    def _changed(self, one: f.Change) -> Mapping[str, E | None]:
         """By label the differences: over the pictures of a prompt, and over prompts; of a single prompt the first."""
         if len(one.prompts) == 1:
             return {"mIoU": one.prompts[0].miou, "mBIoU": one.prompts[0].mbiou}
-        found = {f"mIoU, {self._word(own.prompt)}": own.miou for own in one.prompts}
+        found = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
         found |= {"mean mIoU": one.miou, "mean mBIoU": one.mbiou, "mean corrected mIoU": one.corrected}
         if one.risk_difference:
-            axis = axis_label(axes_of([one.a]).get(one.a, ""))
+            axis = words.axis_label(axes_of([one.a]).get(one.a, ""))
             found[f"mean risk difference of {axis}"] = one.risk_difference
         return found
 
@@ -342,41 +296,29 @@ class View:
 def _finding(own: Sequence[Pair], overall: Overall) -> str:
     known = [p for p in own if isinstance(p.miou, Estimate)]
     if not known:
-        return f"“{overall.a}” in places that cannot be told: {reason(own[0].miou)}"  # type: ignore[arg-type]
+        return f"“{overall.a}” in places that cannot be told: {words.reason(own[0].miou)}"  # type: ignore[arg-type]
     e = known[0].miou if len(own) == 1 else overall.miou
     chance = f", where chance would give {e.null:.2f}" if isinstance(e, Estimate) and e.null is not None else ""
     value = f"{e.value:.2f}" if isinstance(e, Estimate) else "–"
     if len(own) == 1:
-        verdict = f" ({'beyond' if beyond_chance(e) else 'not beyond'} chance)" if chance else ""
+        verdict = f" ({'beyond' if words.beyond_chance(e) else 'not beyond'} chance)" if chance else ""
         return f"“{overall.a}” and “{own[0].b}” in places that share {value} of their union{chance}{verdict}"
     missing = f", {len(own) - len(known)} missing" if len(known) < len(own) else ""
-    beyond = sum(beyond_chance(p.miou) for p in known)
+    beyond = sum(words.beyond_chance(p.miou) for p in known)
     return (f"“{overall.a}” and the words beside it in places that share {value} of their union on average{chance} "
             f"(beyond chance in {beyond} of {len(known)}{missing})")  # fmt: skip
 
 
-def _miou(one: Pair | Overall) -> Estimate | Missing:
+def _miou(one: Pair | Overall) -> E:
     """The overlap; a mean with what the corrected one says of chance."""
     if isinstance(one, Pair) or isinstance(one.miou, Missing) or isinstance(one.corrected, Missing):
         return one.miou
     return replace(one.miou, corrected=one.corrected.value, p=one.corrected.p, q=one.corrected.q)
 
 
-def _plain(score: Estimate | Missing | None) -> str:
+def _plain(score: E | None) -> str:
     """A score without its interval."""
-    return number(score.value if isinstance(score, Estimate) else None)
-
-
-def _caption(one: Change) -> str:
-    first, second = one.models
-    return f"“{shorten(one.a, 40)}”: {model_label(second, 40)} less {model_label(first, 40)}"
-
-
-def _lanes(caption: str, heading: str, found: Mapping[str, Estimate | Missing | None]) -> Lanes:
-    rows = tuple(Lane(name, e) for name, e in found.items())
-    return Lanes(
-        caption, heading, rows, "difference", "signed", DIFFERENCE, interval="interval for the true difference"
-    )
+    return words.number(score.value if isinstance(score, Estimate) else None)
 
 
 def model_label(name: str, width: int) -> str:

@@ -17,38 +17,17 @@ from numpy.typing import NDArray
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
 from askew.measure.attention import Row, block_names, decode_maps
+from askew.methods.map import findings as f
 from askew.methods.map import summary
-from askew.methods.map.findings import (
-    MIDDLE,
-    BiasMap,
-    Conditional,
-    Gradient,
-    Intersection,
-    MapFile,
-    MapFindings,
-    Pair,
-    RiskDifference,
-    family,
-)
+from askew.methods.map.findings import MIDDLE, Intersection, MapFindings, Pair, RiskDifference
 from askew.methods.map.gather import MapsGathered, Watched
 from askew.methods.map.plan import MapPlan, axes_of
 from askew.pages.media import Media
 from askew.parts.scoring import Scoring
+from askew.stats import overlap
 from askew.stats.differences import risk_difference
 from askew.stats.means import student_mean
-from askew.stats.overlap import (
-    Entanglement,
-    Mask,
-    bilinear,
-    chance_iou,
-    conditional_chance,
-    conditional_iou,
-    entanglement,
-    iou_matrix,
-    joint_chance,
-    joint_entanglement,
-    mask,
-)
+from askew.stats.overlap import Mask, bilinear
 from askew.stats.rank import spearman
 from askew.types import Axis, Estimate, Missing
 
@@ -99,7 +78,7 @@ class Overlaps:
     def of(cls, maps: Maps, high: Masking) -> Overlaps:
         """Of maps (2, pictures, H, W)."""
         masks = high(maps)
-        return cls(iou_matrix(*masks), chance_iou(*masks), ~flat_pictures(maps))
+        return cls(overlap.iou_matrix(*masks), overlap.chance_iou(*masks), ~flat_pictures(maps))
 
     @classmethod
     def mean(cls, blocks: Mapping[str, Overlaps]) -> Overlaps:
@@ -134,8 +113,11 @@ def flat_pictures(maps: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
 
 
 def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
-    """The findings of a run; of a baseline, its scores stand beside those of this run."""
-    masking = partial(mask, threshold=plan.threshold, tau=plan.tau)
+    """The findings of a run; of a baseline, its scores stand beside those of this run.
+
+    Raises NotEnoughData for a model without one overlap; a prompt alone may be missing.
+    """
+    masking = partial(overlap.mask, threshold=plan.threshold, tau=plan.tau)
     scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
     maps = {(one.model, one.prompt): pair_maps(one) for one in found.prompts}
     pairs: list[Pair] = []
@@ -145,15 +127,18 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
             first = next(picture for picture in one.pictures if isinstance(picture, Missing))
             gap = Missing(first.reason, f"{one.model} made no usable picture of this prompt")
             pairs += [no_pair(one.prompt, one.model, a, b, gap) for a, b in one.words]
-    _check_any(pairs)
+    for model in dict.fromkeys(pair.model for pair in pairs):
+        own = [pair.miou for pair in pairs if pair.model == model]
+        reasons = dict.fromkeys(miou.detail for miou in own if isinstance(miou, Missing))
+        if all(isinstance(miou, Missing) for miou in own):
+            raise NotEnoughData(f"{model} has no map to measure in any prompt: {'; '.join(reasons)}")
     axes = {prompt.text: [axis.axis() for axis in prompt.axes] for prompt in plan.prompts}
     risks = [_risk(one, axis, scoring) for one in found.prompts for axis in axes[one.prompt]]
-    models = found.models
+    before = [found.baseline.model] if found.baseline else []
     if found.baseline:
         pairs, risks = [*pairs, *found.baseline.pairs], [*risks, *found.baseline.risks]
-    held = [*([found.baseline.model.name] if found.baseline else []), *(model.name for model in models)]
-    axis_of = axes_of(plan.concepts)
-    section = BiasMap(
+    held, axis_of = [model.name for model in (*before, *found.models)], axes_of(plan.concepts)
+    section = f.BiasMap(
         tuple(pairs), tuple(risks),
         summary.overall(pairs, risks, axis_of, plan.level),
         summary.changes(pairs, risks, axis_of, held, plan.level),
@@ -166,9 +151,9 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
     )  # fmt: skip
     return head.into(
         MapFindings,
-        models=(*models, *([found.baseline.model] if found.baseline else [])),
-        maps=tuple(MapFile(one.model, one.prompt, one.fingerprint) for one in found.prompts),
-        biasmap=with_q(section, family),
+        models=(*found.models, *before),
+        maps=tuple(f.MapFile(one.model, one.prompt, one.fingerprint) for one in found.prompts),
+        biasmap=with_q(section, f.family),
     )
 
 
@@ -199,15 +184,6 @@ def _of_pair(layers: Mapping[str, Row], k: int) -> dict[str, Row]:
     return {name: maps[:, 2 * k : 2 * k + 2].swapaxes(0, 1) for name, maps in layers.items()}
 
 
-def _check_any(pairs: Sequence[Pair]) -> None:
-    """Raise NotEnoughData for a model without one overlap: a prompt alone may be missing."""
-    for model in dict.fromkeys(pair.model for pair in pairs):
-        own = [pair.miou for pair in pairs if pair.model == model]
-        if not any(isinstance(miou, Estimate) for miou in own):
-            reasons = dict.fromkeys(miou.detail for miou in own if isinstance(miou, Missing))
-            raise NotEnoughData(f"{model} has no map to measure in any prompt: {'; '.join(reasons)}")
-
-
 def no_pair(prompt: str, model: str, a: str, b: str, gap: Missing) -> Pair:
     """The scores of a prompt without a picture."""
     return Pair(prompt, model, a, b, gap, gap, gap, gap, {}, {}, None, None, (), (), ())
@@ -220,33 +196,31 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
     layer; a score without any picture is Missing. mBIoU does without blocks that have no picture, and counts the
     pictures that all other blocks have.
     """
-    scored = partial(_scored, maps=maps, scoring=scoring)
+
+    def scored(overlaps: Overlaps, what: str) -> overlap.Entanglement | None:
+        kept = np.flatnonzero(overlaps.usable)
+        if not len(kept):
+            return None
+        rng = scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what)
+        lost = maps.missing + len(overlaps.usable) - len(kept)
+        return overlap.entanglement(overlaps.matrix[np.ix_(kept, kept)], float(overlaps.areas[kept].mean()), rng=rng,
+                                    missing=lost, **scoring.how)  # fmt: skip
+
     blocks = {block: Overlaps.of(found, masking) for block, found in block_maps(maps.layers).items()}
     size = max(found.shape[-2:] for found in maps.layers.values())
     layers = {name: Overlaps.of(bilinear(found, size), masking) for name, found in maps.layers.items()}
     whole, mean = Overlaps.of(maps.total(), masking), Overlaps.mean(blocks)
-    found, of_blocks = scored(whole, what="whole"), scored(mean, what="mean of blocks")
+    found, of_blocks = scored(whole, "whole"), scored(mean, "mean of blocks")
     return Pair(
         maps.prompt, maps.model, maps.a, maps.b,
         miou=found.miou if found else FLAT, corrected=found.corrected if found else FLAT,
         mbiou=of_blocks.miou if of_blocks else FLAT, mbiou_corrected=of_blocks.corrected if of_blocks else FLAT,
-        blocks={block: e.miou if (e := scored(one, what=block)) else FLAT for block, one in blocks.items()},
-        layers={name: e.miou if (e := scored(one, what=name)) else FLAT for name, one in layers.items()},
+        blocks={block: e.miou if (e := scored(one, block)) else FLAT for block, one in blocks.items()},
+        layers={name: e.miou if (e := scored(one, name)) else FLAT for name, one in layers.items()},
         chance_area=found.chance_area if found else None,
         chance_other_picture=found.chance_other_picture if found else None,
         pictures=whole.pictures(), block_pictures=mean.pictures(), seeds=maps.seeds,
     )  # fmt: skip
-
-
-def _scored(overlaps: Overlaps, maps: PairMaps, scoring: Scoring, what: str) -> Entanglement | None:
-    """Of the pictures that are usable; None without one."""
-    kept = np.flatnonzero(overlaps.usable)
-    if not len(kept):
-        return None
-    rng = scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what)
-    lost = maps.missing + len(overlaps.usable) - len(kept)
-    return entanglement(overlaps.matrix[np.ix_(kept, kept)], float(overlaps.areas[kept].mean()), rng=rng,
-                        missing=lost, **scoring.how)  # fmt: skip
 
 
 def intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Intersection]:
@@ -256,44 +230,41 @@ def intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring)
     usable = {a: ~flat_pictures(total) for a, total in totals.items()}
     masks = {a: masking(total) for a, total in totals.items()}
     entries = []
-    for first, second in combinations(pairs, 2):
-        three = {first.a: masks[first.a][0], second.a: masks[second.a][0], first.b: masks[first.a][1]}
-        kept = np.flatnonzero(usable[first.a] & usable[second.a])
-        entries.append(_intersection({name: m[kept] for name, m in three.items()}, first, scoring))
+    for x, y in combinations(pairs, 2):
+        kept = np.flatnonzero(usable[x.a] & usable[y.a])
+        three = {x.a: masks[x.a][0][kept], y.a: masks[y.a][0][kept], x.b: masks[x.a][1][kept]}
+        entry = partial(Intersection, x.prompt, x.model, tuple(three))
+        if not len(kept):
+            entries.append(entry(FLAT, None, ()))
+            continue
+        stacked = np.stack(list(three.values()))
+        shared = overlap.joint_entanglement(
+            stacked, rng=scoring.rng(x.model, x.prompt, *three, "intersection"), draws=scoring.draws,
+            level=scoring.level, missing=x.missing + len(x.seeds) - len(kept),
+        )  # fmt: skip
+        conditional = tuple(_conditional(three, given, scoring.level) for given in three)
+        entries.append(entry(shared, float(overlap.joint_chance(stacked).mean()), conditional))
     return entries
 
 
-def _intersection(three: Mapping[str, Mask], maps: PairMaps, scoring: Scoring) -> Intersection:
-    """Of masks (pictures, H, W) by word, of which the pictures with a flat map have been left out."""
-    entry = partial(Intersection, maps.prompt, maps.model, tuple(three))
-    stacked = np.stack(list(three.values()))
-    if not stacked.shape[1]:
-        return entry(FLAT, None, ())
-    rng = scoring.rng(maps.model, maps.prompt, *three, "intersection")
-    lost = maps.missing + len(maps.seeds) - stacked.shape[1]
-    overlap = joint_entanglement(stacked, rng=rng, draws=scoring.draws, level=scoring.level, missing=lost)
-    conditional = tuple(_conditional(three, given, scoring.level) for given in three)
-    return entry(overlap, float(joint_chance(stacked).mean()), conditional)
-
-
-def _conditional(three: Mapping[str, Mask], given: str, level: float) -> Conditional:
+def _conditional(three: Mapping[str, Mask], given: str, level: float) -> f.Conditional:
     (a, first), (b, second) = ((name, m) for name, m in three.items() if name != given)
 
     def within(region: Mask, where: str) -> Estimate | Missing:
-        values = conditional_iou(first, second, region)
+        values = overlap.conditional_iou(first, second, region)
         known = values[np.isfinite(values)]
         if not len(known):
             return Missing("not_asked", f"neither {a} nor {b} reaches {where} the region of {given}")
-        chance = float(np.nanmean(conditional_chance(first, second, region)))
+        chance = float(np.nanmean(overlap.conditional_chance(first, second, region)))
         mean = student_mean(known, level, bounds=(0, 1))
         return replace(mean, missing=len(values) - len(known), null=chance, max=1.0)
 
-    return Conditional(a, b, given, within(three[given], "inside"), within(~three[given], "outside"))
+    return f.Conditional(a, b, given, within(three[given], "inside"), within(~three[given], "outside"))
 
 
 def gradient(
     model: str, prompt: str, against: str, cosines: Mapping[str, float], pairs: Sequence[Pair], scoring: Scoring
-) -> Gradient:
+) -> f.Gradient:
     """Whether words nearer in meaning overlap more (BiasMap, supplement E): a rank correlation over words.
 
     `cosines` are those of the text embeddings of concepts with the word `against`, by concept.
@@ -307,7 +278,7 @@ def gradient(
         found = spearman(near, overlaps, rng=rng, draws=scoring.draws, level=scoring.level)
     except NotEnoughData as error:
         found = Missing("error", str(error))
-    return Gradient(prompt, model, against, cosines, found)
+    return f.Gradient(prompt, model, against, cosines, found)
 
 
 def _risk(one: Watched, axis: Axis, scoring: Scoring) -> RiskDifference:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from askew.studio.drawing.portrait import Drawing, draw, draw_with_masks
-from askew.studio.drawing.sheet import attribute_sheet, evidence, occupation_sheet, sheet
+from askew.studio.drawing.sheet import attribute_sheet, occupation_sheet, sheet
 
-__all__ = ["Drawing", "attribute_sheet", "draw", "draw_with_masks", "evidence", "occupation_sheet", "sheet"]
+__all__ = ["Drawing", "attribute_sheet", "draw", "draw_with_masks", "occupation_sheet", "sheet"]
