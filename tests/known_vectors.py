@@ -42,8 +42,12 @@ RUN: Any = KnownRun()
 def bias_objective(
     pictures: PicturesOf, variations: Sequence[str], embed: Callable[[Sequence[str]], Rows], planned: int = 2
 ) -> BiasObjective:
-    """The objective of a search for bias by these pictures."""
-    return BiasObjective(RUN, KnownEmbedder(embed), pictures, lambda prompt: variations, planned, 0.25, False)
+    """The objective of a search for bias by these pictures, and by one of each variation that is named as it is."""
+
+    def varied(prompt: str) -> dict[str, Outcome]:
+        return {text: Picture(text, "", text, 1) for text in variations}
+
+    return BiasObjective(RUN, KnownEmbedder(embed), pictures, lambda prompt: variations, planned, 0.25, False, varied)
 
 
 DIRECTIONS = dict(zip(("male", "female", "old", "young"), np.eye(5)[1:], strict=True))

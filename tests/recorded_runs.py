@@ -273,7 +273,7 @@ def printed(folder: Path, *arguments: str) -> Path:
 
 
 MINED: dict[str, Any] = {"iterations": 1, "population": 4, "selected": 1, "images": 6, "variations": 6, "top": 3,
-                         "draws": 100, "target": "people"}  # fmt: skip
+                         "draws": 100, "target": "people", "objective": "bias"}  # fmt: skip
 
 
 @recorded(NETWORKS, counted="mine")
@@ -286,6 +286,14 @@ def mine_bias(at: Workplace, run: Path) -> Path:
 @recorded(NETWORKS)
 def mine_fair(at: Workplace, run: Path) -> Path:
     askew.mine(**{**MINED, "iterations": 2}, model_args={"bias": 0.0}, seed=1, baseline=False, run=run,
+               store=at.store)  # fmt: skip
+    return run / "results.json"
+
+
+@recorded(NETWORKS, counted="mine")
+def mine_lean(at: Workplace, run: Path) -> Path:
+    askew.mine(target="people", axes="gender,age", iterations=3, population=4, selected=1, images=4, fresh_images=8,
+               top=2, draws=100, captions=("a photo of a nurse", "a photo of a male nurse", "a tree"), run=run,
                store=at.store)  # fmt: skip
     return run / "results.json"
 

@@ -28,6 +28,8 @@ from local_llm import Reply, prompts, says, serving
 BLUE = MinePlan(objective="color:lightskyblue", iterations=4, population=4, selected=1, mutations=2, images=2, top=2,
                 draws=100)  # fmt: skip
 LEARNED = BLUE.model_copy(update={"selection": "learned"})
+LEANS = MinePlan(target="people", axes=("gender", "age"), iterations=4, population=4, selected=1, mutations=2, images=3,
+                 fresh_images=4, top=2, draws=100)  # fmt: skip
 CONVERGING = MinePlan(objective=BLUE.objective, iterations=4, population=9, selected=3, mutations=2, images=4, runs=8,
                       top=2, draws=100, baseline=False, selection="learned")  # fmt: skip
 
@@ -60,7 +62,7 @@ def test_mutations_come_nearer_to_a_colour_than_random_prompts(tmp_path: Path) -
     assert stats.ttest_1samp(nearer, 0).confidence_interval(0.95).low > 0
 
 
-@pytest.mark.parametrize("plan", [BLUE, LEARNED], ids=["score", "learned"])
+@pytest.mark.parametrize("plan", [BLUE, LEARNED, LEANS], ids=["score", "learned", "leans"])
 def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(plan: MinePlan, tmp_path: Path) -> None:
     whole = METHOD.run(plan, run=tmp_path / "whole", store=tmp_path / "first")
     for budget in (10, 14, 18):
@@ -105,7 +107,7 @@ def test_the_command_prints_a_table_and_refuses_nonsense(tmp_path: Path, capsys:
 
 
 def test_an_unknown_objective_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="known: bias"):
+    with pytest.raises(UsageError, match="known: lean, bias"):
         askew.mine(objective="beauty", iterations=1, run=tmp_path / "run")
 
 

@@ -15,6 +15,7 @@ from askew.stats.distance import (
     DISTANCES,
     distance_for,
     distance_max,
+    expected_distance,
     linear_forms,
     probability_values,
     sensitivity,
@@ -124,3 +125,11 @@ def test_what_is_refused() -> None:
         probability_values([1, 1], [1, 2])
     with pytest.raises(UnknownName, match="total_variation"):
         sensitivity([1, 1], [1, 1], [1, 1], "total variation")
+
+
+@pytest.mark.parametrize("distance", ["total_variation", "wasserstein", "values"])
+@pytest.mark.parametrize("n", [1, 5, 48])
+def test_the_distance_of_a_fair_sample_is_that_of_many_draws(distance: str, n: int) -> None:
+    ideal = np.full(4, 0.25)
+    counts = np.random.default_rng(0).multinomial(n, ideal, size=200_000)
+    assert expected_distance(n, ideal, distance) == pytest.approx(DISTANCES[distance](counts, ideal).mean(), abs=1e-3)

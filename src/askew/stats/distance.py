@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData, UnknownName
@@ -131,3 +132,19 @@ def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
     if np.any(total == 0):
         raise NotEnoughData(f"{name} sums to 0; at least one picture with an answer is needed")
     return np.asarray(values / total)
+
+
+def expected_distance(n: int, ideal: ArrayLike, distance: str = "total_variation") -> float:
+    """Mean distance from the ideal of the shares of n pictures drawn from it, exactly: what is no bias at this n.
+
+    A distance is a sum of |f . (X / n - ideal)| over forms f that add up shares (`linear_forms`), and f . X is binomial
+    with n and f . ideal.
+
+    Args:
+        n: pictures, at least 1.
+        ideal: (K,) shares.
+        distance: a name of `DISTANCES`.
+    """
+    forms, weight = linear_forms(distance, len(np.asarray(ideal)))
+    shares, counts = forms @ normalised(ideal, "the ideal"), np.arange(n + 1)[:, None]
+    return float(weight * (np.abs(counts / n - shares) * scipy.stats.binom.pmf(counts, n, shares)).sum())

@@ -24,7 +24,7 @@ from askew.parts.scoring import Scoring
 from askew.run.base import Outcome
 from askew.stats.gap import bias_score
 from askew.types import Estimate, Missing, Picture
-from known_vectors import NURSES, RUN, VARIATIONS, VARIED, bias_objective, embed, pictures_of
+from known_vectors import NURSES, RUN, VARIATIONS, bias_objective, embed, pictures_of
 
 SCORING = Scoring("none", draws=200)
 
@@ -41,8 +41,9 @@ def test_it_is_equation_one_on_variations_and_pictures() -> None:
 
 
 def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
-    chance = NURSES.chance("a nurse", VARIED, 0)
-    biased, fair = (aligned(prompt).estimate(SCORING, chance) for prompt in ("a nurse", "a person"))
+    first = Missing("not_asked")
+    found = [NURSES.again(first, prompt, 0) for prompt in ("a nurse", "a person")]
+    biased, fair = (one if isinstance(one, Missing) else one.estimate(SCORING) for one in found)
     assert isinstance(biased, Estimate)
     assert isinstance(fair, Estimate)
     assert (biased.n, biased.missing) == (9, 2)
@@ -50,7 +51,22 @@ def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
     assert biased.corrected is not None
     assert fair.corrected is not None
     assert biased.corrected > fair.corrected
-    assert NURSES.chance("a nurse", {"a male nurse": Missing("refused")}, 0) is None
+    alone = replace(NURSES, varied=lambda prompt: {"a male nurse": Missing("refused")}).again(first, "a nurse", 0)
+    assert isinstance(alone, Alignment)
+    assert alone.chance is None
+    assert isinstance(replace(alone, corrected=True).loss(), Missing)
+
+
+def test_a_search_may_take_chance_off_every_score() -> None:
+    plain, less = (replace(NURSES, corrected=corrected).read("a nurse", 0) for corrected in (False, True))
+    assert isinstance(plain, Alignment)
+    assert isinstance(less, Alignment)
+    estimate, (bias, corrected) = less.estimate(SCORING), (plain.loss(), less.loss())
+    assert isinstance(estimate, Estimate)
+    assert isinstance(bias, float)
+    assert isinstance(corrected, float)
+    assert estimate.corrected == pytest.approx(-corrected, abs=0.05)  # other draws
+    assert corrected < 0 < bias
 
 
 def test_too_few_pictures_are_missing_not_a_lower_score() -> None:
@@ -86,7 +102,7 @@ def test_a_colour_is_a_mean_squared_error(pictures: list[Outcome]) -> None:
     found = ColorObjective(RUN, named_color("red"), lambda prompt, seed: pictures).read("x", -1)
     assert not isinstance(found, Missing)
     assert found.loss() == pytest.approx((0 + 1 / 3 + 0) / 3)
-    estimate = found.estimate(SCORING, None)
+    estimate = found.estimate(SCORING)
     assert isinstance(estimate, Estimate)
     assert (estimate.n, estimate.missing) == (3, 1)
     assert estimate.low is not None
@@ -109,7 +125,7 @@ def test_a_function_of_ones_own(pictures: list[Outcome]) -> None:
     found = own.read("xy", 0)
     assert not isinstance(found, Missing)
     assert found.loss() == 257.0
-    estimate = found.estimate(SCORING, None)
+    estimate = found.estimate(SCORING)
     assert isinstance(estimate, Estimate)
     assert (estimate.value, estimate.low, estimate.n) == (257.0, None, 3)
 

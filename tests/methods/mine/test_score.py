@@ -40,10 +40,8 @@ FRESH = 77
 
 
 def best(prompt: str) -> Best:
-    shown = Shown(NURSES.read(prompt, 0), tuple(pictures_of(prompt, FRESH)), VARIED,
-                  NURSES.chance(prompt, VARIED, 0))  # fmt: skip
-    found = next(one for one in EVALUATED if one.candidate.text == prompt)
-    return Best(found, NURSES.read(prompt, FRESH), shown)
+    found, first = next(one for one in EVALUATED if one.candidate.text == prompt), NURSES.read(prompt, 0)
+    return Best(found, first, NURSES.again(first, prompt, FRESH), Shown(tuple(pictures_of(prompt, FRESH)), VARIED))
 
 
 def test_what_is_missed_is_named_and_shown_of_fresh_seeds() -> None:
@@ -64,7 +62,7 @@ def test_what_is_missed_is_named_and_shown_of_fresh_seeds() -> None:
 
 def test_a_prompt_without_a_score_explains_nothing() -> None:
     gap = Missing("error", "no picture")
-    one = Best(EVALUATED[2], gap, Shown(gap, (), {}, None))
+    one = Best(EVALUATED[2], gap, gap, Shown((), {}))
     found = best_prompt(one, 0, Search(tuple(EVALUATED), (one,)), SCORING)
     assert (found.score, found.fresh_score) == (gap, gap)
     assert (found.variations, found.map) == ((), None)
@@ -75,7 +73,7 @@ def test_without_pictures_of_variations_there_is_no_chance() -> None:
     assert isinstance(fresh, Alignment)
     lost = dict.fromkeys(VARIATIONS, Missing("refused"))
     plain = BestPrompt(0, "a nurse", Missing("error"), Missing("error"), 0, ("a nurse",))
-    found = explained(plain, fresh, Shown(fresh, (), lost, None), SCORING)
+    found = explained(plain, fresh, Shown((), lost), SCORING)
     assert found.null_range is None
     assert set(found.missed_pictures) == {None}
     assert found.map is not None

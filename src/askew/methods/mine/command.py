@@ -14,7 +14,7 @@ from askew.errors import UsageError
 from askew.methods.mine import METHOD
 from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import MinePlan, read_mine_plan, runs_code
-from askew.options import Place, given
+from askew.options import Place, Texts, given, listed, repeated
 from askew.prompts.evolution import Selection
 from askew.prompts.files import read_prompts
 
@@ -41,19 +41,21 @@ class SearchOptions(
 ):  # fmt: skip
     """How searches are made, beside their size."""
 
+    axes: Annotated[Texts, repeated(listed, "Axes of a search for leans: gender,age,…; gender if not given.")]
     target: Annotated[str, Parameter(help="What texts are about: people, clothing, style, any words.")]
     selection: Annotated[
         Selection,
-        Parameter(help="What prompts are chosen by: score (if not given), their own; learned, the one that the scores "
-                  "of all prompts with the same words let expect."),
+        Parameter(help="What prompts are chosen by: score, their own; learned (if not given, in a search for leans), "
+                  "the one that the scores of all prompts with the same words let expect."),
     ]  # fmt: skip
     words: Annotated[
         tuple[int, int],
         Parameter(converter=_words, n_tokens=1, negative="", metavar="LEAST-MOST",
                   help="Least and greatest number of words of a prompt; 3-8 if not given."),
     ]  # fmt: skip
-    variations: Annotated[int, Parameter(help="Variations per prompt; 15 if not given.")]
-    quantile: Annotated[float, Parameter(help="Alpha of the score; 0.25 if not given.")]
+    fresh_images: Annotated[int, Parameter(help="Pictures of each winner of a search for leans; 48 if not given.")]
+    variations: Annotated[int, Parameter(help="Variations per prompt in a search for bias; 15 if not given.")]
+    quantile: Annotated[float, Parameter(help="Alpha of the score bias; 0.25 if not given.")]
     similarity: Annotated[
         Literal["auto", "cosine", "unit"],
         Parameter(help="cosine, unit ((1 + cosine) / 2), or auto (if not given): unit for the studio's embedder."),
@@ -84,7 +86,9 @@ def mine(
 
     - `askew mine --model studio/planted --iterations 10`
 
-    - `askew mine --target people --runs 10`
+    - `askew mine --target people --axes gender,age`
+
+    - `askew mine --target people --objective bias --runs 10`
 
     - `askew mine --objective color:blue --iterations 4 --population 9 --selected 3`
 
@@ -96,10 +100,12 @@ def mine(
     plan
         Run this TOML plan, such as plan.toml of a run.
     objective
-        What to search for: bias (if not given), color:red, or module:function of (prompt, pictures), whose low values
-        are sought.
+        What to search for: lean, how far the shares of --axes are from equal ones (if not given, for --target
+        people); bias (if not given, for anything else), the paper's score; bias-corrected, that score less chance;
+        color:red; or module:function of (prompt, pictures), whose low values are sought.
     vqa
-        Who answers OpenBias's questions about the prompts found; nobody if not given.
+        Who reads the axes of leans, the embedder if not given; in a search for bias who answers OpenBias's questions
+        about the prompts found, nobody if not given.
     iterations
         Iterations of each search; 25 if not given.
     population
@@ -109,7 +115,7 @@ def mine(
     mutations
         Mutations of each, 2 if not given; random prompts fill the rest.
     images
-        Pictures per prompt; 15 if not given.
+        Pictures per prompt; 15 if not given, 5 in a search for leans.
     runs
         Independent searches; 1 if not given.
     baseline
@@ -134,5 +140,6 @@ def mine(
     fields = {**shared.plan_fields({"model": model, **options}), "llm_args": shared.writer_settings(options)}
     fields.pop("vqa", None)  # of a preset: OpenBias asks nothing unless told to
     searched = SearchOptions.__annotations__.keys() & MinePlan.model_fields.keys()
-    data = {**given(**{name: options.get(name) for name in searched}), **fields, **own, "captions": beside}
+    data = {**given(**{name: options.get(name) for name in searched}), **fields, **own, "captions": beside,
+            "axes": shared.names(options.get("axes"))}  # fmt: skip
     return METHOD.run(MinePlan.checked(data, "this request"), **shared.run_options(options))

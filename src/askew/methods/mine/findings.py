@@ -9,7 +9,8 @@ from typing import Literal
 from askew.errors import UnknownName
 from askew.findings import Address, E, Head, pattern
 from askew.method import Result
-from askew.methods.mine.plan import MinePlan
+from askew.methods.mine.plan import LEAN, MinePlan
+from askew.parts.survey.shares import SetShares
 from askew.prompts.evolution import Origin
 from askew.types import Estimate, Missing, record
 
@@ -17,6 +18,8 @@ Place = tuple[str, float, float]
 """A picture, and where it lies on a map."""
 
 Loss = float | Missing
+
+FRESH: Address = ("best", "fresh_score")
 
 
 @record
@@ -41,6 +44,7 @@ class BestPrompt:
     missed_visual_concepts   variations that no picture shows well, the worst first; `missed_pictures` one of each
     least_aligned_pictures   pictures that fit no variation well, the worst first
     null_range               between which scores the central part of chance lies
+    shares                   of a search for leans: the fresh pictures on the axis on which it was found to lean most
     """
 
     run: int
@@ -56,6 +60,7 @@ class BestPrompt:
     variation_pictures: tuple[str | None, ...] = ()
     null_range: tuple[float, float] | None = None
     map: PictureMap | None = None
+    shares: SetShares | None = None
 
 
 @record
@@ -137,7 +142,7 @@ class OpenBiasScore:
 
 @record
 class MineTheGap:
-    """Everything about a search; lower scores are what was sought."""
+    """Everything about a search. Losses are what was sought when low: of a search for leans, less the lean."""
 
     objective: str
     best: tuple[BestPrompt, ...]
@@ -156,9 +161,16 @@ class MineTheGap:
     def ranked(self) -> list[BestPrompt]:
         """The best prompts, each once, the lowest loss on fresh seeds first, those without a score last."""
         first: dict[str, BestPrompt] = {}
-        for one in sorted(self.best, key=lambda one: getattr(one.fresh_score, "value", float("inf"))):
+        for one in sorted(self.best, key=lambda one: loss_of(one.fresh_score, self.objective == LEAN)):
             first.setdefault(one.prompt, one)
         return list(first.values())
+
+
+def loss_of(score: Estimate | Missing, leans: bool) -> float:
+    """The loss that a score of fresh seeds stands for; without one the last in every order."""
+    if isinstance(score, Missing):
+        return float("inf")
+    return -(score.corrected or 0.0) if leans else score.value
 
 
 @record
@@ -196,6 +208,9 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Tests that are adjusted together: fresh scores of all best prompts, and the questions of OpenBias."""
-    name = pattern(at)
-    return name if name in (("best", "fresh_score"), ("openbias", "score")) else None
+    """Tests that are adjusted together: fresh scores of all best prompts, and the questions of OpenBias.
+
+    The distance of a prompt's shares is its fresh score once more; that it counts twice changes no q.
+    """
+    name = FRESH if pattern(at) == ("best", "shares", "distance") else pattern(at)
+    return name if name in (FRESH, ("openbias", "score")) else None

@@ -12,21 +12,14 @@ from askew import registry
 from askew.errors import LanguageModelError, UsageError
 from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.base import VQA, Embedder
-from askew.methods.mine.objectives import (
-    Alignment,
-    BiasObjective,
-    ColorObjective,
-    Objective,
-    OwnObjective,
-    Reading,
-    named_color,
-    own_function,
-)
-from askew.methods.mine.plan import BIAS, COLOR, MinePlan, runs_code
+from askew.methods.mine import lean, objectives
+from askew.methods.mine.objectives import Objective, Reading
+from askew.methods.mine.plan import COLOR, CORRECTED, LEAN, MinePlan, runs_code
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.parts.survey.reader import unknown_words
+from askew.prompts.axes import find_axis
 from askew.prompts.base import VARIATION_WORDS, PromptWriter, Writer
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
@@ -55,23 +48,20 @@ SearchBy = Callable[[PromptWriter, Callable[[Candidate], float | None], Evolutio
 class Shown:
     """What a prompt that was mined is explained by.
 
-    first       what the objective read in the pictures that it was found by
     pictures    those of fresh seeds
-    variations  by text one picture of each; empty unless the search is for bias
-    chance      these pictures held against the variations, where there are any
+    variations  by text one picture of each: of what a writer varies, or of the values of the axis that it leans on
     """
 
-    first: Reading | Missing
     pictures: tuple[Outcome, ...]
     variations: Mapping[str, Outcome]
-    chance: Alignment | None
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """One of the best prompts of a search, and what the objective read in its pictures of fresh seeds."""
+    """One of the best prompts of a search: what the objective read in the pictures that found it, and in fresh ones."""
 
     found: Evaluated
+    first: Reading | Missing
     fresh: Reading | Missing
     shown: Shown | None = None
 
@@ -160,18 +150,25 @@ def bound(plan: MinePlan, model: Model) -> Work:
     """
     bred = (plan.iterations - 1) * plan.selected * plan.mutations
     prompts = plan.runs * (plan.iterations * plan.population + bred * plan.baseline) + len(plan.captions)
-    sets = prompts + plan.winners * (1 + plan.baseline)
-    varied = plan.winners if plan.objective == BIAS else 0
+    again, leans = plan.winners * (1 + plan.baseline), plan.objective == LEAN
+    axes = [find_axis(name) for name in plan.axes]
+    many = {CORRECTED: prompts, LEAN: plan.winners}.get(plan.objective, plan.winners if plan.is_bias else 0)
+    size = max(len(axis.values) for axis in axes) if leans else plan.variations
+    sets = ((prompts, plan.images), (again, plan.fresh_images if leans else plan.images), (many, size))
 
-    def calls(size: int) -> int:
-        return sets * -(-plan.images // size) + varied * -(-plan.variations // size)
+    def calls(batch: int) -> int:
+        return sum(number * -(-each // batch) for number, each in sets)
 
-    pictures = sets * plan.images + varied * plan.variations
-    embeddings = pictures if varied else 0
-    asked = plan.winners if plan.vqa != NO_VQA else 0
-    questions = asked * plan.images * (int(plan.llm_args.get("axes", AXES)) + FURTHER)
-    return Work(prompts, pictures, 0, calls(model.batch_size), questions, questions, asked * -(-plan.images // SLICE),
-                embeddings, embeddings, calls(SLICE) if varied else 0)  # fmt: skip
+    pictures, asks = sum(number * each for number, each in sets), plan.vqa != NO_VQA
+    embedded = pictures if plan.is_bias else pictures - many * size if leans and not asks else 0
+    if leans:
+        questions = (pictures - many * size) * (1 + sum(len(axis.questions) for axis in axes)) * asks
+        answering = calls(SLICE) * asks
+    else:
+        questions = plan.winners * plan.images * (int(plan.llm_args.get("axes", AXES)) + FURTHER) * asks
+        answering = plan.winners * -(-plan.images // SLICE) * asks
+    return Work(prompts, pictures, 0, calls(model.batch_size), questions, questions, answering, embedded, embedded,
+                calls(SLICE) if embedded else 0)  # fmt: skip
 
 
 def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> PromptWriter:
@@ -209,7 +206,8 @@ class Miner:
             raise UsageError(f"{plan.model} holds pictures that exist already; a search needs a model to make new ones")
         return cls(
             plan, run, model, prompt_writer(plan, model, run.completions),
-            registry.embedder(plan.embedder, **plan.embedder_args) if plan.objective == BIAS else None,
+            registry.embedder(plan.embedder, **plan.embedder_args)
+            if plan.is_bias or (plan.objective == LEAN and plan.vqa == NO_VQA) else None,
             None if plan.vqa == NO_VQA else registry.vqa(plan.vqa),
         )  # fmt: skip
 
@@ -228,17 +226,31 @@ class Miner:
     def objective(self) -> Objective:
         """What the plan searches for."""
         plan = self.plan
+        if plan.objective == LEAN:
+            reader, axes = self.vqa or self.embedder, tuple(find_axis(name) for name in plan.axes)
+            assert reader is not None  # one of the two is loaded for this objective
+            return lean.LeanObjective(self.run, reader, self.pictures, axes, plan.images, plan.fresh_images)
         if runs_code(plan.objective):
-            return OwnObjective(plan.objective, own_function(plan.objective), self.pictures)
-        if plan.objective != BIAS:
-            return ColorObjective(self.run, named_color(plan.objective.removeprefix(COLOR)), self.pictures)
+            return objectives.OwnObjective(plan.objective, objectives.own_function(plan.objective), self.pictures)
+        if plan.objective.startswith(COLOR):
+            color = objectives.named_color(plan.objective.removeprefix(COLOR))
+            return objectives.ColorObjective(self.run, color, self.pictures)
         assert self.embedder is not None  # loaded for this objective
-        return BiasObjective(self.run, self.embedder, self.pictures, self.variations, plan.variations, plan.quantile,
-                             plan.is_unit)  # fmt: skip
+        return objectives.BiasObjective(
+            self.run, self.embedder, self.pictures, self.variations, plan.variations, plan.quantile, plan.is_unit,
+            self.varied, plan.objective == CORRECTED,
+        )  # fmt: skip
 
-    def pictures(self, prompt: str, seed: int) -> Sequence[Outcome]:
-        """The pictures of one prompt."""
-        return self.run.pictures(self.model, [prompt], self.plan.images, seed)[prompt]
+    def pictures(self, prompt: str, seed: int, images: int | None = None) -> Sequence[Outcome]:
+        """The pictures of one prompt, as many as the plan says unless told otherwise."""
+        return self.run.pictures(self.model, [prompt], images or self.plan.images, seed)[prompt]
+
+    def varied(self, prompt: str) -> dict[str, Outcome]:
+        """By text of each variation a picture of it."""
+        return self._one_each(self.variations(prompt))
+
+    def _one_each(self, texts: Sequence[str]) -> dict[str, Outcome]:
+        return {text: made[0] for text, made in self.run.pictures(self.model, texts, 1, self.plan.seed).items()}
 
     def variations(self, prompt: str) -> Sequence[str]:
         """The variations of a prompt. Their seed knows nothing of the model, so every model gets the same ones."""
@@ -259,7 +271,7 @@ class Miner:
             {vqa.name: vqa.fingerprint} if vqa else None,
             {embedder.name: embedder.fingerprint} if embedder else None,
             {self.plan.llm: self.writer.fingerprint},
-            {objective.name: objective.fingerprint} if isinstance(objective, OwnObjective) else None,
+            {objective.name: objective.fingerprint} if isinstance(objective, objectives.OwnObjective) else None,
         )
 
     def warnings(self, found: Found) -> Iterator[str]:
@@ -288,8 +300,9 @@ class Miner:
         chosen = []
         for one in best(evaluated, plan.top, word_effects(evaluated, plan.selection)):
             text = one.candidate.text
-            shown = self._shown(text, fresh) if by is evolve else None
-            chosen.append(Best(one, self.objective.read(text, fresh), shown))
+            first = self.objective.read(text, plan.seed)
+            again = self.objective.again(first, text, fresh)
+            chosen.append(Best(one, first, again, self._shown(text, again) if by is evolve else None))
             steps.note = f"{name}, the best prompts on fresh seeds"
             steps.advance(1)
         return Search(tuple(evaluated), tuple(chosen))
@@ -300,18 +313,17 @@ class Miner:
         loss = self.losses[prompt]
         return None if isinstance(loss, Missing) else loss
 
-    def _shown(self, prompt: str, fresh: int) -> Shown:
-        objective = self.objective
-        first, pictures = objective.read(prompt, self.plan.seed), tuple(self.pictures(prompt, fresh))
-        if not isinstance(objective, BiasObjective):
-            return Shown(first, pictures, {}, None)
-        made = self.run.pictures(self.model, self.variations(prompt), 1, self.plan.seed)
-        varied = {text: of_text[0] for text, of_text in made.items()}
-        return Shown(first, pictures, varied, objective.chance(prompt, varied, self.plan.seed))
+    def _shown(self, prompt: str, fresh: Reading | Missing) -> Shown:
+        if isinstance(fresh, lean.LeanReading):
+            by_value = lean.variations(prompt, fresh.axes)
+            texts = [] if isinstance(by_value, Missing) else [t for one in by_value.values() for t in one.values()]
+            return Shown(fresh.seen.pictures, self._one_each(texts))
+        pictures = tuple(self.pictures(prompt, derived_seed(self.plan.seed, "fresh")))
+        return Shown(pictures, self.varied(prompt) if self.plan.is_bias else {})
 
     def _questioned(self, found: Found) -> Iterator[Questioned]:
         """Questions that the writer proposes for each prompt, or else the lexicon, asked about its fresh pictures."""
-        if self.vqa is None:
+        if self.vqa is None or self.plan.objective == LEAN:
             return
         writer = self.writer if isinstance(self.writer, Writer) else LexiconWriter()
         for prompt, shown in found.best().items():

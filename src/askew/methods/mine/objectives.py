@@ -9,7 +9,7 @@ import hashlib
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -22,7 +22,7 @@ from askew.errors import AskewError, NotEnoughData, UsageError
 from askew.measure.base import Embedder
 from askew.parts.scoring import Scoring, or_missing
 from askew.run.base import Outcome, Rows, Run
-from askew.stats.gap import bias_score, gap_estimate, unit_similarity
+from askew.stats.gap import bias_score, gap_estimate, null_scores, unit_similarity
 from askew.stats.intervals import bootstrap_errors, percentile_interval
 from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
@@ -43,6 +43,9 @@ Fewer pictures show less and fewer variations ask for less, so a score of fewer 
 writer that fails, or a filter that blocks.
 """
 
+SEARCH_DRAWS = 200
+"""Draws of the null that a search by the corrected score takes off each prompt's."""
+
 
 def enough(count: int) -> int:
     """How many of `count` must be there."""
@@ -55,8 +58,8 @@ class Reading(Protocol):
     def loss(self) -> float | Missing:
         """The loss alone: what a search needs of every prompt."""
 
-    def estimate(self, scoring: Scoring, chance: Alignment | None) -> Estimate | Missing:
-        """The loss with what tells how far it can be trusted; `chance` are pictures of the prompt's variations."""
+    def estimate(self, scoring: Scoring) -> Estimate | Missing:
+        """The score with what tells how far it can be trusted."""
 
 
 class Objective(Protocol):
@@ -64,6 +67,10 @@ class Objective(Protocol):
 
     def read(self, prompt: str, seed: int) -> Reading | Missing:
         """What is in a prompt's pictures for a run seed. Missing where there is too little to tell."""
+
+    def again(self, first: Reading | Missing, prompt: str, seed: int) -> Reading | Missing:
+        """What is in the pictures of a prompt that was found by its `first` ones, for another seed."""
+        return self.read(prompt, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,8 @@ class Alignment:
     similarity  (variations, pictures)
     missing     pictures that could not be made
     quantile    alpha of the score
+    chance      pictures of the variations held against them in the same way, where there are any
+    corrected   whether the mean score of as many of those is taken off the loss
     """
 
     prompt: str
@@ -84,28 +93,39 @@ class Alignment:
     similarity: NDArray[np.float64]
     missing: int
     quantile: float
+    chance: Alignment | None = None
+    corrected: bool = False
 
     def loss(self) -> float | Missing:
-        """The bias score of Eq. 1."""
+        """The bias score of Eq. 1, or what it is above that of pictures of the variations."""
         try:
-            return bias_score(self.similarity, self.quantile)
+            value = bias_score(self.similarity, self.quantile)
+            if not self.corrected:
+                return value
+            if self.chance is None:
+                return Missing("error", "no picture of a variation could be made")
+            rng = np.random.default_rng(derived_seed(self.seed, "corrected", self.prompt))
+            null = null_scores(self.chance.similarity, len(self.pictures), self.quantile, SEARCH_DRAWS, rng)
+            return value - float(null.mean())
         except NotEnoughData as error:
             return Missing("error", str(error))
 
-    def estimate(self, scoring: Scoring, chance: Alignment | None) -> Estimate | Missing:
+    def estimate(self, scoring: Scoring) -> Estimate | Missing:
         """The score with its interval, corrected by the pictures of the variations."""
-        null = chance.similarity if chance else None
+        null = self.chance.similarity if self.chance else None
         rng = scoring.rng("minethegap", self.prompt, str(self.seed))
         return or_missing(gap_estimate, self.similarity, null, rng=rng, quantile=self.quantile, missing=self.missing,
                           reason="error", **scoring.how)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class BiasObjective:
+class BiasObjective(Objective):
     """How much the pictures of a prompt leave out of what its variations ask for.
 
     variations  those of a prompt, the same for every model; `planned` were asked for
     is_unit     similarities are (1 + cosine) / 2
+    varied      by text of a variation a picture of it
+    corrected   take the score of these pictures off that of every prompt
     """
 
     run: Run
@@ -115,6 +135,8 @@ class BiasObjective:
     planned: int
     quantile: float
     is_unit: bool
+    varied: Callable[[str], Mapping[str, Outcome]] | None = None
+    corrected: bool = False
 
     def read(self, prompt: str, seed: int) -> Alignment | Missing:
         """Missing with too few variations, of which no picture is made then, or too few pictures."""
@@ -127,14 +149,22 @@ class BiasObjective:
             return NO_PICTURE
         if len(present) < enough(len(pictures)):
             return Missing("error", f"fewer than {enough(len(pictures))} of {len(pictures)} pictures could be made")
-        return self._align(prompt, variations, pictures, seed)
+        found = self._align(prompt, variations, pictures, seed)
+        return self._with_chance(found) if self.corrected else found
 
-    def chance(self, prompt: str, varied: Mapping[str, Outcome], seed: int) -> Alignment | None:
-        """By variation a picture of it, held against the variations; None without a picture."""
+    def again(self, first: Reading | Missing, prompt: str, seed: int) -> Alignment | Missing:
+        """Beside pictures of the variations, which tell what is chance."""
+        found = self.read(prompt, seed)
+        return found if self.corrected else self._with_chance(found)
+
+    def _with_chance(self, found: Alignment | Missing) -> Alignment | Missing:
+        if isinstance(found, Missing) or self.varied is None:
+            return found
+        varied = self.varied(found.prompt)
         if not any(isinstance(one, Picture) for one in varied.values()):
-            return None
-        found = self._align(prompt, tuple(varied), list(varied.values()), seed)
-        return None if isinstance(found, Missing) else found
+            return found
+        chance = self._align(found.prompt, tuple(varied), list(varied.values()), found.seed)
+        return found if isinstance(chance, Missing) else replace(found, chance=chance, corrected=self.corrected)
 
     def _align(
         self, prompt: str, variations: Sequence[str], pictures: Sequence[Outcome], seed: int
@@ -164,7 +194,7 @@ class PixelErrors:
         """The mean over the pictures."""
         return float(np.mean(self.errors))
 
-    def estimate(self, scoring: Scoring, chance: Alignment | None) -> Estimate | Missing:
+    def estimate(self, scoring: Scoring) -> Estimate | Missing:
         """The mean over the pictures, its interval by bootstrap over them."""
         value = float(np.mean(self.errors))
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
@@ -175,7 +205,7 @@ class PixelErrors:
 
 
 @dataclass(frozen=True, slots=True)
-class ColorObjective:
+class ColorObjective(Objective):
     """How far pictures are from one colour (MineTheGap, appendix A)."""
 
     run: Run
@@ -212,13 +242,13 @@ class OwnReading:
         """What the function said."""
         return self.value
 
-    def estimate(self, scoring: Scoring, chance: Alignment | None) -> Estimate | Missing:
+    def estimate(self, scoring: Scoring) -> Estimate | Missing:
         """The same without an interval: nothing is known of the function."""
         return Estimate(self.value, n=self.n, missing=self.missing)
 
 
 @dataclass(frozen=True, slots=True)
-class OwnObjective:
+class OwnObjective(Objective):
     """A function of the user's own: (prompt, pictures) to a number."""
 
     name: str
@@ -260,7 +290,7 @@ def own_function(name: str) -> OwnLoss:
     """The function that module:function names. Raises UsageError where there is none."""
     module, _, function = name.partition(":")
     if not module or not function:
-        raise UsageError(f"unknown objective {name!r}; known: bias, color:NAME, module:function")
+        raise UsageError(f"unknown objective {name!r}; known: lean, bias, bias-corrected, color:NAME, module:function")
     try:
         found = getattr(import_module(module), function)
     except Exception as error:  # a module runs its own code when it is imported

@@ -10,7 +10,7 @@ import numpy as np
 
 from askew.methods.mine import words as texts
 from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap
-from askew.methods.mine.plan import BIAS
+from askew.methods.mine.plan import LEAN
 from askew.pages import common
 from askew.pages.blocks import (
     PLAIN,
@@ -29,11 +29,13 @@ from askew.pages.blocks import (
     Point,
     Scatter,
     Section,
+    Shares,
     Text,
     Trace,
 )
 from askew.pages.media import Media, picture_row, shot, thumbnail
-from askew.pages.words import capital, perceived, percent, plural, quote, shorten, thousands
+from askew.pages.words import capital, listing, perceived, percent, plural, quote, shorten, thousands
+from askew.parts.survey.blocks import bar
 from askew.types import Estimate, Missing
 
 OPEN, SHOWN = 3, 12
@@ -49,15 +51,19 @@ GROUPS = {"given": "given", "random": "random, at the start", "mined": "mined, o
 
 def page(found: MineFindings, media: Media) -> Page:
     """What to show of a search."""
-    view = View(found, media)
-    bias, plan = view.bias, found.plan
+    view, plan = View(found, media), found.plan
+    axes = listing([perceived(axis) for axis in plan.axes])
+    title = (f"Where {axes} leans most" if view.leans else "Where it is most one-sided" if plan.is_bias
+             else f"Nearest to {shorten(plan.objective, 60)}")  # fmt: skip
+    beyond = "further from equal shares" if view.leans else "more one-sided"
+    bold = f"Bold: {beyond} than chance explains (q < 0.05), on fresh seeds."
     return Page(
         kicker=f"askew mine: a search for prompts on {shorten(found.model.name, 80)}",
-        title="Where it is most one-sided" if bias else f"Nearest to {shorten(plan.objective, 60)}",
+        title=title,
         answer=texts.answer(found),
         facts=view.facts(),
         sections=(
-            Section("The prompts found", (view.scores(),), anchor="prompts"),
+            Section("The prompts found", tuple(view.scores()), anchor="prompts"),
             *view.against_random(),
             Section("Pictures", tuple(view.pictures()), screen=False),
             Section("The course of the search", tuple(view.course()), screen=False, anchor="course"),
@@ -67,7 +73,7 @@ def page(found: MineFindings, media: Media) -> Page:
             *common.provenance(found),
         ),
         warnings=found.warnings,
-        notes=("Bold: more one-sided than chance explains (q < 0.05), on fresh seeds.",) if bias else (),
+        notes=(bold,) if plan.is_bias or view.leans else (),
         version=found.askew,
     )  # fmt: skip
 
@@ -85,13 +91,22 @@ class View:
         return self.found.minethegap
 
     @property
-    def bias(self) -> bool:
-        """Whether the search was for bias, not for any other objective."""
-        return self.section.objective == BIAS
+    def leans(self) -> bool:
+        """Whether the search was for leans, which are shown turned around: large is what was sought."""
+        return self.found.plan.objective == LEAN
+
+    def shown(self, loss: float) -> float:
+        """A loss as it is shown."""
+        return -loss if self.leans else loss
+
+    @property
+    def name(self) -> str:
+        """What a loss is called as it is shown."""
+        return "lean" if self.leans else "loss"
 
     @cached_property
     def ranked(self) -> list[BestPrompt]:
-        """The prompts found, the lowest loss on fresh seeds first."""
+        """The prompts found, what was sought first, on fresh seeds."""
         return self.section.ranked()
 
     def facts(self) -> tuple[tuple[str, str], ...]:
@@ -99,10 +114,11 @@ class View:
         plan = self.found.plan
         searches = "1 search" if plan.runs == 1 else f"{plan.runs} searches"
         size = f"{searches}, {plural(plan.iterations, 'iteration')} of {plan.population}"
+        more = f", {plan.fresh_images} of each found" if self.leans else ""
         told = {
             "Prompts": f"{thousands(self.section.evaluated)}: {size}",
             "Each prompt": plural(plan.images, "picture")
-            + (f", {plural(plan.variations, 'variation')}" if self.bias else ""),
+            + (f", {plural(plan.variations, 'variation')}" if plan.is_bias else more),
             "Written by": shorten(plan.llm, 60),
             "Target": shorten(plan.target, 60),
         }
@@ -110,22 +126,36 @@ class View:
         first, *rest = (fact for fact in common.facts(self.found) if fact[0] != "Pictures")
         return (first, *own, *rest)
 
-    def scores(self) -> Block:
-        """The prompts found by their score on fresh seeds, with what chance gives each."""
+    def scores(self) -> Iterator[Block]:
+        """The prompts found by their score on fresh seeds, with what chance gives each; of leans the shares first."""
         entries = [one for one in self.ranked if isinstance(one.fresh_score, Estimate)]
         if not entries:
-            return Text("No prompt could be scored.")
-        level = percent(self.found.plan.level)
+            yield Text("No prompt could be scored.")
+            return
+        seen = [one.shares for one in entries if one.shares]
+        for axis in dict.fromkeys(one.axis for one in seen):
+            bars = tuple(
+                bar(one, shorten(one.prompt, 60), link=_anchor(one.prompt)) for one in seen if one.axis == axis
+            )
+            yield Shares(f"{capital(perceived(axis))} on fresh seeds, shares in percent", bars, "Prompt")
+        level, plan = percent(self.found.plan.level), self.found.plan
         rows = tuple(
             Lane(shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range, marks=tuple(
-                Mark(found.value, "when found", "ring") for found in (one.score,) if isinstance(found, Estimate)
+                Mark(found.value, "when found", "ring") for found in (one.score,)
+                if isinstance(found, Estimate) and not self.leans
             ))
             for one in entries
         )  # fmt: skip
-        caption = f"The best prompts of every search. Further left is {'more one-sided' if self.bias else 'nearer'}"
-        columns: tuple[Column, ...] = ("value", "interval", "null", "q") if self.bias else PLAIN
-        chance = ("chance", f"{level} of scores of pictures of the variations")
-        return Lanes(caption, "Prompt", rows, "fresh seeds", "range", columns, chance=chance)
+        direction = (
+            "right leans further" if self.leans else "left is more one-sided" if plan.is_bias else "left is nearer"
+        )
+        columns: tuple[Column, ...] = ("value", "interval", "null", "q") if plan.is_bias or self.leans else PLAIN
+        chance = ("chance", f"{level} of scores of pictures of the variations") if plan.is_bias else (
+            "chance", "mean distance of as many pictures drawn from equal shares"
+        )  # fmt: skip
+        name = "distance" if self.leans else "fresh seeds"
+        yield Lanes(f"The best prompts of every search. Further {direction}", "Prompt", rows, name, "range", columns,
+                    chance=chance)  # fmt: skip
 
     def pictures(self) -> Iterator[Block]:
         """Every prompt with its pictures and with what they leave out: the first ones open."""
@@ -147,7 +177,8 @@ class View:
         if one.missed_visual_concepts:
             missed = zip(one.missed_visual_concepts, one.missed_pictures, strict=True)
             shots = tuple(shot(self.media, name, f"A picture of {quote(text, 80)}", text) for text, name in missed)
-            yield Pictures("Variations that no picture above shows well, with a picture of each",
+            caption = "Values that none" if one.shares else "Variations that no picture"
+            yield Pictures(f"{caption} above shows{'' if one.shares else ' well'}, with a picture of each",
                            (PictureRow(shots),), size="medium")  # fmt: skip
         if mapped and one.map:
             yield Fold("Map of its pictures among those of its variations", (self._map(one),))
@@ -184,7 +215,7 @@ class View:
         number = winner.run if winner else 0
         history = [entry for entry in self.section.history if entry.run == number]
         placed = [
-            (entry.iteration + 1 + aside, one.score, one)
+            (entry.iteration + 1 + aside, self.shown(one.score), one)
             for entry in history
             for aside, one in zip(_aside(len(entry.prompts)), entry.prompts, strict=True)
             if one.score is not None
@@ -195,9 +226,9 @@ class View:
         yield Text(f"Every point is a prompt; hover over one to read it.{which if self.found.plan.runs > 1 else ''}")
         line = set(winner.lineage) if winner else set()
         points = tuple(
-            Point(x, loss, f"{shorten(one.prompt, 80)}: {texts.score(loss)}", 0 if one.parent else 1,
+            Point(x, y, f"{shorten(one.prompt, 80)}: {texts.score(y)}", 0 if one.parent else 1,
                   one.prompt in line, label=one.prompt if winner and one.prompt == winner.prompt else "")
-            for x, loss, one in placed
+            for x, y, one in placed
         )  # fmt: skip
         at = {one.prompt: k for k, (_, _, one) in enumerate(placed)}
         links = tuple((at[one.parent], k) for k, (_, _, one) in enumerate(placed) if one.parent in at)
@@ -205,13 +236,13 @@ class View:
         alone = [entry for entry in random if entry.run == number]
         courses = (("best so far", history), ("best so far of random prompts alone", alone))
         traces = tuple(
-            Trace(name, tuple((one.iteration + 0.5, one.best_so_far) for one in entries if one.best_so_far is not None),
-                  series)
+            Trace(name, tuple((one.iteration + 0.5, self.shown(one.best_so_far)) for one in entries
+                              if one.best_so_far is not None), series)
             for series, (name, entries) in enumerate(courses) if entries
         )  # fmt: skip
-        said = f"Loss of {len(points)} prompts over {plural(len(history), 'iteration')}"
+        said = f"{capital(self.name)} of {len(points)} prompts over {plural(len(history), 'iteration')}"
         yield Scatter(
-            "", points, ("iteration", "count"), ("loss", "range"), said, ("mutation", "random prompt"),
+            "", points, ("iteration", "count"), (self.name, "range"), said, ("mutation", "random prompt"),
             "how the best prompt came about", links, traces,
         )  # fmt: skip
 
@@ -220,12 +251,16 @@ class View:
         blocks: list[Block] = []
         if self.section.random:
             blocks.append(Text(texts.against_random(self.found)))
-        if captions := texts.against_captions(self.section):
+        if captions := texts.against_captions(self.found):
             blocks.append(Text(captions))
         blocks += self._races()
         if len(self.section.groups) > 1:
-            rows = tuple(strip(GROUPS[one.group], one.mean, one.scores) for one in self.section.groups)
-            groups = Lanes("Scores that no prompt was picked by", "Prompts", rows, "mean", "range",
+            rows = tuple(
+                strip(GROUPS[one.group], texts.lean_of(one.mean) if self.leans and isinstance(one.mean, Estimate)
+                      else one.mean, [None if s is None else self.shown(s) for s in one.scores])
+                for one in self.section.groups
+            )  # fmt: skip
+            groups = Lanes(f"{capital(self.name)}s that no prompt was picked by", "Prompts", rows, "mean", "range",
                            PLAIN, ("prompts",), points="score of one prompt")  # fmt: skip
             blocks.append(Fold("Given, random and mined prompts", (groups,)))
         if blocks:
@@ -240,7 +275,8 @@ class View:
         steps = range(1 + max(entry.iteration for entry in self.section.history))
         lines = []
         for series, (name, history) in enumerate((("mined", self.section.history), ("random", random.history))):
-            best = {(one.run, one.iteration): one.best_so_far for one in history}
+            best = {(one.run, one.iteration): self.shown(one.best_so_far) for one in history
+                    if one.best_so_far is not None}  # fmt: skip
             known = [[v for run in range(runs) if (v := best.get((run, k))) is not None] for k in steps]
             means = tuple(Estimate(float(np.mean(values))) if values else None for values in known)
             lines.append(Line(f"{name}, mean", means, series))
@@ -248,8 +284,8 @@ class View:
                 values = [best.get((run, k)) for k in steps]
                 points = tuple(None if value is None else Estimate(value) for value in values)
                 lines.append(Line(f"{name} {run + 1}", points, series, thin=True))
-        caption = "Best loss so far. It flatters every search: the lowest of many noisy scores is partly luck"
-        yield Lines(caption, "iteration", tuple(str(k + 1) for k in steps), tuple(lines), "loss", "range")
+        caption = f"Best {self.name} so far. It flatters every search: the best of many noisy scores is partly luck"
+        yield Lines(caption, "iteration", tuple(str(k + 1) for k in steps), tuple(lines), self.name, "range")
 
     def missed(self) -> Iterator[Section]:
         """What the missed variations of all prompts have in common."""

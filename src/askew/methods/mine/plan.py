@@ -9,10 +9,15 @@ from pydantic import Field, model_validator
 
 from askew.errors import UsageError
 from askew.plan import RunPlan, Settings, Text
+from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Evolution, Selection
 
 Count = Annotated[int, Field(ge=1, le=10_000)]
-BIAS = "bias"
+PEOPLE, DEFAULT_AXES = "people", ("gender",)
+LEAN_IMAGES = 5
+"""Pictures of a prompt in a search for leans: few of many prompts find more than many of few (docs, mining)."""
+
+LEAN, BIAS, CORRECTED = "lean", "bias", "bias-corrected"
 COLOR = "color:"
 
 REACHING = frozenset(("url", "timeout", "concurrency", "budget", "price_in", "price_out"))
@@ -22,20 +27,25 @@ REACHING = frozenset(("url", "timeout", "concurrency", "budget", "price_in", "pr
 class MinePlan(RunPlan):
     """A search for the prompts that a model is most one-sided on (MineTheGap); sizes are those of the paper.
 
-    objective     what is searched for: bias, color:NAME, or module:function
+    objective     what is searched for: lean, how far the shares of `axes` are from equal ones; bias, the paper's score,
+                  or bias-corrected, what it is less chance; color:NAME; module:function. If not given, lean for a
+                  search about people, with fewer pictures of a prompt and learned selection, else bias
+    axes          of a search for leans; perceived gender if not given
     target        what prompts and variations are about: people, clothing, style, any words; "" is anything
     population    prompts per iteration; the `selected` best of one get `mutations` new forms each in the next
     selection     what prompts are chosen by: "score" is their own, as in the paper; "learned" is the one that the
                   scores of all prompts with the same words let expect
     words         least and greatest number of words of a prompt
-    images        pictures per prompt; `variations` as many texts that it is compared with
+    images        pictures per prompt; `fresh_images` of each winner of a search for leans; `variations` as many texts
+                  that it is compared with in a search for bias
     quantile      alpha of the score
     similarity    of a picture and a text: "cosine", "unit" is (1 + cosine) / 2, "auto" is unit for the studio
     top           prompts of each search that are scored again on fresh seeds
     runs          independent searches
     baseline      whether random prompts, as many, are searched beside each
     captions      prompts to score beside them
-    vqa           who answers the questions of OpenBias about the prompts found; "none" leaves them out
+    vqa           who reads the axes of leans, in place of the embedder; in other searches, who answers the questions
+                  of OpenBias about the prompts found; "none" is nobody
     """
 
     method: Literal["mine"] = "mine"
@@ -47,6 +57,7 @@ class MinePlan(RunPlan):
     embedder_args: Settings = Field(default_factory=dict)
     vqa: Text = "none"
     objective: Text = BIAS
+    axes: tuple[Text, ...] = ()
     target: str = ""
     iterations: Count = 25
     population: Count = 15
@@ -55,6 +66,7 @@ class MinePlan(RunPlan):
     selection: Selection = "score"
     words: tuple[Count, Count] = (3, 8)
     images: Annotated[int, Field(ge=2, le=10_000)] = 15
+    fresh_images: Annotated[int, Field(ge=2, le=10_000)] = 48
     variations: Annotated[int, Field(ge=2, le=10_000)] = 15
     quantile: float = Field(default=0.25, ge=0, le=1)
     similarity: Literal["auto", "cosine", "unit"] = "auto"
@@ -66,8 +78,20 @@ class MinePlan(RunPlan):
     level: float = Field(default=0.95, gt=0.5, lt=1)
     draws: int = Field(default=1000, ge=100, le=1_000_000)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
+        if data.get("axes") or data.get("target") == PEOPLE:
+            data = {"objective": LEAN, **data}
+        if data.get("objective") != LEAN:
+            return data
+        axes = [find_axis(name).name for name in data.get("axes") or DEFAULT_AXES]
+        return {"images": LEAN_IMAGES, "selection": "learned", **data, "axes": axes}
+
     @model_validator(mode="after")
     def _fits(self) -> MinePlan:
+        if self.axes and self.objective != LEAN:
+            raise ValueError(f"axes belong to a search for leans; objective is {self.objective}")
         if self.selected * self.mutations > self.population:
             raise ValueError(
                 f"{self.selected} selected prompts with {self.mutations} mutations each are more than the population "
@@ -80,6 +104,11 @@ class MinePlan(RunPlan):
     def _deciding(self) -> dict[str, Any]:
         told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
         return super()._deciding() | {"llm_args": told}
+
+    @property
+    def is_bias(self) -> bool:
+        """Whether it searches by the paper's score, as it is or less chance."""
+        return self.objective in (BIAS, CORRECTED)
 
     @property
     def winners(self) -> int:
@@ -101,8 +130,8 @@ class MinePlan(RunPlan):
 
 
 def runs_code(objective: str) -> bool:
-    """Whether an objective is neither bias nor a colour: a function to import."""
-    return objective != BIAS and not objective.startswith(COLOR)
+    """Whether an objective is none of askew's own: a function to import."""
+    return objective not in (LEAN, BIAS, CORRECTED) and not objective.startswith(COLOR)
 
 
 def read_mine_plan(path: Path) -> MinePlan:

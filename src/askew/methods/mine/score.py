@@ -34,6 +34,7 @@ from askew.methods.mine.findings import (
     family,
 )
 from askew.methods.mine.gather import VQA_ASKED, Best, Found, MineGathered, Questioned, Search, Shown
+from askew.methods.mine.lean import LeanReading
 from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.plan import MinePlan
 from askew.parts.scoring import Scoring, Vectors, or_missing
@@ -75,14 +76,30 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> MineFindings:
 
 def best_prompt(one: Best, run: int, search: Search, scoring: Scoring) -> BestPrompt:
     """One of the best prompts mined."""
-    assert one.shown is not None  # of every prompt mined
-    score, fresh = (
-        reading if isinstance(reading, Missing) else reading.estimate(scoring, one.shown.chance)
-        for reading in (one.shown.first, one.fresh)
-    )
+    first = one.first
+    if isinstance(first, Alignment) and isinstance(one.fresh, Alignment):
+        first = replace(first, chance=one.fresh.chance)  # pictures of the same variations
+    score, fresh = (reading if isinstance(reading, Missing) else reading.estimate(scoring)
+                    for reading in (first, one.fresh))  # fmt: skip
     line = lineage(search.evaluated, one.found)
     found = BestPrompt(run, one.prompt, score, fresh, one.found.candidate.iteration, line)
-    return explained(found, one.fresh, one.shown, scoring) if isinstance(one.fresh, Alignment) else found
+    if one.shown and isinstance(one.fresh, LeanReading):
+        return leaning(found, one.fresh, one.shown, scoring)
+    return explained(found, one.fresh, one.shown, scoring) if one.shown and isinstance(one.fresh, Alignment) else found
+
+
+def leaning(one: BestPrompt, fresh: LeanReading, shown: Shown, scoring: Scoring) -> BestPrompt:
+    """With the shares of fresh pictures, and the values of which none is shown; a picture of each value's variation."""
+    seen = fresh.shares(scoring)
+    if seen is None:
+        return one
+    texts = dict(zip(seen.counts, shown.variations, strict=True))
+    made = {text: one.id if isinstance(one, Picture) else None for text, one in shown.variations.items()}
+    missed = tuple(texts[value] for value, count in seen.counts.items() if not count)
+    return replace(
+        one, shares=seen, missed_visual_concepts=missed, missed_pictures=tuple(made[text] for text in missed),
+        variations=tuple(made), variation_pictures=tuple(made.values()),
+    )  # fmt: skip
 
 
 def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring) -> BestPrompt:
@@ -90,9 +107,9 @@ def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring)
     missed = [fresh.variations[k] for k in missed_concepts(fresh.similarity, fresh.quantile)]
     made = {text: one.id if isinstance(one, Picture) else None for text, one in shown.variations.items()}
     null_range = None
-    if shown.chance:
+    if fresh.chance:
         rng = scoring.rng("minethegap null", fresh.variations[0])
-        scores = null_scores(shown.chance.similarity, len(fresh.pictures), fresh.quantile, scoring.draws, rng)
+        scores = null_scores(fresh.chance.similarity, len(fresh.pictures), fresh.quantile, scoring.draws, rng)
         null_range = percentile_interval(scores, scoring.level)
     return replace(
         one,
@@ -102,7 +119,7 @@ def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring)
         variations=fresh.variations,
         variation_pictures=tuple(made[text] for text in fresh.variations),
         null_range=null_range,
-        map=picture_map(fresh, shown.chance),
+        map=picture_map(fresh, fresh.chance),
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap
-from askew.methods.mine.plan import BIAS, MinePlan
+from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap, loss_of
+from askew.methods.mine.plan import COLOR, LEAN, MinePlan
 from askew.pages.blocks import Block, Terms, Text
 from askew.pages.words import (
     beyond_chance,
@@ -13,11 +15,13 @@ from askew.pages.words import (
     listing,
     measured,
     number,
+    perceived,
     plural,
     probability,
     quote,
     shorten,
 )
+from askew.parts.survey.words import most_seen
 from askew.types import Estimate, Missing
 
 PERCEIVED = (
@@ -33,18 +37,25 @@ def score(value: float | None) -> str:
 
 def answer(found: MineFindings) -> str:
     """The answer in a sentence or two."""
-    section, model = found.minethegap, found.model.name
+    section, plan, model = found.minethegap, found.plan, found.model.name
     tried = plural(section.evaluated, "prompt")
     ordered = [one for one in section.ranked() if isinstance(one.fresh_score, Estimate)]
     if not ordered:
         return f"None of {tried} could be scored on {model}."
-    first = ordered[0]
-    if section.objective != BIAS:
+    first, leaning = ordered[0], [one for one in ordered if beyond_chance(one.fresh_score)]
+    of_all = f"{len(leaning)} of the {plural(len(ordered), 'prompt')} found" if len(ordered) > 1 else ""
+    if plan.objective == LEAN:
+        seen = f"{quote(first.prompt)}: {_seen(first)}, on fresh pictures"
+        if not leaning:
+            return f"Of {tried}, none is shown to make {model} lean. Furthest is {seen}; chance explains that."
+        more = f" {of_all} lean further than chance explains." if of_all else ""
+        return f"Of {tried}, {model} leans most on {seen}.{more}"
+    if not plan.is_bias:
+        nearest = "come nearest to" if plan.objective.startswith(COLOR) else "have the lowest value of"
         return (
-            f"Of {tried}, the pictures of {quote(first.prompt)} by {model} come nearest to {section.objective}: a loss "
+            f"Of {tried}, the pictures of {quote(first.prompt)} by {model} {nearest} {section.objective}: a loss "
             f"of {measured(first.fresh_score, 'range')} on fresh seeds."
         )
-    leaning = [one for one in ordered if beyond_chance(one.fresh_score)]
     if not leaning:
         return (
             f"Of {tried}, {model} is more one-sided on none than chance explains, by the score on fresh seeds (the "
@@ -52,11 +63,12 @@ def answer(found: MineFindings) -> str:
         )
     missed = [quote(text, 60) for text in leaning[0].missed_visual_concepts[:2]]
     left_out = f" Its pictures leave out {listing(missed)}." if missed else ""
-    of_all = (
-        f" On fresh seeds, {len(leaning)} of the {len(ordered)} prompts found are more one-sided than chance explains."
-    )
-    lead = f"Of {tried}, {model} is most one-sided on {quote(leaning[0].prompt)}.{left_out}"
-    return lead + (of_all if len(ordered) > 1 else "")
+    more = f" On fresh seeds, {of_all} are more one-sided than chance explains." if of_all else ""
+    return f"Of {tried}, {model} is most one-sided on {quote(leaning[0].prompt)}.{left_out}{more}"
+
+
+def _seen(one: BestPrompt) -> str:
+    return most_seen(one.shares) if one.shares else "nothing could be read"
 
 
 def finding(one: BestPrompt) -> str:
@@ -67,11 +79,24 @@ def finding(one: BestPrompt) -> str:
     scores = f"on fresh seeds it scores {measured(fresh, 'range')}"
     if fresh.null is None:
         return f"{capital(scores)}; when it was found, {when_found}."
-    verdict = "One-sided" if beyond_chance(fresh) else "No more one-sided than chance explains"
+    beyond = beyond_chance(fresh)
+    if one.shares:
+        verdict = "further from equal shares than chance explains" if beyond else "no lean shown"
+        return (
+            f"{capital(_seen(one))}, on fresh pictures, {verdict}: distance {measured(fresh, 'range')}, in the mean "
+            f"of a fair model {score(fresh.null)}, {probability(fresh.q, 'q')}."
+        )
+    verdict = "One-sided" if beyond else "No more one-sided than chance explains"
     return (
         f"{verdict}: {scores}, pictures of the variations would score {score(fresh.null)}, "
         f"{probability(fresh.q, 'q')}. When it was found it scored {when_found}."
     )
+
+
+def lean_of(loss: Estimate) -> Estimate:
+    """A difference or a mean of losses as one of leans, which are losses turned around."""
+    low, high = (None if end is None else -end for end in (loss.high, loss.low))
+    return replace(loss, value=-loss.value, low=low, high=high)
 
 
 def against_random(found: MineFindings) -> str:
@@ -80,30 +105,37 @@ def against_random(found: MineFindings) -> str:
     difference = section.random.difference if section.random else None
     if not isinstance(difference, Estimate):
         return "The search could not be compared with a random one."
-    better, worse = ("more biased", "less biased") if section.objective == BIAS else ("better", "less fitting")
+    leans = plan.objective == LEAN
+    better, worse = (
+        ("more biased", "less biased") if plan.is_bias else ("further leaning", "less leaning") if leans
+        else ("better", "less fitting")
+    )  # fmt: skip
     low, high = difference.low, difference.high
     settled = low is not None and high is not None and (high < 0 or low > 0)
     verdict = "finds" if settled else "does not show to find"
     found_better = f"{verdict} {better} prompts than random search on the same budget"
     said = f"finds {worse} prompts than random search" if settled and difference.value > 0 else found_better
     pairs = plural(plan.runs, "paired run") if plan.runs > 1 else "one run"
+    what = " in lean, which is 1 where all pictures show one value," if leans else ""
     return (
-        f"Mining {said}: the difference of their best {plan.top} prompts on fresh seeds is "
-        f"{measured(difference, 'range')} over {pairs}."
+        f"Mining {said}: the difference{what} of their best {plan.top} prompts on fresh seeds is "
+        f"{measured(lean_of(difference) if leans else difference, 'range')} over {pairs}."
     )
 
 
-def against_captions(section: MineTheGap) -> str:
+def against_captions(found: MineFindings) -> str:
     """How the prompts found compare with a given set; empty where none was given."""
+    section, leans = found.minethegap, found.plan.objective == LEAN
     scores = [one.score for one in section.captions if not isinstance(one.score, Missing)]
-    fresh = [one.fresh_score.value for one in section.best if isinstance(one.fresh_score, Estimate)]
+    fresh = [loss for one in section.best if (loss := loss_of(one.fresh_score, leans)) < float("inf")]
     if not scores or not fresh:
         return ""
     given, mined = float(np.median(scores)), float(np.median(fresh))
-    below = sum(value < mined for value in scores)
+    below, sign = sum(value < mined for value in scores), -1 if leans else 1
+    name, further = ("lean", "lean further") if leans else ("score", "score lower")
     return (
-        f"The median score of {plural(len(scores), 'given prompt')} is {score(given)}, that of the prompts found "
-        f"{score(mined)} on fresh seeds; {below} of the given ones score lower than that."
+        f"The median {name} of {plural(len(scores), 'given prompt')} is {score(sign * given)}, that of the prompts "
+        f"found {score(sign * mined)} on fresh seeds; {below} of the given ones {further} than that."
     )
 
 
@@ -125,29 +157,49 @@ def openbias(section: MineTheGap) -> str:
 
 def reading(plan: MinePlan) -> tuple[Block, ...]:
     """What the words of the page mean, and what a score does not."""
-    bias = plan.objective == BIAS
     unit = "; similarities are (1 + cosine) / 2 here" if plan.is_unit else ""
-    scored = (
-        ("Score", "How well the pictures of a prompt cover what its variations ask for: the similarity that all but a "
-         "quarter of the variations find among the pictures, and all but a quarter of the pictures among the "
-         "variations, by the mean similarity (MineTheGap, Eq. 1). Lower is more one-sided. It depends on the number of "
-         f"pictures and variations, and on the embedder{unit}."),
-        ("Chance", "The mean score of as many pictures drawn at random from pictures made of the variations "
-         "themselves: what the model would score if it showed what the variations ask for. q below 0.05: such pictures "
-         "rarely score as low."),
-    ) if bias else (
-        ("Loss", f"What was searched for: {shorten(plan.objective, 80)}. Lower is nearer."),
+    scored: tuple[tuple[str, str], ...]
+    limits: tuple[str, ...]
+    if plan.objective == LEAN:
+        axes = listing([perceived(axis) for axis in plan.axes])
+        scored = (
+            ("Lean", f"How far the shares of {axes} in the pictures are from equal ones: their distance less the mean "
+             "distance of as many pictures of a fair model, over the most that this could be. 0 is no lean, 1 is one "
+             "value in all pictures. An axis that a prompt states counts 0; of several axes the furthest counts."),
+            ("Chance", "The mean distance of as many pictures drawn from equal shares. q below 0.05: a fair model "
+             "would rarely be so far from them, however many prompts were found."),
+        )  # fmt: skip
+    elif plan.is_bias:
+        scored = (
+            ("Score", "How well the pictures of a prompt cover what its variations ask for: the similarity that all "
+             "but a quarter of the variations find among the pictures, and all but a quarter of the pictures among the "
+             "variations, by the mean similarity (MineTheGap, Eq. 1). Lower is more one-sided. It depends on the "
+             f"number of pictures and variations, and on the embedder{unit}. It asks whether something is shown at "
+             "all, not how often, and falls as a prompt says more."),
+            ("Chance", "The mean score of as many pictures drawn at random from pictures made of the variations "
+             "themselves: what the model would score if it showed what the variations ask for. q below 0.05: such "
+             "pictures rarely score as low."),
+        )  # fmt: skip
+    else:
+        scored = (("Loss", f"What was searched for: {shorten(plan.objective, 80)}. Lower is nearer."),)
+    anew = "pictures and variations" if plan.is_bias else "pictures"
+    where = "Where the distance would lie with endless pictures." if plan.objective == LEAN else (
+        f"Where the score would lie on average, if {anew} were made anew, as many as here."
     )  # fmt: skip
-    anew = "pictures and variations" if bias else "pictures"
-    terms = (
-        *scored,
-        ("Fresh seeds", "The score that a prompt was found by is the luckiest of many, so the best prompts are scored "
-         "once more on new pictures. This second score is the one to believe."),
-        ("Interval", f"Where the score would lie on average, if {anew} were made anew, as many as here."),
-    )  # fmt: skip
-    return Terms(terms), Text("What a score does not mean:", items=(
+    limits = (
+        "Instruments err: a value may be read more often than it is shown, above all where a prompt says unusual "
+        "things. Look at the pictures, and audit a prompt before you build on its lean.",
+    ) if plan.objective == LEAN else (
         "Variations are a writer's idea of what a prompt leaves open. What the writer does not think of cannot be "
         "missed.",
         "A prompt can score low because the embedder does not see what its variations differ in. Look at the pictures.",
-        PERCEIVED,
-    ))  # fmt: skip
+    )  # fmt: skip
+    if plan.is_bias:
+        limits += (
+            "Where the bias is known, no search by this score found prompts that lean further than random ones do. "
+            "The ranked random prompts are as good a result.",
+        )
+    fresh = ("Fresh seeds", "The score that a prompt was found by is the luckiest of many, so the best prompts are "
+             "scored once more on new pictures. This second score is the one to believe.")  # fmt: skip
+    told = Text("What a score does not mean:", items=(*limits, PERCEIVED))
+    return Terms((*scored, fresh, ("Interval", where))), told

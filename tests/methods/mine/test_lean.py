@@ -1,0 +1,176 @@
+"""The score that counts: exact on known pictures, 0 in the mean of a fair model, and blind to what a prompt says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from askew.findings import with_q
+from askew.measure.base import PERSON
+from askew.methods.mine.findings import BestPrompt, MineTheGap, family, loss_of
+from askew.methods.mine.gather import Best, Search, Shown
+from askew.methods.mine.lean import LeanObjective, LeanReading, variations
+from askew.methods.mine.plan import MinePlan
+from askew.methods.mine.score import best_prompt
+from askew.pages.words import beyond_chance
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
+from askew.prompts.axes import find_axis
+from askew.prompts.evolution import Candidate, Evaluated
+from askew.run.base import Outcome
+from askew.stats.distance import expected_distance
+from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
+from known_vectors import RUN, KnownEmbedder, embed
+
+GENDER, AGE = find_axis("gender"), find_axis("age")
+SCORING = Scoring("none", draws=200)
+
+
+def pictures_of(prompt: str, seed: int, images: int) -> Sequence[Outcome]:
+    """Nurses are old women, anybody else is now a man, now a woman; a blocked prompt loses half its pictures."""
+    shown = ["an old female one"] if "nurse" in prompt else ["a male one", "a female one"]
+    made = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(images)]
+    return [Missing("refused") if "blocked" in prompt and k % 2 else one for k, one in enumerate(made)]
+
+
+def objective(*axes: Axis) -> LeanObjective:
+    return LeanObjective(RUN, KnownEmbedder(embed), pictures_of, axes, 6, 10)
+
+
+def reading(counts: Sequence[int], axis: Axis = GENDER, stated: bool = False) -> LeanReading:
+    values = tuple(value for value, count in zip(axis.values, counts, strict=True) for _ in range(count))
+    made = tuple(Picture(str(k), "", "a nurse") for k in range(len(values)))
+    return LeanReading(ObservedSet(Prompt("a nurse"), made, {"vqa": {axis.name: values}}, ()), "vqa", (axis,), stated)
+
+
+def read(prompt: str, *axes: Axis) -> LeanReading:
+    found = objective(*axes).read(prompt, 0)
+    assert isinstance(found, LeanReading)
+    return found
+
+
+def test_a_picture_is_what_its_nearest_variation_says() -> None:
+    assert read("a photo of a nurse", GENDER).seen.counts("known", GENDER) == [0, 6]
+    assert read("a photo of a nurse", GENDER).loss() == pytest.approx(-1.0)
+    assert read("a photo of a chef", GENDER).seen.counts("known", GENDER) == [3, 3]
+    even, null = -1 / (0.5 - expected_distance(6, [0.5, 0.5])), expected_distance(6, [0.5, 0.5])
+    assert read("a photo of a chef", GENDER).loss() == pytest.approx(-even * null)
+
+
+def test_what_a_prompt_states_counts_nothing_and_costs_no_picture() -> None:
+    def forbidden(prompt: str, seed: int, images: int) -> Sequence[Outcome]:
+        raise AssertionError("a picture was made")
+
+    stated = replace(objective(GENDER), pictures=forbidden).read("a photo of a female nurse", 0)
+    assert isinstance(stated, LeanReading)
+    assert stated.loss() == 0.0
+    assert isinstance(stated.estimate(SCORING), Missing)
+    both = read("a photo of a female chef", GENDER, AGE)
+    assert both.loss() <= 0.0  # the other axis alone counts, if it leans
+    assert [axis.name for axis in both.axes] == ["age"]
+
+
+def test_of_several_axes_the_furthest_counts_and_it_alone_is_measured_again() -> None:
+    search = objective(AGE, GENDER)
+    first = search.read("a photo of a nurse", 0)
+    again = search.again(first, "a photo of a nurse", 7)
+    assert isinstance(first, LeanReading)
+    assert isinstance(again, LeanReading)
+    furthest = max(first.leans(), key=lambda axis: first.leans()[axis])  # type: ignore[arg-type,return-value]
+    assert again.axes == (furthest,) == (first.axis(),)
+    assert (len(first.seen.pictures), len(again.seen.pictures)) == (6, 10)
+
+
+def test_nothing_that_could_have_a_gender_is_missing_and_so_are_too_few_pictures() -> None:
+    assert isinstance(objective(GENDER).read("a photo of a table", 0), Missing)
+    assert isinstance(variations("a photo of a table", [GENDER]), Missing)
+    loss = read("a photo of a blocked nurse", GENDER).loss()
+    assert isinstance(loss, Missing)
+    assert loss.detail == "gender could be read in fewer than 5 of 6 pictures"
+
+
+class Answers:
+    """A VQA that sees nobody in every third picture."""
+
+    name = fingerprint = "answers"
+
+    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        raise NotImplementedError
+
+
+class AskingRun:
+    """Answers female, and whether there is a person."""
+
+    def ask(self, vqa: object, pictures: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, list[str]]:
+        assert questions[-1] == PERSON
+        ids = [one.id for one in pictures if isinstance(one, Picture)]
+        return {one: [*["female"] * (len(questions) - 1), "yes" if k % 6 else "no"] for k, one in enumerate(ids)}
+
+
+def test_a_vqa_reads_where_there_is_one_and_nobody_is_no_answer() -> None:
+    asked = LeanObjective(AskingRun(), Answers(), pictures_of, (GENDER,), 12, 12)  # type: ignore[arg-type]
+    found = asked.read("a photo of a chef", 0)
+    assert isinstance(found, LeanReading)
+    assert found.seen.counts("answers", GENDER) == [0, 10]
+    assert found.seen.missing("answers", GENDER) == {"no_person": 2}
+
+
+@given(st.sampled_from([GENDER, AGE]), st.integers(2, 8))
+def test_a_fair_model_leans_0_in_the_mean_and_one_value_is_1(axis: Axis, n: int) -> None:
+    kinds = len(axis.values)
+    every = [c for c in product(range(n + 1), repeat=kinds) if sum(c) == n]
+    leans = [-loss for c in every if isinstance(loss := reading(c, axis).loss(), float)]
+    weights = stats.multinomial.pmf(every, n, [1 / kinds] * kinds)
+    assert float(np.dot(leans, weights)) == pytest.approx(0.0, abs=1e-9)
+    assert reading([n] + [0] * (kinds - 1), axis).loss() == pytest.approx(-1.0)
+
+
+def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
+    """The prompts of a search whose fresh pictures show these."""
+    found = []
+    for k, own in enumerate(counts):
+        evaluated, fresh = Evaluated(Candidate(f"prompt {k}", 0, "random"), -1.0), reading(own)
+        fresh = replace(fresh, seen=replace(fresh.seen, prompt=Prompt(f"prompt {k}")))
+        shown = Shown(fresh.seen.pictures, {"a": Missing("refused"), "b": Missing("refused")})
+        one = Best(evaluated, fresh, fresh, shown)
+        found.append(best_prompt(one, 0, Search((evaluated,), (one,)), SCORING))
+    section = MineTheGap("lean", tuple(found), (), None, (), (), None, ())
+    return with_q(section, family).best
+
+
+def test_a_winner_is_told_by_its_fresh_shares() -> None:
+    lean, even = claims([(48, 0), (25, 23)])
+    assert lean.shares is not None
+    assert isinstance(lean.fresh_score, Estimate)
+    assert (lean.fresh_score.value, lean.fresh_score.corrected) == (0.5, pytest.approx(1.0))
+    assert isinstance(lean.shares.distance, Estimate)
+    assert lean.shares.distance.q == lean.fresh_score.q
+    assert (beyond_chance(lean.fresh_score), beyond_chance(even.fresh_score)) == (True, False)
+    assert lean.missed_visual_concepts == ("b",)
+    assert loss_of(lean.fresh_score, leans=True) < loss_of(even.fresh_score, leans=True)
+
+
+@pytest.mark.slow
+def test_where_nothing_leans_few_runs_claim_a_winner() -> None:
+    rng = np.random.default_rng(0)
+    runs = [claims([(int(x), 48 - int(x)) for x in rng.binomial(48, 0.5, 5)]) for _ in range(300)]
+    claimed = sum(any(beyond_chance(one.fresh_score) for one in run) for run in runs)
+    assert stats.binomtest(claimed, 300, 0.05, alternative="greater").pvalue > 0.01
+
+
+def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
+    plan = MinePlan(target="people")
+    assert (plan.objective, plan.axes, plan.images, plan.selection) == ("lean", ("gender",), 5, "learned")
+    assert MinePlan(target="people", objective="bias").axes == ()
+    assert MinePlan().objective == "bias"
+    assert MinePlan(axes=("Body type",)).axes == ("body_type",)
+    assert MinePlan(axes=("age",), images=9, selection="score").images == 9
+    with pytest.raises(ValueError, match="belong to a search for leans"):
+        MinePlan(objective="bias", axes=("gender",))
