@@ -174,7 +174,7 @@ class Plan(RunPlan):
         return list(dict.fromkeys(p.text for prompt in self.prompts for p in prompt.prompts()))
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, object]:
     """What the TOML file of a plan holds. Raises UsageError."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -42,7 +42,7 @@ def presets() -> Mapping[str, Preset]:
     return {name: _preset(name, table, sizes) for name, table in data["presets"].items()}
 
 
-def with_preset(name: str | None, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def with_preset(name: str | None, chosen: Mapping[str, Any]) -> dict[str, object]:
     """The fields of a plan: those that a user has chosen, else those of the preset.
 
     A chosen model, VQA or embedder takes none of the preset's settings; chosen settings of a preset's model join the
