@@ -15,13 +15,13 @@ from rich.text import Text
 from askew import registry
 from askew.document import Document, Form
 from askew.errors import AskewError, UsageError
+from askew.findings import Head
 from askew.method import load
 from askew.options import Flag
-from askew.plan import PLAN_FILE, read_toml
 from askew.presets import presets
-from askew.run.check import CheckReport
+from askew.run.check import CheckReport, set_aside
 from askew.run.check import check as check_run
-from askew.store.store import Store, default_store
+from askew.store.store import Store, default_store, is_store
 from askew.studies.compare import COMPARISON_FILE
 from askew.studio import weights
 from askew.studio.planted import truth as planted_truth
@@ -46,29 +46,59 @@ def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Do
     return result
 
 
-def check(run: Path, /, *, store: Path | None = None) -> CheckReport:
-    """Check that a run is whole: planned = stored + missing, and every file is what it was.
+def check(
+    run: Path, /, *, store: Path | None = None, repair: Flag = False, rebuild: Flag = False
+) -> CheckReport | Text:
+    """Check that a run is whole: planned = stored + missing, and every file and row is what it was.
 
-    Example: `askew check runs/mine`
+    Examples:
+
+    - `askew check runs/mine`
+
+    - `askew check runs/.askew --rebuild`
 
     Parameters
     ----------
     run
-        Folder of the run.
+        Folder of the run, or of a store.
     store
         Its store; default: .askew beside the run.
+    repair
+        Set aside what is damaged, so that the same command makes it again.
+    rebuild
+        Make the index of the store again, from its journal and what is intact of the index.
 
     Raises
     ------
     AskewError
         Where something is left or wrong; what, is printed before.
     """
-    read_toml(run / PLAN_FILE)
-    with Store(store or default_store(run), create=False) as opened:
-        found = check_run(run, opened)
-    if not found.ok:
-        raise AskewError("\n".join([*found.lines(), f"the run {run} is not whole"]))
-    return found
+    place = run if is_store(run) else store or default_store(run)
+    if place is run or rebuild:
+        return _checked_store(place, repair or rebuild)
+    found: Head | AskewError
+    try:
+        found = load(run, store).found
+    except AskewError as error:
+        found = error
+    with Store(place, create=False) as opened:
+        report = check_run(run, opened, found)
+    if repair and report.faults:
+        told = [f"set aside: {', '.join(set_aside(run, report)) or 'no file of the run'}", *Store.rebuild(place)]
+        return Text("\n".join([*report.faults, *told, "the same command makes again what is missing now"]))
+    if not report.ok:
+        raise AskewError("\n".join([*report.lines(), f"the run {run} is not whole"]))
+    return report
+
+
+def _checked_store(place: Path, mend: bool) -> Text:
+    if mend:
+        return Text("\n".join(Store.rebuild(place)))
+    with Store(place, create=False) as opened:
+        found = opened.faults()
+    if found:
+        raise AskewError("\n".join([*found, f"the store {place} is damaged: --rebuild mends it"]))
+    return Text(f"the store {place} is intact")
 
 
 def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Path | None = None) -> str | None:

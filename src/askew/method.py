@@ -28,6 +28,7 @@ from askew.run.base import Run
 from askew.run.count import Count, counted_run
 from askew.run.environment import environment
 from askew.run.live import opened_run
+from askew.store.files import SUMS_FILE, changed_files, write_sums
 from askew.store.imagefile import opened
 from askew.store.store import Store, default_store
 
@@ -118,6 +119,7 @@ class Method(Generic[P, G, F, R_co]):
                 found = self.score(plan, gathered, head)
                 live.claim()
                 findings.write(found, folder / RESULTS_FILE)
+                write_sums(folder, PLAN_FILE, RESULTS_FILE)
                 self.result(self, plan, folder, store, found).write_report()
         conditions.check(wanted, found)
         return self.result(self, plan, folder, store, found)
@@ -137,6 +139,8 @@ class Method(Generic[P, G, F, R_co]):
         """A finished run. Raises UsageError for a folder that holds none."""
         plan = self.plan.read(folder / PLAN_FILE)
         found = findings.read(self.findings, folder / RESULTS_FILE)
+        for name, why in changed_files(folder).items():
+            raise UsageError(f"{folder / name} {why}. `askew check {folder}` says more; the same command mends it")
         return self.result(self, plan, folder, store or default_store(folder), found)
 
     def conditions(self, texts: str | Sequence[str] | None) -> list[Condition]:
@@ -149,7 +153,8 @@ class Method(Generic[P, G, F, R_co]):
         Everything that it needs must lie in the store. What follows from answers is known to have been done by its
         results.
         """
-        if not ((folder / RESULTS_FILE).exists() and (folder / REPORT_FILE).exists()):
+        files = (RESULTS_FILE, REPORT_FILE, SUMS_FILE)
+        if not all((folder / name).exists() for name in files) or changed_files(folder):
             return None
         try:
             found = findings.read(self.findings, folder / RESULTS_FILE)

@@ -241,17 +241,23 @@ def plan_hash_in(folder: Path) -> str | None:
 
     Raises RunError for a note that cannot be read, UsageError for a plan that cannot.
     """
-    noted, plan_file = folder / HASH_FILE, folder / PLAN_FILE
+    noted = folder / HASH_FILE
     try:
         if noted.exists():
             return noted.read_text(encoding="ascii").strip()
     except (OSError, ValueError) as error:
         raise RunError(f"cannot read {noted}: {error}") from error
-    if not plan_file.exists():
+    plan = plan_in(folder)
+    return None if plan is None else plan.hash
+
+
+def plan_in(folder: Path) -> RunPlan | None:
+    """The plan that a folder holds; None where there is none. Raises UsageError for one that cannot be read."""
+    if not (path := folder / PLAN_FILE).exists():
         return None
-    data = read_toml(plan_file)
-    plan: RunPlan = registry.method(str(data.get("method", "audit"))).plan.checked(data, f"the plan {plan_file}")
-    return plan.hash
+    data = read_toml(path)
+    plan: RunPlan = registry.method(str(data.get("method", "audit"))).plan.checked(data, f"the plan {path}")
+    return plan
 
 
 @contextmanager

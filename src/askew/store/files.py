@@ -14,6 +14,7 @@ from threading import Event
 from askew.errors import RunError
 
 FULL = "cannot grow: the disk is full. Make room; the same command then continues"
+SUMS_FILE = "SHA256SUMS"
 WRITERS = 8
 """Files flushed at once: a file system then shares the cost, two to four times less than one after another."""
 
@@ -45,6 +46,32 @@ def explain_os_error(error: OSError) -> str:
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
         return f"must be a folder, but {error.filename} is a file"
     return f"cannot be written: {error.strerror or error} ({error.filename or 'no file name'})"
+
+
+def changed_files(folder: Path) -> dict[str, str]:
+    """By name the files of a folder that are not what its SHA256SUMS says, and in words how."""
+    try:
+        lines = (folder / SUMS_FILE).read_text(encoding="ascii").splitlines()
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        return {SUMS_FILE: f"cannot be read: {error}"}
+    found = {}
+    for line in lines:
+        digest, _, name = line.partition("  ")
+        path = folder / name
+        if not path.is_file():
+            found[name] = "is gone"
+        elif sha256(path.read_bytes()) != digest:
+            found[name] = "is not what was written: its SHA-256 is another"
+    return found
+
+
+def write_sums(folder: Path, *names: str) -> None:
+    """Write the SHA-256 of some files of a folder beside them, as `sha256sum --check` reads it. Raises RunError."""
+    write_file(
+        folder / SUMS_FILE, "".join(f"{sha256((folder / name).read_bytes())}  {name}\n" for name in names).encode()
+    )
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:

@@ -1,55 +1,78 @@
-"""The store's SQLite file: opening it, its tables, transactions, and queries over many keys."""
+"""The store's SQLite file: tables whose rows carry checksums, transactions, and queries over many keys."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from askew.errors import StoreError
 from askew.store.files import FULL, explain_os_error
 
-SCHEMA = 1
+SCHEMA = 2
 CHUNK = 500
+MOST_TOLD = 20
 
-TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE provenance (id INTEGER PRIMARY KEY, json TEXT NOT NULL UNIQUE);
-CREATE TABLE files (id TEXT PRIMARY KEY, suffix TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE pictures (
-    key TEXT PRIMARY KEY, id TEXT REFERENCES files, reason TEXT, detail TEXT NOT NULL DEFAULT '',
-    prompt TEXT NOT NULL, seed INTEGER, model TEXT NOT NULL, provenance INTEGER NOT NULL REFERENCES provenance,
-    CHECK ((id IS NULL) <> (reason IS NULL))
-) WITHOUT ROWID;
-CREATE TABLE planned (run TEXT NOT NULL, slot TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (run, slot)) WITHOUT ROWID;
-CREATE TABLE questions (hash TEXT PRIMARY KEY, text TEXT NOT NULL, options TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE answers (
-    instrument TEXT NOT NULL, picture TEXT NOT NULL, question TEXT NOT NULL REFERENCES questions,
-    answer TEXT, reason TEXT, detail TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (instrument, picture, question), CHECK ((answer IS NULL) <> (reason IS NULL))
-) WITHOUT ROWID;
-CREATE TABLE vectors (
-    embedder TEXT NOT NULL, picture TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (embedder, picture)
-);
-"""
+TABLES = {
+    "pictures": "key, id, suffix, reason, detail, prompt, seed INTEGER, model, sum, PRIMARY KEY (key)",
+    "planned": "run, slot, key, sum, PRIMARY KEY (run, slot)",
+    "answers": "instrument, picture, question, answer, reason, detail, sum, "
+    "PRIMARY KEY (instrument, picture, question)",
+    "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
+}
+"""By table its columns. `sum` is the checksum of the others: a row that does not fit its own is as good as absent."""
+
+OF_SCHEMA_1 = {
+    "pictures": "SELECT key, id, suffix, reason, detail, prompt, seed, model "
+    "FROM old_pictures LEFT JOIN files USING (id)",
+    "planned": "SELECT run, slot, key FROM old_planned",
+    "answers": "SELECT instrument, picture, question, answer, reason, detail FROM old_answers",
+    "vectors": "SELECT embedder, picture, vector FROM old_vectors",
+}
+
+Row = Sequence[Any]
+
+
+def checksum(table: str, row: Sequence[object]) -> int:
+    """64 bits over the content of a row and the name of its table."""
+    digest = blake2b(table.encode(), digest_size=8)
+    for value in row:
+        data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+        digest.update(b"%d:%b" % (len(data), data))
+    return int.from_bytes(digest.digest(), "big", signed=True)
 
 
 class Index:
-    """A connection to the index at `path`; None keeps an empty one in memory.
+    """A connection to the index at `path`; None keeps one in memory. Raises StoreError.
 
-    `timeout` is how many seconds to wait for another process that is writing. Raises StoreError.
+    `timeout` is how many seconds to wait for another process that is writing. `known` are the rows, by table, that a
+    new index begins with. With `write` False nothing on disk is changed: an index of an older askew is then read from
+    a copy in memory.
     """
 
-    def __init__(self, path: Path | None, timeout: float) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        timeout: float,
+        known: Callable[[], Iterable[tuple[str, Sequence[Row]]]] = tuple,
+        write: bool = True,
+    ) -> None:
         self.where = "the store" if path is None else f"the store {path.parent}"
         self.timeout = timeout
+        self._known = known
         with faults(self.where, self.timeout):
-            self._connection = sqlite3.connect(path or ":memory:", timeout=timeout, isolation_level=None)
+            if write or path is None:
+                self._connection = _connected(path or ":memory:", timeout)
+            else:
+                self._connection = _read_only(path, timeout)
             try:
-                self._prepare()
+                self._prepare(write or path is None)
             except BaseException:
                 self._connection.close()
                 raise
@@ -59,45 +82,111 @@ class Index:
         self._connection.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[None]:
         """A write transaction: done as a whole, or not at all when anything is raised."""
         with faults(self.where, self.timeout):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                yield self._connection
+                yield
                 self._connection.execute("COMMIT")
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
-    def rows(self, query: str, keys: Iterable[str], *before: str) -> Iterator[tuple[Any, ...]]:
-        """Rows of `query`, whose `{keys}` stands for a list of any length; `before` fills the marks ahead of it."""
+    def put(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Write rows, each in the place of one with the same key. Within a transaction."""
+        width = TABLES[table].split(", PRIMARY")[0].count(",") + 1
+        summed = ((*row, checksum(table, row)) for row in rows)
+        self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks(range(width))})", summed)
+
+    def rows(self, table: str, column: str, keys: Iterable[str], **fixed: str) -> Iterator[Row]:
+        """Intact rows with one of the keys in a column, and what is fixed in others."""
         wanted = list(dict.fromkeys(keys))
         for start in range(0, len(wanted), CHUNK):
             part = wanted[start : start + CHUNK]
-            yield from self.select(query.format(keys=marks(part)), (*before, *part))
+            where = " AND ".join([*(f"{name} = ?" for name in fixed), f"{column} IN ({marks(part)})"])
+            found = self.select(f"SELECT * FROM {table} WHERE {where}", (*fixed.values(), *part))
+            yield from (row[:-1] for row in found if row[-1] == checksum(table, row[:-1]))
 
-    def select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def select(self, query: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of a query."""
         with faults(self.where, self.timeout):
             return self._connection.execute(query, values).fetchall()
 
-    def _prepare(self) -> None:
-        tables = "SELECT count(*) FROM sqlite_master WHERE name = 'meta'"
-        if self.select(tables) == [(0,)]:
-            self._use_wal()
-            with self.transaction() as connection:
-                if self.select(tables) == [(0,)]:  # no other process was faster
-                    for statement in TABLES.split(";\n"):
-                        connection.execute(statement)
-                    connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
+    def all_rows(self, table: str) -> Iterator[tuple[Row, bool]]:
+        """Every row that can be read, from both ends where there is some that cannot, and whether it is intact."""
+        for order in ("ASC", "DESC"):
+            with suppress(sqlite3.DatabaseError):
+                for row in self._connection.execute(f"SELECT * FROM {table} ORDER BY 1 {order}, 2 {order}"):
+                    yield row[:-1], row[-1] == checksum(table, row[:-1])
+                return
+
+    def faults(self) -> list[str]:
+        """What SQLite itself finds wrong, and rows that are damaged, in words."""
+        try:
+            said = [line for (line,) in self._connection.execute("PRAGMA integrity_check(3)") if line != "ok"]
+        except sqlite3.DatabaseError as error:
+            said = [str(error)]
+        found = [f"the index is damaged: {' '.join(line.split())}" for line in said]
+        for table in TABLES:
+            broken = [row for row, intact in self.all_rows(table) if not intact]
+            found += [f"the index has a damaged row in {table}: {_told(row)}" for row in broken[:MOST_TOLD]]
+            if len(broken) > MOST_TOLD:
+                found.append(f"the index has {len(broken) - MOST_TOLD} more damaged rows in {table}")
+        return found
+
+    def _prepare(self, write: bool) -> None:
+        self._connection.text_factory = _decoded
         self._connection.execute("PRAGMA synchronous = NORMAL")
-        found = self.select("SELECT value FROM meta WHERE name = 'schema'")[0][0]
-        if found > SCHEMA:
+        if not self._has("meta") and write:
+            self._use_wal()
+            with self.transaction():
+                if not self._has("meta"):  # no other process was faster
+                    self._create()
+                    self._connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)")
+                    self._connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
+                    for table, rows in self._known():
+                        self.put(table, rows)
+        schema = self._schema()
+        if schema > SCHEMA:
             raise StoreError(
-                f"{self.where} was written by a newer askew (schema {found}, this one reads {SCHEMA}): "
+                f"{self.where} was written by a newer askew (schema {schema}, this one reads {SCHEMA}): "
                 "update askew, or choose another --store"
             )
+        if schema < SCHEMA:
+            if not write:
+                stored, self._connection = self._connection, _connected(":memory:", self.timeout)
+                stored.backup(self._connection)
+                stored.close()
+            with self.transaction():
+                if self._schema() < SCHEMA:
+                    self._upgrade()
+
+    def _has(self, table: str) -> bool:
+        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)))
+
+    def _schema(self) -> int:
+        found = self.select("SELECT value FROM meta WHERE name = 'schema'")
+        if not found or not isinstance(found[0][0], int) or found[0][0] < 1:
+            raise sqlite3.DatabaseError("it does not say its version")
+        return int(found[0][0])
+
+    def _create(self) -> None:
+        for table, columns in TABLES.items():
+            self._connection.execute(
+                f"CREATE TABLE {table} ({columns}){'' if table == 'vectors' else ' WITHOUT ROWID'}"
+            )
+        self._connection.execute("CREATE INDEX pictures_by_id ON pictures (id)")
+
+    def _upgrade(self) -> None:
+        for table in TABLES:
+            self._connection.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+        self._create()
+        for table, query in OF_SCHEMA_1.items():
+            self.put(table, self._connection.execute(query))
+        for table in ("old_planned", "old_answers", "old_vectors", "questions"):
+            self._connection.execute(f"DROP TABLE {table}")  # old_pictures stays: it says where each was made
+        self._connection.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (SCHEMA,))
 
     def _use_wal(self) -> None:
         """Switch to write-ahead logging. SQLite does not wait for others here by itself."""
@@ -112,13 +201,50 @@ class Index:
                 time.sleep(0.05)
 
 
+def salvaged(path: Path) -> Iterator[tuple[str, list[Row]]]:
+    """Rows of a damaged index that are intact, by table, as many as can be read."""
+    with suppress(StoreError, sqlite3.Error):
+        damaged = Index.__new__(Index)
+        damaged._connection = _connected(path, 0.0)
+        damaged._connection.text_factory = _decoded
+        for table in TABLES:
+            yield table, [row for row, intact in damaged.all_rows(table) if intact]
+        damaged.close()
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=timeout, isolation_level=None, uri=str(path).startswith("file:"))
+
+
+def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
+    """A connection that writes nothing; where nothing can be written, one to a copy of what a writer left."""
+    try:
+        connection = _connected(f"{path.as_uri()}?mode=ro", timeout)
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return connection
+    except sqlite3.OperationalError as error:
+        if "unable to open" not in str(error) and "readonly" not in str(error):
+            raise
+    with TemporaryDirectory() as folder:
+        for file in path.parent.glob(f"{path.name}*"):
+            shutil.copyfile(file, Path(folder) / file.name)
+        copy, memory = _connected(Path(folder) / path.name, timeout), _connected(":memory:", timeout)
+        copy.backup(memory)
+        copy.close()
+    return memory
+
+
 @contextmanager
 def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
     """Turns what SQLite and the file system raise into a StoreError about `where`."""
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"{where} {_explain(error, timeout)}") from error
+        raise StoreError(f"{where} {_explain(error, where.removeprefix('the store '), timeout)}") from error
     except OSError as error:
         raise StoreError(f"{where} {explain_os_error(error)}") from error
     except UnicodeEncodeError as error:
@@ -130,7 +256,11 @@ def marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _explain(error: sqlite3.Error, timeout: float) -> str:
+def _told(row: Row) -> str:
+    return ", ".join(f"{value!a:.24}" for value in row[:3])
+
+
+def _explain(error: sqlite3.Error, path: str, timeout: float) -> str:
     text = str(error)
     if "locked" in text:
         return f"is being written by another process, still after {timeout:g} s; try again when it is done"
@@ -138,6 +268,6 @@ def _explain(error: sqlite3.Error, timeout: float) -> str:
         return FULL
     if "readonly" in text or "unable to open" in text:
         return f"cannot be written: {text}. Give yourself the right to write there, or choose another --store"
-    if "not a database" in text or "malformed" in text:
-        return f"has a damaged index ({text}). Move the folder away, or choose another --store"
+    if "no such" in text or "malformed" in text or not isinstance(error, sqlite3.OperationalError):
+        return f"has a damaged index ({text}): `askew check {path} --rebuild` makes it again"
     return f"failed: {text}"

@@ -14,7 +14,8 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,19 +23,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from askew.models.base import Setting
 from askew.run.environment import package_versions
 from askew.store.files import sha256, write_whole
 from askew.store.imagefile import EncodedPicture, read
-from askew.store.index import Index, faults, marks
+from askew.store.index import TABLES, Index, Row, faults, salvaged
+from askew.store.journal import Journal
 from askew.store.keys import question_hash, slot_key
 from askew.types import Missing, Picture, Question
 
-INDEX_FILE = "index.sqlite"
+INDEX_FILE, JOURNAL_FILE = "index.sqlite", "journal.jsonl"
+JOURNALED = ("pictures", "planned", "answers")
+LINE = 500
+"""Rows of a line of the journal, at most."""
+
 ABANDONED = 24 * 3600.0
 """Age in seconds from which a half-written file belongs to a process that was killed."""
-
-
-VECTORS = "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Wanted:
     seed: int | None
     model: str
     source: Path | None = None
+    made_by: Mapping[str, Setting] = field(default_factory=dict)
+    """Revision and settings of the model, for the record."""
 
     @property
     def slot(self) -> str:
@@ -68,6 +74,11 @@ def default_store(run_folder: Path) -> Path:
     return run_folder.absolute().parent / ".askew"
 
 
+def is_store(folder: Path) -> bool:
+    """Whether a folder is a store, not a run."""
+    return any((folder / name).exists() for name in (INDEX_FILE, JOURNAL_FILE))
+
+
 def is_final(outcome: object) -> bool:
     """Whether an outcome stands. What failed with "error" is tried again by the next run."""
     return not (isinstance(outcome, Missing) and outcome.reason == "error")
@@ -76,7 +87,8 @@ def is_final(outcome: object) -> bool:
 class Store:
     """The one writer of pictures, answers and vectors. Several processes may use the same folder at once.
 
-    With `create=False` a store that does not exist is read as empty, and nothing is written.
+    What is written stands in two places, the index and a journal of lines, so that one can be made from the other.
+    With `create=False` nothing is written, and a store that does not exist is read as empty.
     `timeout` is how many seconds to wait for another process that is writing.
     Raises StoreError for a folder that cannot be used.
     """
@@ -84,10 +96,13 @@ class Store:
     def __init__(self, path: Path | str, *, create: bool = True, timeout: float = 30.0) -> None:
         self.path = Path(path).absolute()
         self._where = f"the store {self.path}"
+        self._journal = Journal(self.path / JOURNAL_FILE)
         index = self.path / INDEX_FILE
         if create:
             self._make_folders()
-        self._index = Index(index if create or index.exists() else None, timeout)
+        self._index = Index(index if create or _has_bytes(index) else None, timeout, self._journal.rows, create)
+        if create and not self._journal.path.exists():
+            self._log_all()
 
     def __enter__(self) -> Store:
         return self
@@ -105,13 +120,9 @@ class Store:
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
         """What is stored under `keys`, by key: pictures whose files are intact, and final reasons for having none."""
-        query = (
-            "SELECT key, id, suffix, reason, detail, prompt, seed FROM pictures LEFT JOIN files USING (id) "
-            "WHERE key IN ({keys})"
-        )
         intact: dict[str, bool] = {}
         found: dict[str, Picture | Missing] = {}
-        for key, name, suffix, reason, detail, prompt, seed in self._index.rows(query, keys):
+        for key, name, suffix, reason, detail, prompt, seed, _ in self._index.rows("pictures", "key", keys):
             if name is None:
                 found[key] = Missing(reason, detail)
                 continue
@@ -138,25 +149,19 @@ class Store:
         self._set_corrupt_aside(wanted)
         suffixes = self._write_files(ids, outcomes)
         keys = [one.key for one in wanted]
-        with self._index.transaction() as connection:
+        with self._index.transaction():
             kept = self.pictures(one.key for one in wanted if one.source is None)
-            connection.executemany("INSERT OR IGNORE INTO files VALUES (?, ?)", suffixes.items())
-            text = json.dumps(provenance, sort_keys=True)
-            connection.execute("INSERT OR IGNORE INTO provenance (json) VALUES (?)", (text,))
-            ((origin,),) = connection.execute("SELECT id FROM provenance WHERE json = ?", (text,))
-            rows = [
-                (one.key, name, *((o.reason, o.detail) if isinstance(o, Missing) else (None, "")), one.prompt, one.seed,
-                 one.model, origin)
+            rows: list[Row] = [
+                (one.key, name, suffixes.get(name or ""), *_why(o), one.prompt, one.seed, one.model)
                 for one, name, o in zip(wanted, ids, outcomes, strict=True) if one.key not in kept
             ]  # fmt: skip
-            connection.executemany(f"INSERT OR REPLACE INTO pictures VALUES ({marks(range(8))})", rows)
-            read = [
-                (who, name, _blob(row))
-                for name, own in zip(ids, seen or [{}] * len(ids), strict=True)
-                if name
-                for who, row in own.items()
-            ]
-            connection.executemany(VECTORS, read)
+            self._keep("pictures", rows, {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}})
+            read: dict[str, dict[str, NDArray[np.float32]]] = {}
+            for name, own in zip(ids, seen or [{}] * len(ids), strict=True):
+                for who, row in own.items() if name else ():
+                    read.setdefault(who, {})[str(name)] = row
+            for who, vectors in read.items():
+                self._put_vectors(who, vectors)
         stored = self.pictures(keys)
         failed = {
             one.key: outcome for one, outcome in zip(wanted, outcomes, strict=True) if isinstance(outcome, Missing)
@@ -176,39 +181,39 @@ class Store:
 
     def plan_pictures(self, run: str, wanted: Sequence[Wanted]) -> None:
         """Note that the run with this plan hash needs these pictures."""
-        rows = ((run, one.slot, one.key) for one in wanted)
-        with self._index.transaction() as connection:
-            connection.executemany("INSERT OR REPLACE INTO planned VALUES (?, ?, ?)", rows)
+        known = {(slot, key) for _, slot, key in self._index.rows("planned", "run", [run])}
+        new = [(run, one.slot, one.key) for one in wanted if (one.slot, one.key) not in known]
+        with self._index.transaction():
+            self._keep("planned", new)
 
     def planned(self, run: str) -> list[PlannedPicture]:
         """Every picture that the run with this plan hash needs, by key."""
-        query = (
-            "SELECT key, id, reason, suffix FROM planned LEFT JOIN pictures USING (key) LEFT JOIN files USING (id) "
-            "WHERE run = ? ORDER BY key"
-        )
-        return [
-            PlannedPicture(key, name, reason, None if name is None else self._file(name, suffix))
-            for key, name, reason, suffix in self._index.select(query, (run,))
-        ]
+        keys = sorted({key for _, _, key in self._index.rows("planned", "run", [run])})
+        known = {row[0]: row for row in self._index.rows("pictures", "key", keys)}
+        return [PlannedPicture(key, None, None, None) if (row := known.get(key)) is None else
+                PlannedPicture(key, row[1], row[3], self._file(row[1], row[2]) if row[1] else None)
+                for key in keys]  # fmt: skip
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
         """Paths of the picture files that the index knows, by id."""
-        query = "SELECT id, suffix FROM files WHERE id IN ({keys})"
-        return {name: self._file(name, suffix) for name, suffix in self._index.rows(query, ids)}
+        return {row[1]: self._file(row[1], row[2]) for row in self._index.rows("pictures", "id", ids)}
 
     # Answers
 
     def answers(
         self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
     ) -> dict[tuple[str, str], str | Missing]:
-        """Final answers of one instrument (its fingerprint), by (picture id, question hash)."""
-        hashes = list(dict.fromkeys(question_hash(question) for question in questions))
-        query = (
-            "SELECT picture, question, answer, reason, detail FROM answers "
-            f"WHERE instrument = ? AND question IN ({marks(hashes)}) AND picture IN ({{keys}})"
-        )
-        rows = self._index.rows(query, pictures, instrument, *hashes)
-        found = {(row[0], row[1]): row[2] if row[3] is None else Missing(row[3], row[4]) for row in rows}
+        """Final answers of one instrument (its fingerprint), by (picture id, question hash).
+
+        What is none of the options of its question is no answer.
+        """
+        options = {question_hash(question): question.options for question in questions}
+        found: dict[tuple[str, str], str | Missing] = {}
+        for _, picture, key, answer, reason, detail in self._index.rows(
+            "answers", "picture", pictures, instrument=instrument
+        ):
+            if key in options and (reason or not options[key] or answer in options[key]):
+                found[picture, key] = Missing(reason, detail) if reason else answer
         return {place: answer for place, answer in found.items() if is_final(answer)}
 
     def put_answers(
@@ -223,39 +228,93 @@ class Store:
         A final answer that is there already stays.
         """
         hashes = [question_hash(question) for question in questions]
-        asked = [(key, q.text, json.dumps(q.options)) for key, q in zip(hashes, questions, strict=True)]
-        rows = [
-            (instrument, picture, key, *((None, a.reason, a.detail) if isinstance(a, Missing) else (a, None, "")))
-            for picture, row in zip(pictures, answers, strict=True)
-            for key, a in zip(hashes, row, strict=True)
-        ]
-        insert = (
-            "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET answer = excluded.answer, "
-            "reason = excluded.reason, detail = excluded.detail WHERE answers.reason = 'error'"
-        )
-        with self._index.transaction() as connection:
-            connection.executemany("INSERT OR IGNORE INTO questions VALUES (?, ?, ?)", asked)
-            connection.executemany(insert, rows)
         given = {
             (picture, key): answer
             for picture, row in zip(pictures, answers, strict=True)
             for key, answer in zip(hashes, row, strict=True)
         }
-        return given | self.answers(instrument, pictures, questions)
+        with self._index.transaction():
+            known = self.answers(instrument, pictures, questions)
+            self._keep("answers", [
+                (instrument, *place, None if isinstance(a, Missing) else a, *_why(a))
+                for place, a in given.items() if place not in known
+            ], {"questions": {key: q.text for key, q in zip(hashes, questions, strict=True)}})  # fmt: skip
+        return given | known
 
     # Vectors
 
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors of one embedder (its fingerprint), by picture id."""
-        query = "SELECT picture, vector FROM vectors WHERE embedder = ? AND picture IN ({keys})"
-        rows = self._index.rows(query, pictures, embedder)
-        return {picture: np.frombuffer(blob, "<f4").astype(np.float32) for picture, blob in rows}
+        rows = self._index.rows("vectors", "picture", pictures, embedder=embedder)
+        return {picture: np.frombuffer(blob, "<f4").astype(np.float32) for _, picture, blob in rows}
 
     def put_vectors(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Store vectors by picture id. One that is there already stays."""
-        rows = [(embedder, picture, _blob(vector)) for picture, vector in vectors.items()]
-        with self._index.transaction() as connection:
-            connection.executemany(VECTORS, rows)
+        with self._index.transaction():
+            self._put_vectors(embedder, vectors)
+
+    def _put_vectors(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        known = self.vectors(embedder, vectors)
+        self._index.put("vectors", [(embedder, name, row.astype("<f4").tobytes())
+                                    for name, row in vectors.items() if name not in known])  # fmt: skip
+
+    # Rows, twice
+
+    def _keep(self, table: str, rows: Sequence[Row], about: Mapping[str, object] | None = None) -> None:
+        """Write rows into the index and the journal. Within a transaction, which also keeps others from the journal."""
+        self._index.put(table, rows)
+        self._log(table, rows, about)
+
+    def _log_all(self) -> None:
+        with self._index.transaction():
+            for table in JOURNALED:
+                self._log(table, [row for row, intact in self._index.all_rows(table) if intact])
+
+    def _log(self, table: str, rows: Sequence[Row], about: Mapping[str, object] | None = None) -> None:
+        for part in (rows[start : start + LINE] for start in range(0, len(rows), LINE)):
+            self._journal.append(table, part, about or {})
+
+    def index_faults(self) -> list[str]:
+        """All damage to the index and the journal, in words."""
+        lines = self._journal.count_damaged()
+        return self._index.faults() + ([f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else [])
+
+    def faults(self) -> list[str]:
+        """All damage to the index, the journal and the pictures that the index knows, in words."""
+        files = {self._file(row[1], row[2]) for row, intact in self._index.all_rows("pictures") if intact and row[1]}
+        return self.index_faults() + [f"{path} is {'not what was stored' if path.exists() else 'gone'}"
+                        for path in sorted(files) if not is_intact(path)]  # fmt: skip
+
+    @classmethod
+    def rebuild(cls, path: Path) -> list[str]:
+        """Make the index of a store again, from its journal and what is intact of the index. What was done, in words.
+
+        Damaged pictures and the old index go to the folder `quarantine`. No other process may be using the store.
+        """
+        journal, index, made = Journal(path / JOURNAL_FILE), path / INDEX_FILE, path / f"{INDEX_FILE}.new"
+        aside = path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}"
+        with faults(f"the store {path}"):
+            for file in path.glob(f"{INDEX_FILE}.new*"):
+                file.unlink()
+            new = Index(made, 30.0, lambda: chain(journal.rows(), salvaged(index) if index.exists() else ()))
+            counts = [f"{new.select(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in TABLES]
+            new.close()
+            aside.parent.mkdir(exist_ok=True)
+            if index.exists():
+                index.replace(aside)
+            for end in ("-wal", "-shm"):
+                Path(f"{index}{end}").unlink(missing_ok=True)
+            made.replace(index)
+            if broken_lines := journal.damaged:
+                journal.mend()
+        with cls(path) as store:
+            if broken_lines:
+                store._log_all()
+            broken = [store._file(row[1], row[2]) for row, _ in store._index.all_rows("pictures") if row[1]]
+            broken = sorted({file for file in broken if file.exists() and not is_intact(file)})
+            for file in broken:
+                store._set_aside(file)
+        return [f"the index was made again: {', '.join(counts)}", f"damaged pictures set aside: {len(broken)}"]
 
     # Files
 
@@ -288,12 +347,22 @@ class Store:
         return suffixes
 
     def _set_corrupt_aside(self, wanted: Sequence[Wanted]) -> None:
-        query = "SELECT id, suffix FROM pictures JOIN files USING (id) WHERE key IN ({keys})"
-        for name, suffix in self._index.rows(query, (one.key for one in wanted)):
-            path = self._file(name, suffix)
-            with faults(self._where):
-                if path.exists() and not is_intact(path):
-                    path.replace(self.path / "quarantine" / f"{sha256(path.read_bytes())[:12]}-{path.name}")
+        for row in self._index.rows("pictures", "key", (one.key for one in wanted)):
+            if row[1] and (path := self._file(row[1], row[2])).exists() and not is_intact(path):
+                self._set_aside(path)
+
+    def _set_aside(self, path: Path) -> None:
+        with faults(self._where):
+            path.replace(self.path / "quarantine" / f"{sha256(path.read_bytes())[:12]}-{path.name}")
+
+
+def _has_bytes(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def _why(outcome: object) -> tuple[str | None, str]:
+    """The reason and details of what is missing."""
+    return (outcome.reason, outcome.detail) if isinstance(outcome, Missing) else (None, "")
 
 
 def is_intact(path: Path) -> bool:
@@ -302,10 +371,6 @@ def is_intact(path: Path) -> bool:
         return sha256(path.read_bytes()) == path.name.partition(".")[0]
     except OSError:
         return False
-
-
-def _blob(vector: NDArray[np.float32]) -> bytes:
-    return vector.astype("<f4").tobytes()
 
 
 class Completions:

@@ -1,0 +1,168 @@
+"""Damage to a store or a run is never a result: it is named, mended, and just that is made again."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from askew.cli import run
+from askew.store.index import TABLES
+from askew.store.store import Store
+
+COMMAND = "audit,a photo of a nurse,--model,studio/planted,--images,4,--axes,gender,--draws,100,--run".split(",")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run and its store."""
+    folder = tmp_path_factory.mktemp("finished")
+    assert run([*COMMAND, str(folder / "run")]) == 0
+    return folder
+
+
+@pytest.fixture
+def place(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    shutil.copytree(finished, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def numbers(folder: Path) -> str:
+    """results.json without its times."""
+    return re.sub(r'"(started|finished)": "[^"]*"', "", (folder / "run" / "results.json").read_text())
+
+
+def edit(path: Path, change: Callable[[str], str]) -> None:
+    text = path.read_text()
+    assert change(text) != text
+    path.write_text(change(text))
+
+
+def sql(place: Path, statement: str) -> None:
+    with sqlite3.connect(place / ".askew" / "index.sqlite") as connection:
+        assert connection.execute(statement).rowcount > 0
+    connection.close()
+
+
+def a_picture(place: Path) -> Path:
+    return sorted((place / ".askew" / "pictures").glob("*/*"))[3]
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "a picture flipped": lambda p: a_picture(p).write_bytes(a_picture(p).read_bytes()[:-9] + b"x" * 9),
+    "a picture cut": lambda p: a_picture(p).write_bytes(a_picture(p).read_bytes()[:99]),
+    "a picture gone": lambda p: a_picture(p).unlink(),
+    "all answers female": lambda p: sql(p, "UPDATE answers SET answer = 'female' WHERE answer = 'male'"),
+    "an answer that is no option": lambda p: sql(p, "UPDATE answers SET answer = 'bemale' WHERE answer = 'female'"),
+    "all pictures one": lambda p: sql(p, "UPDATE pictures SET id = (SELECT max(id) FROM pictures)"),
+    "a planned row gone": lambda p: sql(
+        p, "DELETE FROM planned WHERE key IN (SELECT key FROM pictures WHERE id = (SELECT max(id) FROM pictures))"
+    ),
+    "a vector cut": lambda p: sql(p, "UPDATE vectors SET vector = substr(vector, 1, 99)"),
+    "results gone": lambda p: (p / "run" / "results.json").unlink(),
+    "results empty": lambda p: (p / "run" / "results.json").write_text("{}"),
+    "a number edited": lambda p: edit(p / "run" / "results.json", lambda t: t.replace('"value":0.', '"value":0.1', 1)
+                                      .replace('"value": 0.', '"value": 0.1', 1)),
+    "a later version": lambda p: edit(p / "run" / "results.json", lambda t: t.replace('"askew": "0', '"askew": "99', 1)
+                                      .replace('"askew":"0', '"askew":"99', 1)),
+    "the plan edited": lambda p: edit(p / "run" / "plan.toml", lambda t: t.replace("images = 4", "images = 5")),
+    "the plan no TOML": lambda p: (p / "run" / "plan.toml").write_text("images = ["),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_named_mended_and_just_that_made_again(
+    damage: str, finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", str(place / "run")]) == 0
+    DAMAGE[damage](place)
+    assert run(["check", str(place / "run")]) == 1
+    said = capsys.readouterr().err
+    assert "is not whole" in said
+    assert len(said.splitlines()) > 2
+    assert run(["check", str(place / "run"), "--repair"]) == 0
+    assert run([*COMMAND, str(place / "run")]) == 0
+    assert numbers(place) == numbers(finished)
+    assert run(["check", str(place / "run")]) == 0
+
+
+def test_a_damaged_row_is_never_a_result(finished: Path, place: Path) -> None:
+    """Nobody repaired: the same command alone ends in the same numbers."""
+    DAMAGE["all answers female"](place)
+    DAMAGE["a vector cut"](place)
+    (place / "run" / "results.json").unlink()
+    assert run([*COMMAND, str(place / "run")]) == 0
+    assert numbers(place) == numbers(finished)
+
+
+def test_an_edited_number_is_not_shown(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    DAMAGE["a number edited"](place)
+    assert run(["report", str(place / "run")]) == 2
+    assert "is not what was written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("state", ["gone", "empty", "overwritten"])
+def test_an_index_is_not_the_only_memory(
+    state: str, finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No picture is made and no question asked twice; of an index that is gone the vectors alone are read again."""
+    store = place / ".askew"
+    for file in store.glob("index.sqlite*"):
+        file.write_bytes(b"no database" * 500) if state == "overwritten" else file.write_bytes(b"")
+        if state == "gone":
+            file.unlink()
+    (place / "run" / "results.json").unlink()
+    if state == "overwritten":
+        assert run([*COMMAND, str(place / "run")]) == 1
+        assert "askew check" in capsys.readouterr().err
+        assert run(["check", str(store), "--rebuild"]) == 0
+    assert run([*COMMAND, str(place / "run"), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"pictures +(\d+) \(\1 stored, 0 left\)", said), said
+    assert re.search(r"questions +\d+ \(0 left\)", said), said
+    assert run([*COMMAND, str(place / "run")]) == 0
+    assert numbers(place) == numbers(finished)
+
+
+def test_the_record_of_a_picture_is_read_without_the_index(place: Path) -> None:
+    found = {}
+    for line in (place / ".askew" / "journal.jsonl").read_text().split("\n"):
+        table, rows, about = json.loads(line.partition(" ")[2] or "[0,0,0]")
+        if table == "pictures":
+            found |= {row[1]: (row[5], row[6], row[7], about["made_by"]["bias"]) for row in rows}
+    assert found.keys() == {path.stem for path in (place / ".askew" / "pictures").glob("*/*")}
+    assert {row[2:] for row in found.values()} == {("studio/planted", 1.0)}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_flipped_bit_changes_no_result(seed: int, finished: Path, place: Path) -> None:
+    """Anywhere in the index: the same command, or it after --rebuild, gives the same numbers."""
+    index = place / ".askew" / "index.sqlite"
+    data, rng = bytearray(index.read_bytes()), random.Random(seed)
+    used = [k for k, byte in enumerate(data) if byte]
+    data[rng.choice(used)] ^= 1 << rng.randrange(8)
+    index.write_bytes(data)
+    (place / "run" / "results.json").unlink()
+    if run([*COMMAND, str(place / "run")]):
+        assert run(["check", str(place / ".askew"), "--rebuild"]) == 0
+        assert run([*COMMAND, str(place / "run")]) == 0
+    assert numbers(place) == numbers(finished)
+
+
+def test_a_torn_line_of_the_journal_costs_nothing(place: Path) -> None:
+    journal = place / ".askew" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-20])
+    assert run(["check", str(place / ".askew")]) == 1
+    assert run(["check", str(place / ".askew"), "--rebuild"]) == 0
+    assert run(["check", str(place / ".askew")]) == 0
+    (place / ".askew" / "index.sqlite").unlink()
+    with Store(place / ".askew") as store:
+        counts = {table: len(store._index.select(f"SELECT 1 FROM {table}")) for table in TABLES}
+    assert all(counts[table] for table in ("pictures", "planned", "answers")), counts
