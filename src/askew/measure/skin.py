@@ -72,7 +72,7 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
 
     Args:
         image: as in `skin_mask`.
-        mask: (H, W) pixels to use, by default all.
+        mask: (H, W) pixels to use, by default those of `skin_mask`.
 
     Returns:
         Degrees in (-180, 180], or Missing where no pixel is left.
@@ -81,7 +81,7 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
         UsageError: as in `skin_mask`, or a mask of another size.
     """
     pixels = rgb(image)
-    chosen = lab(pixels[_fitting(mask, pixels)])
+    chosen = lab(pixels[skin_mask(pixels) if mask is None else _fitting(mask, pixels)])
     lightness, yellow = chosen[:, 0], chosen[:, 2]
     used = (lightness != 0) & (yellow != 0)
     if not used.any():
@@ -89,7 +89,7 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     return math.degrees(math.atan2(_trimmed_mean(lightness[used]) - 50, _trimmed_mean(yellow[used])))
 
 
-def lightness(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float | Missing:
+def lightness(image: Image.Image | ArrayLike, mask: ArrayLike) -> float | Missing:
     """Mean L* (0 black to 100 white) of the pixels in a mask, or Missing for an empty one. Arguments as in `ita`."""
     pixels = rgb(image)
     chosen = pixels[_fitting(mask, pixels)]
@@ -113,9 +113,7 @@ def rgb(image: Image.Image | ArrayLike) -> Bytes:
     return pixels
 
 
-def _fitting(mask: ArrayLike | None, pixels: Bytes) -> Mask:
-    if mask is None:
-        return np.ones(pixels.shape[:2], dtype=bool)
+def _fitting(mask: ArrayLike, pixels: Bytes) -> Mask:
     chosen = np.asarray(mask, dtype=bool)
     if chosen.shape != pixels.shape[:2]:
         raise UsageError(f"a mask of shape {chosen.shape} does not fit a picture of {pixels.shape[:2]} pixels")

@@ -78,7 +78,7 @@ def _shift(before: Bytes, after: Bytes, mask: Mask) -> float | Missing:
     return second - first
 
 
-NOT_SOUGHT = Missing("not_asked", "no landmarks were asked for")
+NOT_SOUGHT = Missing("not_asked", "nobody was asked to find faces")
 
 
 @dataclass(frozen=True, slots=True)

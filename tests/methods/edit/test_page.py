@@ -23,6 +23,7 @@ from askew.methods.edit.findings import AverageFace, EditFindings, EditSet, Miss
 from askew.methods.edit.plan import plan_editing
 from askew.methods.edit.reading import EditedGroup, Readings
 from askew.methods.edit.score import Edited, contrasts, editing, pooled
+from askew.methods.edit.words import answer
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Fold, Lane, Lanes, Page, Section
 from askew.parts.scoring import Scoring
@@ -31,31 +32,31 @@ from askew.types import Estimate, Missing, Picture
 
 GROUPS = ("caucasian man", "caucasian woman", "african-american woman")
 TARGETS = {"high": ("doctor", "ceo"), "low": ("cleaner", "maid")}
-STRENGTHS = (0.6, 1.0)
+STRENGTHS = (0.6, 0.8)
 SOURCES = 10
 SCORING = Scoring("studio", draws=20)
 FLIPS = {("caucasian man", "low"): 2, ("caucasian woman", "high"): 7, ("african-american woman", "high"): 5}
-"""By group and set: of the ten edits towards each word, at strength 1, so many change their perceived gender."""
+"""By group and set: of the ten edits towards each word, at strength 0.8, so many change their perceived gender."""
 
 SKIN = {"caucasian man": (200, 150, 120), "caucasian woman": (210, 160, 130), "african-american woman": (150, 100, 75)}
-LIGHTER = {0.6: 10, 1.0: 25}
+LIGHTER = {0.6: 10, 0.8: 25}
 """By strength how much is added to the skin's colour, towards the high set; taken off it towards the low one."""
 
 
-def colour(group: str, targets: str | None = None, strength: float = 1.0) -> tuple[int, int, int]:
+def colour(group: str, targets: str | None = None, strength: float = 0.8) -> tuple[int, int, int]:
     step = 0 if targets is None else LIGHTER[strength] * (1 if targets == "high" else -1)
     r, g, b = SKIN[group]
     return r + step, g + step, b + step
 
 
-def degrees(group: str, targets: str | None = None, strength: float = 1.0) -> float:
+def degrees(group: str, targets: str | None = None, strength: float = 0.8) -> float:
     """ITA of a face of one colour."""
     found = ita(np.full((4, 4, 3), colour(group, targets, strength), dtype=np.uint8))
     assert not isinstance(found, Missing)
     return found
 
 
-def face(group: str, targets: str | None = None, strength: float = 1.0) -> NDArray[np.uint8]:
+def face(group: str, targets: str | None = None, strength: float = 0.8) -> NDArray[np.uint8]:
     return np.full((FRAME, FRAME, 3), colour(group, targets, strength), dtype=np.uint8)
 
 
@@ -72,14 +73,14 @@ def made_up() -> tuple[list[EditedGroup], Readings]:
                 row = tuple(Picture(f"{name} {word} {strength} {k}", "", word) for k in range(SOURCES))
                 edits[word, strength] = row
                 for k, (source, edit) in enumerate(zip(rows["s"], row, strict=True)):
-                    flips = strength == 1.0 and k < FLIPS.get((name, targets), 0)
+                    flips = strength == 0.8 and k < FLIPS.get((name, targets), 0)
                     gender[edit.id] = other if flips else own
                     faces[edit.id] = face(name, targets, strength)
                     change = (degrees(name), degrees(name, targets, strength))
                     skin[source.id, edit.id] = SkinChange(*change, 0.25, 0.5, 3.0, 1.0)
         groups.append(EditedGroup(name, rows["s"], rows["r"], edits))
     jobs = dict.fromkeys(gender, "a doctor")
-    return groups, Readings({"gender": gender, "age": gender}, jobs, {}, skin, faces, "rule")
+    return groups, Readings({"gender": gender, "age": gender}, jobs, {}, skin, faces, "geometry")
 
 
 @cache
@@ -98,12 +99,14 @@ def found() -> EditFindings:
     ]  # fmt: skip
     head = Head(FORMAT, "0", 1, plan, plan.hash, machine, ("<b>",), studio, Instruments({"studio": "1"}), tuple(sets))
     uneven = {"man": Gone(1, 48), "woman": Gone(14, 48)}
+    faceless = {"man": Gone(16, 24), "woman": Gone(4, 13)}
     cells = [(None, None), *product(TARGETS, STRENGTHS)]
     return head.into(
         EditFindings, sources=studio, landmarks="studio", neutrality=(), editing=editing(what),
         missing_pictures=(MissingEdits(None, "group", uneven, 12.0, 1, 0.001, 0, 0.5, 0.001, "high"),
-                          MissingEdits(None, "group", uneven, 12.0, 1, 0.2, 0, 0.5, 0.2, None)),
-        average_faces=tuple(AverageFace(g, *cell, SOURCES, "face") for g in GROUPS for cell in cells),
+                          MissingEdits(None, "group", uneven, 12.0, 1, 0.2, 0, 0.5, 0.2, None),
+                          MissingEdits(None, "group", faceless, 12.0, 1, 0.04, 0, 0.5, 0.04, None, "faces")),
+        average_faces=tuple(AverageFace(g, *cell, SOURCES, 7, "face") for g in GROUPS for cell in cells),
         editing_contrasts=contrasts(what), editing_pooled=pooled(what),
     )  # fmt: skip
 
@@ -111,10 +114,10 @@ def found() -> EditFindings:
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        ("gender_change > 0.6", ["caucasian woman, high, strength 1: gender_change.value is 0.7"]),
-        ("Caucasian Man: gender_change > 0", ["caucasian man, low, strength 1: gender_change.value is 0.2"]),
+        ("gender_change > 0.6", ["caucasian woman, high, strength 0.8: gender_change.value is 0.7"]),
+        ("Caucasian Man: gender_change > 0", ["caucasian man, low, strength 0.8: gender_change.value is 0.2"]),
         ("high: ita_change < 0", []),
-        ("age: axis_change > 0.6", ["caucasian woman, high, strength 1, age: axis_change.value is 0.7"]),
+        ("age: axis_change > 0.6", ["caucasian woman, high, strength 0.8, age: axis_change.value is 0.7"]),
         ("body type: axis_change > 0", []),
     ],
 )  # fmt: skip
@@ -167,7 +170,7 @@ def test_every_set_has_a_row_a_group_and_strength_with_its_change(page: Page) ->
     assert len(rows) == len(GROUPS) * len(TARGETS) * len(STRENGTHS)
     for caption, row in rows:
         targets = "high" if "high (doctor, ceo)" in caption else "low"
-        share = FLIPS.get((row.group, targets), 0) / SOURCES if row.label == "strength 1" else 0
+        share = FLIPS.get((row.group, targets), 0) / SOURCES if row.label == "strength 0.8" else 0
         assert value(row) == pytest.approx(share)
 
 
@@ -190,8 +193,8 @@ def test_figure_3_puts_together_whom_the_names_say_to_be_alike(page: Page) -> No
         return {(row.group, row.label): row.score.value for row in one.rows if row.score is not None}
 
     left, middle = points("left"), points("middle")
-    assert left["Female", "high, strength 1"] == pytest.approx(0.6)
-    assert left["Male", "low, strength 1"] == pytest.approx(0.2)
+    assert left["Female", "high, strength 0.8"] == pytest.approx(0.6)
+    assert left["Male", "low, strength 0.8"] == pytest.approx(0.2)
     assert sum(left.values()) == pytest.approx(0.8)
     for targets, strength in product(TARGETS, STRENGTHS):
         changes = {g: degrees(g, targets, strength) - degrees(g) for g in GROUPS}
@@ -205,18 +208,18 @@ def test_every_target_has_its_own_row(page: Page) -> None:
     rows = {(row.group, row.label): row for _, row in lanes(page, "target is seen")}
     words = [word for some in TARGETS.values() for word in some]
     assert set(rows) == set(product(GROUPS, (f"{word}, strength {s:g}" for word in words for s in STRENGTHS)))
-    row = rows["caucasian woman", "ceo, strength 1"]
+    row = rows["caucasian woman", "ceo, strength 0.8"]
     assert value(row) == pytest.approx(0.7)
     assert number(row.more[0]) == pytest.approx(degrees(GROUPS[1], "high") - degrees(GROUPS[1]), abs=0.06)
     assert number(row.more[1]) == 0
-    assert number(rows["caucasian woman", "doctor, strength 1"].more[1]) == 100
+    assert number(rows["caucasian woman", "doctor, strength 0.8"].more[1]) == 100
 
 
 def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
     drawn = html.page(page)
     before, _, body = drawn.partition("</nav>")
-    assert "Edited towards “high” at strength 1, 0 % to 70 %" in before
-    told = ["Perceived gender of edits at strength 1", "whose perceived gender is not",
+    assert "Edited towards “high” at strength 0.8, 0 % to 70 %" in before
+    told = ["Perceived gender of edits at strength 0.8", "whose perceived gender is not",
             "Average faces", "caucasian man → doctor", "Skin tone of edits", "What else moved", "Between groups",
             "Are the pictures neutral?", "Missing data", "individual typology angle", "Intervals of rates"]  # fmt: skip
     assert [body.index(part) for part in told] == sorted(body.index(part) for part in told)
@@ -228,7 +231,37 @@ def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
 def test_what_is_missing_more_often_in_one_group_is_said_unless_chance_would_do_it(page: Page) -> None:
     said = "edits towards high, any of a source, are missing more often for woman (14 of 48) than for man (1 of 48)"
     assert said in html.page(page)
-    assert "sources are missing" not in html.page(page)
+    assert ": sources are missing" not in html.page(page)
+    assert "faces in sources are missing more often for man (16 of 24) than for woman (4 of 13)" in html.page(page)
+
+
+def test_the_headline_is_of_a_strength_that_leaves_something_of_the_source() -> None:
+    def headline(*strengths: float) -> str:
+        cells = tuple(replace(one, strength=strengths[-1] if one.strength == 0.8 else 0.5) for one in found().editing)
+        plan = found().plan.model_copy(update={"strengths": (0.5, *strengths) if len(strengths) < 2 else strengths})
+        return answer(replace(found(), plan=plan, editing=cells))
+
+    assert "at strength 0.9, 0 % to 70 %" in headline(0.9)
+    assert "at strength 0.5" in headline(1.0)
+    only = found().plan.model_copy(update={"strengths": (1.0,)})
+    last = tuple(replace(one, strength=1.0) for one in found().editing if one.strength == 0.8)
+    assert "Strength 1 is text-to-image" in answer(replace(found(), plan=only, editing=last))
+
+
+def test_skin_read_by_colour_from_whole_pictures_makes_no_headline() -> None:
+    assert "skin becomes lighter" in answer(found())
+    by_rule = tuple(replace(one, coverage=replace(one.coverage, mask="rule")) for one in found().editing)
+    assert "skin" not in answer(replace(found(), editing=by_rule))
+
+
+def test_where_no_face_was_found_skin_tone_is_missing() -> None:
+    groups, readings = made_up()
+    nobody = replace(readings, faces=dict.fromkeys(readings.faces, Missing("no_face")), skin=dict.fromkeys(
+        readings.skin, SkinChange(*[Missing("no_face")] * 2, 0.0, 0.0, *[Missing("no_face")] * 2)))  # fmt: skip
+    unsought = replace(readings, faces={}, skin={})
+    for read, reason in ((nobody, "no_face"), (unsought, "not_asked")):
+        entry = editing(Edited(groups, TARGETS, STRENGTHS, read, SCORING))[0]
+        assert entry.ita_before.reason == entry.ita_change.reason == reason
 
 
 def test_a_terminal_of_80_columns_shows_the_changes(page: Page) -> None:
@@ -237,7 +270,7 @@ def test_a_terminal_of_80_columns_shows_the_changes(page: Page) -> None:
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(lines).split())
-    assert "strength 1 70 %" in text
+    assert "strength 0.8 70 %" in text
     assert "missing more often for woman" in text
 
 

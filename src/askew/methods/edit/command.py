@@ -75,11 +75,11 @@ def edit(
     axes
         What is read from source and edit, with commas; the eight axes of BiasConnect if not given.
     landmarks
-        Who finds faces for average faces: faces, studio or none.
+        Who finds faces, for skin tone and average faces: faces (if installed and nothing is given), studio or none.
     alignment
         How faces are laid on each other: similarity (if not given), or piecewise (every landmark in place).
     skin
-        rule (by colour, if not given) or geometry (the cheeks).
+        geometry (the cheeks of a face that was found, if not given), or rule (by colour, in whole pictures).
     plan
         Run this TOML plan, such as a run's plan.toml.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.measure.portraits import CANONICAL, FRAME, average_face, cheek_mask
+from askew.measure.portraits import CANONICAL, FRAME, cheek_mask
 from askew.measure.skin import SCHEME, Bytes, Mask, ita, skin_mask, tone
 from askew.methods.edit.findings import Coverage, FaceTone
 from askew.methods.edit.reading import AlignedFaces, Cell, Readings
@@ -26,14 +26,6 @@ RULE = "rule"
 """Skin by its colour."""
 
 METHOD = "percentile bootstrap over sources"
-
-
-def average_of(pictures: Sequence[Outcome], faces: AlignedFaces) -> Bytes | Missing:
-    """The average face of those pictures in which one was found."""
-    found = [face for one in pictures if isinstance(one, Picture) and isinstance(face := _face(one, faces), np.ndarray)]
-    if not found:
-        return Missing("no_person", "one face was found in no picture")
-    return average_face(np.stack(found))
 
 
 def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scoring: Scoring) -> FaceTone | None:
@@ -80,15 +72,11 @@ def _stack(rows: Sequence[Sequence[Outcome]], faces: AlignedFaces) -> Stack:
     sums, counts = np.zeros((len(rows[0]), *shape)), np.zeros(len(rows[0]), dtype=np.int64)
     for row in rows:
         for at, one in enumerate(row):
-            face = _face(one, faces) if isinstance(one, Picture) else one
+            face = faces.get(one.id) if isinstance(one, Picture) else None
             if isinstance(face, np.ndarray):
                 sums[at] += face
                 counts[at] += 1
     return sums, counts
-
-
-def _face(one: Picture, faces: AlignedFaces) -> Bytes | Missing:
-    return faces.get(one.id, Missing("no_person", "no landmarks"))
 
 
 MaskOf = Callable[[Bytes], Mask]
@@ -107,7 +95,7 @@ def _tone_of(stack: Stack, mask_of: MaskOf) -> tuple[float | Missing, float | No
     """ITA of the average face, and the share of it that is skin."""
     sums, counts = stack
     if not counts.any():
-        return Missing("no_person", "one face was found in no picture"), None
+        return Missing("no_face", "one face was found in no picture"), None
     face = _rounded(sums.sum(axis=0) / counts.sum())
     mask = mask_of(face)
     return ita(face, mask), float(mask.mean())

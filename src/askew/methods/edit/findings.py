@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from askew.errors import UsageError
 from askew.findings import E, Head, Identity, Keyed, Names, PictureSet, Scored, scored
@@ -34,9 +34,13 @@ class EditSet(PictureSet):
 
 @record
 class MissingEdits(MissingPictures):
-    """Of edits towards some targets, or for `targets` None of sources; the axis is the group."""
+    """Of edits towards some targets, or for `targets` None of sources; the axis is the group.
+
+    `of`: pictures that are missing, or faces that were not found in them.
+    """
 
     targets: str | None
+    of: Literal["pictures", "faces"] = "pictures"
 
 
 @record
@@ -149,12 +153,16 @@ class Pooled:
 
 @record
 class AverageFace:
-    """The average face of a group's sources, or of its edits towards a set of targets: of so many pictures."""
+    """The average face of a group's sources, or of its edits towards a set of targets.
+
+    In `faces` of `n` pictures a face was found, and they alone are averaged.
+    """
 
     group: str
     targets: str | None
     strength: float | None
     n: int
+    faces: int
     picture: str | None
 
 

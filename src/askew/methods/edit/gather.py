@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
+import numpy as np
+
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments
 from askew.measure.landmarks import LandmarkFinder, landmark_finder
-from askew.methods.edit.faces import average_of
+from askew.measure.portraits import average_face
 from askew.methods.edit.findings import AverageFace, EditSet
 from askew.methods.edit.makers import AverageFaces, Edits, Fits, Restorations, WantedFace
 from askew.methods.edit.plan import NONE, EditPlan
@@ -74,7 +76,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     neutral = neutrality(run, instruments.values(), sources, plan.words, plan.level)
     neutral += neutrality_by_labels(source, given, plan.words, plan.level)
     run.warn(*oddities(plan, source, instruments), *_unknown_targets(plan, cast("Model", model)))
-    run.warn(*neutrality_warnings(neutral))
+    run.warn(*neutrality_warnings(neutral), *_about_skin(plan))
     makers, used = [*([plan.sources] if plan.sources else []), editor.name], [embedder.name] if embedder else None
     run.warn(*drawings.beyond(makers, {"vqa": instruments, "embedder": used}))
     return EditsGathered(
@@ -159,12 +161,13 @@ def _average_faces(
         cells += [(name, strength, [one for word in words for one in group.edits[word, strength]])
                   for name, words in plan.targets.items() for strength in plan.strengths]  # fmt: skip
         for name, strength, some in cells:
-            face, pictures = average_of(some, readings.faces), [one for one in some if isinstance(one, Picture)]
-            wanted = None if isinstance(face, Missing) else maker.wanted(group.name, pictures, face)
-            found.append((AverageFace(group.name, name, strength, len(some), None), wanted))
+            pictures = [one for one in some if isinstance(one, Picture)]
+            faces = [face for one in pictures if isinstance(face := readings.faces.get(one.id), np.ndarray)]
+            wanted = maker.wanted(group.name, pictures, average_face(faces)) if faces else None
+            found.append((AverageFace(group.name, name, strength, len(some), len(faces), None), wanted))
     made = _make(run, maker, [one for _, one in found if one])
-    faces = [(entry, made[one.key] if one else None) for entry, one in found]
-    return tuple(replace(entry, picture=one.id) if isinstance(one, Picture) else entry for entry, one in faces)
+    shown = [(entry, made[one.key] if one else None) for entry, one in found]
+    return tuple(replace(entry, picture=one.id) if isinstance(one, Picture) else entry for entry, one in shown)
 
 
 def _sets(groups: Sequence[EditedGroup], readings: Readings) -> list[EditSet]:
@@ -187,6 +190,16 @@ def _sets(groups: Sequence[EditedGroup], readings: Readings) -> list[EditSet]:
         found += [of(group.name, row, "edit", f"{word} {strength:g}", word, strength)
                   for (word, strength), row in group.edits.items()]  # fmt: skip
     return found
+
+
+def _about_skin(plan: EditPlan) -> list[str]:
+    if plan.skin == "rule":
+        return ["skin is found by its colour in whole pictures, which takes walls and clothes of that colour for skin: "
+                "such numbers do not order groups; --skin geometry reads the cheeks of faces"]  # fmt: skip
+    if plan.landmarks == NONE:
+        return ["skin tone is not measured, for nobody finds faces: name who does by --landmarks faces, after "
+                'pip install "askew[faces]"']  # fmt: skip
+    return []
 
 
 def _unknown_targets(plan: EditPlan, model: Model) -> list[str]:

@@ -33,7 +33,7 @@ CHANGED: Mapping[Change, tuple[str, str, blocks.Scale]] = {
 def page(found: EditFindings, media: Media) -> blocks.Page:
     """What to show of a run of edits."""
     view, plan = View(found, media), found.plan
-    uneven = [missing_sentence(one, words.hidden(one.targets)) for one in found.missing_pictures]
+    uneven = [missing_sentence(one, words.hidden(one)) for one in found.missing_pictures]
     said = tuple(sentence for sentence in uneven if sentence)
     facts = (
         ("Pictures from", say.shorten(found.sources.name, 120)),
@@ -91,11 +91,11 @@ class View:
         return Section("Perceived gender", (*self._seen(), *plots, *pooled, Fold("By single target", (single,))))
 
     def _seen(self) -> Iterator[blocks.Shares]:
-        """Perceived gender before and after, at the greatest strength."""
+        """Perceived gender before and after, at the strength of the headline."""
         values = next(axis.values for axis in self.found.plan.axes if axis.name == GENDER)
-        bars, greatest = [], self.strengths[-1]
+        bars, strength = [], words.told_strength(self.found.plan)
         for one in self.found.editing:
-            if one.strength == greatest:
+            if one.strength == strength:
                 table, title, sure = one.gender_table, say.shorten(one.group, 60), say.beyond_chance(one.gender_change)
                 if one.targets == next(iter(self.found.plan.targets)):
                     bars.append(_bar("sources", {v: sum(table.get(v, {}).values()) for v in values}, group=title))
@@ -103,13 +103,13 @@ class View:
                 verdict = "changed beyond chance" if sure else "no change shown"
                 bars.append(_bar(f"towards {say.shorten(one.targets, 40)}", after, verdict, sure, title))
         if known := tuple(bar for bar in bars if bar.n):
-            at = f"edits at strength {greatest:g}"
-            caption = f"Perceived gender of {at}, and of their sources, each once for every edit"
+            caption = (f"Perceived gender of edits at strength {strength:g}, and of their sources, each once for every "
+                       "edit")  # fmt: skip
             yield blocks.Shares(caption, known, "Group")
 
     def faces(self) -> Iterator[Section]:
         """The paper's figures 1, 14 and 15: the sources first, then each set of targets by strength."""
-        found = {(one.group, one.targets, one.strength): one.picture for one in self.found.average_faces}
+        found = {(one.group, one.targets, one.strength): one for one in self.found.average_faces}
         if not found:
             return
         known = [(one, one.average_face) for one in self.found.editing if one.average_face]
@@ -119,13 +119,16 @@ class View:
         heads = {at[1:]: "sources" if at[1] is None else f"{say.shorten(at[1], 30)} {at[2]:g}" for at in found}
         rows = []
         for group in self.found.plan.groups:
-            shots = [shot(self.media, found[group, *at], f"Average face: {group}, {head}",
-                          f"{say.number(tone.value, 1)}°" if isinstance(tone, Estimate) else "no skin found")
-                     for at, head in heads.items() for tone in [tones[group, *at]]]  # fmt: skip
+            shots = []
+            for at, head in heads.items():
+                one, tone = found[group, *at], tones[group, *at]
+                told = f"{say.number(tone.value, 1)}°" if isinstance(tone, Estimate) else "no skin found"
+                alt = f"Average face: {group}, {head}"
+                shots.append(shot(self.media, one.picture, alt, f"{told}, {one.faces} of {one.n}"))
             rows.append(blocks.PictureRow(tuple(shots), say.shorten(group, 40)))
         warped = ", warped until these coincide" if self.found.plan.alignment == PIECEWISE else ""
         text = (f"The mean of all pictures in which one face was found, laid on each other by eyes and nose{warped}. "
-                "Below each its ITA: larger is lighter skin.")  # fmt: skip
+                "Below each its ITA (larger is lighter skin), and how many of the pictures these are.")  # fmt: skip
         pictures = blocks.Pictures("", tuple(rows), aligned=True, heads=tuple(heads.values()), size="medium")
         lanes = tuple(
             _lane(one, face.ita_change, _tone(face.ita_before, face.tone_before, face.coverage.before),

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from askew import registry
 from askew.errors import UsageError
+from askew.measure.landmarks import installed
 from askew.models.base import Setting
 from askew.parts.sources import paper_settings, social_groups, with_source_settings
 from askew.parts.survey.reader import LABELS
@@ -18,6 +19,7 @@ from askew.prompts.groups import HIGH_PAID, LOW_PAID
 
 GENDER = "gender"
 STUDIO = "studio"
+FACES = "faces"
 NONE = "none"
 PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale": 7.5}
 """The paper's settings while a model edits (section 3)."""
@@ -43,7 +45,8 @@ class EditPlan(Plan):
     side         crop pictures to a square and resize them to so many pixels; 0 takes them as they are
     landmarks    who finds faces for average faces: faces, studio or none
     alignment    how faces are laid on each other: similarity, or piecewise affine
-    skin         which pixels are skin: rule (by colour) or geometry (by landmarks)
+    skin         which pixels are skin: geometry (the cheeks of a face that was found), or rule (by colour, in whole
+                 pictures, which takes walls and clothes for skin)
     """
 
     method: Literal["edit"] = "edit"
@@ -57,7 +60,7 @@ class EditPlan(Plan):
     side: int = Field(default=0, ge=0, le=8192)
     landmarks: Finder = "none"
     alignment: Alignment = "similarity"
-    skin: Skin = "rule"
+    skin: Skin = "geometry"
 
     @model_validator(mode="after")
     def _fits(self) -> EditPlan:
@@ -72,8 +75,6 @@ class EditPlan(Plan):
         check_distinct("target", self.words)
         if len(set(self.strengths)) < len(self.strengths):
             raise ValueError("a strength is named twice")
-        if self.skin == "geometry" and self.landmarks == NONE:
-            raise ValueError("skin by geometry needs landmarks: faces or studio")
         return self
 
     @property
@@ -98,8 +99,8 @@ def plan_editing(
     """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection.
 
     `targets` by default are the paper's high-paid and low-paid professions. `axes` None reads the eight of
-    BiasConnect, `landmarks` None is the studio's geometry for a studio model, else none. `settings` are the other
-    fields of `EditPlan`. Raises UsageError.
+    BiasConnect, `landmarks` None is the studio's geometry for a studio model, else whoever is installed. `settings` are
+    the other fields of `EditPlan`. Raises UsageError.
     """
     model = str(settings.get("model", DEFAULT_MODEL))
     fields = {"model": model, **with_source_settings(settings, model)}
@@ -113,7 +114,7 @@ def plan_editing(
         "groups": [group.name for group in found],
         "prompts": [PromptPlan(text=group.prompt, axes=read).model_dump() for group in found],
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
-        "landmarks": landmarks or (STUDIO if own.partition("/")[0] == STUDIO else NONE),
+        "landmarks": landmarks or (STUDIO if own.partition("/")[0] == STUDIO else FACES if installed() else NONE),
     }
     if LABELS in data.get("vqa", ()):
         raise UsageError("edits are new pictures, of which no labels can tell: read them by --vqa studio or clip/ID")

@@ -18,6 +18,7 @@ import numpy as np
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
 from askew.measure.skin import SCHEME, tone
+from askew.measure.skin_change import NOT_SOUGHT
 from askew.methods.edit import findings
 from askew.methods.edit.faces import average_tones
 from askew.methods.edit.findings import Contrast, Editing, MissingEdits, Place, Pooled
@@ -35,7 +36,7 @@ from askew.types import Estimate, Missing, Picture
 
 NO_GENDER = Missing("not_asked", "no instrument was asked for perceived gender")
 NO_OCCUPATION = "no instrument tells occupations"
-NO_SKIN = "no skin found in any picture and its edit"
+NO_SKIN = "no face found in any picture and its edit"
 NO_EMBEDDER = Missing("not_asked", "there is no embedder")
 WHEN = ("before", "after")
 NO_EDIT = "no picture has an edit"
@@ -91,19 +92,28 @@ def editing(what: Edited) -> tuple[Editing, ...]:
 
 
 def missing_edits(what: Edited) -> tuple[MissingEdits, ...]:
-    """Whether sources are missing more often in some groups; and by set of targets, any edit of a source.
+    """Whether sources are missing more often in some groups, or faces in them; and by set of targets, any edit.
 
     A source counts once however many of its edits are missing, since these are no independent cases.
     """
-    counted = [({"prompt": None, "targets": None, "axis": "group"}, {g.name: Gone.of(g.sources) for g in what.groups})]
+    about = {"prompt": None, "targets": None, "axis": "group"}
+    counted = [(about, {group.name: Gone.of(group.sources) for group in what.groups})]
+    if what.readings.faces:
+        of_sources = {group.name: _faces(group.sources, what.readings) for group in what.groups}
+        counted.append((about | {"of": "faces"}, {name: Gone.of(some) for name, some in of_sources.items()}))
     for name, words in what.targets.items():
         gone = {}
         for group in what.groups:
             there = [k for k, source in enumerate(group.sources) if isinstance(source, Picture)]
             rows = [row for (word, _), row in group.edits.items() if word in words]
             gone[group.name] = Gone(sum(any(isinstance(row[k], Missing) for row in rows) for k in there), len(there))
-        counted.append(({"prompt": None, "targets": name, "axis": "group"}, gone))
+        counted.append((about | {"targets": name}, gone))
     return uneven(MissingEdits, counted, what.scoring)
+
+
+def _faces(sources: Sequence[Outcome], readings: Readings) -> list[object]:
+    """The face of every source that is there, or why none was found."""
+    return [readings.faces.get(one.id) for one in sources if isinstance(one, Picture)]
 
 
 def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editing:
@@ -193,9 +203,11 @@ def _table(cell: Cell, seen: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
 def _mean_of_skin(
     cell: Cell, readings: Readings, scoring: Scoring, rng: np.random.Generator, measure: str, null: float | None = None
 ) -> Estimate | Missing:
+    if readings.mask == "geometry" and not readings.faces:
+        return NOT_SOUGHT
     values = cell.skin(readings, measure)
     return or_missing(
-        clustered.clustered_mean, values, rng=rng, null=null, reason="no_person", detail=NO_SKIN, **scoring.how
+        clustered.clustered_mean, values, rng=rng, null=null, reason="no_face", detail=NO_SKIN, **scoring.how
     )
 
 

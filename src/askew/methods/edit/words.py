@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from askew.methods.edit.findings import Contrast, EditFindings, Editing, Place
+from askew.methods.edit.findings import Contrast, EditFindings, Editing, MissingEdits, Place
 from askew.methods.edit.plan import EditPlan
 from askew.pages.blocks import Block, Terms, Text
 from askew.pages.words import beyond_chance, degrees, listing, measured, percent, quote, shorten
@@ -13,12 +13,19 @@ from askew.types import Estimate
 NOTHING = "no difference between the groups that chance would not produce"
 
 
+def told_strength(plan: EditPlan) -> float:
+    """The strength of the headline: the greatest at which something of the source is left, else 1."""
+    return max((one for one in plan.strengths if one < 1), default=1.0)
+
+
 def answer(found: EditFindings) -> str:
-    """Whom editing changed and how, at the greatest strength."""
-    strength = max(one.strength for one in found.editing)
+    """Whom editing changed and how, at the greatest strength below 1."""
+    strength = told_strength(found.plan)
     by_targets = [[one for one in found.editing if (one.targets, one.strength) == (name, strength)]
                   for name in found.plan.targets]  # fmt: skip
     said = [_gender(cells, found.editing_contrasts) for cells in by_targets] + [_skin(cells) for cells in by_targets]
+    if strength == 1:
+        said.append("Strength 1 is text-to-image: nothing of the source is left.")
     return " ".join(filter(None, said)) or "Nothing could be measured: no instrument read the pictures."
 
 
@@ -40,9 +47,9 @@ def _gender(cells: Sequence[Editing], contrasts: Sequence[Contrast]) -> str:
 
 
 def _skin(cells: Sequence[Editing]) -> str:
-    """Whose skin becomes lighter or darker beyond chance."""
-    sure = [(one, one.ita_change.value) for one in cells
-            if isinstance(one.ita_change, Estimate) and beyond_chance(one.ita_change)]  # fmt: skip
+    """Whose skin becomes lighter or darker beyond chance, as read on faces."""
+    sure = [(one, one.ita_change.value) for one in cells if one.coverage.mask == "geometry"
+            and isinstance(one.ita_change, Estimate) and beyond_chance(one.ita_change)]  # fmt: skip
     ways = (("lighter", [pair for pair in sure if pair[1] > 0]), ("darker", [pair for pair in sure if pair[1] < 0]))
     parts = [f"{word} for {listing([f'{quote(one.group, 40)} ({degrees(value)})' for one, value in some])}"
              for word, some in ways if some]  # fmt: skip
@@ -59,23 +66,27 @@ def contrast(one: Contrast) -> tuple[str, str]:
     return f"strength {second.strength:g} − {first.strength:g}", f"{first.group}, {first.targets}"
 
 
-def hidden(targets: str | None) -> str:
-    """Which pictures are missing unevenly."""
-    return "sources" if targets is None else f"edits towards {shorten(targets, 30)}, any of a source,"
+def hidden(one: MissingEdits) -> str:
+    """What is missing unevenly."""
+    if one.targets is None:
+        return "faces in sources" if one.of == "faces" else "sources"
+    return f"edits towards {shorten(one.targets, 30)}, any of a source,"
 
 
 def reading(scheme: str) -> tuple[Block, ...]:
     """How to read the scores."""
     return (
         Terms((
-            ("Strength", "How much of a picture is redrawn: 0 leaves it as it is, 1 begins from noise."),
+            ("Strength", "How much of a picture is redrawn: 0 leaves it as it is; 1 is text-to-image, where nothing of "
+             "it is left. The headline is of the greatest strength below 1."),
             ("Floor", "The instrument changes its mind about some pictures that were not edited at all, only encoded "
              "and decoded by the model. Corrected sets this rate to 0 and all pictures to 1. The q-value asks whether "
              "more change than that."),
             ("ITA", f"The individual typology angle: the larger, the lighter the skin. By the scheme {scheme} (Chardon "
              "et al. 1991, with Del Bino and Bernerd 2013) above 55° is called very light, 41 to 55 light, 28 to 41 "
-             "intermediate, 10 to 28 tan, −30 to 10 brown, below dark. The rule that finds skin by its colour rejects "
-             "very dark skin; coverage says how much it found."),
+             "intermediate, 10 to 28 tan, −30 to 10 brown, below dark. It is read on the cheeks of faces that were "
+             "found. The rule that finds skin by its colour in whole pictures takes walls and clothes for skin and "
+             "rejects very dark skin."),
             ("Beyond exposure", "A brighter picture has brighter skin. If the rest of the picture became brighter by "
              "as much, light may explain it; the difference is what it does not explain. At high strengths the rest of "
              "the picture is new as well, and this comparison says little."),

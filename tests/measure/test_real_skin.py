@@ -1,0 +1,46 @@
+"""Skin tone of generated photographs that a person labelled: read on faces it orders the groups as the labels do."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from askew.measure.landmarks import installed
+from askew.measure.portraits import CANONICAL, FRAME, average_face, cheek_mask
+from askew.measure.skin import ita
+from askew.measure.skin_change import Face, FaceLens, by_geometry
+from askew.store.imagefile import opened
+from askew.types import Missing, Picture
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not installed(), reason="needs the extra faces")]
+GROUPS = (("white", "female"), ("black", "female"), ("white", "male"), ("black", "male"))
+
+
+def number(found: float | Missing) -> float:
+    return np.nan if isinstance(found, Missing) else found
+
+
+def test_faces_order_the_labelled_groups_and_whole_pictures_do_not(shared: Path) -> None:
+    people = shared / "data" / "generated-people"
+    with (people / "labels.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["model"] == "sdxl_turbo"]
+    lens, whole, cheeks, averages, told = FaceLens("faces"), {}, {}, {}, []
+    for group in GROUPS:
+        own = [people / row["file"] for row in rows if (row["race"].strip(), row["gender"].strip()) == group]
+        faces = [(path, face) for path in own if isinstance(face := lens(Picture("", str(path), "")), Face)]
+        told.append(f"{' '.join(group)}: a face found in {len(faces)} of {len(own)}")
+        whole[group] = np.nanmean([number(ita(opened(path))) for path in own])
+        on_faces = [ita(image, by_geometry(image, face.landmarks)) for path, face in faces for image in [opened(path)]]
+        cheeks[group] = np.nanmean([number(one) for one in on_faces])
+        averages[group] = number(ita(average_face([face.pixels for _, face in faces])))
+        on_average = ita(average_face([face.pixels for _, face in faces]), cheek_mask((FRAME, FRAME), CANONICAL))
+        told.append(f"  whole {whole[group]:.1f}°, average face {averages[group]:.1f}° "
+                    f"(its cheeks {number(on_average):.1f}°), cheeks {cheeks[group]:.1f}°")  # fmt: skip
+    print("\n".join(told))
+    for by in (cheeks, averages):
+        for gender in ("female", "male"):
+            assert by["white", gender] > by["black", gender]
+    assert whole["white", "female"] < whole["black", "female"], "the rule on whole pictures orders them wrongly"
