@@ -213,6 +213,14 @@ def stable_diffusion_xl(scheduler: Any = None) -> d.DiffusionPipeline:
     )
 
 
+def latent_consistency() -> d.DiffusionPipeline:
+    """Distilled with guidance as an input."""
+    return d.LatentConsistencyModelPipeline(
+        vae=autoencoder(), text_encoder=clip_text(), tokenizer=clip_tokenizer(), unet=unet(time_cond_proj_dim=8),
+        scheduler=d.LCMScheduler(), safety_checker=None, feature_extractor=None, requires_safety_checker=False,
+    )  # fmt: skip
+
+
 def sdxl_turbo() -> d.DiffusionPipeline:
     return stable_diffusion_xl(d.EulerAncestralDiscreteScheduler(timestep_spacing="trailing"))
 
@@ -447,6 +455,7 @@ OTHERS: dict[str, Builder] = {
 FAMILIES: dict[str, Builder] = {
     "stable-diffusion": stable_diffusion,
     "stable-diffusion-xl": stable_diffusion_xl,
+    "latent-consistency": latent_consistency,
     "sdxl-turbo": sdxl_turbo,
     "playground": playground,
     "stable-diffusion-3": stable_diffusion_3,

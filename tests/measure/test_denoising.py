@@ -104,6 +104,19 @@ def test_at_pure_noise_v_prediction_says_nothing_and_every_class_errs_alike(
     assert class_errors(pipe, latents, PROMPTS, [999], noise[:, :1]).max() == 0
 
 
+def test_a_network_distilled_with_guidance_is_told_that_there_is_none(
+    latents: torch.Tensor, noise: torch.Tensor
+) -> None:
+    """As the pipeline itself tells it at guidance_scale 1, caught in a call of it."""
+    pipe, told = pipeline("latent-consistency"), []
+    pipe.unet.register_forward_pre_hook(lambda _, __, named: told.append(named), with_kwargs=True)
+    pipe(PROMPTS[0], num_inference_steps=1, guidance_scale=1.0, output_type="latent")
+    class_errors(pipe, latents, PROMPTS, AT, noise)
+    own, *ours = (named["timestep_cond"] for named in told)
+    assert ours
+    assert all(torch.equal(one, own.expand_as(one)) for one in ours)
+
+
 def test_sdxl_is_told_summary_and_size(latents: torch.Tensor, noise: torch.Tensor) -> None:
     pipe = pipeline("stable-diffusion-xl")
 
@@ -219,5 +232,7 @@ def test_what_does_not_fit_is_refused(plain: Any, latents: torch.Tensor, noise: 
         class_errors(plain, latents, PROMPTS, AT[:2], noise)
     with pytest.raises(UsageError, match="0 to 999"):
         class_errors(plain, latents, PROMPTS, (1, 2, 1000), noise)
+    with pytest.raises(UsageError, match="EDMDPMSolverMultistepScheduler cannot classify: its network was trained"):
+        class_errors(pipeline("playground"), latents, PROMPTS, AT, noise)
     with pytest.raises(UsageError, match=r"a PixArtAlphaPipeline cannot classify.*FluxPipeline can"):
         class_errors(pipeline("pixart"), latents, PROMPTS, AT, noise)

@@ -177,7 +177,7 @@ class Denoiser:
         return (mean - float(getattr(config, "shift_factor", None) or 0.0)) * factor
 
 
-VERSION = 2
+VERSION = 3
 AT_ONCE = 1024
 """Evaluations of the network, about, after which errors are stored."""
 

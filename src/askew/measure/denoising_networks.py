@@ -50,12 +50,18 @@ class UNet:
     def __init__(self, pipe: Any) -> None:
         self._pipe, self._unet = pipe, pipe.unet
         if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
-            kind = type(pipe.scheduler).__name__
-            raise UsageError(f"{kind} has no noise schedule ᾱ; choose another, such as -M scheduler=DDIM")
+            raise UsageError(
+                f"a model whose scheduler is {type(pipe.scheduler).__name__} cannot classify: its network was trained "
+                f"with noise by σ, without the schedule ᾱ by which errors are defined here; Stable Diffusion 1.5, 2.1 "
+                f"and XL can"
+            )
         size = self._unet.config.sample_size
         height, width = (size, size) if isinstance(size, int) else size
         self.shape = (self._unet.config.in_channels, height, width)
         self.total = len(pipe.scheduler.alphas_cumprod)
+        self._guidance = None
+        if width := self._unet.config.time_cond_proj_dim:  # distilled with guidance as an input, such as LCM
+            self._guidance = pipe.get_guidance_scale_embedding(torch.tensor([NO_GUIDANCE - 1]), embedding_dim=width)
 
     def said(self, prompts: Sequence[str]) -> Conditions:
         """Hidden states, and for SDXL a summary."""
@@ -71,11 +77,13 @@ class UNet:
         scheduler = self._pipe.scheduler
         kept = scheduler.alphas_cumprod.to(clean.device, torch.float32)[at][:, None, None, None]
         noisy = kept.sqrt() * clean + (1 - kept).sqrt() * noise
-        more = {}
+        more: dict[str, Any] = {}
+        if self._guidance is not None:
+            more["timestep_cond"] = self._guidance.to(noisy.device, self._unet.dtype).expand(len(noisy), -1)
         if len(said) == 2:  # SDXL is also told the summary, and the size of an uncut picture
             height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
             sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=self._unet.dtype)
-            more = {"added_cond_kwargs": {"text_embeds": said[1], "time_ids": sizes.expand(len(said[1]), -1)}}
+            more["added_cond_kwargs"] = {"text_embeds": said[1], "time_ids": sizes.expand(len(said[1]), -1)}
         output = self._unet(noisy.to(self._unet.dtype), at, encoder_hidden_states=said[0], return_dict=False, **more)[0]
         return to_epsilon(output.float(), noisy, kept, scheduler.config.prediction_type)
 
