@@ -207,7 +207,7 @@ def test_findings_come_back_as_they_were_written(tmp_path: Path) -> None:
 
 
 def violations(text: str, *graphs: Graph) -> list[str]:
-    (condition,) = METHOD.conditions(text).conditions
+    (condition,) = METHOD.conditions(text)
     return condition.violations(findings(*graphs))
 
 
