@@ -19,7 +19,22 @@ def estimate(value: float, low: float, high: float, n: int = 144) -> Estimate:
 def edge(source: str, target: str, value: float, reach: float, significant: bool) -> Edge:
     p = 1e-6 if significant else 0.4
     found = estimate(value, value - reach, value + reach)
-    return Edge(source, target, 20.5, 2, p, None, 0.4, None, 2e-6, found, None, significant)
+    return Edge(
+        source,
+        target,
+        20.5,
+        2,
+        p,
+        None,
+        0.4,
+        None,
+        2e-6,
+        found,
+        (value - reach, value + reach),
+        value,
+        None,
+        significant,
+    )
 
 
 def graph(prompt: str | None = PROMPT) -> Graph:
@@ -39,8 +54,8 @@ def graph(prompt: str | None = PROMPT) -> Graph:
     after = {x: {y: ((3,) * len(VALUES[y]),) * len(VALUES[x]) for y in AXES} for x in AXES}
     counts = Counts({y: (5,) * len(VALUES[y]) for y in AXES}, after, dict.fromkeys(AXES, 0))
     scope = "prompt" if prompt else "global"
-    return Graph(scope, prompt, "studio", tuple(axes), tuple(edges), "age", "gender", estimate(0.6, 0.4, 0.8),
-                 estimate(0.2, 0.1, 0.5, 6), None, counts)  # type: ignore[arg-type]  # fmt: skip
+    return Graph(scope, prompt, "studio", 1e-4, 0.0, tuple(axes), tuple(edges), "age", "gender",
+                 estimate(0.6, 0.4, 0.8), estimate(0.2, 0.1, 0.5, 6), None, counts)  # type: ignore[arg-type]  # fmt: skip
 
 
 def findings(*graphs: Graph, **others: object) -> InteractionFindings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import pearsonr
+from scipy.stats import norm, pearsonr
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import ChiSquare
@@ -18,7 +18,6 @@ from askew.stats.interaction_graph import (
     most_influential,
     negative_share,
     pooled,
-    size_interval,
 )
 from askew.stats.intervals import benjamini_hochberg
 from askew.types import Estimate, Missing
@@ -47,11 +46,14 @@ def test_an_edge_needs_a_small_p_and_globally_a_large_effect_too() -> None:
     assert [edge.significant for edge in graph(threshold=5e-5, least_sensitivity=0.03)] == [True, True] + [False] * 3
 
 
-def test_q_values_are_those_of_all_tested_pairs() -> None:
+def test_no_family_of_q_holds_an_axis_with_itself() -> None:
     found = [edge.q for edge in graph()]
-    assert found[:4] == pytest.approx(benjamini_hochberg([1e-9, 1e-6, 2e-5, 0.2]).tolist())
-    assert found[4] is None
-    assert [e.sensitivity.q for e in graph()[:4]] == pytest.approx([0.5] * 4)
+    assert found[1:4] == pytest.approx(benjamini_hochberg([1e-6, 2e-5, 0.2]).tolist())
+    assert found[0] is found[4] is None
+    effects = {(x, y): effect(0.1, p=1e-9 if x == y else 0.04) for x in "abc" for y in "abc"}
+    own = {(e.source, e.target): e.sensitivity.q for e in edges(dict.fromkeys(effects, NONE), effects)}
+    assert own["a", "b"] == pytest.approx(0.04)
+    assert own["a", "a"] == pytest.approx(1e-9)
 
 
 def test_tests_and_effects_must_be_about_the_same_pairs() -> None:
@@ -65,34 +67,34 @@ def test_the_busiest_axes_have_most_edges_and_direct_effects_do_not_count() -> N
     assert most_influenced(graph(threshold=1e-12)) is None
 
 
-def test_amplification_is_the_sum_of_sizes_less_what_noise_adds() -> None:
-    found = amplification(graph(), dict.fromkeys((("a", "b"), ("a", "c"), ("b", "c")), 0.03))
+def test_amplification_is_the_sum_of_sizes_with_what_noise_adds() -> None:
+    draws = np.array([0.01, 0.05, 0.03])
+    found = amplification(graph(), dict.fromkeys((("a", "b"), ("a", "c"), ("b", "c")), draws))
     assert found.value == pytest.approx(0.52)
     assert found.null == pytest.approx(0.09)
     assert found.corrected == pytest.approx(0.43)
-    # downwards .05 onto b, and .02 + .05 onto c; upwards .05, and .05 + .05
-    assert found.low == pytest.approx(0.52 - np.hypot(0.05, 0.07))
+    assert found.p == pytest.approx(1 / 4)
+    reach = 0.05 * norm.isf(0.025 / 3) / norm.isf(0.025)  # of three intervals at once
+    assert found.low == pytest.approx(0.2 - reach + 0.3 - reach)
     assert found.high == pytest.approx(0.52 + np.hypot(0.05, 0.10))
     assert isinstance(amplification([], {}), Missing)
 
 
-def test_amplification_of_noise_is_its_null() -> None:
+def test_amplification_of_noise_is_its_null_and_may_be_nothing() -> None:
     rng = np.random.default_rng(0)
     names = [(f"a{i}", f"b{i}") for i in range(400)]
-    noise = edges(dict.fromkeys(names, NONE), {n: effect(float(rng.normal(0, 0.05))) for n in names})
-    found = amplification(noise, dict.fromkeys(names, 0.05 * np.sqrt(2 / np.pi)))
+    noise = edges(dict.fromkeys(names, NONE), {n: effect(float(rng.normal(0, 0.05)), 0.098) for n in names})
+    found = amplification(noise, {n: np.abs(rng.normal(0, 0.05, 200)) for n in names})
     assert abs(found.corrected) < 0.1 * found.null
-
-
-def test_size_of_an_effect_whose_sign_is_open_may_be_nothing() -> None:
-    assert size_interval(effect(0.02)) == (0.0, pytest.approx(0.07))
-    assert size_interval(effect(-0.2)) == (pytest.approx(0.15), pytest.approx(0.25))
+    assert (found.low, found.p > 0.01) == (0.0, True)
 
 
 def test_share_made_worse() -> None:
     found = negative_share(graph())
     assert (found.value, found.low, found.high) == (pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert (found.n, found.null) == (3, 0.5)
+    barely = edges({("a", "b"): NONE, ("b", "a"): NONE}, {("a", "b"): effect(-0.051), ("b", "a"): effect(0.2)})
+    assert negative_share(barely).low == 0  # its own interval leaves out 0, both at once do not
     assert isinstance(negative_share([]), Missing)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import ChiSquare
-from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends, mover, p_value, tail
+from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends, mover, p_value, simultaneous, tail
 from askew.stats.means import student_mean
 from askew.types import Estimate, Missing
 
@@ -36,8 +36,8 @@ class Edge:
     """One ordered pair of axes: does the target change with the intervened axis, and is that for the better?
 
     test         of the table (values of `source`, values of `target`)
-    q            Benjamini-Hochberg q-value of that test among all pairs
-    sensitivity  Intersectional Sensitivity, its q likewise among all pairs
+    q            Benjamini-Hochberg q-value of that test among all pairs of different axes; None for an axis on itself
+    sensitivity  Intersectional Sensitivity, its q likewise; effects of axes on themselves are a family of their own
     significant  whether the pair is an edge of the graph
     """
 
@@ -63,15 +63,19 @@ def edges(
 ) -> tuple[Edge, ...]:
     """Every tested pair, in the order of `tests`; significant if p < threshold and |IS| > least_sensitivity.
 
-    The paper's thresholds: 1e-4 for one prompt, 0.05 for dynamic axes, 5e-5 and |IS| > 0.03 over many prompts.
+    The paper's thresholds: 1e-4 for one prompt, 0.05 for dynamic axes, 5e-5 and |IS| > 0.03 over many prompts. What an
+    axis's own counterfactual prompts show of it depends on them by construction: those tests are in no family of q.
 
     Raises:
         ValueError: the two mappings are not about the same pairs.
     """
     if tests.keys() != sensitivities.keys():
         raise ValueError("tests and sensitivities are about different pairs of axes")
-    q = _q_values({pair: test.p for pair, test in tests.items() if isinstance(test, ChiSquare)})
-    own_q = _q_values({p: e.p for p, e in sensitivities.items() if isinstance(e, Estimate) and e.p is not None})
+    q = _q_values({(x, y): test.p for (x, y), test in tests.items() if isinstance(test, ChiSquare) and x != y})
+    known = {pair: e.p for pair, e in sensitivities.items() if isinstance(e, Estimate) and e.p is not None}
+    own_q: dict[AxisPair, float] = {}
+    for direct in (False, True):
+        own_q |= _q_values({(x, y): p for (x, y), p in known.items() if (x == y) is direct})
     found = []
     for (source, target), test in tests.items():
         pair, effect = (source, target), sensitivities[source, target]
@@ -105,16 +109,17 @@ def most_influential(graph: Sequence[Edge]) -> str | None:
     return _busiest([(edge.source, edge) for edge in graph])
 
 
-def amplification(graph: Sequence[Edge], null_sizes: Mapping[AxisPair, float]) -> Estimate | Missing:
+def amplification(graph: Sequence[Edge], null_sizes: Mapping[AxisPair, Floats]) -> Estimate | Missing:
     """Overall amplification: the sum of |IS| over all pairs of two different axes (Eq. 14). Unbounded.
 
-    Of many pairs in which nothing happens each still adds a little, so the null is the sum of what they would add.
-    Interval: from the pairs' intervals of |IS|; their reaches add up within a target axis, whose pairs share the
-    initial pictures, and as independent errors between target axes.
+    Of many pairs in which nothing happens each still adds a little, so the null is the sum of what they would add, and
+    p how often that is as large. Interval for the true sum: at least what the pairs' simultaneous intervals of |IS| add
+    up to; at most the value, itself too large, and its error: the pairs' reaches added within a target axis, whose
+    pairs share the initial pictures, and joined as independent between target axes.
 
     Args:
         graph: edges; whether they are significant does not matter.
-        null_sizes: mean |IS| of every pair if nothing happens, from `sensitivity.null_sizes`.
+        null_sizes: |IS| (draws,) of every pair if nothing happens, from `sensitivity.null_sizes`.
 
     Returns:
         Missing if no pair has a sensitivity.
@@ -122,16 +127,17 @@ def amplification(graph: Sequence[Edge], null_sizes: Mapping[AxisPair, float]) -
     found = _measured(graph)
     if not found:
         return Missing("not_asked", "no pair of axes has a sensitivity")
-    below, above = defaultdict[str, float](float), defaultdict[str, float](float)
+    surely, above = 0.0, defaultdict[str, float](float)
     for edge, effect in found:
-        low, high = size_interval(effect)
-        below[edge.target] += max(0.0, abs(effect.value) - low)
-        above[edge.target] += max(0.0, high - abs(effect.value))
+        low, high = simultaneous(effect, len(found))
+        surely += max(0.0, low, -high)
+        above[edge.target] += max(map(abs, ends(effect))) - abs(effect.value)
     value = sum(abs(effect.value) for _, effect in found)
-    null = sum(null_sizes[edge.source, edge.target] for edge, _ in found)
+    draws = np.sum([null_sizes[edge.source, edge.target] for edge, _ in found], axis=0)
+    null = float(draws.mean())
     return Estimate(
         value,
-        max(0.0, value - math.hypot(*below.values())),
+        surely,
         value + math.hypot(*above.values()),
         found[0][1].level,
         "sum of the pairs' intervals",
@@ -139,14 +145,15 @@ def amplification(graph: Sequence[Edge], null_sizes: Mapping[AxisPair, float]) -
         null=null,
         corrected=value - null,
         corrected_form="value - null",
+        p=p_value(value, draws),
     )
 
 
 def negative_share(graph: Sequence[Edge]) -> Estimate | Missing:
     """Share of pairs of two different axes where the intervention makes the target worse: IS < 0 (appendix A.5).
 
-    low counts only pairs whose interval lies below 0, high all whose interval reaches below 0. Where nothing happens
-    signs are a matter of chance, so the null is one half. n is the number of pairs.
+    low counts only pairs whose simultaneous interval lies below 0, high all whose interval reaches below 0. Where
+    nothing happens signs are a matter of chance, so the null is one half. n is the number of pairs.
 
     Returns:
         Missing if no pair has a sensitivity.
@@ -154,10 +161,7 @@ def negative_share(graph: Sequence[Edge]) -> Estimate | Missing:
     effects = [effect for _, effect in _measured(graph)]
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
-    surely, perhaps = (
-        float(np.mean([end is not None and end < 0 for end in side]))
-        for side in ([e.high for e in effects], [e.low for e in effects])
-    )
+    perhaps, surely = np.mean([np.less(simultaneous(e, len(effects)), 0) for e in effects], axis=0).tolist()
     value = float(np.mean([effect.value < 0 for effect in effects]))
     return Estimate(
         value, surely, perhaps, effects[0].level, "pairs surely, perhaps below 0", len(effects), null=0.5, max=1.0
@@ -245,12 +249,6 @@ def mean_sensitivity(models: Sequence[Estimate | Missing], *, level: float = 0.9
     mean, n = float(values.mean()), len(found)
     low, high = mean - math.hypot(*(values - lows)) / n, mean + math.hypot(*(highs - values)) / n
     return Estimate(mean, low, high, level, "MOVER over models", n, len(models) - n)
-
-
-def size_interval(effect: Estimate) -> tuple[float, float]:
-    """The interval of |IS| that the interval of IS implies."""
-    low, high = ends(effect)
-    return max(0.0, low, -high), max(abs(low), abs(high))
 
 
 def _measured(graph: Sequence[Edge]) -> list[tuple[Edge, Estimate]]:

@@ -100,6 +100,18 @@ def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -
     return replace(estimate, null=null, max=maximum, corrected=beyond, corrected_form=form, p=p)
 
 
+def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
+    """The ends of an interval stretched so that those of `tests` estimates hold all at once (Bonferroni).
+
+    Either reach is taken as a normal quantile times a standard error, as in `p_from_interval`; how the errors of the
+    estimates depend on each other does not matter.
+    """
+    outer = tail(estimate.level or 0.95)
+    stretch = float(scipy.stats.norm.isf(outer / max(tests, 1)) / scipy.stats.norm.isf(outer))
+    low, high = ends(estimate)
+    return estimate.value - stretch * (estimate.value - low), estimate.value + stretch * (high - estimate.value)
+
+
 def ends(estimate: Estimate) -> tuple[float, float]:
     """Low and high end of an estimate's interval; its value where it has none."""
     low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))

@@ -79,6 +79,8 @@ def test_every_model_has_the_same_layout() -> None:
 )
 def test_the_effect_follows_the_interval(value: float, reach: float, kind: str) -> None:
     assert edge("gender", "age", value, reach, True).effect == kind
+    alone = replace(edge("gender", "age", value, reach, True), simultaneous=(value - 1, value + 1))
+    assert alone.effect == "changed"
 
 
 def test_sentences_say_which_way_and_how_far() -> None:
@@ -86,8 +88,32 @@ def test_sentences_say_which_way_and_how_far() -> None:
     assert said[0] == "Making age equal makes perceived gender more even: +0.20 [0.15, 0.25]."
     assert said[1] == "Making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]."
     assert said[2].startswith("Making gender equal changes clothing, to which side is not settled")
-    assert "3 of 6 pairs" in figures.answer(graph())
-    assert figures.moved(graph(), "gender") == "harms age; changes clothing"
+    assert said[3].endswith("[0.20, 0.30], though χ² shows no difference between the prompts of clothing.")
+    assert "in 3 of 6 pairs of axes the second changes with the first" in figures.answer(graph())
+    assert "surely moves the second in 3, 1 for the worse and 2 for the better" in figures.answer(graph())
+    assert figures.moved(graph(), "gender") == "age and clothing change with it; making it equal surely harms age"
+
+
+def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
+    """An interval beside "moves nothing" never leaves out 0, and a change is not denied where no side is sure."""
+    assert figures.moved(graph(), "clothing") == "making it equal surely helps age"
+    assert not next(e for e in graph().edges if (e.source, e.target) == ("clothing", "age")).significant
+    assert figures.moved(graph(), "age") == "gender changes with it; making it equal surely helps gender"
+    still = replace(
+        graph(), edges=tuple(replace(e, significant=False, simultaneous=(-1.0, 1.0)) for e in graph().edges)
+    )
+    assert figures.moved(still, "clothing") == "moves nothing that was shown"
+    assert "none of 6 pairs of axes is seen to pull on another" in figures.answer(still)
+    assert "not shown to move" in figures.edge_sentence(still, still.edges[0])
+
+
+def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
+    every = replace(graph(None), threshold=5e-5, least_sensitivity=0.03)
+    text = " ".join(" ".join(printed(findings(every, graph()))).split())
+    assert "Edges: the χ² test of dependence has p < 0.00005 and |IS| > 0.03." in text
+    assert "Edges of every prompt: the χ² test of dependence has p < 0.0001" in text
+    opened = " ".join(" ".join(printed(findings(replace(graph(), threshold=0.05)))).split())
+    assert "has p < 0.05. Bold" in opened
 
 
 def test_with_another_ideal_the_words_change() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from askew.methods.interact.findings import Edge, Graph, ValidatedEdge
 from askew.pages import blocks, words
 from askew.pages.blocks import PLAIN, Cell, Lane, Lanes, Matrix, Network, Terms
@@ -35,9 +37,9 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> Network:
         for axis in axes
     )
     edges = tuple(
-        blocks.Edge(axis_label(one.source), axis_label(one.target), one.sensitivity, one.effect, _strength(one))
+        blocks.Edge(axis_label(one.source), axis_label(one.target), one.shown, one.effect, _strength(one))
         for one in graph.drawn
-        if isinstance(one.sensitivity, Estimate)
+        if isinstance(one.shown, Estimate)
     )
     return Network(caption, nodes, edges, more=("V", "q"))
 
@@ -49,14 +51,17 @@ def _strength(edge: Edge) -> tuple[str, str]:
 
 def summary(graph: Graph) -> Terms:
     """What sums a graph up."""
-    whole, worse = graph.amplification, graph.negative_share
-    chance = f" (chance {number(whole.null)})" if isinstance(whole, Estimate) else ""
-    share = (f"{percent(worse.value)} (surely {percent(worse.low)}, perhaps {percent(worse.high)})"
-             if isinstance(worse, Estimate) else ABSENT)  # fmt: skip
-    moved, moves = (capital(axis_label(one)) if one else ABSENT for one in (graph.most_influenced,
-                                                                            graph.most_influential))  # fmt: skip
-    return Terms((("Moved by most others", moved), ("Moves most others", moves),
-                  ("Amplification, Σ |IS|", f"{measured(whole)}{chance}"), ("Pairs made worse", share)),
+    whole, pairs = graph.amplification, sum(not one.direct and one.p is not None for one in graph.edges)
+    beyond = (
+        ", no more than chance alone" if isinstance(whole, Estimate) and (whole.p or 0) >= words.SIGNIFICANT else ""
+    )
+    chance = f"; chance alone {number(whole.null)}{beyond}" if isinstance(whole, Estimate) else ""
+    sides = [f"{sum(one.effect == kind for one in graph.moved)} {kind}" for kind in ("worse", "better")]
+    target, source = (capital(axis_label(one)) if one else ABSENT
+                      for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
+    return Terms((("Changed by most others", target), ("Changes most others", source),
+                  ("Amplification, Σ |IS|", f"{measured(whole)}{chance}"),
+                  ("Surely made worse, better", f"{' and '.join(sides)} of {plural(pairs, 'pair')}")),
                  facts=True)  # fmt: skip
 
 
@@ -66,7 +71,8 @@ def matrix(graph: Graph, axes: Sequence[str]) -> Matrix:
     rows = tuple((capital(axis_label(x)), tuple(_cell(graph.edge(x, y)) for y in axes)) for x in sources)
     return Matrix(
         "Making the axis of the row equal moves the axis of the column by this much towards its ideal (Intersectional "
-        "Sensitivity, with its interval). Coloured or bold: an edge of the graph. Framed: an axis on itself.",
+        "Sensitivity; the intervals hold for all pairs at once). Bold: surely moved; shaded where the graph has an "
+        "edge, too. Framed: an axis on itself.",
         "Made equal", tuple(capital(axis_label(y)) for y in axes), rows, scale="signed", diagonal=True,
     )  # fmt: skip
 
@@ -78,13 +84,13 @@ def effects(graph: Graph, source: str) -> Lanes:
     for one in own:
         read = [f"as read {signed(one.as_read)}"] if one.as_read is not None else []
         note = ", ".join([*(["direct effect"] if one.direct else []), *read])
-        rows.append(Lane(capital(axis_label(one.target)), one.sensitivity, _strength(one), note=note,
-                         strong=one.significant, hollow=not one.significant))  # fmt: skip
+        rows.append(Lane(capital(axis_label(one.target)), one.shown, _strength(one), note=note,
+                         strong=one.effect != "changed", hollow=not one.significant))  # fmt: skip
     return Lanes(
         f"Intersectional Sensitivity: what making {axis_label(source)} equal does to the distance of each axis from "
         "its ideal; right of zero it comes nearer, left of zero it goes further away",
-        "Axis", tuple(rows), "IS", "signed", PLAIN, ("V", "q"), interval="interval for the true value",
-        hollow="not an edge, as far as can be seen",
+        "Axis", tuple(rows), "IS", "signed", PLAIN, ("V", "q"), interval="intervals that hold for all pairs at once",
+        hollow="no edge: no change with what the prompt says was shown",
     )  # fmt: skip
 
 
@@ -115,25 +121,28 @@ def _test(edge: Edge) -> str:
 
 
 def answer(graph: Graph) -> str:
-    """How many pairs of axes pull on each other, and what the strongest harm or help is."""
-    edges, pairs = graph.drawn, sum(not one.direct and one.p is not None for one in graph.edges)
+    """How many pairs of axes pull on each other, how many of them surely for the worse, and what the strongest does."""
+    edges, moved = graph.drawn, graph.moved
+    pairs = sum(not one.direct and one.p is not None for one in graph.edges)
     where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
     if not pairs:
         return f"{where} no pair of axes could be tested."
-    if not edges:
-        return f"{where} none of {plural(pairs, 'pair')} of axes pulls on another beyond chance."
-    strongest = max(edges, key=lambda one: (one.effect != "changed", one.size))
-    sides = {kind: sum(one.effect == kind for one in edges) for kind in ("worse", "better")}
-    settled = [f"{words.thousands(n)} for the {kind}" for kind, n in sides.items() if n]
-    how = f": {' and '.join(settled)}" if settled else ", none of them clearly for the better or the worse"
-    count = f"{where} {words.thousands(len(edges))} of {plural(pairs, 'pair')} of axes pull on each other"
-    return f"{count}{how}. Strongest: {edge_sentence(graph, strongest)}."
+    if not edges and not moved:
+        return f"{where} none of {plural(pairs, 'pair')} of axes is seen to pull on another."
+    sides = [f"{n:,} for the {kind}" for kind in ("worse", "better") if (n := sum(e.effect == kind for e in moved))]
+    seen = f"in {len(edges) or 'none'} of {plural(pairs, 'pair')} of axes the second changes with the first"
+    balance = (f"making the first equal surely moves the second in {len(moved):,}, {' and '.join(sides)}" if moved
+               else "which way making the first equal moves the second is sure in none")  # fmt: skip
+    strongest = edge_sentence(graph, max(moved or edges, key=lambda one: one.size))
+    return f"{where} {seen}; {balance}. Strongest: {strongest}."
 
 
 def edge_sentence(graph: Graph, edge: Edge) -> str:
     """ "making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]"."""
-    said = f"{measured(edge.sensitivity, 'signed')}".replace(", ", ",\N{NO-BREAK SPACE}")
+    said = f"{measured(edge.shown, 'signed')}".replace(", ", ",\N{NO-BREAK SPACE}")
     start = f"making {axis_label(edge.source)} equal"
+    if edge.effect == "changed" and not edge.significant:
+        return f"{start} is not shown to move {perceived(edge.target)}: {said}"
     if edge.effect == "changed":
         return f"{start} changes {perceived(edge.target)}, to which side is not settled: {said}"
     ideal = graph.axis(edge.target).ideal
@@ -141,19 +150,32 @@ def edge_sentence(graph: Graph, edge: Edge) -> str:
     return f"{start} makes {perceived(edge.target)} {VERBS[even][edge.effect]}: {said}"
 
 
+def rule(graph: Graph) -> str:
+    """What makes a pair an edge of a graph."""
+    least = f" and |IS| > {graph.least_sensitivity:g}" if graph.least_sensitivity else ""
+    return f"the χ² test of dependence has p < {np.format_float_positional(graph.threshold)}{least}"
+
+
 def sentences(graph: Graph) -> list[str]:
-    """The edges in words, the strongest first, those that settle a direction before the others."""
-    edges = sorted(graph.drawn, key=lambda one: (one.effect == "changed", -one.size))
-    return [f"{capital(edge_sentence(graph, one))}." for one in edges]
+    """Edges in words, those of a sure direction first, then pairs that surely move without one; the strongest first."""
+    settled = sorted(graph.drawn, key=lambda one: one.effect == "changed")
+    alone = [one for one in graph.moved if not one.significant]
+    but = ", though χ² shows no difference between the prompts of {}"
+    return [f"{capital(edge_sentence(graph, one))}." for one in settled] + [
+        f"{capital(edge_sentence(graph, one))}{but.format(axis_label(one.source))}." for one in alone
+    ]
 
 
 def moved(graph: Graph, source: str) -> str:
-    """What an axis moves: "harms age; helps clothing", the strongest first."""
-    own = [one for one in graph.drawn if one.source == source]
-    verbs = {"worse": "harms", "better": "helps", "changed": "changes"}
-    parts = [f"{verb} {listing([axis_label(one.target) for one in own if one.effect == kind])}"
-             for kind, verb in verbs.items() if any(one.effect == kind for one in own)]  # fmt: skip
-    return "; ".join(parts) or "moves nothing else beyond chance"
+    """What an axis does: "age and clothing change with it; making it equal surely harms age"."""
+    changed = [axis_label(one.target) for one in graph.drawn if one.source == source]
+    changes = f"{listing(changed)} {'changes' if len(changed) == 1 else 'change'} with it"
+    own = [one for one in graph.moved if one.source == source]
+    sides = [f"{verb} {listing([axis_label(one.target) for one in own if one.effect == kind])}"
+             for kind, verb in (("worse", "harms"), ("better", "helps"))
+             if any(one.effect == kind for one in own)]  # fmt: skip
+    balance = f"making it equal surely {' and '.join(sides)}"
+    return "; ".join([*([changes] if changed else []), *([balance] if sides else [])]) or "moves nothing that was shown"
 
 
 def pair(edge: Edge | ValidatedEdge) -> str:
@@ -165,4 +187,4 @@ def _cell(edge: Edge | None) -> Cell:
     if edge is None or isinstance(edge.sensitivity, Missing):
         return Cell(None, level=0.0)
     level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
-    return Cell(edge.sensitivity, strong=edge.significant, level=level)
+    return Cell(edge.shown, strong=edge.effect != "changed", level=level)

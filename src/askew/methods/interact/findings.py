@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Literal
@@ -54,10 +54,12 @@ class GraphAxis:
 class Edge:
     """A pair of axes: whether `target` depends on what prompts say of `source`, and if that is for the better.
 
-    chi2 … q     Pearson's test of the counts, q among all pairs of the graph; None where `untested` says why not
-    sensitivity  Intersectional Sensitivity (Eq. 4): how much nearer to its ideal the target comes
-    as_read      the same without a correction for the instrument's errors, where there was one
-    significant  whether the pair is an edge of the graph
+    chi2 … q      Pearson's test of the counts, q among all pairs of different axes; None where `untested` says why not
+    sensitivity   Intersectional Sensitivity (Eq. 4), debiased: how much nearer to its ideal the target comes
+    simultaneous  its interval together with those of all pairs of different axes of all graphs of the run
+    plug_in       Eq. 4 as it stands, of the shares as they were read
+    as_read       the debiased value without a correction for the instrument's errors, where there was one
+    significant   whether the pair is an edge of the graph
     """
 
     source: str
@@ -70,6 +72,8 @@ class Edge:
     untested: Missing | None
     q: float | None
     sensitivity: E
+    simultaneous: tuple[float, float] | None
+    plug_in: float | None
     as_read: float | None
     significant: bool
 
@@ -90,9 +94,17 @@ class Edge:
 
     @property
     def effect(self) -> Effect:
-        """Nearer to the ideal, further from it, or neither within the interval."""
-        low, high = (getattr(self.sensitivity, end, None) for end in ("low", "high"))
-        return "better" if low is not None and low > 0 else "worse" if high is not None and high < 0 else "changed"
+        """Surely nearer to the ideal, surely further from it, or neither: by the simultaneous interval."""
+        low, high = self.simultaneous or (0.0, 0.0)
+        return "better" if low > 0 else "worse" if high < 0 else "changed"
+
+    @property
+    def shown(self) -> E:
+        """The sensitivity with its simultaneous interval."""
+        e = self.sensitivity
+        if isinstance(e, Missing) or self.simultaneous is None:
+            return e
+        return replace(e, low=self.simultaneous[0], high=self.simultaneous[1], interval=f"{e.interval}, simultaneous")
 
 
 @record
@@ -141,6 +153,7 @@ class Mixture:
 class Graph:
     """Which axis moves which in the pictures of a prompt, or of all together where `prompt` is None.
 
+    threshold       p below which a pair is an edge, where |IS| exceeds `least_sensitivity`
     amplification   sum of |IS| over pairs of different axes (Eq. 14); negative_share: of pairs with IS < 0 (A.5)
     most_influenced the axis on which most others act (MaxInf); most_influential: that acts on most others (MaxImp)
     """
@@ -148,6 +161,8 @@ class Graph:
     scope: Annotated[Literal["prompt", "global", "models"], Names(False)]
     prompt: str | None
     instrument: str
+    threshold: float
+    least_sensitivity: float
     axes: tuple[GraphAxis, ...]
     edges: tuple[Edge, ...]
     most_influenced: Annotated[str | None, Names(False)]
@@ -161,6 +176,12 @@ class Graph:
     def drawn(self) -> list[Edge]:
         """The edges to draw, the strongest first."""
         return sorted((one for one in self.edges if one.drawn), key=lambda one: -one.size)
+
+    @property
+    def moved(self) -> list[Edge]:
+        """The pairs of different axes of which it is sure which way the second moves, the strongest first."""
+        sure = (one for one in self.edges if not one.direct and one.effect != "changed")
+        return sorted(sure, key=lambda one: -one.size)
 
     def edge(self, source: str, target: str) -> Edge | None:
         """The pair of two axes."""

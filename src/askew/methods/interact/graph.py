@@ -26,8 +26,9 @@ from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan
 from askew.stats import interaction_graph
 from askew.stats.contingency import ChiSquare, chi_squares
-from askew.stats.distance import distance_for
+from askew.stats.distance import distance_for, normalised, sensitivity
 from askew.stats.interaction_graph import AxisPair
+from askew.stats.intervals import simultaneous
 from askew.stats.sensitivity import Pair, debiased_value, interactions, null_sizes
 from askew.types import Estimate, Missing, Scale
 
@@ -216,11 +217,27 @@ def graphs(counted: Counted, plan: InteractionPlan, scoring: Scoring) -> list[Gr
     ]
     rng = scoring.rng(scoring.instrument, "nothing happens")
     nulls = null_sizes([pair(counted[k], plan, *at) for k, at in asked], rng=rng, draws=scoring.draws)
-    sizes: dict[str | None, dict[AxisPair, float]] = {prompt: {} for prompt in counted}
+    sizes: dict[str | None, dict[AxisPair, Floats]] = {prompt: {} for prompt in counted}
     for (prompt, at), null in zip(asked, nulls, strict=True):
-        if isinstance(null, float):
+        if not isinstance(null, Missing):
             sizes[prompt][at] = null
-    return [_graph(prompt, found[prompt], sizes[prompt], counted[prompt], plan, scoring) for prompt in counted]
+    return with_simultaneous(
+        [_graph(prompt, found[prompt], sizes[prompt], counted[prompt], plan, scoring) for prompt in counted]
+    )
+
+
+def with_simultaneous(graphs: Sequence[Graph]) -> list[Graph]:
+    """The graphs with intervals that hold at once for all pairs of different axes in them."""
+    between = [one.sensitivity for graph in graphs for one in graph.edges if not one.direct]
+    tests = sum(isinstance(e, Estimate) for e in between)
+
+    def told(one: Edge) -> Edge:
+        if isinstance(one.sensitivity, Missing):
+            return one
+        low, high = simultaneous(one.sensitivity, tests)
+        return replace(one, simultaneous=(max(low, -1.0), min(high, 1.0)))
+
+    return [replace(graph, edges=tuple(map(told, graph.edges))) for graph in graphs]
 
 
 def edges(
@@ -274,7 +291,7 @@ def thresholds(tables: Tables, plan: InteractionPlan, prompt: str | None) -> tup
 
 
 def _graph(
-    prompt: str | None, found: Sequence[interaction_graph.Edge], nulls: Mapping[AxisPair, float], tables: Tables,
+    prompt: str | None, found: Sequence[interaction_graph.Edge], nulls: Mapping[AxisPair, Floats], tables: Tables,
     plan: InteractionPlan, scoring: Scoring,
 ) -> Graph:  # fmt: skip
     axes = (
@@ -287,10 +304,13 @@ def _graph(
     for source, target in tables.after:
         after.setdefault(source, {})[target] = _rows(tables.contingency(source, target))
     initial = {target: tuple(counts.sum(axis=0).tolist()) for target, counts in tables.initial.items()}
+    threshold, least = thresholds(tables, plan, prompt)
     return Graph(
         scope="global" if prompt is None else "prompt",
         prompt=prompt,
         instrument=scoring.instrument,
+        threshold=threshold,
+        least_sensitivity=least,
         axes=tuple(axes),
         edges=tuple(_edge(edge, tables, plan) for edge in found),
         most_influenced=interaction_graph.most_influenced(found),
@@ -307,13 +327,15 @@ def _rows(table: Counts) -> tuple[Row, ...]:
 
 
 def _edge(found: interaction_graph.Edge, tables: Tables, plan: InteractionPlan) -> Edge:
-    """A pair as it stands in findings, with the sensitivity as read where it was corrected for reading errors."""
-    test, as_read = found.test, None
+    """A pair as it stands in findings, with the paper's plain sensitivity, and that without a correction for errors."""
+    test, as_read, plug_in = found.test, None, None
     if isinstance(found.sensitivity, Estimate):
-        known = pair(tables, plan, found.source, found.target)
+        known, table = pair(tables, plan, found.source, found.target), tables.contingency(found.source, found.target)
         as_read = None if known.confusion is None else debiased_value(replace(known, confusion=None))
-    edge = Edge(found.source, found.target, None, None, None, None, None, None, found.q, found.sensitivity,
-                as_read if isinstance(as_read, float) else None, found.significant)  # fmt: skip
+        before, after = np.atleast_2d(known.initial).sum(axis=0), normalised(table).mean(axis=0)
+        plug_in = float(sensitivity(before, after, known.ideal, known.distance))
+    edge = Edge(found.source, found.target, None, None, None, None, None, None, found.q, found.sensitivity, None,
+                plug_in, as_read if isinstance(as_read, float) else None, found.significant)  # fmt: skip
     if isinstance(test, Missing):
         return replace(edge, untested=test)
     return replace(edge, chi2=test.statistic, dof=test.dof, p=test.p, draws=test.draws, cramers_v=test.cramers_v)

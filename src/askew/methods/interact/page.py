@@ -50,9 +50,9 @@ def page(found: InteractionFindings, media: Media) -> Page:
         ),
         warnings=found.warnings,
         notes=(
-            "IS: how much nearer the second axis comes to its ideal. Edges: the χ² test of dependence has p < "
-            f"{found.plan.global_threshold if view.several else found.plan.threshold:g}. Bold: the interval leaves out "
-            "0. Attributes are perceived.",
+            "IS: how much nearer the second axis comes to its ideal; intervals hold for all pairs of the page "
+            f"at once. Edges: {figures.rule(found.biasconnect[0])}. Bold: the interval leaves out 0. Attributes are "
+            "perceived.",
             *common.notes(found)[1:], *uneven,
         ),
         version=found.askew,
@@ -92,7 +92,8 @@ class View:
                  ", ".join(figures.pair(edge) for edge in one.drawn[:2]) or ABSENT)
                 for one in own
             )  # fmt: skip
-            table = Table("Edges of every prompt", ("Prompt", "edges", "the strongest"), rows)
+            caption = f"Edges of every prompt: {figures.rule(own[0])}"
+            table = Table(caption, ("Prompt", "edges", "the strongest"), rows)
             folds = (Fold(f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}", self._graph(one),
                           anchor=one.prompt) for one in own)  # fmt: skip
             yield Section("Each prompt", (table, *folds))
@@ -101,7 +102,7 @@ class View:
         """All that is shown of a graph."""
         said = figures.sentences(graph)
         weaker = Fold(f"The {plural(len(said) - SENTENCES, 'weaker edge')}", (Text(items=tuple(said[SENTENCES:])),))
-        told = Text(items=tuple(said[:SENTENCES])) if said else Text("No axis moves another beyond chance.")
+        told = Text(items=tuple(said[:SENTENCES])) if said else Text("No axis is seen to move another.")
         sources = list(dict.fromkeys(one.source for one in graph.edges))
         return (
             figures.network(graph, self.axes, f"Which axis moves which: {figures.title(graph.prompt)}"),
@@ -250,22 +251,22 @@ def _joint(one: JointShares) -> Block:
 
 def _reading(found: InteractionFindings) -> tuple[Terms, Text]:
     """What the words of a page mean."""
-    plan, several = found.plan, len(found.biasconnect) > 1
-    threshold = plan.global_threshold if several else plan.threshold
-    exceeds = f", and the sensitivity exceeds {plan.least_sensitivity}" if several else ""
+    rules = dict.fromkeys(figures.rule(graph) for graph in found.biasconnect[:2])
     return Terms((
         ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
                                  "model in which this bias is mitigated."),
-        ("Edge", "The answers about one axis depend on the counterfactual of another (χ² test of independence, p below "
-                 f"{threshold:g}{exceeds}). That the distribution changes does not say whether for the better."),
+        ("Edge", "The answers about one axis depend on the counterfactual of another: "
+                 f"{'; of a prompt alone '.join(rules)}. That the distribution changes does not say whether for the "
+                 "better, and where it is alike for all counterfactuals it may yet differ from the initial pictures."),
         ("Intersectional Sensitivity (IS)", "The distance of an axis from its ideal before, less the distance after. "
             "Above zero the axis comes nearer to its ideal, below zero it goes further away. Few pictures make every "
             "distance too large, and few more so than many: both are corrected for that."),
-        ("Interval", "Where IS would lie if the model were asked for endless pictures. If it holds zero, the direction "
-                     "is not settled."),
+        ("Interval", "Where IS would lie if the model were asked for endless pictures. Intervals of pairs hold for all "
+                     "pairs of this page at once; if one holds zero, the direction is not settled."),
         *_corrected(found.biasconnect[0]),
         ("V", "Cramér's V, the strength of the dependence: 0 none, 1 complete."),
-        ("q", "The p-value adjusted for all pairs of axes of this graph."),
+        ("q", "The p-value adjusted for all pairs of different axes of this graph. An axis depends on itself by "
+              "construction."),
     )), NOT_MEANT  # fmt: skip
 
 
@@ -297,7 +298,8 @@ def _method(found: InteractionFindings) -> tuple[Text, Terms, Text]:
             ("Dependence (section 3.3)", "Pearson's χ² of the counts, a row per counterfactual prompt; where an "
                                          "expected count is below 5, random tables with the same margins"),
             ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both "
-                                      "corrected for their number of pictures"),
+                                      "corrected for their number of pictures; results.json has the plain one as "
+                                      "plug_in"),
             ("Distance d", distances),
             ("Intervals", f"at {percent(plan.level)}, {words.thousands(plan.draws)} draws; q by Benjamini and Hochberg "
                           "(1995)"),
