@@ -193,6 +193,10 @@ class WriterOptions(TypedDict, total=False):
     llm: Annotated[str, Parameter(help="Who proposes axes and counterfactuals; lexicon if not given.")]
     llm_url: Annotated[str | None, Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.")]
     llm_args: Annotated[SETTINGS, repeated(settings, "Setting of the language model: budget=20000.", "--llm-arg")]
+    axes_on: Annotated[
+        Literal["open", "stated", "all"] | None,
+        Parameter(help="Axes on what a prompt leaves open (if not given), on what it states, or on all."),
+    ]
 
 
 class PromptOptions(TypedDict, total=False):
@@ -344,8 +348,8 @@ class Desk:
 
 def writer_settings(options: Mapping[str, Any]) -> dict[str, Setting]:
     """The settings of a language model, its server's address among them."""
-    url = options.get("llm_url")
-    return dict(options.get("llm_args") or {}) | ({"url": url} if url else {})
+    own = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
+    return {**dict(options.get("llm_args") or {}), **own}
 
 
 def given(**own: object) -> dict[str, Any]:

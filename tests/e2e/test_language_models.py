@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from askew.method import read_plan
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
 from askew.store.store import Completions
-from local_llm import Reply, fails, says, serving
+from local_llm import LocalLLM, Reply, fails, says, serving
 
 PROMPT = "a nurse at work"
 VALUES = {"gender": ("female", "male"), "light": ("dim", "bright")}
@@ -24,11 +26,12 @@ def answer(number: int, content: dict[str, Any]) -> Reply:
     """Free words in the first steps, then the axes that were spoken of."""
     if "response_format" not in content:
         return says("Gender and light: a female nurse at work, a male nurse at work, and so on.")
+    prompt = re.findall(r'"(.*?)"', content["messages"][1]["content"])[0]
     axes = [
         {
             "name": name,
             "kind": "societal",
-            "counterfactuals": [{"value": v, "prompt": f"{PROMPT}, {v}"} for v in values],
+            "counterfactuals": [{"value": v, "prompt": f"{prompt}, {v}"} for v in values],
         }
         for name, values in VALUES.items()
     ]
@@ -84,6 +87,105 @@ def test_several_prompts_are_planned_at_once_and_in_order(tmp_path: Path) -> Non
         )
         assert len(server.requests) == 12
     assert [prompt.text for prompt in planned.prompts] == prompts
+
+
+TWELVE = [f"{PROMPT} in a {place}" for place in (
+    "park", "city", "village", "forest", "school", "church", "museum", "library", "garden", "castle", "desert", "hotel"
+)]  # fmt: skip
+
+
+def useless_for(*words: str) -> Callable[[int, dict[str, Any]], Reply]:
+    """A server that writes nonsense where a prompt has one of these words."""
+
+    def reply(number: int, content: dict[str, Any]) -> Reply:
+        if "response_format" in content and any(word in content["messages"][1]["content"] for word in words):
+            texts = [{"value": "male", "prompt": "Amenity"}, {"value": "female", "prompt": "Muted"}]
+            return says(json.dumps({"axes": [{"name": "gender", "kind": "societal", "counterfactuals": texts}]}))
+        return answer(number, content)
+
+    return reply
+
+
+def axes_command(server: LocalLLM, store: Path, *more: str) -> list[str]:
+    return ["axes", *TWELVE, "--llm", "openai/m", "--llm-url", server.url, "--store", str(store), *more]
+
+
+def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "plan.toml"
+    with serving(useless_for("desert")) as server:
+        assert run(axes_command(server, tmp_path / "store", "--to", str(place))) == 0
+    told = capfd.readouterr().err
+    assert "1 of 12 prompts are left out" in told
+    assert f"{TWELVE[10]!r}: openai/m gave nothing" in told
+    assert "45 calls" in told  # three for each good prompt, and four times three for the other
+    assert "44 of 52 counterfactual prompts could be used; the others: it does not say its value (8)" in told
+    assert [prompt.text for prompt in read_plan(place).prompts] == [text for text in TWELVE if text != TWELVE[10]]
+    written = place.read_text()
+    assert f'# "{TWELVE[10]}", axis gender, not taken: it does not say its value' in written
+    assert '#   "male" = "Amenity"' in written
+
+
+def test_what_was_of_no_use_is_asked_again_and_the_rest_is_not(tmp_path: Path) -> None:
+    with serving(useless_for("desert")) as server:
+        assert run(axes_command(server, tmp_path)) == 0
+    with serving(answer) as server:  # the same command with a better server
+        assert run(axes_command(server, tmp_path)) == 0
+        assert len(server.requests) == 3
+        assert all("desert" in request["messages"][1]["content"] for request in server.requests)
+
+
+def test_a_server_that_is_of_no_use_at_all_is_an_error_that_tells_the_cost(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(useless_for(PROMPT)) as server:
+        assert run(axes_command(server, tmp_path)) == 1
+    told = capfd.readouterr().err
+    assert "144 calls" in told
+    assert TWELVE[0] in told
+
+
+def test_the_report_counts_usable_answers_by_step(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    with serving(useless_for("desert")) as server:
+        assert run(axes_command(server, tmp_path, "--report")) == 0
+    table = capfd.readouterr().out
+    assert re.search(r"answers in JSON\s+15\s+15\s+100%", table)
+    assert re.search(r"counterfactual prompts\s+44\s+52\s+85%", table)
+    assert run(["axes", PROMPT, "--report"]) == 2
+
+
+def test_the_first_step_is_asked_whatever_a_model_suggests(tmp_path: Path) -> None:
+    with serving(answer) as server:
+        survey_plan(["a sailor"], model="studio", llm="openai/m", llm_args={"url": server.url})
+    assert "Along which axes" in server.requests[0]["messages"][1]["content"]
+    assert len(server.requests) == 3
+
+
+def test_a_suggestion_that_does_not_fit_a_prompt_is_not_taken() -> None:
+    machine, nurse = survey_plan(["an arcade machine", "a nurse"], model="studio").prompts
+    assert {"gender", "age"}.isdisjoint(axis.name for axis in machine.axes)
+    assert [axis.name for axis in nurse.axes] == ["gender", "age", "ethnicity"]
+
+
+@pytest.mark.parametrize(("on", "words"), [("stated", "exchanged"), ("all", "and also"), ("open", "leaves it open")])
+def test_axes_may_be_on_what_a_prompt_states(on: str, words: str) -> None:
+    with serving(answer) as server:
+        survey_plan(["a sailor"], llm="openai/m", llm_args={"url": server.url, "axes_on": on}, model="studio/planted")
+    assert words in server.requests[0]["messages"][1]["content"]
+
+
+def test_the_lexicon_varies_what_a_prompt_states() -> None:
+    settings: dict[str, Any] = {"model": "studio/planted", "llm_args": {"axes_on": "stated"}}
+    (planned,) = survey_plan(["Indian astronauts"], **settings).prompts
+    by_name = {axis.name: axis.counterfactuals for axis in planned.axes}
+    assert by_name["nationality"]["nigerian"] == "Nigerian astronauts"
+    assert "gender" not in by_name
+    everything = survey_plan(["Indian astronauts"], model="studio/planted", llm_args={"axes_on": "all"}).prompts[0]
+    assert {"gender", "nationality"} <= {axis.name for axis in everything.axes}
 
 
 @pytest.mark.slow

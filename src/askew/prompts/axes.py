@@ -78,19 +78,32 @@ def find_axis(name: str) -> Axis:
     return find_entry(name).axis
 
 
-@lru_cache(maxsize=1024)
 def find_entry(name: str) -> Entry:
     """The axis that `name` spells, with its language. Raises UnknownName."""
-    for known, entry in catalogue().items():
-        if known.replace("_", "") == re.sub(r"[\W_]+", "", name).lower():
-            return entry
-    raise UnknownName("axis", name, catalogue())
+    if first_name(name) not in catalogue():
+        raise UnknownName("axis", name, catalogue())
+    return catalogue()[first_name(name)]
+
+
+@lru_cache(maxsize=1024)
+def first_name(name: str) -> str:
+    """The catalogue's name of the axis that `name` spells, by a second name too ("sexes"); `name` where it has none."""
+    spelled = re.sub(r"[\W_]+", "", name).lower()
+    for known, table in _tables().items():
+        if {spelled, spelled.removesuffix("s")} & {other.replace("_", "") for other in (known, *table.get("also", ()))}:
+            return known
+    return name
+
+
+@lru_cache
+def _tables() -> Mapping[str, Mapping[str, Any]]:
+    return tomllib.loads(read_data("axes.toml"))
 
 
 @lru_cache
 def catalogue() -> Mapping[str, Entry]:
     """Every axis of the catalogue with its language, by name, in the order of proposal."""
-    return {name: _entry(name, table) for name, table in tomllib.loads(read_data("axes.toml")).items()}
+    return {name: _entry(name, table) for name, table in _tables().items()}
 
 
 @lru_cache

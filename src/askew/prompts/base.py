@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from askew.errors import UsageError
 from askew.types import Axis, Prompt
@@ -47,6 +47,9 @@ class Writer(Protocol):
         """
         ...
 
+
+AxesOn = Literal["open", "stated", "all"]
+"""Whether axes are wanted on what a prompt leaves open, on what it states ("Indian" astronauts), or on both."""
 
 Words = tuple[int, int]
 """The least and the greatest number of words of a prompt."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from askew.errors import UsageError
-from askew.prompts.axes import catalogue
 from askew.prompts.grammar import article
-from askew.prompts.noun_phrases import parse_prompt
+from askew.prompts.statements import values_said
 
 HEADSHOT = "A color photograph of {}, headshot, high-quality."
 """The template of source pictures and of edits."""
@@ -48,13 +46,5 @@ def stated_value(words: str, axis: str) -> str | None:
 
     None where it says none, or more than one.
     """
-    entry = catalogue()[axis]
-    said = {
-        phrase.noun.says[axis] for phrase in parse_prompt(words).phrases if phrase.noun and axis in phrase.noun.says
-    }
-    text = f" {re.sub(r'[^a-z0-9-]+', ' ', words.lower())} "
-    for value in entry.axis.values:
-        spelled = {value, *entry.stated.get(value, ()), entry.forms[value].words}
-        if any(f" {word.lower()} " in text for word in spelled):
-            said.add(value)
+    said = values_said(words, axis)
     return said.pop() if len(said) == 1 else None

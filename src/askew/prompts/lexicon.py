@@ -11,7 +11,7 @@ from random import Random
 
 from askew.errors import UsageError
 from askew.prompts.axes import BIASCONNECT, catalogue, find_axis
-from askew.prompts.base import PROMPT_WORDS, VARIATION_WORDS, AxisProposal, Words, bare, check_request
+from askew.prompts.base import PROMPT_WORDS, VARIATION_WORDS, AxesOn, AxisProposal, Words, bare, check_request
 from askew.prompts.counterfactuals import counterfactuals
 from askew.prompts.llm import CompletionCache
 from askew.prompts.mutations import invent, mutate, vary
@@ -34,8 +34,8 @@ class LexiconWriter:
     """Writes from word lists: the same prompt and seed always get the same texts.
 
     Axes and counterfactuals do not even depend on the seed. For a prompt with people the lexicon proposes BiasConnect's
-    eight axes, for any other the first six of the catalogue that fit what the prompt holds; axes that the prompt
-    settles itself are left out. `axes` asks for another number.
+    eight axes, for any other the first six of the catalogue that fit what the prompt holds; `axes` asks for another
+    number. Axes that the prompt settles itself are left out, or with `on` "stated" they alone are proposed.
 
     `knows` tells whether a text stays inside a model's vocabulary, which `vocabulary` names; new prompts, mutations
     and variations then add no other words.
@@ -43,10 +43,12 @@ class LexiconWriter:
 
     concurrency = 1
 
-    def __init__(self, axes: int | None = None, knows: Knows | None = None, vocabulary: str = "") -> None:
+    def __init__(
+        self, axes: int | None = None, knows: Knows | None = None, vocabulary: str = "", on: AxesOn = "open"
+    ) -> None:
         if axes is not None and axes < 1:
             raise UsageError(f"the lexicon was asked for {axes} axes; the number must be at least 1")
-        self.axes = axes
+        self.axes, self._on = axes, on
         self.name = f"lexicon/{vocabulary}" if vocabulary else "lexicon"
         self.fingerprint = f"{self.name}-{_VERSION}-{_data_hash()}"
         self._knows = knows
@@ -60,9 +62,12 @@ class LexiconWriter:
             kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in phrases]
             people = "person" in kinds
             about = {"any", "person" if people else next(iter(kinds), "any")}
-            names = [name for name, entry in catalogue().items() if entry.about & about and not states(prompt, name)]
-            usual = [name for name in names if name in BIASCONNECT] if people else names[:_OTHER_AXES]
-            axes = usual if self.axes is None else names[: self.axes]
+            fitting = [name for name, entry in catalogue().items() if entry.about & about]
+            stated = [name for name in fitting if states(prompt, name)]
+            free = [name for name in fitting if name not in stated]
+            usual = [name for name in free if name in BIASCONNECT] if people else free[:_OTHER_AXES]
+            free = usual if self.axes is None else free
+            axes = {"open": free, "stated": stated, "all": [*stated, *free]}[self._on][: self.axes]
         return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in axes]
 
     def random_prompts(
@@ -100,14 +105,16 @@ class LexiconWriter:
         return found
 
 
-def create(name: str = "", *, axes: int | None = None, cache: CompletionCache | None = None) -> LexiconWriter:
+def create(
+    name: str = "", *, axes: int | None = None, axes_on: AxesOn = "open", cache: CompletionCache | None = None
+) -> LexiconWriter:
     """The writer that `--llm lexicon` names. Raises UsageError for a name after the slash that is no vocabulary.
 
     `cache` is what every writer is given; the lexicon has nothing to keep.
     """
     if name:
         raise UsageError(f"'lexicon/{name}' means nothing; write 'lexicon', or 'lexicon/studio' for the studio's words")
-    return LexiconWriter(axes)
+    return LexiconWriter(axes, on=axes_on)
 
 
 def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:

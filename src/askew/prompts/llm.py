@@ -1,17 +1,16 @@
-"""Language models: what askew asks of one, what its answers are, and their memory on disk.
-
-Getting something usable out of a language model: what cannot be used is asked for again, with the reason.
-"""
+"""Language models: what askew asks of one, what its answers are, their memory on disk, and how many were of use."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from askew.errors import LanguageModelError, RunError, UsageError
 
@@ -94,15 +93,43 @@ class Usage:
         return ", ".join(parts if self.cost is None else [*parts, f"cost {self.cost:.4f}"])
 
 
+@dataclass(slots=True)
+class Tally:
+    """How many answers of each step were of use, of how many, and why the others were not."""
+
+    steps: dict[str, tuple[int, int]] = field(default_factory=dict)
+    faults: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def note(self, step: str, *faults: str | None) -> None:
+        """What was wrong with the answers of a step, None for those of use."""
+        usable, asked = self.steps.get(step, (0, 0))
+        self.steps[step] = usable + faults.count(None), asked + len(faults)
+        self.faults.setdefault(step, Counter()).update(fault for fault in faults if fault)
+
+    def lines(self) -> list[str]:
+        """What could not be used, in words: a line for each step in which that was so."""
+        return [
+            f"{usable} of {asked} {step} could be used; the others: "
+            + ", ".join(f"{reason} ({count})" for reason, count in self.faults[step].most_common(4))
+            for step, (usable, asked) in self.steps.items()
+            if usable < asked
+        ]
+
+
 def tell_usage(writer: object, tell: Callable[[str], object] | None) -> None:
-    """Tell how much a writer has asked its language model; nothing of a writer without one."""
-    usage = getattr(writer, "usage", None)
+    """Tell how much a writer has asked its language model, and what was of no use; nothing of a writer without one."""
+    usage, tally = getattr(writer, "usage", None), getattr(writer, "tally", None)
     if tell and isinstance(usage, Usage):
-        tell(f"{getattr(writer, 'name', 'llm')}: {usage.line()}")
+        told = [usage.line(), *(tally.lines() if isinstance(tally, Tally) else ())]
+        tell(f"{getattr(writer, 'name', 'llm')}: {'; '.join(told)}")
+
+
+Complete = Callable[[Sequence[Message], Schema | None, int], Completion]
+"""From messages, a schema and a seed to the next turn."""
 
 
 class RememberedLLM:
-    """A language model whose answers are kept: the same question is never asked twice.
+    """A language model whose answers are kept: what was of use is never asked for twice.
 
     Conversations are told apart by the model's fingerprint, the messages, the schema and the seed. `budget` is the
     largest number of tokens to use; `prices` are those of a million tokens of prompt and of answer.
@@ -116,12 +143,32 @@ class RememberedLLM:
         prices: tuple[float, float] | None = None,
     ) -> None:
         self.name, self.fingerprint, self.concurrency = llm.name, llm.fingerprint, llm.concurrency
-        self.usage = Usage(cost=None if prices is None else 0.0)
+        self.usage, self.tally = Usage(cost=None if prices is None else 0.0), Tally()
         self._llm, self._cache, self._budget, self._prices = llm, cache, budget, prices
         self._lock = threading.Lock()
 
-    def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """The next turn, from the cache or by the model. Raises RunError at the end of the budget."""
+    @contextmanager
+    def remembering(self) -> Iterator[Complete]:
+        """What gives the next turns of one task, from the cache or by the model.
+
+        They are kept, unless the task ends with a LanguageModelError: what was of no use is asked again another time.
+        Raises RunError at the end of the budget.
+        """
+        fresh: dict[str, Mapping[str, Any]] = {}
+        try:
+            yield partial(self._complete, fresh)
+        except LanguageModelError:
+            fresh.clear()
+            raise
+        finally:
+            if self._cache:
+                with self._lock:
+                    for key, record in fresh.items():
+                        self._cache.put_completion(key, record)
+
+    def _complete(
+        self, fresh: dict[str, Mapping[str, Any]], messages: Sequence[Message], schema: Schema | None, seed: int
+    ) -> Completion:
         asked = {
             "fingerprint": self.fingerprint, "messages": [asdict(message) for message in messages],
             "schema": schema, "seed": seed,
@@ -137,8 +184,7 @@ class RememberedLLM:
         answer = self._llm.complete(messages, schema, seed)
         with self._lock:
             self._count(answer)
-            if self._cache:
-                self._cache.put_completion(key, {**asked, "answer": asdict(answer)})
+        fresh[key] = {**asked, "answer": asdict(answer)}
         return answer
 
     def _count(self, answer: Completion) -> None:
@@ -167,7 +213,7 @@ class RememberedLLM:
 def _completion(record: Mapping[str, Any] | None) -> Completion | None:
     """The answer in a record, None if somebody has damaged it."""
     answer = record.get("answer") if isinstance(record, Mapping) else None
-    names = {field.name for field in fields(Completion)}
+    names = {one.name for one in fields(Completion)}
     if not isinstance(answer, dict) or answer.keys() != names or not isinstance(answer["text"], str):
         return None
     return Completion(**answer)
@@ -178,51 +224,6 @@ ATTEMPTS = 4
 
 SEEDS = 2**31 - 1
 """Seeds lie in 0 .. SEEDS - 1, which every server takes."""
-
-_SHOWN = 600
-"""Characters of an unusable answer that the model is shown again."""
-
-T = TypeVar("T")
-
-
-class Unusable(Exception):
-    """An answer cannot be used; the message says why, in words that the model can act on."""
-
-
-def ask(llm: RememberedLLM, messages: Sequence[Message], schema: Schema, read: Callable[[Any], T], seed: int) -> T:
-    """What `read` makes of the JSON that the model answers.
-
-    An answer that is no JSON, refused, cut off, or that `read` raises Unusable for, is asked for again with the reason
-    and another seed. Raises LanguageModelError after `ATTEMPTS` tries.
-    """
-    turns = list(messages)
-    reason = ""
-    for attempt in range(ATTEMPTS):
-        answer = llm.complete(turns, schema, attempt_seed(seed, attempt))
-        try:
-            return read(parse(answer))
-        except Unusable as error:
-            reason = str(error)
-        shown = [Message("assistant", answer.text[:_SHOWN])] if answer.text.strip() else []
-        repair = Message("user", f"This answer cannot be used: {reason}. Answer again, with JSON only.")
-        turns = [*messages, *shown, repair]
-    raise gave_nothing(llm, reason)
-
-
-def parse(answer: Completion) -> Any:
-    """The JSON in an answer, also where words or a code fence stand around it. Raises Unusable."""
-    if answer.refused:
-        raise Unusable("it was refused")
-    start = re.search(r"[\[{]", answer.text)
-    try:
-        value = json.JSONDecoder().raw_decode(answer.text, start.start() if start else 0)[0]
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:  # an escape such as \ud83d alone
-        raise Unusable("it holds half of a character") from error
-    except (ValueError, RecursionError) as error:
-        why = "it was cut off because it is too long" if answer.truncated else "it is not valid JSON"
-        raise Unusable(why) from error
-    return value
 
 
 def attempt_seed(seed: int, attempt: int) -> int:

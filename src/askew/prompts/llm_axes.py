@@ -3,124 +3,186 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from askew.errors import UsageError
 from askew.prompts import instructions
-from askew.prompts.axes import AXES, table_question
-from askew.prompts.base import AxisProposal, bare
-from askew.prompts.llm import Message, RememberedLLM, Unusable, ask, attempt_seed
+from askew.prompts.acceptance import counterfactual_fault
+from askew.prompts.answers import ReadAxis, Unusable, parse, read_axes, whole
+from askew.prompts.axes import AXES, catalogue, first_name, table_question
+from askew.prompts.base import AxesOn, AxisProposal, bare
+from askew.prompts.llm import ATTEMPTS, Complete, Completion, Message, RememberedLLM, Schema, attempt_seed, gave_nothing
 from askew.types import Axis, Question
 
 MOST_VALUES = 8
-MOST_ADDED = 12
-"""Words that a counterfactual prompt may have more than its prompt."""
 
-_SMALL_WORDS = frozenset("of in on at by for with to and or from into who is are photo picture image portrait".split())
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+NAMED, WRITTEN, READ = "lists of axes", "drafts of counterfactual prompts", "answers in JSON"
+TEXTS, PROPOSED = "counterfactual prompts", "axes"
+"""The steps whose answers are counted."""
 
 
-class _Counterfactual(_Part):
-    value: str
-    prompt: str
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An axis that a language model proposed and askew did not take, for a person to mend: its prompts by value."""
+
+    axis: str
+    reason: str
+    counterfactuals: tuple[tuple[str, str], ...]
 
 
-class _ProposedAxis(_Part):
-    name: str
-    kind: Literal["societal", "incidental"]
-    counterfactuals: list[_Counterfactual]
+def propose(
+    llm: RememberedLLM,
+    prompt: str,
+    axes: Sequence[str] | None,
+    most: int,
+    on: AxesOn,
+    seed: int,
+    rejected: dict[str, Rejected],
+) -> list[AxisProposal]:
+    """Axes with counterfactuals; `axes` None lets the model choose at most `most`. Those of no use come to `rejected`.
 
-
-class _Answer(_Part):
-    axes: list[_ProposedAxis]
-
-
-def propose(llm: RememberedLLM, prompt: str, axes: Sequence[str] | None, most: int, seed: int) -> list[AxisProposal]:
-    """Axes with counterfactuals; `axes` None lets the model choose at most `most`.
-
-    Counterfactuals that repeat the prompt or each other, or have little of the prompt left, are dropped, and axes with
-    fewer than two. Raises UsageError for an empty prompt, LanguageModelError if no axis is left, or one that was asked
-    for.
+    A try from which nothing can be used is followed by a fresh one from the first step. Raises UsageError for an empty
+    prompt, LanguageModelError if no axis is left, or one that was asked for.
     """
     if not prompt:
         raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
     names = None if axes is None else [axis_name(name) for name in axes]
     if names is not None and not all(names):
         raise UsageError(f"an axis needs a name of letters: {', '.join(map(repr, axes or ()))}")
-    messages = [Message("system", instructions.REASONING)]
-    if names is None:
-        messages = _step(llm, messages, instructions.axes(prompt, most), attempt_seed(seed, 1))
-    else:
-        given = instructions.given_axes(prompt, [name.replace("_", " ") for name in names])
-        messages.append(Message("user", given))
-    messages = _step(llm, messages, instructions.counterfactuals(prompt), attempt_seed(seed, 2))
-    messages.append(Message("user", instructions.as_json()))
-    return ask(llm, messages, _Answer.model_json_schema(), lambda value: _read(value, prompt, names, most), seed)
+    found: dict[str, AxisProposal] = {}
+    reason = ""
+    with llm.remembering() as complete:
+        for attempt in range(ATTEMPTS):
+            try:
+                answered = _three_steps(llm, complete, prompt, names, most, on, attempt_seed(seed, attempt))
+            except Unusable as error:
+                reason = str(error)
+                continue
+            _take(llm, answered, prompt, found, rejected)
+            missing = [name for name in names or () if name not in found]
+            if found and not missing:
+                return list(found.values())[:most] if names is None else [found[name] for name in names]
+            lacking = f"the axis {missing[0]!r}" if missing else "an axis"
+            reason = f"{lacking} with two counterfactual prompts that differ from the prompt in one thing is missing"
+        whys = "; ".join(f"{one.axis}: {one.reason}" for one in rejected.values())
+        raise gave_nothing(llm, f"{reason} ({whys})" if whys else reason)
 
 
 def axis_name(text: str) -> str:
-    """The name of an axis as askew writes it: "Gender Bias" -> "gender"."""
+    """The name of an axis as askew writes it: "Art Bias" -> "art", and as the catalogue calls it: "sex" -> "gender"."""
     words = [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in ("bias", "axis")]
-    return "_".join(words[:4])
+    return first_name("_".join(words[:4]))
 
 
-def _step(llm: RememberedLLM, messages: Sequence[Message], told: str, seed: int) -> list[Message]:
-    """One step in free words, and the model's answer; an instruction that follows another joins it."""
-    if messages[-1].role == "user":
-        told = f"{messages[-1].content} {told}"
-        messages = messages[:-1]
-    turns = [*messages, Message("user", told)]
-    return [*turns, Message("assistant", llm.complete(turns, None, seed).text)]
+def _three_steps(
+    llm: RememberedLLM, complete: Complete, prompt: str, names: Sequence[str] | None, most: int, on: AxesOn, seed: int
+) -> list[ReadAxis]:
+    """One try: axes, counterfactuals, and both as JSON. Axes that a person has chosen are told, not asked for."""
+    messages = [Message("system", instructions.REASONING)]
+
+    def answer(step: str, told: str, number: int, read: Callable[[Completion], Any], schema: Schema | None) -> Any:
+        messages.append(Message("user", told))
+        try:
+            said = read(complete(messages, schema, attempt_seed(seed, number)))
+        except Unusable as error:
+            llm.tally.note(step, str(error))
+            raise Unusable(f"of the {step}: {error}") from error
+        llm.tally.note(step, None)
+        messages.append(Message("assistant", str(said)))
+        return said
+
+    given = "" if names is None else instructions.given_axes(prompt, [name.replace("_", " ") for name in names])
+    if names is None:
+        answer(NAMED, instructions.axes(prompt, most, on), 1, whole, None)
+    answer(WRITTEN, f"{given} {instructions.counterfactuals(prompt)}".strip(), 2, whole, None)
+    form = schema(prompt, most if names is None else len(names))
+    found: list[ReadAxis] = answer(READ, instructions.as_json(), 3, lambda last: read_axes(parse(last)), form)
+    return found
 
 
-def _read(value: Any, prompt: str, names: Sequence[str] | None, most: int) -> list[AxisProposal]:
-    try:
-        answer = _Answer.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise Unusable(f"{place or 'the whole'}: {first['msg']}") from error
-    found: dict[str, AxisProposal] = {}
-    for axis in answer.axes:
+def schema(prompt: str, most: int) -> dict[str, Any]:
+    """The JSON schema of at most `most` axes: no list may be empty, no text endless."""
+
+    def a(kind: str, **more: Any) -> dict[str, Any]:
+        return {"type": kind, **more}
+
+    def record(**fields: Any) -> dict[str, Any]:
+        return a("object", properties=fields, required=list(fields), additionalProperties=False)
+
+    one = record(
+        value=a("string", minLength=1, maxLength=40), prompt=a("string", minLength=1, maxLength=len(prompt) + 80)
+    )
+    axis = record(
+        name=a("string", minLength=1, maxLength=40),
+        kind=a("string", enum=["societal", "incidental"]),
+        counterfactuals=a("array", items=one, minItems=2, maxItems=MOST_VALUES),
+    )
+    return record(axes=a("array", items=axis, minItems=1, maxItems=most))
+
+
+def _take(
+    llm: RememberedLLM,
+    answered: Sequence[ReadAxis],
+    prompt: str,
+    found: dict[str, AxisProposal],
+    rejected: dict[str, Rejected],
+) -> None:
+    """Sort the axes of an answer into those that can be used, merged where they are the same, and the others."""
+    for axis in answered:
         name = axis_name(axis.name)
-        texts = _counterfactuals(axis, prompt)
-        if name and name not in found and len(texts) >= 2:
+        texts, faults = _counterfactuals(name, axis, prompt)
+        llm.tally.note(TEXTS, *faults)
+        mine = set(map(bare, texts.values()))
+        same = [other for other, one in found.items() if len(mine & {*map(bare, one.counterfactuals.values())}) >= 2]
+        reason = None if name else "it has no name"
+        if len(texts) < 2:
+            reason = next((fault for fault in faults if fault), "it has not two counterfactual prompts")
+        elif name in found or same:
+            reason = f"it is the same as {name if name in found else same[0]!r}"
+        llm.tally.note(PROPOSED, reason)
+        if reason is None:
             found[name] = AxisProposal(_axis(name, axis.kind, tuple(texts)), texts)
-    missing = [name for name in names or () if name not in found]
-    if missing or not found:
-        lacking = f"the axis {missing[0]!r}" if missing else "an axis"
-        raise Unusable(f"{lacking} with two counterfactual prompts that keep most words of the prompt is missing")
-    return [found[name] for name in names] if names is not None else list(found.values())[:most]
+            rejected.pop(name, None)
+        elif name and name not in found:
+            rejected.setdefault(name, Rejected(name, reason, axis.counterfactuals))
 
 
-def _counterfactuals(axis: _ProposedAxis, prompt: str) -> dict[str, str]:
-    """By value, the prompts that can be used."""
+def _counterfactuals(name: str, axis: ReadAxis, prompt: str) -> tuple[dict[str, str], list[str | None]]:
+    """By value, the prompts that can be used; and what is wrong with each of the others."""
+    pairs = [(_value(name, value or _added(prompt, text)), text) for value, text in axis.counterfactuals[:MOST_VALUES]]
+    values = [value for value, _ in pairs]
     texts: dict[str, str] = {}
-    seen = {bare(prompt)}
-    for one in axis.counterfactuals[:MOST_VALUES]:
-        value, text = " ".join(one.value.lower().split()), " ".join(one.prompt.split())
-        if value and value not in texts and bare(text) not in seen and _is_near(text, prompt):
+    faults: list[str | None] = []
+    for value, text in pairs:
+        taken = value in texts or bare(text) in map(bare, texts.values())
+        fault = "it repeats another" if taken else counterfactual_fault(prompt, name, value, text, values)
+        faults.append(fault if value else "it has no value")
+        if faults[-1] is None:
             texts[value] = text
-            seen.add(bare(text))
-    return texts
+    return texts, faults
 
 
-def _is_near(text: str, prompt: str) -> bool:
-    """Whether at least half of the prompt's words are left, and not too many are added."""
-    wanted = set(bare(prompt).split()) - _SMALL_WORDS
-    kept = wanted & set(bare(text).split())
-    return len(kept) >= len(wanted) // 2 and 0 < len(text.split()) <= len(prompt.split()) + MOST_ADDED
+def _value(axis: str, value: str) -> str:
+    """A value as the catalogue calls it: "elderly" is "old"."""
+    entry = catalogue().get(axis)
+    stated = entry.stated if entry else {}
+    return next((known for known, words in stated.items() if value in words and known in AXES[axis].values), value)
 
 
-def _axis(name: str, kind: Literal["societal", "incidental"], values: tuple[str, ...]) -> Axis:
+def _added(prompt: str, text: str) -> str:
+    """The words that a text has more than the prompt: the value, where a model names none."""
+    known = set(bare(prompt).split())
+    return " ".join(word for word in bare(text).split() if word not in known)
+
+
+def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
     """The axis, as the catalogue has it if the values are the same."""
     known = AXES.get(name)
     if known is not None and set(known.values) == set(values) and not known.questions[1:]:
         return Axis(name, values, known.kind, "nominal" if known.values != values else known.scale, known.questions)
-    return Axis(name, values, kind, "nominal", (Question(table_question(name), values, name),))
+    question = Question(table_question(name), values, name)
+    about_people = kind.startswith("soc") or (not kind and "person" in question.text)
+    societal = known.kind == "societal" if known else about_people
+    return Axis(name, values, "societal" if societal else "incidental", "nominal", (question,))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from askew.errors import ServerError, UsageError
 from askew.hosted import OPENAI_URL, Server
+from askew.prompts.base import AxesOn
 from askew.prompts.llm import Completion, CompletionCache, Message, Schema
 from askew.prompts.llm_writer import LLMWriter
 
@@ -79,12 +80,13 @@ def create(
     budget: int | None = None,
     price_in: float | None = None,
     price_out: float | None = None,
-    axes: int = 6,
+    axes: int = 8,
+    axes_on: AxesOn = "open",
 ) -> LLMWriter:
     """The writer that `--llm openai/MODEL` names.
 
-    `url` is the server's address. `budget` is the largest number of tokens to use, `price_in` and `price_out` those of
-    a million tokens. Raises UsageError.
+    `url` is the server's address; for `axes` and `axes_on` see `LLMWriter`. `budget` is the largest number of tokens
+    to use, `price_in` and `price_out` those of a million tokens. Raises UsageError.
     """
     if not name:
         raise UsageError("which model? Write it as --llm openai/MODEL, with the name that the server gives it")
@@ -94,7 +96,7 @@ def create(
         raise UsageError("concurrency must be greater than 0")
     prices = None if price_in is None or price_out is None else (price_in, price_out)
     llm = OpenAILLM(name, Server(url, timeout=timeout), temperature, max_tokens, concurrency)
-    return LLMWriter(llm, cache=cache, budget=budget, prices=prices, axes=axes)
+    return LLMWriter(llm, cache=cache, budget=budget, prices=prices, axes=axes, on=axes_on)
 
 
 def _unknown_field(error: ServerError, content: dict[str, Any]) -> str | None:

@@ -56,6 +56,18 @@ def states(prompt: str, axis: str) -> bool:
     )
 
 
+def values_said(text: str, axis: str) -> set[str]:
+    """The values of an axis of the catalogue that a text says, by a noun ("woman") or by words of their own."""
+    entry = catalogue()[axis]
+    found = {one.noun.says[axis] for one in parse_prompt(text).phrases if one.noun and axis in one.noun.says}
+    words = f" {re.sub(r'[^a-z0-9-]+', ' ', text.lower())} "
+    for value in entry.axis.values:
+        spelled = {value, *entry.stated.get(value, ()), entry.forms[value].words}
+        if any(f" {one.lower()} " in words for one in spelled):
+            found.add(value)
+    return found
+
+
 def statements(parsed: ParsedPrompt, entry: Entry, subjects: Sequence[NounPhrase]) -> Iterator[Statement]:
     """Every place that states a value: modifiers of the subjects, and phrases after the first of them."""
     for phrase in subjects:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from askew.prompts.base import AxesOn
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache
 from askew.studio.caption import parse
@@ -16,6 +17,8 @@ def knows(text: str) -> bool:
     return not parse(text).unknown and text not in _OTHER_NAMES
 
 
-def create(name: str = "", *, axes: int | None = None, cache: CompletionCache | None = None) -> LexiconWriter:
+def create(
+    name: str = "", *, axes: int | None = None, axes_on: AxesOn = "open", cache: CompletionCache | None = None
+) -> LexiconWriter:
     """The writer that `--llm lexicon/studio` names; see `askew.prompts.lexicon.create`."""
-    return LexiconWriter(axes, knows, "studio")
+    return LexiconWriter(axes, knows, "studio", axes_on)

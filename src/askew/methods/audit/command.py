@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
 
@@ -13,11 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from askew import options as shared
-from askew.errors import UsageError
+from askew.errors import LanguageModelError, UsageError
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan, plan_audit
+from askew.parts.survey.propose import Draft
 from askew.plan import PromptPlan
+from askew.prompts.llm import Tally
+from askew.stats.shares import share_intervals
 
 Axes = Annotated[shared.Texts, shared.repeated(shared.listed)]
 
@@ -99,8 +104,15 @@ def audit(
 
 
 def axes(
-    prompts: shared.Prompts = (), /, *, axes: Axes = None, to: shared.Place = None, **options: Unpack[PreviewOptions]
-) -> Group | str:
+    prompts: shared.Prompts = (),
+    /,
+    *,
+    model: str | None = None,
+    axes: Axes = None,
+    to: shared.Place = None,
+    report: bool = False,
+    **options: Unpack[PreviewOptions],
+) -> Group | Table | str:
     """Preview the axes, counterfactual prompts and questions of an audit.
 
     Examples
@@ -109,25 +121,38 @@ def axes(
 
     `askew axes "a photo of a nurse" --to plan.toml`, edit it, then `askew audit --plan plan.toml`
 
+    `askew axes --prompts prompts.txt --llm openai/MODEL --llm-url http://localhost:8080/v1 --report`
+
     Parameters
     ----------
     prompts
         One prompt or several.
+    model
+        The model that the plan is for: studio, if none is given.
     axes
         Names of axes, separated by commas; the writer's choice if not given.
     to
-        Write a TOML plan here, to edit and run.
+        Write a TOML plan here, to edit and run. What a language model wrote and askew did not take is a comment in it.
+    report
+        Show instead how much of what a language model answered could be used, step by step.
 
     Raises
     ------
     UsageError
         For a prompt or an axis that the writer cannot use, and a file that cannot be written.
     """
-    made = _planned(prompts, axes, options, **shared.plan_fields(options))
+    draft = Draft()
+    try:
+        made = _planned(prompts, axes, options, draft=draft, **shared.plan_fields({**options, "model": model}))
+    except LanguageModelError:
+        if not report:
+            raise
+    if report:
+        return _report(getattr(draft.writer, "tally", None))
     if to is None:
         return Group(*(part for one in made.prompts for part in (Text(one.text, style="bold"), _preview(one))))
     try:
-        Path(to).write_text(made.to_toml(), encoding="utf-8")
+        Path(to).write_text(made.to_toml() + "\n".join(_not_taken(draft)), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write the plan to {to}: {error.strerror}") from error
     return f"plan: {to}"
@@ -139,6 +164,32 @@ def _planned(prompts: Any, axes: shared.Texts, options: Any, **fields: Any) -> A
     asked = None if axes is None else shared.names(axes)
     return plan_audit(shared.prompts_of(prompts, options), axes=asked, llm_args=desk.settings, cache=desk.cache,
                       tell=desk.tell, **fields)  # fmt: skip
+
+
+def _not_taken(draft: Draft) -> Iterator[str]:
+    """Comments of a plan: what a language model wrote and askew did not take."""
+    for prompt, axes in getattr(draft.writer, "rejected", {}).items():
+        if prompt in draft.failed:
+            yield f"# {json.dumps(prompt)} is left out: {' '.join(draft.failed[prompt].split())}"
+        for axis in axes.values():
+            yield f"# {json.dumps(prompt)}, axis {axis.axis}, not taken: {axis.reason}"
+            yield from (f"#   {json.dumps(value)} = {json.dumps(text)}" for value, text in axis.counterfactuals)
+    yield ""
+
+
+def _report(tally: object) -> Table:
+    if not isinstance(tally, Tally):
+        raise UsageError("--report counts the answers of a language model; name one with --llm openai/MODEL")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in ("step", "usable", "of", "share", "95 % interval", "what was wrong with the others"):
+        table.add_column(header, overflow="fold")
+    for step, (usable, asked) in tally.steps.items():
+        if asked:
+            share = share_intervals([usable, asked - usable])[0]
+            wrong = ", ".join(f"{reason} ({count})" for reason, count in tally.faults[step].most_common(3))
+            between = f"{share.low:.0%} to {share.high:.0%}"
+            table.add_row(step, str(usable), str(asked), f"{share.value:.0%}", between, wrong)
+    return table
 
 
 def _preview(prompt: PromptPlan) -> Table:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from askew import registry
-from askew.errors import UsageError
+from askew.errors import LanguageModelError, UsageError
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
 from askew.parts.survey.reader import LABELS, load_instruments
@@ -15,6 +17,15 @@ from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer
 from askew.prompts.llm import CompletionCache, tell_usage
+
+
+@dataclass(slots=True)
+class Draft:
+    """What is known of a plan beside the plan: its writer, and why that gave nothing for some prompts."""
+
+    writer: Writer | None = None
+    failed: dict[str, str] = field(default_factory=dict)
+
 
 AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
 """What is read from existing pictures if neither axes nor labels say otherwise."""
@@ -28,22 +39,28 @@ def survey_plan(
     llm_args: Mapping[str, Any] | None = None,
     cache: CompletionCache | None = None,
     tell: Callable[[str], object] | None = None,
+    draft: Draft | None = None,
     **settings: Any,
 ) -> Plan:
     """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
 
     `llm_args` are the writer's settings and `cache` keeps what a language model answers; `tell` is told how much one
-    was asked. `axes` None lets the writer choose. `vqa` None reads a collection of existing pictures by labels and a
-    model's by the studio. `settings` are the other fields of `Plan`; where axes or images are not given, a model may
-    suggest them. Of a collection its own prompts are planned, restricted to `prompts` if any are given. Raises
-    UsageError.
+    was asked, and for which prompts it gave nothing: those are left out, and noted in `draft`. `axes` None lets the
+    writer choose. `vqa` None reads a collection of existing pictures by labels and a model's by the studio. `settings`
+    are the other fields of `Plan`; where images are not given, a model may suggest how many, and to the lexicon also
+    which axes. Of a collection its own prompts are planned, restricted to `prompts` if any are given. Raises
+    UsageError, and LanguageModelError where no prompt is left.
     """
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
     chosen = defaults | settings
     source = registry.model(chosen["model"], **chosen["model_args"])
+    usual_axes = None
     if suggested := getattr(source, "suggestion", None):
-        axes = suggested.axes if axes is None else axes
         settings = {"images": suggested.images} | settings
+        chooses = (
+            axes is not None or not chosen["llm"].startswith("lexicon") or {"axes", "axes_on"} & {*(llm_args or ())}
+        )
+        usual_axes = None if chooses else suggested.axes
     usual = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
     chosen["vqa"] = tuple(usual if vqa is None else vqa)
     if isinstance(source, Collection):
@@ -51,24 +68,49 @@ def survey_plan(
     elif not prompts:
         raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
     else:
-        writer = registry.writer(chosen["llm"], cache=cache, **(llm_args or {}))
-        proposals = zip(prompts, _proposals(writer, prompts, axes, chosen["seed"]), strict=True)
-        tell_usage(writer, tell)
-        planned = [PromptPlan(text=text, axes=tuple(AxisPlan.of(p.axis, p.counterfactuals) for p in proposed))
-                   for text, proposed in proposals]  # fmt: skip
+        draft = draft or Draft()
+        writer = draft.writer = registry.writer(chosen["llm"], cache=cache, **(llm_args or {}))
+        try:
+            proposals = zip(prompts, _proposals(writer, prompts, axes, usual_axes, chosen["seed"]), strict=True)
+        finally:
+            tell_usage(writer, tell)
+        planned = []
+        for text, proposed in proposals:
+            if isinstance(proposed, LanguageModelError):
+                draft.failed[text] = str(proposed)
+            else:
+                own = tuple(AxisPlan.of(one.axis, one.counterfactuals) for one in proposed)
+                planned.append(PromptPlan(text=text, axes=own))
+        told = "; ".join(f"{text!r}: {reason}" for text, reason in draft.failed.items())
+        if not planned:
+            raise LanguageModelError(told)
+        if told and tell:
+            tell(f"{len(draft.failed)} of {len(prompts)} prompts are left out, for which no axes came: {told}")
     return Plan.checked(
         {**settings, "vqa": chosen["vqa"], "prompts": [prompt.model_dump() for prompt in planned]}, "this request"
     )
 
 
 def _proposals(
-    writer: Writer, prompts: Sequence[str], axes: Sequence[str] | None, seed: int
-) -> list[list[AxisProposal]]:
-    """Proposals for each prompt, as many at once as the writer can work on."""
+    writer: Writer, prompts: Sequence[str], axes: Sequence[str] | None, usual: Sequence[str] | None, seed: int
+) -> list[list[AxisProposal] | LanguageModelError]:
+    """Proposals for each prompt, or why there are none, as many at once as the writer can work on.
+
+    `usual` axes are proposed for prompts that they fit, whatever the writer would choose.
+    """
+
+    def propose(text: str) -> list[AxisProposal] | LanguageModelError:
+        try:
+            with suppress(UsageError) if usual else nullcontext():
+                return writer.propose(text, usual or axes, seed)
+            return writer.propose(text, axes, seed)
+        except LanguageModelError as error:
+            return error
+
     if writer.concurrency == 1:
-        return [writer.propose(text, axes, seed) for text in prompts]
+        return [propose(text) for text in prompts]
     with ThreadPoolExecutor(writer.concurrency) as pool:
-        futures = [pool.submit(writer.propose, text, axes, seed) for text in prompts]
+        futures = [pool.submit(propose, text) for text in prompts]
         try:
             return [future.result() for future in futures]
         except BaseException:
