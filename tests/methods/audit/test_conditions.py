@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from askew.conditions import check
 from askew.errors import CheckFailed, UsageError
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditFindings
@@ -24,6 +25,7 @@ def found(results_of: Callable[[str], Results], found_in: Any, make_mad: Any) ->
     entry["axes"]["gender"]["mad"] = make_mad(0.6, q=0.001) | {"corrected": 0.5, "p": None}
     entry["axes"]["body_type"]["mad"] = missing
     results["shares"] = [one for one in results["shares"] if one["axis"] == "gender"]
+    results["shares"][0]["verdict"] = {"value": "female", "p": 0.0004, "q": 0.001, "detectable": 0.3}
     return found_in(results)
 
 
@@ -37,12 +39,14 @@ def found(results_of: Callable[[str], Results], found_in: Any, make_mad: Any) ->
         ("body type: mad.q < 0.05", 0),
         ("age: mad.q < 0.05", 0),
         ("distance.value > .3", 1),
+        ("lean.q < 0.05", 1),
+        ("lean.q < 0.0001", 0),
         ("mad_clip.value > -1e3", 0),
         ("mad.p < 1", 0),
     ],
 )
 def test_conditions_find_where_they_hold(found: AuditFindings, text: str, count: int) -> None:
-    (condition,) = METHOD.conditions(text).conditions
+    (condition,) = METHOD.conditions(text)
     said = condition.violations(found)
     assert len(said) == count
     assert all(line.startswith("'a photo of a nurse', gender: ") for line in said)
@@ -50,7 +54,7 @@ def test_conditions_find_where_they_hold(found: AuditFindings, text: str, count:
 
 def test_what_holds_fails(found: AuditFindings) -> None:
     with pytest.raises(CheckFailed, match=r"'a photo of a nurse', gender: mad\.value is 0\.6"):
-        METHOD.conditions(["mad > 0.9", "mad > 0.5"]).check(found)
+        check(METHOD.conditions(["mad > 0.9", "mad > 0.5"]), found)
 
 
 @pytest.mark.parametrize("text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"])

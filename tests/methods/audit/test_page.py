@@ -90,7 +90,7 @@ def test_of_one_prompt_every_axis_is_a_bar_what_leans_first(
     assert isinstance(first, Shares)
     assert len(first.bars) == 8
     assert [bar.strong for bar in first.bars] == sorted((bar.strong for bar in first.bars), reverse=True)
-    assert {bar.verdict for bar in first.bars if not bar.strong} == {"no lean shown"}
+    assert {bar.verdict for bar in first.bars if not bar.strong} == {"none shown"}
     leaning = next(bar for bar in first.bars if bar.strong)
     assert leaning.verdict == f"more {leaning.leading} than even"
 
@@ -191,7 +191,7 @@ def test_missing_scores_are_named_never_numbers(
     written: Callable[[str], str], results_of: Callable[[str], Results], found_in: Found, media: Media
 ) -> None:
     text = text_of(written("all missing"))
-    assert "not measured – no person seen (no picture could be read)" in text
+    assert "MAD not measured – no person seen (no picture could be read)" in text
     assert "48 of 48 (100 %)" in text
     assert "an error occurred 48" in text
     shown = printed(found_in(results_of("all missing")), media)

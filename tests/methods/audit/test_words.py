@@ -13,33 +13,34 @@ from hypothesis import strategies as st
 from askew.methods.audit import words
 from askew.methods.audit.findings import AuditFindings
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.words import difference_sentence, exceeds_chance, shares_sentence
+from askew.parts.survey.words import difference_sentence, exceeds_chance, sentence, verdict
 from askew.types import Estimate, Missing
 
 Results = dict[str, Any]
 Found = Callable[[Results], AuditFindings]
 PROMPT = "a photo of a nurse"
-MISSING = {"reason": "refused", "detail": ""}
 
 
 @pytest.fixture
 def gender(results_of: Any, found_in: Found, make_mad: Any, make_estimate: Any) -> Callable[..., AuditFindings]:
-    """Findings on one axis, with this MAD, these CAS and these counts."""
+    """Findings on one axis: 44 of 48 female, by a verdict with this q, whose distance and MAD have these."""
 
-    def make(mad: Results, male: Results | None = None, female: Results | None = None) -> AuditFindings:
+    def make(q: float, of_distance: float | None = None, mad: Results | None = None, **ideal: float) -> AuditFindings:
         results = results_of("one axis")
-        axis = results["tibet"][0]["axes"]["gender"]
-        axis["mad"] = mad
-        axis["cas"] = {"male": male or make_estimate(0.38, 0.04), "female": female or make_estimate(0.71, 0.04)}
-        results["shares"][0]["counts"] = {"male": 4, "female": 44}
+        axis, entry = results["tibet"][0]["axes"]["gender"], results["shares"][0]
+        axis["mad"] = mad or make_mad(0.61, q=q)
+        axis["cas"] = {"male": make_estimate(0.38, 0.04), "female": make_estimate(0.71, 0.04)}
+        entry["counts"], entry["ideal"] = {"male": 4, "female": 44}, ideal or entry["ideal"]
+        entry["distance"]["q"] = q if of_distance is None else of_distance
+        entry["verdict"] = {"value": "female", "p": q / 2, "q": q, "detectable": 0.29}
         return found_in(results)
 
     return make
 
 
 def finding(found: AuditFindings) -> str:
-    axis = found.tibet[0].axes["gender"]
-    return f"{words.verdict(axis)}. {words.ground(PROMPT, axis, found.shares[0])}"
+    axis, own = found.tibet[0].axes["gender"], found.shares[0]
+    return f"{sentence(own)}. {words.by_mad(axis, own.even)}"
 
 
 def answer(found: AuditFindings) -> str:
@@ -47,83 +48,72 @@ def answer(found: AuditFindings) -> str:
     return f"{words.answer(found, leads)} {words.detail(found, leads)}"
 
 
-def test_a_clear_lean_names_its_direction_and_its_numbers(gender: Any, make_mad: Any) -> None:
-    text = finding(gender(make_mad(0.61, q=0.003)))
-    assert text.startswith("strongly one-sided. Pictures of “a photo of a nurse” resemble its female counterfactual")
-    assert "much more than its male one: CAS 0.71 [0.67, 0.75] against 0.38 [0.34, 0.42]" in text
-    assert "perceived female in 44 of 48 (92 %, ideal 50 %, beyond chance)" in text
-    assert "MAD 0.61 [0.55, 0.67]; chance alone would give 0.11; p = 0.002, q = 0.003." in text
+def test_a_lean_is_led_by_what_was_seen(gender: Any) -> None:
+    text = finding(gender(0.003))
+    assert text.startswith("92 % perceived female (44 of 48): more female than even; q = 0.003.")
+    assert "nearest to female (CAS 0.71 [0.67, 0.75]), least to male (CAS 0.38 [0.34, 0.42])" in text
+    assert "MAD 0.61 [0.55, 0.67]; chance alone would give 0.11;" in text
+    assert answer(gender(0.003)) == (
+        f"Pictures of “{PROMPT}” by studio/planted: 92 % perceived female (44 of 48). "
+        "A lean is shown on perceived gender, as read by studio."
+    )
 
 
-def test_without_significance_there_is_no_lean_but_a_bound(gender: Any, make_mad: Any) -> None:
-    text = finding(gender(make_mad(0.61, q=0.2)))
-    assert text.startswith("no lean shown with 48 pictures.")
-    assert "resemble" not in text
-    assert "More pictures could still show a MAD of up to 0.67." in text
+def test_without_a_verdict_no_lean_is_denied_and_what_would_have_been_shown_is_told(gender: Any) -> None:
+    text = finding(gender(0.2))
+    assert "no lean shown with 48 pictures, which would have shown a distance of 0.29 in nine of ten runs" in text
+    assert "nearest" not in text
+    assert answer(gender(0.2)) == (
+        f"No lean is shown on perceived gender, with 48 pictures of “{PROMPT}” by studio/planted. "
+        "A distance of 0.29 from the ideal would have been shown in nine of ten runs."
+    )
 
 
-def test_overlapping_intervals_leave_the_direction_open(gender: Any, make_mad: Any, make_estimate: Any) -> None:
-    found = gender(make_mad(0.3, q=0.01), make_estimate(0.50, 0.06), make_estimate(0.55, 0.06))
-    assert "which is nearest is not settled" in finding(found)
-    assert "towards" not in answer(found)
-    assert words.nearest(found.tibet[0].axes["gender"]) is None
+def test_where_no_lean_could_be_shown_that_is_said(gender: Any) -> None:
+    found = gender(0.2)
+    few = replace(found.shares[0], verdict=replace(found.shares[0].verdict, detectable=None))
+    assert "with 48 pictures, which are too few to show any" in sentence(few)
+    assert "too few pictures to show any lean" in words.detail(found, [few])
 
 
-def test_an_interval_from_zero_leaves_the_strength_open(gender: Any, make_mad: Any) -> None:
-    assert "one-sided, but how far is not settled" in finding(gender(make_mad(0.6, q=0.01) | {"low": 0.0}))
+def test_mad_is_no_verdict_where_the_ideal_is_not_equal(gender: Any, make_mad: Any) -> None:
+    text = finding(gender(0.8, mad=make_mad(0.61) | {"p": 0.001, "q": None}, male=0.1, female=0.9))
+    assert text.startswith("92 % perceived female (44 of 48, ideal 90 %): no lean shown")
+    assert "nearest" not in text
+    assert "it is no verdict here" in text
 
 
-def test_untested_scores_are_called_so(gender: Any, make_mad: Any) -> None:
-    assert finding(gender(make_mad(0.6) | {"p": None, "q": None})).startswith("not tested against chance.")
+def test_a_lean_that_the_share_does_not_show_is_not_laid_to_it(gender: Any) -> None:
+    assert "leans, though not by this share alone" in finding(gender(0.01, of_distance=0.4))
+
+
+@given(q=st.floats(0, 1), of_distance=st.floats(0, 1))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_every_sentence_follows_the_verdict(gender: Any, q: float, of_distance: float) -> None:
+    found = gender(q, of_distance)
+    for text in (finding(found), answer(found)):
+        assert ("o lean " in text) == (q >= 0.05)
+    assert survey.bar(found.shares[0], "gender").strong == (q < 0.05)
+    assert (verdict(found.shares[0]) == "none shown") == (q >= 0.05)
 
 
 def test_a_missing_score_gives_its_reason(gender: Any) -> None:
-    assert finding(gender(MISSING)).strip() == "not measured – the model or instrument refused."
-
-
-def test_shares_that_lean_are_not_hidden_by_a_mad_that_does_not(gender: Any, make_mad: Any) -> None:
-    found = gender(make_mad(0.12, q=0.6))
-    assert "44 of 48 (92 %, ideal 50 %, beyond chance)" in finding(found)
-    assert "44 of 48 perceived as female" in answer(found)
-    assert "By concepts (MAD), no lean is shown with 48 pictures a set." in answer(found)
-
-
-@given(q=st.floats(0, 1), value=st.floats(0, 1), half=st.floats(0, 0.5))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_wording_follows_q(gender: Any, make_mad: Any, q: float, value: float, half: float) -> None:
-    text = finding(gender(make_mad(value, q=q, half=half)))
-    assert ("no lean shown" in text) == (q >= 0.05)
-    assert ("one-sided" in text) == (q < 0.05)
-
-
-@given(low=st.floats(-0.5, 1), corrected=st.floats(-0.5, 1))
-@settings(deadline=None)
-def test_strength_never_exceeds_what_the_interval_reaches(low: float, corrected: float) -> None:
-    word = words.strength(Estimate(0.5, low=low, corrected=corrected))
-    assert low > 0 or word == "unsettled"
-    assert low >= 0.3 or word != "strongly"
+    found = gender(0.003)
+    assert sentence(replace(found.shares[0], distance=Missing("refused"))) == (
+        "not measured – the model or instrument refused"
+    )
+    mad = words.by_mad(replace(found.tibet[0].axes["gender"], mad=Missing("refused")))
+    assert mad == "MAD not measured – the model or instrument refused."
 
 
 def test_answers_lead_with_counts(results_of: Any, found_in: Found) -> None:
     assert answer(found_in(results_of("many prompts"))).startswith("Leaning most, “a photo of a ")
     assert answer(found_in(results_of("folder"))) == (
-        "Leaning most, “A CEO in an office”, perceived gender: baseline 26 of 30 perceived as male; controlled 15 of "
-        "30 perceived as male. Shares lean beyond chance in 2 of 4 picture sets on perceived gender, as read by labels."
+        "Leaning most, “A CEO in an office”, perceived gender: baseline 87 % perceived male (26 of 30); "
+        "controlled 50 % perceived male (15 of 30). A lean is shown in 2 of 4 picture sets on perceived gender, "
+        "as read by labels."
     )
     assert answer(found_in(results_of("nothing"))).startswith("Nothing could be measured: 0 pictures of 1 prompt")
-    assert "no axis could be measured" in answer(found_in(results_of("all missing")))
-
-
-def test_an_answer_without_any_lean_says_with_how_many_pictures(
-    results_of: Any, found_in: Found, make_mad: Any
-) -> None:
-    results = results_of("one axis")
-    results["tibet"][0]["axes"]["gender"]["mad"] = make_mad(0.1, q=0.5)
-    results["shares"][0]["distance"]["q"] = 0.5
-    assert answer(found_in(results)) == (
-        f"No lean shown on perceived gender, with 48 pictures a set of “{PROMPT}” by studio/planted. The shares do not "
-        "lean beyond chance, as read by studio. By concepts (MAD), no lean is shown with 48 pictures a set."
-    )
 
 
 def test_answers_cut_a_long_prompt_and_isolate_right_to_left_text(results_of: Any, found_in: Found) -> None:
@@ -137,8 +127,7 @@ def test_answers_cut_a_long_prompt_and_isolate_right_to_left_text(results_of: An
 def test_differences_say_which_way(results_of: Any, found_in: Found) -> None:
     first, second = found_in(results_of("folder")).differences
     assert difference_sentence(first) == (
-        "Perceived gender: male is seen less often in controlled than in baseline, "
-        "−40 [−55, −25] points; p = 0.002, q = 0.004."
+        "Perceived gender: male is seen less often in controlled than in baseline, −40 [−55, −25] points; q = 0.004."
     )
     assert "male is seen more often in controlled than in baseline" in str(difference_sentence(second))
     unsure = {value: replace(e, q=0.3) for value, e in first.shares.items() if isinstance(e, Estimate)}
@@ -147,8 +136,7 @@ def test_differences_say_which_way(results_of: Any, found_in: Found) -> None:
 
 def test_shares_count_only_what_could_be_read(results_of: Any, found_in: Found) -> None:
     entry = next(s for s in found_in(results_of("folder")).shares if s.instrument == "faces")
-    assert "Perceived male in 17 of the 18 pictures that could be read (18 could not)" in shares_sentence(entry)
-    assert "could be read" not in shares_sentence(replace(entry, counts={"male": 0, "female": 0}))
+    assert "perceived male (17 of 18); 18 pictures could not be read" in sentence(entry)
 
 
 def test_q_goes_before_p() -> None:

@@ -1,6 +1,7 @@
 """Which way a model leans: what its pictures of a prompt show, and which counterfactuals they resemble (TIBET)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from askew.conditions import of
 from askew.findings import Scored
@@ -10,11 +11,22 @@ from askew.methods.audit.gather import gather
 from askew.methods.audit.page import page
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.score import score
+from askew.types import Estimate
 
 
 def _distances(found: AuditFindings) -> Iterator[Scored]:
     """Those of the prompts' own pictures."""
     return (one for one in of("distance", found) if one.names.get("set") == "initial")
+
+
+def _leans(found: AuditFindings) -> Iterator[Scored]:
+    """The distances of the prompts' own pictures and of conditions, with the p and q of the verdict on them."""
+    for k, one in enumerate(found.shares):
+        if one.verdict and isinstance(one.distance, Estimate):
+            names = {"prompt": one.prompt, "set": one.set, "axis": one.axis, "instrument": one.instrument}
+            yield Scored(
+                "lean", ("shares", k, "verdict"), names, replace(one.distance, p=one.verdict.p, q=one.verdict.q)
+            )
 
 
 METHOD = Method(
@@ -30,5 +42,6 @@ METHOD = Method(
         "mad": lambda found: of("mad", found),
         "mad_clip": lambda found: of("mad_clip", found),
         "distance": _distances,
+        "lean": _leans,
     },
 )

@@ -14,6 +14,7 @@ from askew.pages.blocks import (
     DIFFERENCE,
     PLAIN,
     Block,
+    Cell,
     Column,
     Content,
     Fold,
@@ -28,19 +29,22 @@ from askew.pages.blocks import (
     Text,
 )
 from askew.pages.media import Media, allowance, set_row
+from askew.pages.phrases import say
 from askew.pages.words import (
     axis_label,
     capital,
     measured,
     number,
+    perceived,
     percent,
     plural,
     quote,
+    set_label,
     shorten,
 )
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import difference_sentence, exceeds_chance, shares_sentence, strongest_first
+from askew.parts.survey.words import difference_sentence, exceeds_chance, leans, sentence, verdict
 from askew.types import Estimate
 
 FIRST = 24
@@ -103,11 +107,8 @@ class View:
     @cached_property
     def tibet(self) -> list[Tibet]:
         """Prompts with counterfactuals, those that lean most first."""
-
-        def strongest(entry: Tibet) -> tuple[int, float, float]:
-            return min((strongest_first(axis.mad) for axis in entry.axes.values()), default=(2, 0.0, 0.0))
-
-        return sorted(self.found.tibet, key=strongest)
+        order = list(dict.fromkeys(entry.prompt for entry in self.leads))
+        return sorted(self.found.tibet, key=lambda entry: order.index(entry.prompt) if entry.prompt in order else 0)
 
     def sets(self, prompt: str, axis: str | None = None, value: str | None = None) -> PictureSet | None:
         """A picture set; None if there is no such set."""
@@ -176,7 +177,7 @@ class View:
     def _ranking(self, entries: Sequence[Tibet]) -> Lanes:
         """The axes of prompts by corrected MAD, on the scale of MAD itself."""
         rows = [
-            Lane(capital(axis_label(name)), axis.mad, (words.nearest(axis),), strong=exceeds_chance(axis.mad),
+            Lane(capital(axis_label(name)), axis.mad, (words.nearest(axis),), strong=self._bold(entry.prompt, name),
                  group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=f"{entry.prompt} {name}")
             for entry in entries
             for name, axis in words.ranked(entry.axes.items())
@@ -184,12 +185,20 @@ class View:
         caption = "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
         return Lanes(caption, "Axis", tuple(rows), "MAD", more=("nearest to",))
 
+    def _bold(self, prompt: str, axis: str) -> bool:
+        """By the verdict on the axis; where it has no shares, by MAD alone."""
+        own = self._shares_of(prompt, axis)
+        mad = next((e.axes[axis].mad for e in self.found.tibet if e.prompt == prompt), None)
+        return bool(leans(own) if own else exceeds_chance(mad))
+
+    def _cell(self, entry: Tibet, name: str) -> Cell | None:
+        return Cell(entry.axes[name].mad, strong=self._bold(entry.prompt, name)) if name in entry.axes else None
+
     def _overview(self) -> Matrix:
         """MAD of every prompt and axis."""
         names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
-        rows = tuple((entry.prompt, tuple(entry.axes[n].mad if n in entry.axes else None for n in names))
-                     for entry in self.tibet)  # fmt: skip
-        note = "Dot: MAD; line: its interval; grey: what chance alone would give. Bold: beyond chance (q < 0.05)."
+        rows = tuple((entry.prompt, tuple(self._cell(entry, name) for name in names)) for entry in self.tibet)
+        note = "Dot: MAD; line: its interval; grey: what chance alone would give. Bold: a lean is shown (q < 0.05)."
         return Matrix("MAD of every prompt and axis, the prompt that leans most first", "Prompt",
                       tuple(capital(axis_label(n)) for n in names), rows, "lanes", note=note)  # fmt: skip
 
@@ -201,7 +210,7 @@ class View:
         places = dict.fromkeys((d.axis, d.instrument) for d in found)
         lanes = (survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places)
         told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
-        none = "" if told else "No difference is shown with this number of pictures."
+        none = "" if told else say("sets_alike")
         fold = Fold("All differences, by axis and value", tuple(lanes), screen=True)
         yield Section("Differences between picture sets", (Text(none, items=told), fold))
 
@@ -241,19 +250,25 @@ class View:
 
     def _own_shares(self, prompt: str) -> Iterator[Block]:
         for entry in (s for s in self.others if s.prompt == prompt):
-            yield Text(shares_sentence(entry))
+            yield Text(f"{capital(perceived(entry.axis))} in {set_label(entry.set)}: {sentence(entry)}.")
             yield survey.numbers(entry)
 
     def _axes(self, prompt: str) -> Iterator[Fold]:
         for entry in (e for e in self.tibet if e.prompt == prompt):
             for name, axis in words.ranked(entry.axes.items()):
-                yield Fold(f"{capital(axis_label(name))}: {words.verdict(axis)}",
-                           tuple(self._axis(prompt, name, axis)), anchor=f"{prompt} {name}")  # fmt: skip
+                own = self._shares_of(prompt, name)
+                told = verdict(own) if own else "leans" if exceeds_chance(axis.mad) else say("none")
+                yield Fold(f"{capital(axis_label(name))}: {told}", tuple(self._axis(prompt, name, axis, own)),
+                           anchor=f"{prompt} {name}")  # fmt: skip
 
-    def _axis(self, prompt: str, name: str, axis: AxisScores) -> Iterator[Block]:
+    def _shares_of(self, prompt: str, axis: str) -> SetShares | None:
+        """What the first instrument saw of an axis in a prompt's own pictures."""
+        return next((s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", axis)), None)
+
+    def _axis(self, prompt: str, name: str, axis: AxisScores, own: SetShares | None) -> Iterator[Block]:
         """Everything of one axis of one prompt."""
         shares = [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", name)]
-        yield Text(words.ground(prompt, axis, shares[0] if shares else None))
+        yield Text(f"{capital(sentence(own))}. {words.by_mad(axis, own.even)}" if own else words.by_mad(axis))
         asked = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
         yield Text(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)
         yield self._associations(prompt, name, axis)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from askew.findings import Head, with_q
+from collections.abc import Mapping
+from dataclasses import replace
+
+from askew.findings import Head
 from askew.methods.audit.findings import AuditFindings, Tibet
 from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
@@ -10,19 +13,25 @@ from askew.methods.audit.tibet import domain, paired, tibet
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors, confusions, known_errors
 from askew.parts.survey.missing import missing_pictures
-from askew.parts.survey.shares import SetShares, SharesDifference, differences, shares, with_q_of_distances
+from askew.parts.survey.shares import SetShares, SharesDifference, differences, shares, with_q_of_differences
+from askew.parts.survey.verdicts import Place, with_verdicts
+from askew.types import Estimate
 
 
 def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
-    """The findings of a run. q-values: distances are one family per instrument, MADs another."""
+    """The findings of a run. The q of a distance and of MAD are those of the verdict on their axis."""
     confused = confusions(plan.prompts, found.observed, plan.vqa)
-    counted = _shares(plan, found, known_errors(found.errors, confused))
-    scores = with_q(_tibet(plan, found), lambda at: "mad" if at[-1] == "mad" else None)
+    scores = _tibet(plan, found)
+    mads = {(entry.prompt, name): axis.mad.p for entry in scores for name, axis in entry.axes.items()
+            if isinstance(axis.mad, Estimate) and axis.mad.p is not None}  # fmt: skip
+    counted, qs = with_verdicts(_shares(plan, found, known_errors(found.errors, confused)), plan.prompts, mads,
+                                found.captioner)  # fmt: skip
+    scores = tuple(_with_q(entry, qs) for entry in scores)
     return head.into(
         AuditFindings,
         missing_pictures=missing_pictures(found.observed, _scoring(plan, plan.vqa[0])),
-        shares=with_q_of_distances(counted, lambda entry: entry.of_prompt),
-        differences=with_q_of_distances(_differences(plan, found)),
+        shares=counted,
+        differences=with_q_of_differences(_differences(plan, found)),
         confusion=confused,
         tibet=scores,
         domain=domain(scores, plan.level),
@@ -63,6 +72,16 @@ def _tibet(plan: AuditPlan, found: AuditGathered) -> tuple[Tibet, ...]:
         for prompt in plan.prompts
         if (sets := paired(prompt, found.observed[prompt.text]))
     )
+
+
+def _with_q(entry: Tibet, qs: Mapping[Place, float]) -> Tibet:
+    axes = {
+        name: replace(axis, mad=replace(axis.mad, q=qs.get((entry.prompt, name))))
+        if isinstance(axis.mad, Estimate)
+        else axis
+        for name, axis in entry.axes.items()
+    }
+    return replace(entry, axes=axes)
 
 
 def _scoring(plan: AuditPlan, instrument: str) -> Scoring:

@@ -1,13 +1,13 @@
-"""What the page of `askew audit` says: the answer, the findings by concepts, how to read them, the method."""
+"""What the page of `askew audit` says: the answer, what MAD adds, how to read the scores, the method."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.pages import common
 from askew.pages.blocks import Terms, Text
+from askew.pages.phrases import say
 from askew.pages.words import (
     listing,
     measured,
@@ -22,16 +22,9 @@ from askew.pages.words import (
     thousands,
 )
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import LIMITS, exceeds_chance, leaning_value, most_seen, seen, strongest_first, tests
+from askew.parts.survey.words import LIMITS, exceeds_chance, leans, seen, strongest_first, tests
 from askew.types import Estimate, Missing
 
-Strength = Literal["strongly", "clearly", "slightly", "unsettled"]
-STRENGTHS: Mapping[Strength, str] = {
-    "strongly": "strongly one-sided",
-    "clearly": "clearly one-sided",
-    "slightly": "slightly one-sided",
-    "unsettled": "one-sided, but how far is not settled",
-}
 NAMED = 3
 """Axes that the answer names before it counts the rest."""
 
@@ -43,100 +36,77 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     if not read:
         made = plural(sum(name is not None for one in found.sets for name in one.pictures), "picture")
         of = plural(len(found.plan.prompts), "prompt")
-        return by_concepts(found) or f"Nothing could be measured: {made} of {of}, and no answer about any of them."
-    lean = [entry for entry in read if exceeds_chance(entry.distance)]
-    prompts = list(dict.fromkeys(entry.prompt for entry in leads))
+        return open_axes(found) or f"Nothing could be measured: {made} of {of}, and no answer about any of them."
+    lean, prompts = [entry for entry in read if leans(entry)], list(dict.fromkeys(entry.prompt for entry in leads))
     if not lean:
         axes = listing(list(dict.fromkeys(perceived(entry.axis) for entry in read)))
-        of = quote(prompts[0]) if len(prompts) == 1 else plural(len(prompts), "prompt")
-        return f"No lean shown on {axes}, with {common.sizes(found.sets)} pictures a set of {of} by {who}."
+        of = quote(prompts[0]) if len(prompts) == 1 else f"each of {plural(len(prompts), 'prompt')}"
+        return say("leans_on_none", axes=axes, pictures=f"{common.sizes(found.sets)} pictures", of=of, who=who)
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
-        told = [seen(entry, leaning_value(entry)) for entry in lean[:NAMED]]
         rest = [f"a lean on {len(lean) - NAMED} more"] if len(lean) > NAMED else []
-        return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*told, *rest])}."
+        return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*map(seen, lean[:NAMED]), *rest])}."
     first = lean[0]
     sets = [one for one in read if (one.prompt, one.axis) == (first.prompt, first.axis)]
-    shown = [seen(one, leaning_value(one)) for one in sets]
-    if len(sets) > 1:
-        shown = [f"{set_label(one.set)} {text}" for one, text in zip(sets, shown, strict=True)]
+    shown = [f"{set_label(one.set)} {seen(one)}" if len(sets) > 1 else seen(one) for one in sets]
     where = f"{quote(first.prompt)}, " if len(prompts) > 1 else ""
     return f"Leaning most, {where}{perceived(first.axis)}: {'; '.join(shown)}."
 
 
 def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
-    """How many lean, by what was seen and by concepts."""
-    return " ".join(filter(None, (_by_shares(leads), by_concepts(found) if leads else "")))
-
-
-def _by_shares(leads: Sequence[SetShares]) -> str:
-    tested = [entry for entry in leads if exceeds_chance(entry.distance) is not None]
+    """How many verdicts say that there is a lean; where none does, which one would have been shown."""
+    tested = [entry for entry in leads if leans(entry) is not None]
     if not tested:
         return "No share could be tested against chance." if leads else ""
-    far = [entry for entry in tested if exceeds_chance(entry.distance)]
-    reader = f"as read by {shorten(leads[0].instrument, 40)}"
-    if len(tested) == 1:
-        return f"The shares {'' if far else 'do not '}lean beyond chance, {reader}."
-    count = f"{len(far) or 'none'} of {thousands(len(tested))}"
-    if len({(entry.prompt, entry.set) for entry in tested}) == 1:
-        where = f"on {count} axes"
-    elif len({entry.axis for entry in tested}) == 1:
-        where = f"in {count} picture sets on {perceived(tested[0].axis)}"
-    else:
-        where = f"in {count} pairs of a picture set and an axis"
-    return f"Shares lean beyond chance {where}, {reader}."
-
-
-def by_concepts(found: AuditFindings) -> str:
-    """What TIBET's MAD says of all prompts; nothing where there are no counterfactuals."""
-    pairs = [(name, axis) for entry in found.tibet for name, axis in entry.axes.items()]
-    known = [(name, axis) for name, axis in ranked(pairs) if isinstance(axis.mad, Estimate)]
-    if not pairs:
-        return ""
-    if not known:
-        return "By concepts (MAD), no axis could be measured."
-    count = leaning(axis for _, axis in known)
+    count = sum(leans(entry) is True for entry in tested)
     if not count:
-        return f"By concepts (MAD), no lean is shown with {common.sizes(found.sets)} pictures a set."
-    if len(found.tibet) == 1:
-        name, axis = next((name, axis) for name, axis in known if exceeds_chance(axis.mad))
-        ends = extremes(axis.cas)
-        towards = f", towards {shorten(ends[0], 40)}" if ends and ends[2] else ""
-        return (f"By concepts (MAD), they lean further than chance would on {count} of {len(known)} "
-                f"{'axes' if len(known) > 1 else 'axis'}, most on {perceived(name)}{towards}.")  # fmt: skip
-    times = {name: leaning(axis for other, axis in known if other == name) for name, _ in pairs}
-    top = max(times, key=lambda name: times[name])
-    asked = sum(name == top for name, _ in known)
-    return (f"By concepts (MAD), pictures lean further than chance would in {count} of {len(known)} pairs of a prompt "
-            f"and an axis, most often on {perceived(top)} ({times[top]} of {plural(asked, 'prompt')}).")  # fmt: skip
+        shown = [entry.verdict.detectable if entry.verdict else None for entry in tested]
+        known = [one for one in shown if one is not None]
+        told = say("could_have", distance=number(max(known))) if len(known) == len(shown) else say("too_few")
+        return " ".join(filter(None, (told, open_axes(found))))
+    of = f"{count} of {thousands(len(tested))}"
+    if len(tested) == 1:
+        where = f"on {perceived(tested[0].axis)}"
+    elif len({(entry.prompt, entry.set) for entry in tested}) == 1:
+        where = f"on {of} axes"
+    elif len({entry.axis for entry in tested}) == 1:
+        where = f"in {of} picture sets on {perceived(tested[0].axis)}"
+    else:
+        where = f"in {of} pairs of a picture set and an axis"
+    told = say("leans_on", where=where, reader=shorten(leads[0].instrument, 40))
+    return " ".join(filter(None, (told, open_axes(found))))
 
 
-def verdict(axis: AxisScores) -> str:
-    """What MAD says of an axis."""
-    if isinstance(axis.mad, Missing):
-        return f"not measured – {reason(axis.mad)}"
-    beyond = exceeds_chance(axis.mad)
-    if beyond is None:
-        return "not tested against chance"
-    return STRENGTHS[strength(axis.mad)] if beyond else f"no lean shown with {plural(axis.mad.n or 0, 'picture')}"
-
-
-def ground(prompt: str, axis: AxisScores, entry: SetShares | None) -> str:
-    """What the verdict rests on: nearness to counterfactuals, what was seen, and the test of MAD."""
-    if isinstance(axis.mad, Missing):
+def open_axes(found: AuditFindings) -> str:
+    """What MAD says of axes whose answers are open, so that they have no shares."""
+    counted = {(entry.prompt, entry.axis) for entry in found.shares}
+    scores = [axis.mad for entry in found.tibet for name, axis in entry.axes.items()
+              if (entry.prompt, name) not in counted]  # fmt: skip
+    tested = [beyond for mad in scores if (beyond := exceeds_chance(mad)) is not None]
+    if not scores:
         return ""
-    says = _lean if exceeds_chance(axis.mad) else _no_lean
-    beyond = entry is not None and exceeds_chance(entry.distance)
-    shown = most_seen(entry, ", beyond chance" if beyond else "") if entry else ""
-    return f"{'; '.join(filter(None, [says(prompt, axis), shown]))}. {_chance(axis.mad)}"
+    if not tested:
+        return "By concepts (MAD), no axis could be measured."
+    of = f"{len(tested)} {'axis' if len(tested) == 1 else 'axes'} without shares"
+    return say("open_lean" if any(tested) else "open_none", count=sum(tested), of=of)
 
 
-def strength(mad: Estimate) -> Strength:
-    """How far a score that exceeds chance goes: the corrected score, held back by the lower end of its interval."""
-    if mad.low is None or mad.corrected is None or mad.low <= 0:
-        return "unsettled"
-    if mad.corrected >= 0.5 and mad.low >= 0.3:
-        return "strongly"
-    return "clearly" if mad.corrected >= 0.2 and mad.low >= 0.1 else "slightly"
+def by_mad(axis: AxisScores, even: bool = True) -> str:
+    """What MAD adds: which counterfactual the pictures are nearest to, if that is settled, and the test of MAD."""
+    if isinstance(axis.mad, Missing):
+        return f"MAD not measured – {reason(axis.mad)}."
+    expected = f"; chance alone would give {number(axis.mad.null)}" if axis.mad.null is not None else ""
+    asks = "" if even else (" MAD asks whether the pictures are equally near to all values; it is no verdict here, "
+                            "since the ideal is another.")  # fmt: skip
+    ends, near = extremes(axis.cas), ""
+    if ends and ends[2] and even and exceeds_chance(axis.mad):
+        near = f"By concepts the pictures are {nearness(axis, ends)}. "
+    return f"{near}MAD {measured(axis.mad)}{expected}{tests(axis.mad)}.{asks}"
+
+
+def nearness(axis: AxisScores, ends: tuple[str, str, bool]) -> str:
+    """Which counterfactuals are nearest and least near."""
+    high, low = (measured(axis.cas[value]) for value in ends[:2])
+    return say("nearer", top=shorten(ends[0], 40), high=high, low_value=shorten(ends[1], 40), low=low)
 
 
 def extremes(scores: Mapping[str, Estimate | Missing]) -> tuple[str, str, bool] | None:
@@ -154,44 +124,10 @@ def ranked(axes: Iterable[tuple[str, AxisScores]]) -> list[tuple[str, AxisScores
     return sorted(axes, key=lambda item: strongest_first(item[1].mad))
 
 
-def leaning(axes: Iterable[AxisScores]) -> int:
-    """How many of these axes exceed chance by MAD."""
-    return sum(exceeds_chance(axis.mad) is True for axis in axes)
-
-
 def nearest(axis: AxisScores) -> str | None:
     """The counterfactual with the highest CAS, if the pictures lean and it is settled which way."""
     ends = extremes(axis.cas)
     return shorten(ends[0], 24) if ends and ends[2] and exceeds_chance(axis.mad) else None
-
-
-def _lean(prompt: str, axis: AxisScores) -> str:
-    ends = extremes(axis.cas)
-    if ends is None:
-        return f"Pictures of {quote(prompt)} are not equally near to the counterfactuals"
-    top, low, apart = ends
-    scores = f"CAS {measured(axis.cas[top])} against {measured(axis.cas[low])}"
-    if not apart:
-        return (f"The counterfactuals are not equally near to the pictures of {quote(prompt)}, but which is nearest "
-                f"is not settled: {shorten(top, 40)} is highest, {shorten(low, 40)} lowest, {scores}")  # fmt: skip
-    much = "much " if isinstance(axis.mad, Estimate) and strength(axis.mad) == "strongly" else ""
-    return (f"Pictures of {quote(prompt)} resemble its {shorten(top, 40)} counterfactual {much}more than its "
-            f"{shorten(low, 40)} one: {scores}")  # fmt: skip
-
-
-def _no_lean(prompt: str, axis: AxisScores) -> str:
-    ends = extremes(axis.cas)
-    if ends is None:
-        return f"Pictures of {quote(prompt)} were compared with too few counterfactuals"
-    return f"CAS runs from {' to '.join(f'{measured(axis.cas[v])} ({shorten(v, 40)})' for v in (ends[1], ends[0]))}"
-
-
-def _chance(mad: Estimate) -> str:
-    expected = f"; chance alone would give {number(mad.null)}" if mad.null is not None else ""
-    room = ""
-    if exceeds_chance(mad) is False and mad.high is not None:
-        room = f" More pictures could still show a MAD of up to {number(mad.high)}."
-    return f"MAD {measured(mad)}{expected}{tests(mad)}.{room}"
 
 
 def reading(found: AuditFindings) -> tuple[Terms, Text]:
@@ -200,7 +136,7 @@ def reading(found: AuditFindings) -> tuple[Terms, Text]:
         ("CAS", "How much of what is seen in the pictures of the prompt is also seen, as often, in the pictures of a "
                 "counterfactual prompt. 1: the same concepts equally often. 0: no concept in common."),
         ("MAD", "How unequal the CAS values of an axis are. 0: the pictures are equally near to all counterfactuals. "
-                "It says how far the pictures lean, CAS says which way."),
+                "Its concepts come from the answers to all questions: it depends on which other axes are asked about."),
     )  # fmt: skip
     terms = (
         ("Distance", "How far the shares in a set are from the ideal: 0 at the ideal."),
@@ -210,9 +146,12 @@ def reading(found: AuditFindings) -> tuple[Terms, Text]:
                      "of its line, or off it."),
         ("Chance", "The mean score that a model without any lean would get from this number of pictures. It is not "
                    "zero. Corrected sets it to 0 and the largest possible score to 1."),
-        ("p and q", "p: how often chance alone gives a score this large. q: the same, adjusted for the number of "
-                    "scores tested together. Below 0.05 this page speaks of a lean. A larger value does not show that "
-                    "there is none; the interval shows how large it could be."),
+        ("p and q", "p: how often chance alone gives a score this large. q: the same, adjusted for all that is tested "
+                    "together. Below 0.05 this page speaks of a lean. A larger value does not show that there is none; "
+                    "the interval shows how large it could be."),
+        ("Verdict", "One for each picture set and axis, by the distance of the shares and, where equal shares are the "
+                    "ideal, by MAD: Holm over the two, then Benjamini-Hochberg over all. Bold, the headline and "
+                    "--fail-if “lean.q < 0.05” follow it."),
     )  # fmt: skip
     return Terms(terms), NOT_MEANT
 

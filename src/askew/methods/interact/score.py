@@ -21,7 +21,8 @@ from askew.parts.survey.confusion import Errors, confusions, known_errors
 from askew.parts.survey.missing import missing_pictures
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Observed
-from askew.parts.survey.shares import SetShares, shares, with_q_of_distances
+from askew.parts.survey.shares import SetShares, shares
+from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.intervals import Floats
 from askew.stats.shares import LEAST_EXPECTED, joint_shares
@@ -47,7 +48,7 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     return head.into(
         InteractionFindings,
         missing_pictures=missing_pictures(sets, scoring),
-        shares=with_q_of_distances(_initial_shares(plan, sets, known)),
+        shares=with_verdicts(_initial_shares(plan, sets, known), plan.prompts)[0],
         confusion=compared,
         biasconnect=drawn,
         joint=tuple(_joint_shares(plan, sets, scoring)),

@@ -21,7 +21,7 @@ from askew.pages.words import (
     quote,
     shorten,
 )
-from askew.parts.survey.words import most_seen
+from askew.parts.survey.words import seen
 from askew.types import Estimate, Missing
 
 PERCEIVED = (
@@ -68,7 +68,7 @@ def answer(found: MineFindings) -> str:
 
 
 def _seen(one: BestPrompt) -> str:
-    return most_seen(one.shares) if one.shares else "nothing could be read"
+    return seen(one.shares) if one.shares else "nothing could be read"
 
 
 def finding(one: BestPrompt) -> str:

@@ -34,7 +34,7 @@ from askew.pages.words import (
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.missing import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference
-from askew.parts.survey.words import exceeds_chance, lean_first, leaning_value, missing_sentence, verdict
+from askew.parts.survey.words import exceeds_chance, lean_first, leaning_value, leans, missing_sentence, verdict
 
 BARS, AXES = 10, 2
 """Bars of an axis, and axes, that stand at the head of a page of several prompts or conditions; the rest is folded."""
@@ -46,7 +46,7 @@ def bar(entry: SetShares, label: str, group: str = "", series: int | None = None
         Part(value, share, entry.counts.get(value), entry.ideal.get(value)) for value, share in entry.shares.items()
     )
     return Bar(
-        label, parts, sum(entry.counts.values()), entry.missing, verdict(entry), bool(exceeds_chance(entry.distance)),
+        label, parts, sum(entry.counts.values()), entry.missing, verdict(entry), bool(leans(entry)),
         group, series, link, leaning_value(entry) if any(entry.counts.values()) else "",
     )  # fmt: skip
 
@@ -76,7 +76,7 @@ def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda
 def _by_axis(own: Sequence[SetShares], order: Sequence[str], link: Callable[[SetShares], str]) -> list[Block]:
     """A block an axis, those that lean most often first; of many prompts and axes the rest is folded."""
     axes = {axis: [entry for entry in own if entry.axis == axis] for axis in dict.fromkeys(e.axis for e in own)}
-    lean = {axis: sum(exceeds_chance(entry.distance) is True for entry in found) for axis, found in axes.items()}
+    lean = {axis: sum(leans(entry) is True for entry in found) for axis, found in axes.items()}
     blocks: list[Block] = []
     for k, axis in enumerate(sorted(axes, key=lambda axis: -lean[axis])):
         prompts, name = list(dict.fromkeys(entry.prompt for entry in axes[axis])), capital(perceived(axis))
@@ -125,7 +125,7 @@ def distances(entries: Sequence[SetShares]) -> Lanes:
         reader = f", {shorten(entry.instrument, 30)}" if several else ""
         group = shorten(entry.prompt, 50) if prompts else ""
         rows.append(Lane(f"{set_label(entry.set)}{reader}", entry.distance, group=group,
-                         strong=exceeds_chance(entry.distance)))  # fmt: skip
+                         strong=leans(entry)))  # fmt: skip
     caption = f"How far the shares of {perceived(entries[0].axis)} are from the ideal (distance)"
     return Lanes(caption, "Pictures", tuple(rows), "distance", "unit", SCORE)
 

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData, UsageError
-from askew.findings import AGAIN, RESULTS_FILE, Address, E, Keyed, adapter, read_text, with_q
+from askew.findings import AGAIN, RESULTS_FILE, E, Keyed, adapter, read_text, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import distance_difference, share_difference
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
+from askew.stats.verdicts import holm_then_bh
 from askew.types import Axis, Estimate, Missing, record
 
 Counts = NDArray[np.int64]
 
 DISTANCE = {"nominal": "total_variation", "ordinal": "wasserstein"}
 """The distance on an axis by its scale: ranks matter on an ordinal one."""
+
+
+@record
+class Verdict:
+    """Whether a picture set leans on an axis, by all that was tested there.
+
+    value       the value furthest above its ideal
+    p, q        Holm over the distance from the ideal and, where the ideal is equal shares, MAD; q by Benjamini-Hochberg
+                over all sets and axes that an instrument read
+    detectable  the distance that so many pictures show in nine of ten runs, were it the only lean; None: no distance
+    """
+
+    value: str
+    p: float
+    q: float
+    detectable: float | None
 
 
 @record
@@ -35,6 +53,7 @@ class SetShares:
     distance              of the shares from the ideal
     bounds                by value: its lowest and highest share if the missing pictures were known; None if none is
     instrument_corrected  the shares without the instrument's known errors
+    verdict               None where nothing was tested
     """
 
     prompt: str
@@ -48,6 +67,12 @@ class SetShares:
     distance: E
     bounds: Mapping[str, tuple[float, float]] | None
     instrument_corrected: Annotated[Mapping[str, E], Keyed("value")] | None
+    verdict: Verdict | None = None
+
+    @property
+    def even(self) -> bool:
+        """Whether the ideal is equal shares."""
+        return len({round(share, 9) for share in self.ideal.values()}) == 1
 
     @property
     def of_prompt(self) -> bool:
@@ -65,9 +90,6 @@ class SharesDifference:
     sets: tuple[str, str]
     shares: Annotated[Mapping[str, E], Keyed("value")]
     distance: E
-
-
-S = TypeVar("S", SetShares, SharesDifference)
 
 
 def shares(
@@ -122,15 +144,17 @@ def differences(
     return found
 
 
-def with_q_of_distances(found: Iterable[S], wanted: Callable[[S], bool] = lambda one: True) -> tuple[S, ...]:
-    """The same, with q-values of the wanted ones' distances: one family per instrument."""
-    entries = tuple(found)
-
-    def family(at: Address) -> str | None:
-        entry = entries[int(at[0])]
-        return entry.instrument if at[1:] == ("distance",) and wanted(entry) else None
-
-    return with_q(entries, family)
+def with_q_of_differences(found: Iterable[SharesDifference]) -> tuple[SharesDifference, ...]:
+    """The same, with q-values: of the distances, and of the shares by Holm over the values of each; by instrument."""
+    entries = list(found)
+    for name in dict.fromkeys(one.instrument for one in entries):
+        own = [k for k, one in enumerate(entries) if one.instrument == name]
+        known = [{v: e for v, e in entries[k].shares.items() if isinstance(e, Estimate)} for k in own]
+        results = holm_then_bh([[e.p for e in some.values() if e.p is not None] for some in known])
+        for k, some, (_, _, qs) in zip(own, known, results, strict=True):
+            adjusted = {v: replace(e, q=q) for (v, e), q in zip(some.items(), qs, strict=True)}
+            entries[k] = replace(entries[k], shares=adjusted)
+    return with_q(tuple(entries), lambda at: entries[int(at[0])].instrument if at[-1] == "distance" else None)
 
 
 def recorded_shares(folder: Path) -> tuple[SetShares, ...]:

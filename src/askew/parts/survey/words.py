@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from askew.pages.phrases import say
 from askew.pages.words import (
     SIGNIFICANT,
     axis_label,
     capital,
     measured,
+    number,
     perceived,
     percent,
     plural,
@@ -18,7 +20,7 @@ from askew.pages.words import (
     thousands,
 )
 from askew.parts.survey.missing import MissingPictures
-from askew.parts.survey.shares import SetShares, SharesDifference
+from askew.parts.survey.shares import SetShares, SharesDifference, Verdict
 from askew.types import Estimate, Missing
 
 LIMITS = (
@@ -45,20 +47,26 @@ def strongest_first(score: Estimate | Missing) -> tuple[int, float, float]:
     return (1, 0.0, -score.value) if score.corrected is None else (0, -score.corrected, -score.value)
 
 
+def leans(entry: SetShares) -> bool | None:
+    """By the verdict on the set; None where nothing was tested."""
+    return exceeds_chance(entry.distance) if entry.verdict is None else entry.verdict.q < SIGNIFICANT
+
+
 def lean_first(entry: SetShares) -> tuple[bool, tuple[int, float, float]]:
     """Sort key: sets that lean, then the others, each by their distance from the ideal."""
-    return not exceeds_chance(entry.distance), strongest_first(entry.distance)
+    return not leans(entry), strongest_first(entry.distance)
 
 
 def verdict(entry: SetShares) -> str:
-    """What a set shows on an axis, in a few words: "more female than even", "no lean shown"."""
+    """What a set shows on an axis, in a few words: "more female than even", "none shown"."""
     if isinstance(entry.distance, Missing):
         return "not measured"
-    beyond = exceeds_chance(entry.distance)
-    if not beyond:
-        return "not tested against chance" if beyond is None else "no lean shown"
-    even = len({round(share, 9) for share in entry.ideal.values()}) == 1
-    return f"more {shorten(leaning_value(entry), 40)} than {'even' if even else 'the ideal'}"
+    lean = leans(entry)
+    if not lean:
+        return "not tested against chance" if lean is None else say("none")
+    if not exceeds_chance(entry.distance):
+        return say("lean_elsewhere")
+    return say("lean", value=shorten(leaning_value(entry), 40), ideal="even" if entry.even else "the ideal")
 
 
 def leaning_value(entry: SetShares) -> str:
@@ -67,39 +75,32 @@ def leaning_value(entry: SetShares) -> str:
     return max(entry.counts, key=lambda value: entry.counts[value] / read - entry.ideal.get(value, 0.0))
 
 
-def seen(entry: SetShares, value: str) -> str:
-    """How many show a value: "42 of 48 perceived as female"."""
-    how = "perceived as" if reads_appearance(entry.axis) else "seen as"
-    return f"{thousands(entry.counts[value])} of {thousands(sum(entry.counts.values()))} {how} {shorten(value, 40)}"
-
-
-def most_seen(entry: SetShares, remark: str = "") -> str:
-    """The value read most often, as "perceived female in 44 of the 46 pictures that could be read"."""
-    read = sum(entry.counts.values())
-    if not read:
-        return ""
-    value = max(entry.counts, key=lambda v: entry.counts[v])
-    unread = sum(entry.missing.values())
-    of = f"{read}" if not unread else f"the {plural(read, 'picture')} that could be read ({unread} could not)"
+def seen(entry: SetShares) -> str:
+    """How many show the value furthest above its ideal: "88 % perceived female (42 of 48)"."""
+    value, read = leaning_value(entry), sum(entry.counts.values())
     how = "perceived" if reads_appearance(entry.axis) else "seen as"
-    ideal = entry.ideal.get(value)
-    share = "" if ideal is None else f" ({percent(entry.counts[value] / read)}, ideal {percent(ideal)}{remark})"
-    return f"{how} {shorten(value, 40)} in {entry.counts[value]} of {of}{share}"
+    ideal = "" if entry.even else f", ideal {percent(entry.ideal.get(value))}"
+    return say("seen", share=percent(entry.counts[value] / read), how=how, value=shorten(value, 40),
+               count=thousands(entry.counts[value]), n=f"{thousands(read)}{ideal}")  # fmt: skip
 
 
-def shares_sentence(entry: SetShares) -> str:
-    """What an instrument read on one axis in one picture set, against the ideal."""
-    who = f"{capital(perceived(entry.axis))} in {set_label(entry.set)}"
-    distance, shown = entry.distance, most_seen(entry)
-    if isinstance(distance, Missing):
-        return f"{who}: not measured – {reason(distance)}."
-    found = {
-        True: "further from the ideal than chance would bring it",
-        False: f"no lean shown with {plural(distance.n or 0, 'picture')}",
-        None: "not tested against chance",
-    }[exceeds_chance(distance)]
-    told = f" {capital(shown)}." if shown else ""
-    return f"{who}: {found}.{told} Distance {measured(distance)}{tests(distance)}."
+def sentence(entry: SetShares) -> str:
+    """What was seen, and the verdict, in one sentence: without its end."""
+    if isinstance(entry.distance, Missing):
+        return f"not measured – {reason(entry.distance)}"
+    lean, lost = leans(entry), sum(entry.missing.values())
+    found = verdict(entry) if lean or lean is None else none_shown(sum(entry.counts.values()), entry.verdict)
+    unread = f"; {plural(lost, 'picture')} could not be read" if lost else ""
+    q = f"; {probability(entry.verdict.q, 'q')}" if entry.verdict else ""
+    return f"{seen(entry)}{unread}: {found}{q}"
+
+
+def none_shown(n: int, found: Verdict | None) -> str:
+    """That n pictures show no lean, and which one they would have shown."""
+    pictures, distance = plural(n, "picture"), found.detectable if found else None
+    if distance is None:
+        return say("none_possible", pictures=pictures)
+    return say("none_with", pictures=pictures, distance=number(distance))
 
 
 def difference_sentence(entry: SharesDifference) -> str | None:
@@ -110,10 +111,8 @@ def difference_sentence(entry: SharesDifference) -> str | None:
     value = max(found, key=lambda v: abs(found[v].value))
     before, after = map(set_label, entry.sets)
     more = "more" if found[value].value > 0 else "less"
-    return (
-        f"{capital(perceived(entry.axis))}: {shorten(value, 40)} is seen {more} often in {after} than in {before}, "
-        f"{measured(found[value], 'points')} points{tests(found[value])}."
-    )
+    return say("set_differs", axis=capital(perceived(entry.axis)), value=shorten(value, 40), more=more, after=after,
+               before=before, points=measured(found[value], "points"), q=probability(found[value].q, "q"))  # fmt: skip
 
 
 def missing_sentence(entry: MissingPictures, what: str) -> str | None:

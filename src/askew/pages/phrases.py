@@ -1,0 +1,71 @@
+"""What pages say of what was measured: every sentence that claims something, or that claims nothing, in one place.
+
+`tests/truth/test_summaries.py` has a row for each: how often it is said where there is nothing to say. The page
+`docs/reference/wording.md` is made from both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text with gaps, and when it is said. `claims`: it says that something is there, beyond chance."""
+
+    text: str
+    when: str
+    claims: bool = False
+
+
+PHRASES: Mapping[str, Phrase] = {
+    # what one picture set shows on one axis
+    "seen": Phrase("{share} {how} {value} ({count} of {n})", "of each set and axis: the value furthest over its ideal"),
+    "lean": Phrase("more {value} than {ideal}", "the verdict on a set and an axis has q < 0.05", claims=True),
+    "lean_elsewhere": Phrase(
+        "leans, though not by this share alone",
+        "the verdict has q < 0.05 by MAD, and the distance of the shares has not", claims=True,
+    ),
+    "none": Phrase("none shown", "the verdict has q of 0.05 or more"),
+    "none_with": Phrase(
+        "no lean shown with {pictures}, which would have shown a distance of {distance} in nine of ten runs",
+        "the same, where a sentence has room; the distance is computed",
+    ),
+    "none_possible": Phrase(
+        "no lean shown with {pictures}, which are too few to show any", "the same, where no lean reaches q < 0.05",
+    ),
+    # the head of an audit
+    "leans_on": Phrase("A lean is shown {where}, as read by {reader}.", "some verdict has q < 0.05", claims=True),
+    "leans_on_none": Phrase(
+        "No lean is shown on {axes}, with {pictures} of {of} by {who}.", "no verdict has q < 0.05",
+    ),
+    "could_have": Phrase(
+        "A distance of {distance} from the ideal would have been shown in nine of ten runs.",
+        "below a headline that names no lean; the largest over its axes",
+    ),
+    "too_few": Phrase("These are too few pictures to show any lean.", "the same, where no lean reaches q < 0.05"),
+    "open_lean": Phrase("By concepts (MAD), a lean is shown on {count} of {of}.", "an axis without shares has q < 0.05",
+                        claims=True),
+    "open_none": Phrase("By concepts (MAD), no lean is shown on {of}.", "axes without shares have q of 0.05 or more"),
+    "nearer": Phrase(
+        "nearest to {top} (CAS {high}), least to {low_value} (CAS {low})",
+        "MAD has q < 0.05 and the intervals of the two CAS are apart", claims=True,
+    ),
+    # conditions of a folder
+    "set_differs": Phrase(
+        "{axis}: {value} is seen {more} often in {after} than in {before}, {points} points; {q}.",
+        "the share has q < 0.05, by Holm over the values and Benjamini-Hochberg over the pairs of sets", claims=True,
+    ),
+    "sets_alike": Phrase("No difference is shown with this number of pictures.", "no share has"),
+    # two runs
+    "run_differs": Phrase("{b} differs from {a} beyond chance {where}.", "some verdict of the comparison has q < 0.05",
+                          claims=True),
+    "runs_alike": Phrase("No difference between {b} and {a} is shown with this number of pictures.", "none has"),
+    "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way", claims=True),
+}  # fmt: skip
+
+
+def say(name: str, **parts: object) -> str:
+    """The phrase of that name, its gaps filled. Raises KeyError for a name or a gap that does not exist."""
+    return PHRASES[name].text.format(**parts)

@@ -1,0 +1,86 @@
+"""One verdict from several tests of one thing, over many things; and what a sample could have shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from askew.stats.distance import DISTANCES
+from askew.stats.intervals import benjamini_hochberg
+
+DRAWS = 10_000
+
+
+def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
+    """A verdict per family of tests of one null hypothesis, and q-values of its members that never contradict it.
+
+    The family's p is that of its first step by Holm (1979), min(1, m * smallest p). Its q is by Benjamini and Hochberg
+    over all families. A member's q is its own Holm p, scaled as the family's was: selected families are tested at the
+    level that selection leaves (Benjamini & Bogomolov 2014). So a member has a q below a level only where its family
+    has, and a family has only where a member has.
+
+    Args:
+        tests: by family the p-values of its members, at least one.
+
+    Returns:
+        By family p, q, and the q of every member.
+    """
+    holm = []
+    for members in tests:
+        order = np.argsort(members, kind="stable")
+        steps = np.maximum.accumulate(np.asarray(members, dtype=float)[order] * np.arange(len(members), 0, -1))
+        holm.append(np.minimum(steps, 1.0)[np.argsort(order)])
+    firsts = np.array([own.min() for own in holm])
+    found = []
+    for own, p, q in zip(holm, firsts, benjamini_hochberg(firsts), strict=True):
+        scale = q / p if p else 1.0
+        found.append((float(p), float(q), [float(one) for one in np.minimum(own * scale, 1.0)]))
+    return found
+
+
+def detectable_distance(
+    n: int, ideal: ArrayLike, distance: str, *, level: float = 0.05, power: float = 0.9
+) -> float | None:
+    """The distance from the ideal that a test of n pictures at `level` finds with probability `power`.
+
+    Distributions between the ideal and one value alone, p(t) = (1 - t) ideal + t e_k, for the k that is hardest to
+    find. By simulation with a fixed seed; None where even t = 1 is not found so often, for a k that goes as far.
+
+    Args:
+        ideal: (K,) shares.
+        distance: a name of `distance.DISTANCES`.
+        level: of one test, in (0, 1); that of a family divided by its size.
+    """
+    return _detectable(n, tuple(np.asarray(ideal, dtype=float).tolist()), distance, level, power)
+
+
+@lru_cache(maxsize=1024)
+def _detectable(n: int, ideal: tuple[float, ...], distance: str, level: float, power: float) -> float | None:
+    measure, target = DISTANCES[distance], np.array(ideal)
+    rng = np.random.default_rng(0)
+    null = np.sort(measure(rng.multinomial(n, target, DRAWS), target))
+    critical = null[-1 - int(level * DRAWS)]  # what the test finds lies beyond it
+    found, unseen = [], 0.0
+    for k in range(len(target)) if distance == "wasserstein" else {p: k for k, p in enumerate(ideal)}.values():
+        low, high = 0.0, 1.0
+        if _share_beyond(critical, n, target, k, high, distance) < power:
+            unseen = max(unseen, float(measure(_towards(target, k, high), target)))
+            continue
+        for _ in range(8):
+            middle = (low + high) / 2
+            enough = _share_beyond(critical, n, target, k, middle, distance) >= power
+            low, high = (low, middle) if enough else (middle, high)
+        found.append(float(measure(_towards(target, k, high), target)))
+    return max(found) if found and max(found) > unseen else None
+
+
+def _towards(ideal: NDArray[np.float64], k: int, t: float) -> NDArray[np.float64]:
+    return np.asarray((1 - t) * ideal + t * np.eye(len(ideal))[k])
+
+
+def _share_beyond(critical: float, n: int, ideal: NDArray[np.float64], k: int, t: float, distance: str) -> float:
+    drawn = np.random.default_rng(1).multinomial(n, _towards(ideal, k, t), DRAWS // 5)
+    return float(np.mean(DISTANCES[distance](drawn, ideal) > critical + 1e-12))

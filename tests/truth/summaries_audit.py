@@ -1,0 +1,132 @@
+"""What an audit, a folder of conditions and a comparison say of worlds whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.findings import FORMAT, Environment, Head, Identity, Instruments
+from askew.methods.audit.findings import AuditFindings
+from askew.methods.audit.gather import AuditGathered
+from askew.methods.audit.plan import AuditPlan
+from askew.methods.audit.score import score
+from askew.methods.audit.tibet import extract_concepts
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences
+from askew.parts.survey.verdicts import with_verdicts
+from askew.parts.survey.words import difference_sentence, leans, sentence
+from askew.plan import AxisPlan, PromptPlan
+from askew.prompts.axes import BIASCONNECT, find_axis
+from askew.prompts.counterfactuals import counterfactuals
+from askew.stats.association import mad
+from askew.stats.association_intervals import fair_histograms
+from askew.store.keys import picture_seed
+from askew.studio.caption import parse
+from askew.studio.planted import sample
+from askew.types import Missing, Picture, Prompt
+from truth.summary import Summary
+
+Array = NDArray[np.float64]
+NURSE = "a photo of a nurse"
+READER = "truth"
+
+
+def plan(axes: Sequence[str] = BIASCONNECT, images: int = 48, paired: bool = True, **settings: object) -> AuditPlan:
+    made = tuple(AxisPlan.of(find_axis(a), counterfactuals(NURSE, a) if paired else None) for a in axes)
+    fields = {"vqa": (READER,), "embedder": "none", "images": images, "draws": 1000, **settings}
+    return AuditPlan.model_validate({**fields, "prompts": [PromptPlan(text=NURSE, axes=made).model_dump()]})
+
+
+def observed(prompt: Prompt, axes: Sequence[str], images: int, bias: float, seed: int) -> ObservedSet:
+    """A set as `studio/planted` draws it and an instrument without errors reads it."""
+    scenes = [sample(parse(prompt.text), bias, picture_seed(seed, prompt.text, k)) for k in range(images)]
+    pictures = tuple(Picture(f"{prompt.text} {seed} {k}", "", prompt.text, k) for k in range(images))
+    values = {axis: tuple(getattr(scene, axis) for scene in scenes) for axis in axes}
+    return ObservedSet(prompt, pictures, {READER: values}, tuple(Missing("not_asked") for _ in pictures))
+
+
+def found(own: AuditPlan, sets: Mapping[str, Sequence[ObservedSet]]) -> AuditFindings:
+    machine = Environment("3.11", "here", {}, None, 1, None, "2026-01-01T00:00:00+00:00")
+    model, told = Identity("studio/planted", "1", {}), Instruments(vqa={READER: "1"})
+    head = Head(FORMAT, "0", 1, own, own.hash, machine, (), model, told, ())
+    return score(own, AuditGathered(model, None, told, (), sets, {}, READER, None), head)
+
+
+@lru_cache(maxsize=2048)
+def audited(bias: float, seed: int, images: int = 48) -> AuditFindings:
+    own = plan(images=images)
+    names = [axis.name for axis in own.prompts[0].axes]
+    return found(own, {NURSE: [observed(one, names, images, bias, seed) for one in own.prompts[0].prompts()]})
+
+
+def judged(
+    bias: float, seed: int, images: int = 48, by_mad: Sequence[str] = ("gender", "environment")
+) -> list[SetShares]:
+    """The verdicts of an audit of eight axes, with the MAD of some of them: its scores without their intervals."""
+    own, images = plan().prompts[0], 48
+    names = [axis.name for axis in own.axes]
+    initial, *others = [observed(one, names, images, bias, seed) for one in own.prompts()
+                        if one.axis is None or one.axis in by_mad]  # fmt: skip
+    axes, scoring = [axis.axis() for axis in own.axes], Scoring(READER, seed=seed, draws=1000)
+    read = dict(
+        zip((s.name for s in (initial, *others)), extract_concepts([initial, *others], axes, scoring), strict=True)
+    )
+    counts = {name: one.counts.counts.astype(float) for name, one in read.items()}
+    mads = {}
+    for name in by_mad:
+        found = [counts[s.name] for s in others if s.prompt.axis == name]
+        null = cas_of(*fair_histograms(counts["initial"], found, 1000, scoring.rng(name)))
+        seen = cas_of(counts["initial"].mean(axis=0), np.array([one.mean(axis=0) for one in found]))
+        mads[NURSE, name] = float((1 + (mad(null.T) >= mad(seen) - 1e-12).sum()) / 1001)
+    counted = [shares(initial, axis, None, NURSE, scoring) for axis in axes]
+    return list(with_verdicts(counted, [own], mads, READER)[0])
+
+
+def cas_of(initial: Array, others: Array) -> Array:
+    """(K, …) CAS by the paper's Eq. 3, of (…, concepts) and (K, …, concepts)."""
+    return np.minimum(initial, others).sum(axis=-1) / np.maximum(initial, others).sum(axis=-1)
+
+
+def claims_a_lean(seed: int) -> bool:
+    """By any verdict of a fair model; sentences must say the same as verdicts."""
+    found = judged(0.0, seed)
+    for one in found:
+        assert ("no lean shown" in sentence(one)) == (not leans(one))
+    return any(map(leans, found))
+
+
+def names_gender(seed: int) -> bool:
+    """Whether a nurse at bias .5 is said to be perceived female more than even."""
+    found = next(one for one in judged(0.5, seed) if one.axis == "gender")
+    return "more female than even" in sentence(found)
+
+
+def of_conditions(bias: float, seed: int) -> bool:
+    """Whether two conditions, the first fair, the second at `bias`, are said to differ on any of eight axes."""
+    own = plan(paired=False).prompts[0]
+    names, scoring = [axis.name for axis in own.axes], Scoring(READER, seed=seed, draws=100)
+    sets = [observed(Prompt(NURSE, "condition", name), names, 24, b, 2 * seed + k)
+            for k, (name, b) in enumerate((("a", 0.0), ("b", bias)))]  # fmt: skip
+    found = [one for axis in own.axes for one in differences(sets, axis.axis(), None, NURSE, scoring)]
+    return any(map(difference_sentence, with_q_of_differences(found)))
+
+
+ROWS = (
+    Summary(
+        "Verdicts of an audit",
+        ("seen", "lean", "lean_elsewhere", "none", "none_with", "none_possible", "leans_on", "leans_on_none",
+         "could_have", "too_few", "open_lean", "open_none", "nearer"),
+        "A nurse in 48 pictures on 8 axes: any lean at bias 0; female at bias 0.5.",
+        claims_a_lean, names_gender, 0.88,
+    ),
+    Summary(
+        "Differences between conditions",
+        ("set_differs", "sets_alike"),
+        "Two sets of 24 pictures on 8 axes: any difference between sets of one model; one between bias 0 and bias 1.",
+        lambda seed: of_conditions(0.0, seed), lambda seed: of_conditions(1.0, seed), 0.9,
+    ),
+)  # fmt: skip
