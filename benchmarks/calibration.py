@@ -111,7 +111,7 @@ def cas_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
                     errors = [bootstrap_errors(s, draws, rng) for s in (first, second)]
                     shift = concept_shift(first, second, errors[0], errors[1], rng)
                     curves = {path: shift.curve(path, 0.95) for path in PATHS}
-                    tally.add(shift.score, *interval(shift, curves["sparse"], curves["dense"], 0.95))
+                    tally.add(shift.score, *interval(shift, curves["sparse"], curves["dense"], 0.95)[:2])
                 print(f"| {n} | {size.split()[0]} | {name} | {tally.row()} |", flush=True)
 
 

@@ -139,6 +139,8 @@ class Estimate:
     null       mean of the score under no bias at this n; None where the score has no null
     max        largest possible value; None if unbounded
     corrected  the score corrected for chance, in the form named by `corrected_form`
+    debiased   the (median-)unbiased estimate of the population score, within the interval: `value` held within it where
+               a score gives no other; None without an interval
     p, q       p-value against the null, and its Benjamini-Hochberg q-value in its family
     """
 
@@ -153,13 +155,22 @@ class Estimate:
     max: float | None = None
     corrected: float | None = None
     corrected_form: CorrectedForm | None = None
+    debiased: float | None = None
     p: float | None = None
     q: float | None = None
 
     def __post_init__(self) -> None:
         if self.n == 0:
             raise ValueError("an Estimate needs at least one picture; use Missing where there is none")
-        for name in ("value", "low", "high", "level", "null", "max", "corrected", "p", "q"):
+        for name in ("value", "low", "high", "level", "null", "max", "corrected", "debiased", "p", "q"):
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
                 raise ValueError(f"Estimate.{name} is {number}; a score that is not a number must be Missing")
+        if self.low is not None and self.high is not None:
+            inside = min(max(self.value if self.debiased is None else self.debiased, self.low), self.high)
+            object.__setattr__(self, "debiased", inside)
+
+    @property
+    def mark(self) -> float:
+        """What is drawn and told of the population: `debiased`, or the value of a score that has no interval."""
+        return self.value if self.debiased is None else self.debiased

@@ -19,7 +19,7 @@ def shift_of(first: np.ndarray, second: np.ndarray, rng: np.random.Generator, dr
 
 def interval_of(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
     shift = shift_of(first, second, rng)
-    return interval(shift, shift.curve("sparse", 0.95), shift.curve("dense", 0.95), 0.95)
+    return interval(shift, shift.curve("sparse", 0.95), shift.curve("dense", 0.95), 0.95)[:2]
 
 
 def coverage(p: np.ndarray, q: np.ndarray, n: int, repeats: int) -> float:

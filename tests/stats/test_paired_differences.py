@@ -19,7 +19,6 @@ from askew.stats.paired_differences import (
     PairedSets,
     paired_association_differences,
     paired_distance_difference,
-    paired_embedding_differences,
     paired_share_difference,
 )
 from askew.types import Estimate
@@ -165,7 +164,9 @@ def test_embeddings_of_a_run_with_itself_and_of_swapped_runs() -> None:
 
     def compared(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> list[Estimate]:
         sets = [PairedSets.of(x, y, range(10), range(10)) for x, y in zip(a, b, strict=True)]
-        return listed(paired_embedding_differences(sets[0], sets[1:], rng=np.random.default_rng(0), draws=100))
+        return listed(
+            paired_association_differences(sets[0], sets[1:], rng=np.random.default_rng(0), draws=100, embeddings=True)
+        )
 
     for one in compared(first, first):
         check_nothing(one)

@@ -83,4 +83,4 @@ def reach(score: object) -> list[float]:
     """What an axis must hold of a score."""
     if not isinstance(score, Estimate):
         return []
-    return [v for v in (score.value, words.mark(score), score.low, score.high) if v is not None]
+    return [v for v in (score.value, score.mark, score.low, score.high) if v is not None]

@@ -85,7 +85,7 @@ def lines(one: Lines) -> Markup:
 def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
     known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
     run = f"run-{line.series % RUNS}"
-    path = plane.path(((k + 0.5, words.mark(e)) for k, e in known), f"thin {run}" if line.thin else run)
+    path = plane.path(((k + 0.5, e.mark) for k, e in known), f"thin {run}" if line.thin else run)
     if line.thin:
         return path
     ends = [(k, e.low, e.high) for k, e in known if e.low is not None and e.high is not None]
@@ -95,7 +95,7 @@ def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
         return plane.stretched(tag("polygon", class_=f"band {run}", points=found)) + path
     at = {k: plane.x.at(k + 0.5) for k, _ in known}
     whiskers = (rule(f"whisker {run}", at[k], at[k], plane.down(low), plane.down(high)) for k, low, high in ends)
-    dots = (tag("circle", class_=f"dot {run}", cx=at[k], cy=plane.down(words.mark(e)), r=4.5) for k, e in known)
+    dots = (tag("circle", class_=f"dot {run}", cx=at[k], cy=plane.down(e.mark), r=4.5) for k, e in known)
     return tag("g", path, *whiskers, *dots, transform=f"translate({shift:g} 0)")
 
 

@@ -102,7 +102,7 @@ def _lanes(on: Axes, one: Lanes) -> None:
             on.barh(k, band[1] - band[0], left=band[0], height=0.8, color=NULL)
         if isinstance(e, Estimate):
             on.plot(_interval(e), [k, k], color=colour, linewidth=1.5)
-            on.plot(words.mark(e), k, "o", color=colour, markersize=4, fillstyle="none" if row.hollow else "full")
+            on.plot(e.mark, k, "o", color=colour, markersize=4, fillstyle="none" if row.hollow else "full")
         for mark in row.marks:
             on.plot(mark.at, k, "|", color=RUNS[1], markersize=9)
     _named(on, [_label(row.group, row.label) for row in rows])
@@ -116,7 +116,7 @@ def _lines(on: Axes, one: Lines) -> None:
     for line in one.lines:
         known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
         at, colour = [k for k, _ in known], RUNS[line.series % len(RUNS)]
-        on.plot(at, [words.mark(e) for _, e in known], color=colour, linewidth=0.6 if line.thin else 1.4,
+        on.plot(at, [e.mark for _, e in known], color=colour, linewidth=0.6 if line.thin else 1.4,
                 label=line.name)  # fmt: skip
         if not line.thin:
             low, high = zip(*(_interval(e) for _, e in known), strict=True) if known else ((), ())

@@ -68,7 +68,7 @@ def _matrix_cell(on: Axis, one: Matrix, k: int, label: str, cells: Sequence[Cont
     value = tag("span", text, class_="value")
     if one.plot == "lanes" and isinstance(score, Estimate):
         first = cells[one.reference] if one.reference not in (None, k) else None
-        marks = [Mark(words.mark(first), one.columns[one.reference or 0])] if isinstance(first, Estimate) else []
+        marks = [Mark(first.mark, one.columns[one.reference or 0])] if isinstance(first, Estimate) else []
         row = Lane(label, score, marks=tuple(marks), hollow=isinstance(first, Estimate), group=one.columns[k])
         plot = lane(on, row, "", one.scale, kind="track small")
         return tag("td", tag("div", plot, value), class_=classes(strong=strong))
@@ -84,7 +84,7 @@ def _shade(on: Axis, content: Content, plot: str, cells: Sequence[Content]) -> s
     score = content.value if isinstance(content, Cell) else content
     level = content.level if isinstance(content, Cell) else None
     if level is None and isinstance(score, Estimate):
-        level = words.mark(score) / (on.high or 1.0)
+        level = score.mark / (on.high or 1.0)
     if level is None and plot == "counts" and isinstance(score, int):
         counts = (cell.value if isinstance(cell, Cell) else cell for cell in cells)
         level = score / (sum(one for one in counts if isinstance(one, int)) or 1)

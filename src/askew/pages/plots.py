@@ -187,7 +187,7 @@ def _score(on: Axis, row: Lane, run: str) -> Markup:
     if not isinstance(e, Estimate):
         absent = "not measured" if e else "not asked"
         return tag("text", absent, class_="absent", x="50%", y=middle + 4, text_anchor="middle")
-    dot = tag("circle", class_=f"dot{run}{' hollow' if row.hollow else ''}", cx=on.at(words.mark(e)), cy=middle, r=5)
+    dot = tag("circle", class_=f"dot{run}{' hollow' if row.hollow else ''}", cx=on.at(e.mark), cy=middle, r=5)
     if e.low is None or e.high is None:
         return dot
     return rule(f"whisker{run}", on.at(e.low), on.at(e.high), middle, middle) + dot

@@ -83,8 +83,8 @@ def interval(score: E | None, scale: Scale = "unit", digits: int | None = None) 
 
 
 def measured(score: E | None, scale: Scale = "unit", digits: int | None = None) -> str:
-    """A score as "0.71 [0.66, 0.75]", or a dash if it is missing."""
-    value = score.value if isinstance(score, Estimate) else None
+    """A score's mark as "0.71 [0.66, 0.75]", or a dash if it is missing."""
+    value = score.mark if isinstance(score, Estimate) else None
     return f"{written(value, scale, digits)} {interval(score, scale, digits)}".strip()
 
 
@@ -105,12 +105,6 @@ def told(score: E | None, name: str = "", scale: Scale = "unit", digits: int | N
         return f"not measured: {absence(score)}" if score else "not asked"
     chance = f"; chance alone would give {written(score.null, scale, digits)}" if score.null else ""
     return f"{name} {measured(score, scale, digits)}{chance}".strip()
-
-
-def mark(score: Estimate) -> float:
-    """Where a score is drawn: its value without the bias of few pictures where that is known, else its value."""
-    debiased = getattr(score, "debiased", None)
-    return score.value if debiased is None else float(debiased)
 
 
 def beyond_chance(score: E | None) -> bool:

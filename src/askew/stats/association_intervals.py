@@ -39,6 +39,7 @@ from askew.stats.association import (
 )
 from askew.stats.concept_shift import PATHS, ConceptShift, Curve, Path, concept_shift, interval
 from askew.stats.intervals import (
+    POINT,
     Floats,
     bootstrap_errors,
     bootstrap_weights,
@@ -104,9 +105,9 @@ def associations(
     noisy = [_debiased(shifts, [curve[path] for curve in curves], path) for path in PATHS]
     estimates, name = [], "test inversion, sparse and dense path"
     for score, shift, curve, other, gone in zip(scores, shifts, curves, others, missing, strict=True):
-        low, high = interval(shift, curve["sparse"], curve["dense"], level)
-        size = len(first) + len(other)
-        estimates.append(Estimate(float(score), low, high, level, name, size, initial_missing + gone, max=1.0))
+        low, high, debiased = interval(shift, curve["sparse"], curve["dense"], level)
+        n, lost = len(first) + len(other), initial_missing + gone
+        estimates.append(Estimate(float(score), low, high, level, name, n, lost, max=1.0, debiased=debiased))
     initial_null, counterfactual_null = fair_histograms(first, others, draws, rng)
     null = np.moveaxis(_cas_of_draws(initial_null, counterfactual_null), 0, -1)
     n, gone = _pictures(first, others), initial_missing + sum(missing)
@@ -212,8 +213,9 @@ def _summary(
     def spread(measure: Spread, maximum: float) -> Estimate:
         ends = [spread_interval(center, errors, measure, level) for center, errors in noisy]
         low, high = min(low for low, _ in ends), min(max(high for _, high in ends), maximum)
-        name = "test inversion on debiased scores"
-        estimate = Estimate(float(measure(scores)), min(low, high), high, level, name, n, missing)
+        debiased = float(np.mean([spread_interval(center, errors, measure, POINT)[0] for center, errors in noisy]))
+        value, name = float(measure(scores)), "test inversion on debiased scores"
+        estimate = Estimate(value, min(low, high), high, level, name, n, missing, debiased=debiased)
         return with_null(estimate, measure(null), maximum)
 
     return Associations(

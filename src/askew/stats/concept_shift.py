@@ -23,7 +23,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from askew.stats.intervals import Floats, tail
+from askew.stats.intervals import POINT, Floats, tail
 
 CLEAR_Z = 3.0  # concepts beyond this z-value keep their difference on the dense path
 SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
@@ -134,15 +134,19 @@ class ConceptShift:
         return Curve(steps, scores, low, median, high)
 
 
-def interval(shift: ConceptShift, sparse: Curve, dense: Curve, level: float) -> tuple[float, float]:
-    """Interval of the population CAS from the curves of both paths.
+def interval(shift: ConceptShift, sparse: Curve, dense: Curve, level: float) -> tuple[float, float, float]:
+    """Interval of the population CAS from the curves of both paths, and the mean of their median-unbiased estimates.
 
     Two sets that are more alike than equal populations usually give do not exclude small differences: for the low end
     the observed CAS counts at most as the median under equality. For sets with hardly a common concept see `_rare_end`.
     """
-    high = max(float(sparse.population(shift.score, sparse.low)), _rare_end(shift, level))
-    low = float(dense.population(min(shift.score, float(dense.median[0])), dense.high))
-    return min(low, high), high
+    at_most = min(shift.score, float(dense.median[0]))
+
+    def ends(of_dense: Floats, of_sparse: Floats, level: float) -> tuple[float, float]:
+        high = max(float(sparse.population(shift.score, of_sparse)), _rare_end(shift, level))
+        return min(float(dense.population(at_most, of_dense)), high), high
+
+    return *ends(dense.high, sparse.low, level), sum(ends(dense.median, sparse.median, POINT)) / 2
 
 
 def _rare_end(shift: ConceptShift, level: float) -> float:

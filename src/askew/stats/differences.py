@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from askew.errors import NotEnoughData
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
-from askew.stats.intervals import TOLERANCE, Floats, corrected, mover, p_value, tail
+from askew.stats.intervals import TOLERANCE, Floats, corrected, first_accepted, mover, p_value, tail
 from askew.stats.shares import axis_counts
 from askew.types import Estimate
 
@@ -218,7 +218,8 @@ def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, mis
 
     Interval: Wilson's intervals of both shares joined (MOVER) with the correlation of two shares of one sample, and
     folded at 0. For two groups that make up all answers this is Wilson's interval of one share. Null: the mean if both
-    groups were equally frequent, which is not 0. p: exact sign test of one group against the other, two-sided.
+    groups were equally frequent, which is not 0. debiased: the lead of which this is the median, in answers that name a
+    group. p: exact sign test of one group against the other, two-sided.
     """
     if min(first, second) < 0 or first + second > n:
         raise ValueError(f"{first} and {second} of {n} answers: counts that do not fit")
@@ -229,7 +230,13 @@ def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, mis
     r = -math.sqrt(p * q) / spread if spread else -1.0
     low, high = np.clip(mover(p, q, wilson(first, n, level), wilson(second, n, level), r), -1, 1).tolist()
     low, high = (low, high) if low > 0 else (-high, -low) if high < 0 else (0.0, max(-low, high))
-    found = Estimate(abs(first - second) / n, low, high, level, "Wilson, MOVER, folded", n, missing)
-    k = np.arange(both + 1)
+    k, seen = np.arange(both + 1), abs(first - second)
+
+    def share_below(lead: float) -> float:
+        chance = scipy.stats.binom.pmf(k, both, (1 + lead) / 2)
+        return float(chance @ ((abs(2 * k - both) < seen) + 0.5 * (abs(2 * k - both) == seen)))
+
+    debiased = both / n * first_accepted(lambda lead: share_below(lead) > 0.5 - TOLERANCE, 1.0, 0.0, steps=20)
+    found = Estimate(seen / n, low, high, level, "Wilson, MOVER, folded", n, missing, debiased=debiased)
     null = float(np.sum(scipy.stats.binom.pmf(k, both, 0.5) * np.abs(2 * k - both)) / n)
     return corrected(found, null, float(scipy.stats.binomtest(first, both).pvalue) if both else 1.0)

@@ -5,7 +5,8 @@ and no resampling of the shares undoes that. So populations are tried instead. O
 samples have a distance as far out as the observed one. How large the excess is depends on where the true difference
 sits, which the data tell only in part, so each end is sought where that is least favourable to it:
 
-- low: the difference sits in as few values as possible (`sparse`); the others are ideal and add the most excess.
+- low: the difference sits in as few values as possible (`sparse`); the others are ideal and add the most excess. At the
+  level `POINT` this end is the debiased distance: 0 for half of all samples of a fair population.
 - high: from the observed shares on, ever more pictures show the values that are clearly in excess (`outward`); the
   others move away from the ideal on the other side, where they add no excess.
 
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.stats.distance import Distance
-from askew.stats.intervals import TOLERANCE, Floats, tail, with_null
+from askew.stats.intervals import POINT, TOLERANCE, Floats, tail, with_null
 from askew.types import Estimate
 
 PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal where `outward` turns
@@ -83,7 +84,9 @@ class SampledShares:
         """Distance of one set of shares (K,): value, interval, and null, p and corrected of samples from the ideal."""
         fair = self.samples(self.ideal, draws, rng)
         low, high = distance_interval(self, fair, rng=rng, level=level)
-        return with_null(Estimate(float(self.observed), low, high, level, METHOD, n, missing), fair, maximum)
+        debiased, _ = distance_interval(self, fair, rng=rng.spawn(1)[0], level=POINT)
+        found = Estimate(float(self.observed), low, high, level, METHOD, n, missing, debiased=debiased)
+        return with_null(found, fair, maximum)
 
     def sparse(self, t: Floats) -> Floats:
         """The population at t in [0, 1] on the path to the observed shares where values leave the ideal by z-value."""
@@ -94,7 +97,7 @@ class SampledShares:
         shrunk = np.sign(gap) * np.maximum(size - (1 - np.asarray(t)[..., None]) * furthest * error, 0)
         more, less = np.maximum(shrunk, 0), np.maximum(-shrunk, 0)
         moved = np.minimum(more.sum(axis=-1, keepdims=True), less.sum(axis=-1, keepdims=True))
-        return np.asarray(q + moved * (_spread_over_one(more) - _spread_over_one(less)))
+        return np.maximum(q + moved * (_spread_over_one(more) - _spread_over_one(less)), 0)  # no rounding below 0
 
     def outward(self, t: Floats) -> Floats:
         """The population at t: ideal at 0, almost the observed shares at 1, values in excess at 2, one value at 3."""

@@ -19,6 +19,7 @@ from askew.types import CorrectedForm, Estimate
 
 Floats = NDArray[np.float64]
 BOUNDED_FORM: CorrectedForm = "(value - null) / (max - null)"
+POINT = 1e-9  # an interval at this level is as good as a point: the median-unbiased estimate
 TOLERANCE = 1e-9  # scores closer than this count as equal, so that rounding decides no p-value
 
 

@@ -28,15 +28,21 @@ from askew.stats.association import Variant, cas, mad, standard_deviation
 from askew.stats.association_intervals import Associations, associations, embedding_associations
 from askew.stats.differences import Mixture, share_difference, wilson
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
-from askew.stats.intervals import TOLERANCE, Floats, bootstrap_weights, ends, in_order, mover, picture_matrix
+from askew.stats.intervals import (
+    POINT,
+    TOLERANCE,
+    Floats,
+    bootstrap_weights,
+    ends,
+    in_order,
+    mover,
+    picture_matrix,
+)
 from askew.types import Estimate
 
-POINT = 1e-9  # an interval at level 0, as good as: median-unbiased estimates by its two ends
 CORRECTION = 2.0  # pairs; what a continuity correction of n / 2 takes off a phi of 1 at shares of one half, times n
 ENOUGH = 10  # exceedances from which a p-value is known well enough
 MOST = 20  # times the draws asked for, while there are fewer exceedances
-
-Scores = Callable[[Floats, Sequence[Floats]], Floats]
 
 
 def paired_share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Estimate:
@@ -91,7 +97,7 @@ def paired_distance_difference(
     r = _correlations(distances(sets.resampled(draws, rng)), len(sets))
     observed = np.subtract(*distances(sets.means))
     p = _p_values(observed, lambda: np.subtract(*distances(sets.exchanged(draws, rng))))
-    first, second = ((low + high) / 2 for low, high in intervals(POINT))
+    (first, _), (second, _) = intervals(POINT)
     low, high = _joined((first, second), intervals(level), float(r[0]))
     n, top = len(sets.first) + len(sets.second), distance_max(target, measure)
     name = "MOVER, test inversion, paired"
@@ -106,105 +112,60 @@ def paired_association_differences(
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
+    embeddings: bool = False,
 ) -> Associations:
     """Differences of CAS, MAD and its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4), each in its score's place.
 
     The plug-in scores of few pictures are too low (CAS) or too high (MAD), and not by the same amount in both models.
-    Values are differences of median-unbiased scores: the middles of both models' intervals at level 0.
+    Values are differences of median-unbiased scores.
 
     Args:
         initial: concept counts (pictures, concepts) of the initial sets.
         counterfactuals: those of each counterfactual, K >= 2, the same concepts in the same order.
+        embeddings: rows are vectors of length 1 instead; differences of CAS^CLIP (Eq. 4) and of its MAD.
 
     Raises:
         NotEnoughData: a set without a concept, or fewer than two counterfactuals.
     """
+    sets, k = [initial, *counterfactuals], len(counterfactuals)
+    estimates = embedding_associations if embeddings else associations
 
-    def estimates(first: Floats, others: Sequence[Floats], at: float, again: np.random.Generator) -> Associations:
-        return associations(first, others, rng=again, draws=draws, level=at, variant=variant)
+    def scores(means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+        first, second = (
+            [np.einsum("...d,...d->...", x[0], other) if embeddings else cas(x[0], other, variant) for other in x[1:]]
+            for x in zip(*means, strict=True)
+        )
+        return _with_spread(np.stack(first, axis=-1), variant), _with_spread(np.stack(second, axis=-1), variant)
 
-    def scores(first: Floats, others: Sequence[Floats]) -> Floats:
-        return _spread(np.stack([cas(first, other, variant) for other in others], axis=-1), variant)
-
-    return _association_differences([initial, *counterfactuals], estimates, scores, rng, draws, level, top=True)
-
-
-def paired_embedding_differences(
-    initial: PairedSets,
-    counterfactuals: Sequence[PairedSets],
-    *,
-    rng: np.random.Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-    variant: Variant = "paper",
-) -> Associations:
-    """Differences of CAS^CLIP and the MAD of these (TIBET, Eq. 4, 6-7). Rows are embeddings, as vectors of length 1."""
-
-    def estimates(first: Floats, others: Sequence[Floats], at: float, again: np.random.Generator) -> Associations:
-        return embedding_associations(first, others, rng=again, draws=draws, level=at, variant=variant)
-
-    def scores(first: Floats, others: Sequence[Floats]) -> Floats:
-        return _spread(np.stack([np.einsum("...d,...d->...", first, other) for other in others], axis=-1), variant)
-
-    return _association_differences([initial, *counterfactuals], estimates, scores, rng, draws, level, top=False)
-
-
-Estimates = Callable[[Floats, Sequence[Floats], float, np.random.Generator], Associations]
-
-
-def _association_differences(
-    sets: Sequence[PairedSets],
-    estimates: Estimates,
-    scores: Scores,
-    rng: np.random.Generator,
-    draws: int,
-    level: float,
-    *,
-    top: bool,
-) -> Associations:
-    """`top` says that a CAS has an upper bound, 1, which a population may well reach."""
-    data = [[s.first for s in sets], [s.second for s in sets]]
-    found = [estimates(d[0], d[1:], level, again) for d, again in zip(data, _twice(rng), strict=True)]
-    points = [estimates(d[0], d[1:], POINT, again) for d, again in zip(data, _twice(rng), strict=True)]
-
-    def both(means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-        first, second = zip(*means, strict=True)
-        return scores(first[0], first[1:]), scores(second[0], second[1:])
-
-    r = _correlations(both([s.resampled(draws, rng) for s in sets]), min(len(s) for s in sets))
-    observed = np.subtract(*both([s.means for s in sets]))
-    p = _p_values(observed, lambda: np.subtract(*both([s.exchanged(draws, rng) for s in sets])))
-    k = len(sets) - 1
-    listed = [[*one.cas, one.mad, one.wasserstein, one.standard_deviation] for one in (*found, *points)]
+    a, b = (
+        estimates(rows[0], rows[1:], rng=again, draws=draws, level=level, variant=variant)
+        for rows, again in zip(([s.first for s in sets], [s.second for s in sets]), _twice(rng), strict=True)
+    )
+    r = _correlations(scores([s.resampled(draws, rng) for s in sets]), min(len(s) for s in sets))
+    observed = np.subtract(*scores([s.means for s in sets]))
+    p = _p_values(observed, lambda: np.subtract(*scores([s.exchanged(draws, rng) for s in sets])))
+    listed = zip(*([*one.cas, one.mad, one.wasserstein, one.standard_deviation] for one in (a, b)), strict=True)
     differences = [
-        _difference((a, b), (point_a, point_b), float(r[i]), float(p[i]), top=top and i < k)
-        for i, (a, b, point_a, point_b) in enumerate(zip(*listed, strict=True))
+        _difference(one, other, float(r[i]), float(p[i]), top=i < k and not embeddings)
+        for i, (one, other) in enumerate(listed)
     ]
     return Associations(tuple(differences[:k]), *differences[k:])
 
 
-def _difference(
-    estimates: tuple[Estimate, Estimate],
-    points: tuple[Estimate, Estimate],
-    correlation: float,
-    p: float,
-    *,
-    top: bool,
-) -> Estimate:
-    """Difference of two scores: the interval from their `estimates`, the value from their median-unbiased `points`.
+def _difference(a: Estimate, b: Estimate, correlation: float, p: float, *, top: bool) -> Estimate:
+    """Difference of two scores' median-unbiased values, with the interval from their own.
 
-    With `top`, what is joined are the scores' distances from 1, so that 1 is the bound that `_joined` heeds.
+    With `top`, a score may well reach its upper bound 1: what is joined are then the distances from it, so that 1 is
+    the bound that `_joined` heeds.
     """
-    a, b = estimates
-    first, second = ((low + high) / 2 for low, high in map(ends, points))
     if top:
         from_one = [(1 - high, 1 - low) for low, high in map(ends, (b, a))]
-        low, high = _joined((1 - second, 1 - first), from_one, correlation)
+        low, high = _joined((1 - b.mark, 1 - a.mark), from_one, correlation)
     else:
-        low, high = _joined((first, second), [ends(a), ends(b)], correlation)
+        low, high = _joined((a.mark, b.mark), [ends(a), ends(b)], correlation)
     n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
     name = f"MOVER, {a.interval}, paired"
-    return Estimate(first - second, low, high, a.level, name, n, missing, null=0.0, max=a.max, p=p)
+    return Estimate(a.mark - b.mark, low, high, a.level, name, n, missing, null=0.0, max=a.max, p=p)
 
 
 def _joined(
@@ -221,7 +182,7 @@ def _joined(
     return -high_b if low_a == 0 else low, high_a if low_b == 0 else high
 
 
-def _spread(similarity: Floats, variant: Variant) -> Floats:
+def _with_spread(similarity: Floats, variant: Variant) -> Floats:
     """CAS (..., K) with its three measures of spread: (..., K + 3)."""
     positive = np.maximum(similarity, 0.0)  # as where scores are scaled to sum 1: a mean cosine may be negative
     scaled = positive if variant == "code" else similarity

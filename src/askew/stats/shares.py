@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from askew.errors import NotEnoughData
 from askew.stats.distance import Distance, distance_max, distance_named, normalised, total_variation
 from askew.stats.distance_intervals import METHOD, SampledShares
-from askew.stats.intervals import TOLERANCE, Floats, first_accepted, p_value, positive_counts, tail
+from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, p_value, positive_counts, tail
 from askew.types import Estimate
 
 BISECTIONS = 50
@@ -273,18 +273,20 @@ def _from_independence(
     counts = _table(codes, shape)
     target = _pooled(_independent(counts, len(shape)).ravel(), cells)
     value = float(total_variation(_pooled(counts.ravel(), cells), target))
-    low, high = _interval_from_independence(counts, cells, value, rng, draws, level)
+    seed = int(rng.integers(2**63))
+    low, high = _interval_from_independence(counts, cells, value, seed, draws, level)
+    debiased, _ = _interval_from_independence(counts, cells, value, seed, draws, POINT)
     null = np.empty(draws)
     for i in range(draws):
         shuffled = np.column_stack([rng.permutation(column) for column in codes.T])
         null[i] = total_variation(_pooled(_table(shuffled, shape).ravel(), cells), target)
     mean = float(null.mean())
     return Estimate(value, low, high, level, METHOD, len(codes), null=mean, corrected=value - mean,
-                    corrected_form="value - null", p=p_value(value, null))  # fmt: skip
+                    corrected_form="value - null", debiased=debiased, p=p_value(value, null))  # fmt: skip
 
 
 def _interval_from_independence(
-    counts: Floats, cells: list[list[int]], value: float, rng: np.random.Generator, draws: int, level: float
+    counts: Floats, cells: list[list[int]], value: float, seed: int, draws: int, level: float
 ) -> tuple[float, float]:
     """Distances of the populations product + t (observed - product), t >= 0, that the observed distance fits to."""
     n, alpha = int(counts.sum()), tail(level)
@@ -293,7 +295,6 @@ def _interval_from_independence(
     limit = float(np.min(product[gap < 0] / -gap[gap < 0], initial=np.inf))
     if value == 0 or not np.isfinite(limit):
         return 0.0, value
-    seed = int(rng.integers(2**63))
 
     def share_above(t: float) -> float:
         population = np.maximum(product + t * gap, 0).ravel()

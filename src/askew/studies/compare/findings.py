@@ -38,7 +38,7 @@ class Difference:
         d, runs = self.difference, (self.runs[1], self.runs[0])
         if isinstance(d, Missing) or d.low is None or d.high is None:
             return replace(self, runs=runs)
-        turned = replace(d, value=0.0 - d.value, low=0.0 - d.high, high=0.0 - d.low)
+        turned = replace(d, value=0.0 - d.value, low=0.0 - d.high, high=0.0 - d.low, debiased=0.0 - d.mark)
         return replace(self, runs=runs, difference=turned)
 
 

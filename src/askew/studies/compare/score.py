@@ -28,7 +28,6 @@ from askew.stats.paired_differences import (
     PairedSets,
     paired_association_differences,
     paired_distance_difference,
-    paired_embedding_differences,
     paired_share_difference,
 )
 from askew.studies.compare.findings import Difference
@@ -146,12 +145,13 @@ class _Pair:
     ) -> Associations | Missing:
         """Scores by concepts or, without an instrument, by embeddings; the first set enters every score."""
         what = "comparison by embeddings" if instrument is None else "comparison by concepts"
-        difference = paired_embedding_differences if instrument is None else paired_association_differences
         names, scoring = ["initial", *(f"{axis.name}: {value}" for value in values)], self._scoring
         rng = scoring.rng(self._prompt.text, axis.name, what)
         try:
             sets, lost = zip(*map(paired, names), strict=True)
-            found = difference(sets[0], sets[1:], rng=rng, variant=scoring.variant, **scoring.how)
+            found = paired_association_differences(
+                sets[0], sets[1:], rng=rng, variant=scoring.variant, embeddings=instrument is None, **scoring.how
+            )
         except NotEnoughData as error:
             return Missing(self._why(names, axis, instrument), str(error))
         return Associations(

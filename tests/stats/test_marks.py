@@ -1,0 +1,129 @@
+"""The mark of a score lies inside its interval, and nearer to the population's score than what few pictures show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from askew.stats.association import cas, mad
+from askew.stats.association_intervals import associations, embedding_associations
+from askew.stats.confusion import corrected_share_intervals
+from askew.stats.differences import distance_difference, risk_difference, share_difference
+from askew.stats.distance import DISTANCES
+from askew.stats.paired_differences import PairedSets, paired_association_differences, paired_distance_difference
+from askew.stats.sensitivity import Pair, interactions
+from askew.stats.shares import distance_estimate, entropy_estimate, joint_shares, share_intervals
+from askew.types import Estimate
+
+TABLES = 2000
+
+
+def counts(rng: np.random.Generator, k: int) -> np.ndarray:
+    """Of 1 to 40 pictures, from shares that may be even or very uneven."""
+    return rng.multinomial(rng.integers(1, 40), rng.dirichlet(np.full(k, rng.choice([0.2, 1.0, 20.0]))))
+
+
+def words(rng: np.random.Generator) -> np.ndarray:
+    """Concept counts of 2 to 12 pictures; the first concept is in all of them."""
+    rows = rng.random((rng.integers(2, 12), 5)) < rng.random(5)
+    return np.column_stack([np.ones(len(rows)), rows])
+
+
+def of_shares(rng: np.random.Generator) -> list[Estimate]:
+    k = int(rng.integers(2, 6))
+    seen, name = counts(rng, k), list(DISTANCES)[int(rng.integers(3))]
+    ideal = np.ones(k) if name == "values" else rng.dirichlet(np.ones(k))
+    a, b, c = (int(x) for x in counts(rng, 3))
+    corrected = corrected_share_intervals(seen, np.eye(k) * 9 + 1, rng=rng, draws=20)
+    found = [distance_estimate(seen, ideal, distance=name, rng=rng, draws=20), risk_difference(a, b, a + b + c)]
+    return [*found, *share_intervals(seen), *corrected, entropy_estimate(seen, rng=rng, draws=20)]
+
+
+def of_differences(rng: np.random.Generator) -> list[Estimate]:
+    k = int(rng.integers(2, 6))
+    a, b = counts(rng, k), counts(rng, k)
+    sets = PairedSets.of(np.eye(k)[np.repeat(np.arange(k), a)], np.eye(k)[np.repeat(np.arange(k), b)])
+    return [
+        share_difference(a, b, 0),
+        distance_difference(a, b, np.ones(k), rng=rng, draws=20),
+        paired_distance_difference(sets, np.ones(k), rng=rng, draws=20),
+    ]
+
+
+def of_interactions(rng: np.random.Generator) -> list[Estimate]:
+    k = int(rng.integers(2, 5))
+    pair = Pair(counts(rng, k), np.stack([counts(rng, k) for _ in range(3)]), np.ones(k))
+    return [one for one in interactions([pair], rng=rng, draws=20) if isinstance(one, Estimate)]
+
+
+def of_combinations(rng: np.random.Generator) -> list[Estimate]:
+    codes = rng.random((40, 2)) < rng.uniform(0.3, 0.7)
+    return [joint_shares(codes, (2, 2), rng=rng, draws=20).distance]
+
+
+def of_concepts(rng: np.random.Generator) -> list[Estimate]:
+    found = associations(words(rng), [words(rng) for _ in range(rng.integers(2, 4))], rng=rng, draws=20)
+    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+
+
+def of_embeddings(rng: np.random.Generator) -> list[Estimate]:
+    sets = [rng.normal(rng.random(3), 1.0, (rng.integers(2, 12), 3)) for _ in range(3)]
+    found = embedding_associations(sets[0], sets[1:], rng=rng, draws=20)
+    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+
+
+def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
+    sets = [PairedSets.of(words(rng), words(rng)) for _ in range(3)]
+    found = paired_association_differences(sets[0], sets[1:], rng=rng, draws=10)
+    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+
+
+@pytest.mark.parametrize(
+    ("scores", "tables"),
+    [
+        (of_shares, TABLES),
+        (of_differences, TABLES),
+        (of_interactions, TABLES),
+        (of_combinations, TABLES),
+        (of_embeddings, TABLES),
+        (of_concepts, 60),
+        (of_comparisons, 20),
+        pytest.param(of_concepts, TABLES, marks=pytest.mark.slow),
+        pytest.param(of_comparisons, TABLES, marks=pytest.mark.slow),
+    ],
+)
+def test_marks_lie_inside_their_intervals(scores: Callable[[np.random.Generator], list[Estimate]], tables: int) -> None:
+    for seed in range(tables):
+        for one in scores(np.random.default_rng(seed)):
+            assert one.low is not None
+            assert one.high is not None
+            assert one.low <= one.mark <= one.high
+
+
+def test_a_distance_of_few_pictures_is_marked_near_the_populations() -> None:
+    rng, p, ideal = np.random.default_rng(0), [0.3, 0.25, 0.2, 0.15, 0.1], np.ones(5)
+    found = [distance_estimate(rng.multinomial(24, p), ideal, rng=rng, draws=200) for _ in range(100)]
+    truth, values, marks = 0.15, [e.value for e in found], [e.mark for e in found]
+    assert np.median(values) > truth + 0.03
+    assert abs(np.median(marks) - truth) < 0.035
+
+
+def test_association_scores_of_few_pictures_are_marked_near_the_populations() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.uniform(0.1, 0.6, 20)
+    first, second = base.copy(), base.copy()
+    first[0], second[0] = 0.9, 0.1
+    populations = [(first + second) / 2, first, second]
+    truth = float(cas(populations[0], first))
+    cas_found, mad_found = [], []
+    for _ in range(40):
+        initial, *others = ((rng.random((24, 20)) < p).astype(float) for p in populations)
+        found = associations(initial, others, rng=rng, draws=100)
+        cas_found.append(found.cas[0])
+        mad_found.append(found.mad)
+    assert np.mean([e.value for e in cas_found]) < truth - 0.1
+    assert abs(np.mean([e.mark for e in cas_found]) - truth) < 0.05
+    assert mad([truth, truth]) == 0
+    assert np.median([e.value for e in mad_found]) > np.median([e.mark for e in mad_found]) + 0.05
