@@ -97,7 +97,8 @@ class SampledShares:
         shrunk = np.sign(gap) * np.maximum(size - (1 - np.asarray(t)[..., None]) * furthest * error, 0)
         more, less = np.maximum(shrunk, 0), np.maximum(-shrunk, 0)
         moved = np.minimum(more.sum(axis=-1, keepdims=True), less.sum(axis=-1, keepdims=True))
-        return np.maximum(q + moved * (_spread_over_one(more) - _spread_over_one(less)), 0)  # no rounding below 0
+        population = q + moved * (_spread_over_one(more) - _spread_over_one(less))
+        return np.asarray(np.maximum(population, 0))  # rounding may lead below
 
     def outward(self, t: Floats) -> Floats:
         """The population at t: ideal at 0, almost the observed shares at 1, values in excess at 2, one value at 3."""
