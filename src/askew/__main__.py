@@ -1,4 +1,4 @@
-"""The command line as a process: streams that may fail, Ctrl-C at any moment, and the exit code.
+"""The command line as a process: streams that may fail, Ctrl-C and SIGTERM at any moment, and the exit code.
 
 `askew` and `python -m askew` begin here, before anything that takes time is imported.
 """
@@ -47,6 +47,10 @@ class Outlet(io.RawIOBase):
 
 def main() -> None:
     """Run the command line and leave: 0 success, 1 failure, 2 usage, 3 a condition of --fail-if holds, 130 stopped."""
+    for name in ("SIGTERM", "SIGHUP"):  # of a scheduler, a container, a closed terminal; not where they are ignored
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     try:
         sys.stdout, sys.stderr = _lasting(sys.stdout), _lasting(sys.stderr)
         from askew.cli import run

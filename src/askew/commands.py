@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsons
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from askew import registry
 from askew.document import Document, Form
-from askew.errors import AskewError, UsageError
+from askew.errors import AskewError, RunError, UsageError
 from askew.findings import Head
 from askew.method import load
 from askew.options import Flag
@@ -42,7 +43,10 @@ def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Do
         Print results.json instead of the table.
     """
     result = _finished(run, store)
-    result.write_report()
+    try:
+        result.write_report()
+    except RunError as error:
+        print(f"warning: the report was not written anew: {error}", file=sys.stderr)
     return result
 
 

@@ -59,10 +59,10 @@ def completed(command: Sequence[str], place: Path) -> dict[str, Any]:
     return results(place)
 
 
-def interrupted(process: subprocess.Popen[str], times: int = 1) -> str:
+def interrupted(process: subprocess.Popen[str], times: int = 1, by: signal.Signals = signal.SIGINT) -> str:
     """What a process says last when it is interrupted."""
     for _ in range(times):
-        process.send_signal(signal.SIGINT)
+        process.send_signal(by)
     _, said = process.communicate()
     assert process.returncode == 130, said
     assert "Traceback" not in said
@@ -89,10 +89,12 @@ def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
     assert completed(of_labels, tmp_path) == undisturbed(of_labels, tmp_path / "undisturbed")
 
 
-def test_while_pictures_are_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_while_pictures_are_made(by: signal.Signals, tmp_path: Path) -> None:
+    """SIGTERM is what a scheduler and a container send, SIGHUP what a closed terminal does."""
     command = ["audit", "a photo of a nurse", "--model", "studio/planted", "--embedder", "none", "--axes", "gender",
                "--images", "12", "--draws", "100"]  # fmt: skip
     process = start([*command, "--run", str(tmp_path / "run")])
     wait_for_line(process, "batch", "pictures")
-    assert GOES_ON in interrupted(process)
+    assert GOES_ON in interrupted(process, by=by)
     assert completed(command, tmp_path) == undisturbed(command, tmp_path / "undisturbed")

@@ -102,16 +102,18 @@ def test_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path: Path, uninterrup
     assert (run / "results.json").read_bytes() == uninterrupted
 
 
-def test_two_processes_share_a_store(tmp_path: Path, uninterrupted: bytes) -> None:
-    """Both begin at once on a store that does not exist yet and want the same pictures."""
-    store = tmp_path / "store"
-    workers = [start(tmp_path / name, store, tmp_path / f"{name}.log", 0.01) for name in ("one", "two")]
+@pytest.mark.parametrize("folders", [("run",) * 4, ("one", "two", "three", "four")], ids=["one run", "four runs"])
+def test_four_processes_pay_once(folders: tuple[str, ...], tmp_path: Path, uninterrupted: bytes) -> None:
+    """All begin at once, on a store that does not exist yet, and want the same pictures: each is made by one."""
+    store, log = tmp_path / "store", tmp_path / "log"
+    workers = [start(tmp_path / name, store, log, 0.05) for name in folders]
     for worker in workers:
         assert worker.wait(60) == 0, worker.communicate()
-    for name in ("one", "two"):
+    for name in folders:
         assert (tmp_path / name / "results.json").read_bytes() == uninterrupted
         with Store(store) as opened:
             assert check(tmp_path / name, opened).ok
+    assert set(Counter(log.read_text().split()).values()) == {1}
 
 
 def test_no_room_for_a_file(tmp_path: Path, uninterrupted: bytes) -> None:

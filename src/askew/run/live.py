@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -28,6 +29,8 @@ from askew.types import Missing, Picture, Question
 
 HASH_FILE = "plan.hash"
 FILES_AT_ONCE = 16
+WAIT = 0.2
+"""Seconds until it is asked again whether another process is done."""
 MACHINE = ("python", "platform", "packages", "device", "threads")
 """What is kept of where a picture was made."""
 
@@ -113,9 +116,13 @@ class Live(Run):
             for group in groups:
                 group.rows = np.stack([vectors[one.id] for one in group.pictures])
         with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
-            for group, rows in zip(groups, self._engine.map(partial(_ask, vqa), groups), strict=True):
+            for group in self._turns(groups, lambda group: [vqa.fingerprint, group.pictures[0].id]):
                 ids = [picture.id for picture in group.pictures]
-                known |= self.store.put_answers(vqa.fingerprint, ids, group.questions, rows)
+                held = self.store.answers(vqa.fingerprint, ids, group.questions)
+                if len(held) < len(ids) * len(group.questions):
+                    (rows,) = self._engine.map(partial(_ask, vqa), [group])
+                    held = self.store.put_answers(vqa.fingerprint, ids, group.questions, rows)
+                known |= held
                 current.advance(len(group.pictures))
         hashes = [question_hash(question) for question in questions]
         return {picture.id: [known[picture.id, key] for key in hashes] for picture in present}
@@ -132,10 +139,13 @@ class Live(Run):
         left = [part for part in slices(present, at_once) if any(picture.id not in known for picture in part)]
         done = len(present) - sum(len(part) for part in left)
         with self._stage(stage, reader.name, done, len(present)) as current:
-            for part, rows in zip(left, self._engine.map(partial(_embed, reader), left), strict=True):
-                made = {picture.id: row for picture, row in zip(part, rows, strict=True) if picture.id not in known}
-                self.store.put_vectors(reader.fingerprint, made)
-                known |= self.store.vectors(reader.fingerprint, made)
+            for part in self._turns(left, lambda part: [reader.fingerprint, part[0].id]):
+                known |= self.store.vectors(reader.fingerprint, (picture.id for picture in part))
+                if any(picture.id not in known for picture in part):
+                    (rows,) = self._engine.map(partial(_embed, reader), [part])
+                    made = {picture.id: row for picture, row in zip(part, rows, strict=True) if picture.id not in known}
+                    self.store.put_vectors(reader.fingerprint, made)
+                    known |= self.store.vectors(reader.fingerprint, made)
                 current.advance(len(part))
         return np.stack([known[picture.id] for picture in pictures]) if pictures else np.zeros((0, 0), np.float32)
 
@@ -185,10 +195,14 @@ class Live(Run):
     ) -> None:
         """Make these slices and add them to `stored`."""
         with self._stage("pictures", maker.name, len(stored), total) as current:
-            outcomes = self._engine.map(maker.make, left)
-            for part in left:
-                with _partwise(current, sum(one.key not in stored for one in part)):
-                    made = next(outcomes)
+            for part in self._turns(left, lambda part: [part[0].key]):
+                absent = sum(one.key not in stored for one in part)
+                if len(held := self.store.pictures(one.key for one in part)) == len(part):  # others were faster
+                    stored.update(held)
+                    current.advance(absent)
+                    continue
+                with _partwise(current, absent):
+                    (made,) = self._engine.map(maker.make, [part])
                     self._spent += len(part)
                     made_on = environment(_fact(maker, "device"))
                     provenance = {name: getattr(made_on, name) for name in MACHINE} | {"dtype": _fact(maker, "dtype")}
@@ -206,6 +220,21 @@ class Live(Run):
             )
         sizes = np.cumsum([len(part) for part in left]) + self._spent
         return [part for part, spent in zip(left, sizes, strict=True) if spent <= self._budget]
+
+    def _turns(self, parts: Sequence[T], names: Callable[[T], Sequence[str]]) -> Iterator[T]:
+        """Each part while no other process works on it; what others are at comes last, when they are done with it."""
+        left = list(parts)
+        while left:
+            busy = []
+            for part in left:
+                with self.store.turn(*names(part)) as mine:
+                    if mine:
+                        yield part
+                    else:
+                        busy.append(part)
+            if len(busy) == len(left):
+                time.sleep(WAIT)
+            left = busy
 
     @contextmanager
     def _stage(self, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:

@@ -10,10 +10,11 @@ Layout of the folder:
 
 from __future__ import annotations
 
+import errno
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -32,7 +33,12 @@ from askew.store.journal import Journal
 from askew.store.keys import question_hash, slot_key
 from askew.types import Missing, Picture, Question
 
-INDEX_FILE, JOURNAL_FILE = "index.sqlite", "journal.jsonl"
+try:
+    import fcntl
+except ModuleNotFoundError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+INDEX_FILE, JOURNAL_FILE, TURNS_FILE = "index.sqlite", "journal.jsonl", "turns.lock"
 JOURNALED = ("pictures", "planned", "answers")
 LINE = 500
 """Rows of a line of the journal, at most."""
@@ -101,7 +107,7 @@ class Store:
         if create:
             self._make_folders()
         self._index = Index(index if create or _has_bytes(index) else None, timeout, self._journal.rows, create)
-        if create and not self._journal.path.exists():
+        if create and not self._journal.path.exists() and self._index.select("SELECT 1 FROM pictures LIMIT 1"):
             self._log_all()
 
     def __enter__(self) -> Store:
@@ -176,6 +182,22 @@ class Store:
             replace(outcome, source=str(one.source)) if isinstance(outcome, Picture) else outcome
             for one, outcome in zip(wanted, stored, strict=True)
         ]
+
+    @contextmanager
+    def turn(self, *names: str) -> Iterator[bool]:
+        """Whether the work with these names is this process's until the block ends, and no other's.
+
+        The system itself forgets the turns of a process that ends. Where it knows none, each process works for itself.
+        """
+        place = int(sha256(json.dumps(names).encode())[:15], 16)
+        with faults(self._where), (self.path / TURNS_FILE).open("ab") as file:
+            mine = True
+            if fcntl:
+                try:
+                    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                except OSError as error:
+                    mine = error.errno not in (errno.EACCES, errno.EAGAIN)
+            yield mine
 
     # Runs
 
@@ -356,6 +378,10 @@ class Store:
             path.replace(self.path / "quarantine" / f"{sha256(path.read_bytes())[:12]}-{path.name}")
 
 
+def _digest(record: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(record, sort_keys=True).encode("ascii"))
+
+
 def _has_bytes(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
@@ -386,14 +412,18 @@ class Completions:
             record = json.loads(self._file(key).read_bytes())
         except (OSError, ValueError):
             return None
-        return record if isinstance(record, dict) else None
+        if not isinstance(record, dict):
+            return None
+        told = record.pop("sha256", None)  # files of earlier versions do not tell
+        return record if told in (None, _digest(record)) else None
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep a record. Raises StoreError."""
         path = self._file(key)
         with faults(self._where):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole({path: json.dumps(record, indent=1, sort_keys=True).encode("ascii")})
+            told = {**record, "sha256": _digest(record)}
+            write_whole({path: json.dumps(told, indent=1, sort_keys=True).encode("ascii")})
 
     def _file(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.json"

@@ -1,0 +1,40 @@
+"""A finished run on a disk that cannot be written to is checked, shown, exported and counted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from askew.cli import run
+from processes import SOURCE
+
+COMMAND = ["audit", "a nurse", "--model", "studio/planted", "--images", "4", "--axes", "gender", "--draws", "100"]
+KILLED = """
+import os
+from askew.store.store import Store
+Store("disk/.askew").put_vectors("e", {})
+os._exit(1)
+"""
+
+
+@pytest.mark.parametrize("left", ["closed", "killed"])
+def test_what_only_reads_works(left: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a writer was killed, whose last rows stand beside the index."""
+    monkeypatch.chdir(tmp_path)
+    assert run([*COMMAND, "--run", "disk/run"]) == 0
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    if left == "killed":
+        subprocess.run([sys.executable, "-c", KILLED], env=environment)
+        assert (tmp_path / "disk" / ".askew" / "index.sqlite-wal").exists()
+    again = " ".join(f"'{part}'" for part in [*COMMAND, "--run", "disk/run"])
+    calls = ["check disk/run", "report disk/run", "export disk/run", f"{again} --dry-run", again, "check disk/.askew"]
+    lines = "\n".join(f"{sys.executable} -m askew {call} > out 2>&1 || {{ cat out; exit 1; }}" for call in calls)
+    script = f"mount --bind disk disk && mount -o remount,ro,bind disk || exit 77\ntouch disk/x && exit 2\n{lines}"
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("this system lets nobody mount")
+    assert done.returncode == 0, done.stdout + done.stderr
