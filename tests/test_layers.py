@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
      "run.environment", "run.progress"),
     ("studio",),
     ("models", "measure"),
-    ("registry", "plan", "store.keys"),
+    ("registry", "plan", "mitigation", "store.keys"),
     ("store",),
     ("findings",),
     ("options", "presets", "conditions"),

@@ -161,6 +161,7 @@ class SettingOptions(TypedDict, total=False):
 
     model_args: Annotated[SETTINGS, repeated(settings, "Model setting, such as bias=0.5.", "-M")]
     offload: Annotated[Flag, Parameter(help="Keep in GPU memory only what works; as -M offload=model.")]
+    mitigation: Annotated[Place, Parameter(help="Measure the model under this mitigation, by `askew mitigate`.")]
     preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
 
 
@@ -292,8 +293,9 @@ def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sourc
     if "vqa" in given:
         fields["vqa"] = tuple(names(given["vqa"]))
     told: dict[str, dict[str, Setting]] = {folder: _folder_settings(given)}
-    offload: dict[str, Setting] = {"offload": True} if given.get("offload") else {}
-    for field, own in (("model_args", offload), ("sources_args", {})):
+    own_args: dict[str, Setting] = {"offload": True} if given.get("offload") else {}
+    own_args |= {"mitigation": str(given["mitigation"])} if "mitigation" in given else {}
+    for field, own in (("model_args", own_args), ("sources_args", {})):
         if found := {**told.get(field, {}), **own, **dict(given.get(field) or {})}:
             fields[field] = found
     return cast("PlanFields", with_preset(given.get("preset"), fields))

@@ -28,6 +28,16 @@ class Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
+    @classmethod
+    def checked(cls, data: Mapping[str, Any], source: str = "the plan") -> Self:
+        """A validated plan. Raises UsageError listing every fault by its place."""
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            faults = ((".".join(map(str, e["loc"])), e["msg"].removeprefix("Value error, ")) for e in error.errors())
+            told = "; ".join(f"{place}: {fault}" if place else fault for place, fault in faults)
+            raise UsageError(f"{source} cannot be used: {told}") from error
+
 
 class QuestionPlan(Part):
     """A question, with the answers to choose from unless it is open."""
@@ -108,16 +118,6 @@ class RunPlan(Part):
     """What a run needs of its plan, whatever its method: an identity, and a form to keep."""
 
     @classmethod
-    def checked(cls, data: Mapping[str, Any], source: str = "the plan") -> Self:
-        """A validated plan. Raises UsageError listing every fault by its place."""
-        try:
-            return cls.model_validate(data)
-        except ValidationError as error:
-            faults = ((".".join(map(str, e["loc"])), e["msg"].removeprefix("Value error, ")) for e in error.errors())
-            told = "; ".join(f"{place}: {fault}" if place else fault for place, fault in faults)
-            raise UsageError(f"{source} cannot be used: {told}") from error
-
-    @classmethod
     def read(cls, path: Path) -> Self:
         """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
         data = read_toml(path)
@@ -174,14 +174,14 @@ class Plan(RunPlan):
         return list(dict.fromkeys(p.text for prompt in self.prompts for p in prompt.prompts()))
 
 
-def read_toml(path: Path) -> dict[str, object]:
+def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
     """What the TOML file of a plan holds. Raises UsageError."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"cannot read the plan {path}: {error.strerror}") from error
+        raise UsageError(f"cannot read {what} {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the plan {path} is not valid TOML: {error}") from error
+        raise UsageError(f"{what} {path} is not valid TOML: {error}") from error
 
 
 def check_distinct(what: str, names: Sequence[str]) -> None:

@@ -60,6 +60,7 @@ GROUPS = {
     "embedder": "askew.embedders",
     "llm": "askew.llms",
     "method": "askew.methods",
+    "mitigation": "askew.mitigations",
 }
 
 
@@ -99,9 +100,18 @@ def prompt_writer(string: str, **settings: object) -> PromptWriter:
 
 def method(name: str) -> Any:
     """The method of that name: a `Method`. Raises UnknownName."""
-    if name not in providers("method"):
-        raise UnknownName("method", name, providers("method"))
-    return providers("method")[name].load()
+    return _named("method", name)
+
+
+def mitigation(name: str) -> Any:
+    """The kind of `Mitigation` of that name. Raises UnknownName."""
+    return _named("mitigation", name)
+
+
+def _named(what: str, name: str) -> Any:
+    if name not in providers(what):
+        raise UnknownName(what, name, providers(what))
+    return providers(what)[name].load()
 
 
 def summary(point: EntryPoint) -> str:
@@ -149,9 +159,15 @@ def _load(what: str, string: str, settings: dict[str, object]) -> Any:
     point, name = find(what, string)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read with torch: spinning threads would stop other runs
     try:
-        create = point.load()
-        _check_settings(f"{what} {string!r}", create, settings)
-        return _noted(create(name, **settings), Provider(what, string, settings))
+        create, own = point.load(), dict(settings)
+        mitigated = own.pop("mitigation", None) if what == "model" else None
+        _check_settings(f"{what} {string!r}", create, own)
+        loaded = create(name, **own)
+        if mitigated is not None:
+            from askew import mitigation
+
+            loaded = mitigation.wrapped(loaded, str(mitigated))
+        return _noted(loaded, Provider(what, string, settings))
     except ModuleNotFoundError as error:
         if error.name not in NETWORKS:
             raise

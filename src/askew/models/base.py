@@ -21,10 +21,12 @@ Setting = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One wanted picture."""
+    """One wanted picture. `number` is its place among the pictures of its prompt, which with the prompt and the run's
+    seed decides `seed`; None where nobody counts."""
 
     prompt: str
     seed: int
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

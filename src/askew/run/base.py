@@ -81,7 +81,7 @@ class Generator:
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """One batch of pictures, encoded."""
         with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
-            images = self.model.generate([Request(one.prompt, one.seed or 0) for one in wanted])
+            images = self.model.generate([Request(one.prompt, one.seed or 0, one.number) for one in wanted])
             expect(len(images) == len(wanted), f"{len(images)} pictures came back where {len(wanted)} were asked for")
             return [Made(encoded(image)) for image in images]
 

@@ -115,10 +115,10 @@ class Group:
 
 def wanted_pictures(model: Model, texts: Sequence[str], images: int, seed: int) -> list[Wanted]:
     """Every picture wanted of a model: prompts in order, and for each its pictures 0 .. images - 1."""
-    seeds = [(text, picture_seed(seed, text, k)) for text in dict.fromkeys(texts) for k in range(images)]
+    seeds = [(text, k, picture_seed(seed, text, k)) for text in dict.fromkeys(texts) for k in range(images)]
     made_by = {"revision": model.revision, **model.settings}
     return [Wanted(picture_key(model.name, model.revision, model.settings, text, own), text, own, model.name,
-                   made_by=made_by) for text, own in seeds]  # fmt: skip
+                   made_by=made_by, number=k) for text, k, own in seeds]  # fmt: skip
 
 
 def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[Wanted]:

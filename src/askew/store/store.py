@@ -49,7 +49,10 @@ ABANDONED = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A picture that a run needs. `seed` is None and `source` set for a file that exists already."""
+    """A picture that a run needs: the `number`-th of its prompt.
+
+    `seed` is None and `source` set for a file that exists already.
+    """
 
     key: str
     prompt: str
@@ -58,6 +61,7 @@ class Wanted:
     source: Path | None = None
     made_by: Mapping[str, Setting] = field(default_factory=dict)
     """Revision and settings of the model, for the record."""
+    number: int | None = None
 
     @property
     def slot(self) -> str:

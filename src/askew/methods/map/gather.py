@@ -114,7 +114,7 @@ class Watcher:
         made: list[Made] = []
         with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
             for prompt, own in groupby(wanted, key=lambda one: one.prompt):
-                reader, requests = self.readers[prompt], [Request(prompt, one.seed or 0) for one in own]
+                reader, requests = self.readers[prompt], [Request(prompt, one.seed or 0, one.number) for one in own]
                 with watching(self.model, reader) as found:
                     pictures = [encoded(image) for image in self.model.generate(requests)]
                 made += [Made(picture, {} if isinstance(picture, Missing) else {reader.fingerprint: found[request]})

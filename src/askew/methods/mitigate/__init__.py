@@ -1,0 +1,23 @@
+"""What to do about biases together, and what it really changes: a mitigation chosen, applied and measured again."""
+
+from functools import partial
+
+from askew import conditions
+from askew.method import Method
+from askew.methods.mitigate.findings import MitigationFindings, MitigationResult
+from askew.methods.mitigate.gather import gather
+from askew.methods.mitigate.page import page
+from askew.methods.mitigate.plan import MitigationPlan
+from askew.methods.mitigate.score import score
+
+METHOD = Method(
+    name="mitigate",
+    plan=MitigationPlan,
+    findings=MitigationFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=MitigationResult,
+    label=lambda plan: f"mitigate {plan.prompts[0].text}",
+    scores={name: partial(conditions.of, name) for name in ("change", "after", "obeyed", "rise")},
+)

@@ -1,0 +1,156 @@
+"""askew mitigate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Unpack
+
+from askew.errors import UsageError
+from askew.methods.mitigate import METHOD
+from askew.methods.mitigate.findings import MitigationResult
+from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
+from askew.options import (
+    SETTINGS,
+    Desk,
+    EmbedderOptions,
+    Place,
+    PromptOptions,
+    Prompts,
+    RunOptions,
+    SettingOptions,
+    StatisticsOptions,
+    Texts,
+    VQAOptions,
+    WriterOptions,
+    given,
+    listed,
+    names,
+    only_known,
+    only_plan,
+    pairs,
+    plan_fields,
+    prompts_of,
+    repeated,
+    run_options,
+    settings,
+    several,
+    texts,
+)
+
+
+class MitigateOptions(
+    PromptOptions, SettingOptions, VQAOptions, EmbedderOptions, WriterOptions, StatisticsOptions, RunOptions,
+    total=False,
+):  # fmt: skip
+    """Options that other commands have, too."""
+
+
+def mitigate(
+    prompts: Prompts = (),
+    model: str | None = None,
+    *,
+    plan: Place = None,
+    axes: Annotated[Texts, repeated(listed)] = None,
+    ways: Annotated[Texts, repeated(listed, name="--with")] = None,
+    also: Annotated[Texts, repeated(listed)] = None,
+    target: Annotated[Texts, repeated(texts)] = None,
+    priority: Annotated[Texts, repeated(listed)] = None,
+    way_args: Annotated[SETTINGS, repeated(settings, name="--way-arg")] = None,
+    images: int | None = None,
+    confirm: int | None = None,
+    statements: int | None = None,
+    most_prompts: int | None = None,
+    worsening: float | None = None,
+    joint: float | None = None,
+    **options: Unpack[MitigateOptions],
+) -> MitigationResult:
+    """What to do about biases together: mitigate them, and measure again what really changed.
+
+    Writes a file for every way, which every command takes by `--mitigation FILE`.
+
+    Examples
+    --------
+    `askew mitigate "a photo of a nurse" --axes gender,age --model studio/planted`
+
+    `askew mitigate "a photo of a nurse" --axes gender --with prompts,fair-diffusion,cads`
+
+    `askew mitigate "a photo of a nurse" --axes gender --target gender=male:.1,female:.9`
+
+    `askew audit "a photo of a nurse" --mitigation runs/mine/mitigation-prompts.toml`
+
+    Parameters
+    ----------
+    prompts
+        One prompt or several.
+    model
+        The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, …
+    plan
+        Run this TOML plan, such as a run's plan.toml.
+    axes
+        Axes to mitigate, separated by commas.
+    ways
+        Ways to try, each by itself: prompts (if not given), or others of `askew models`.
+    also
+        Axes to watch beside them; if not given, BiasConnect's eight.
+    target
+        AXIS=VALUE:SHARE,VALUE:SHARE; equal shares if not given. May be repeated.
+    priority
+        AXIS=WEIGHT, separated by commas; 1 if not given.
+    way_args
+        Setting of a way, such as scale=4, or fair-diffusion:scale=4 of one of several.
+    images
+        Pictures per prompt to plan by: 48, with studio 24, if not given.
+    confirm
+        Fresh pictures that judge, before and after each; 96 if not given.
+    statements
+        Axes that a prompt of a policy states at most; 2 if not given.
+    most_prompts
+        Prompts of a policy at most; 12 if not given, 0 for no limit.
+    worsening
+        How much further any axis may be planned to come from its ideal; 0.05 if not given.
+    joint
+        Weight of pairs of axes staying independent; 0.15 if not given.
+
+    Raises
+    ------
+    UsageError
+        For a request that cannot be met; other AskewErrors where a run fails.
+    """
+    only_known(options, MitigateOptions)
+    own = given(images=images, confirm=confirm, statements=statements, most_prompts=most_prompts, worsening=worsening,
+                joint=joint, way_args=dict(way_args) if isinstance(way_args, dict) else None)  # fmt: skip
+    if plan is not None:
+        only_plan(options, prompts=prompts, model=model, axes=axes, ways=ways, also=also, target=target,
+                  priority=priority, **own)  # fmt: skip
+        return METHOD.run(MitigationPlan.read(Path(plan)), **run_options(options))
+    if not names(axes):
+        raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
+    desk = Desk.of(options)
+    made = plan_mitigation(
+        prompts_of(prompts, options), axes=names(axes), also=None if also is None else names(also),
+        targets=dict(map(_target, several(target))), priorities=_priorities(names(priority)),
+        llm_args=desk.settings, cache=desk.cache, tell=desk.tell,
+        **({"ways": tuple(names(ways))} if ways else {}), **own, **plan_fields({**options, "model": model}),
+    )  # fmt: skip
+    result = METHOD.run(made, **run_options(options))
+    if not options.get("dry_run"):
+        result.write_files()
+    return result
+
+
+def _target(text: str) -> tuple[str, dict[str, float]]:
+    """AXIS=VALUE:SHARE,… as an axis and its wanted shares."""
+    axis, _, shares = text.partition("=")
+    try:
+        return axis, {value: float(share) for value, _, share in (one.rpartition(":") for one in names(shares))}
+    except ValueError as error:
+        raise UsageError(f"--target {text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE") from error
+
+
+def _priorities(given: list[str]) -> dict[str, float]:
+    """AXIS=WEIGHT texts."""
+    found = pairs(given, "--priority")
+    try:
+        return {axis: float(weight) for axis, weight in found.items()}
+    except ValueError as error:
+        raise UsageError(f"--priority {','.join(given)!r}: weights are numbers, such as gender=2,age=1") from error

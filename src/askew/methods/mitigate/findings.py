@@ -1,0 +1,162 @@
+"""What a mitigation changed: on every axis, between axes, of the subject and the pictures, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from askew import mitigation
+from askew.errors import UsageError
+from askew.findings import E, Head, Keyed
+from askew.method import Result
+from askew.methods.mitigate.plan import MitigationPlan
+from askew.mitigation import Mitigation
+from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.shares import SetShares
+from askew.store.files import write_whole
+from askew.store.index import explain_os_error
+from askew.types import Estimate, record
+
+
+@record
+class AxisChange:
+    """One axis before and after.
+
+    aimed      whether the way to mitigate was for this axis
+    change     distance from the target after less that before, debiased; below 0 is nearer
+    by_others  the same change by every other instrument
+    predicted  the distance that was predicted; None where nothing was
+    obeyed     share of pictures in which that was read which was asked of them; None where nothing was asked
+    """
+
+    axis: str
+    aimed: bool
+    before: E
+    after: E
+    change: E
+    by_others: Annotated[Mapping[str, E], Keyed("instrument")]
+    predicted: float | None
+    obeyed: E | None
+
+    @property
+    def fell(self) -> bool:
+        """Whether the axis is nearer to its target, beyond chance."""
+        return settled(self.change) and isinstance(self.change, Estimate) and self.change.value < 0
+
+    @property
+    def doubted(self) -> list[str]:
+        """Instruments that do not see the change that the first one sees: it may have fooled that one."""
+        unseen = (name for name, one in self.by_others.items() if not _below(one)) if self.fell else ()
+        return list(unseen)
+
+    @property
+    def rose(self) -> bool:
+        """Whether the axis is further from its target, beyond chance."""
+        return settled(self.change) and isinstance(self.change, Estimate) and self.change.value > 0
+
+
+@record
+class PairChange:
+    """How much more two axes hang together after than before (Cramér's V)."""
+
+    axes: tuple[str, str]
+    before: float
+    after: float
+    rise: E
+
+
+@record
+class WayFindings:
+    """What one way to mitigate did to one prompt.
+
+    fingerprint  of the mitigation
+    cost         evaluations of the network for a picture, as a multiple of those before
+    subject      share of pictures whose occupation reads as the prompt's, after less before; None for no such prompt
+    unread       share of pictures in which an aimed axis could not be read, after less before
+    nearness     mean cosine of pictures and the prompt, after less before; None without an embedder
+    quality      kernel distance of the pictures after from those before; None without an embedder
+    """
+
+    prompt: str
+    way: str
+    fingerprint: str
+    cost: float
+    axes: tuple[AxisChange, ...]
+    pairs: tuple[PairChange, ...]
+    subject: E | None
+    subject_before: E | None
+    unread: E
+    nearness: E | None
+    quality: E | None
+
+    @property
+    def helped(self) -> list[AxisChange]:
+        """Aimed axes that are nearer to their target, beyond chance."""
+        return [one for one in self.axes if one.aimed and one.fell]
+
+    @property
+    def harmed(self) -> list[AxisChange]:
+        """Axes that are further from their target, beyond chance."""
+        return [one for one in self.axes if one.rose]
+
+    @property
+    def built(self) -> list[PairChange]:
+        """Pairs of axes that hang together more, beyond chance."""
+        return [one for one in self.pairs if settled(one.rise)]
+
+    @property
+    def broken(self) -> list[str]:
+        """What the pictures lost, beyond chance."""
+        losses = {"the subject is shown less often": self.subject, "pictures fit the prompt less": self.nearness}
+        found = [text for text, one in losses.items() if _below(one)]
+        return [*found, *(["more pictures cannot be read"] if _above(self.unread) else [])]
+
+
+@record
+class MitigationFindings(Head):
+    """The content of results.json. `mitigations` holds the file of every way."""
+
+    plan: MitigationPlan
+    shares: tuple[SetShares, ...]
+    confusion: tuple[Confusion, ...]
+    ways: tuple[WayFindings, ...]
+    mitigations: Annotated[Mapping[str, str], Keyed("way")]
+
+
+@dataclass(frozen=True)
+class MitigationResult(Result[MitigationPlan, MitigationFindings]):
+    """A finished run of `askew mitigate`."""
+
+    def file(self, way: str | None = None) -> Path:
+        """Where the file of a way lies, by default that of the first. Raises UsageError."""
+        name = way or self.plan.ways[0]
+        if name not in self.found.mitigations:
+            raise UsageError(f"this run has no way {name!r}; it has: {', '.join(self.found.mitigations)}")
+        return self.folder / f"mitigation-{name}.toml"
+
+    @property
+    def mitigation(self) -> Mitigation:
+        """The first way's mitigation, to wrap a model or to draw prompts from."""
+        return mitigation.read(self.file())
+
+    def write_files(self) -> None:
+        """Write the file of every way into the run's folder."""
+        try:
+            write_whole({self.file(way): text.encode() for way, text in self.found.mitigations.items()})
+        except OSError as error:
+            raise UsageError(f"cannot write the mitigations to {self.folder}: {explain_os_error(error)}") from error
+
+
+def settled(score: E | None) -> bool:
+    """Whether a change is beyond chance in its family."""
+    return isinstance(score, Estimate) and score.q is not None and score.q < 0.05
+
+
+def _below(score: E | None) -> bool:
+    return isinstance(score, Estimate) and score.high is not None and score.high < 0
+
+
+def _above(score: E | None) -> bool:
+    return isinstance(score, Estimate) and score.low is not None and score.low > 0

@@ -1,0 +1,174 @@
+"""What `askew mitigate` costs: pictures that plan, pictures that refine, and fresh ones before and after.
+
+Nothing that chose a mitigation judges it: the three kinds have seeds of their own. Those before and after share theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew import mitigation, registry
+from askew.errors import UsageError
+from askew.findings import Identity, Instruments, PictureSet
+from askew.measure.base import VQA
+from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
+from askew.methods.mitigate.policy import Chosen, Tables, choose
+from askew.methods.mitigate.prompts import PromptPolicy
+from askew.mitigation import Mitigation
+from askew.models.base import Model, Request
+from askew.parts import drawings
+from askew.parts.survey.confusion import Errors, calibrations
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.reader import (
+    Reader,
+    fingerprints,
+    identity_of,
+    instruments_of,
+    observed_sets,
+    oddities,
+    picture_sets,
+    source_of,
+)
+from askew.plan import PromptPlan
+from askew.prompts.axes import table_question
+from askew.run.base import Answer, Outcome, Run
+from askew.run.work import Work, unmade
+from askew.store.keys import derived_seed, picture_seed
+from askew.types import Missing, Picture, Prompt, Question
+
+SUBJECT = Question(table_question("occupation"), (), "occupation")
+"""What tells whether the subject of a prompt about people is still there."""
+
+WAY = "mitigation"
+"""The axis of the sets of pictures after a way to mitigate, whose value is the way's name."""
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Fresh pictures of one prompt, before (`way` None) or after.
+
+    asked     by axis what was asked of each picture; None of those of which nothing was
+    subjects  what each picture's occupation is read as
+    vectors   (pictures that are there, dimensions), and `text` of the prompt; None without an embedder
+    """
+
+    way: str | None
+    observed: ObservedSet
+    asked: Mapping[str, Sequence[str | None]]
+    subjects: Sequence[Answer]
+    vectors: Vectors | None
+    text: Vectors | None
+
+
+@dataclass(frozen=True, slots=True)
+class MitigationGathered:
+    """All of a run: `chosen` policies by prompt, the `ways` by name, what is `judged` by prompt, before it first."""
+
+    model: Identity
+    device: str | None
+    instruments: Instruments
+    sets: tuple[PictureSet, ...]
+    errors: Errors
+    chosen: Mapping[str, Chosen]
+    ways: Mapping[str, Mitigation]
+    judged: Mapping[str, Sequence[Judged]]
+
+
+def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
+    """Plan, refine, and measure again. Raises UsageError for pictures that exist already and ways that do not fit."""
+    model = source_of(plan)
+    if not isinstance(model, Model):
+        raise UsageError(f"{model.name} holds pictures that exist already; a mitigation needs a model to work on")
+    reader = Reader(run, instruments_of(plan, model), person=True)
+    embedder = None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
+    chosen = _policies(plan, run, model, reader) if PROMPTS in plan.ways else {}
+    ways = {way: _way(plan, way, chosen) for way in plan.ways if way != PROMPTS or chosen}
+    models: dict[str | None, Model] = {None: model, **{way: one.wrap(model) for way, one in ways.items()}}
+    seed, texts = derived_seed(plan.seed, "confirm"), [prompt.text for prompt in plan.prompts]
+    made = {way: run.pictures(one, texts, plan.confirm, seed) for way, one in models.items()}
+    if PROMPTS in plan.ways and not chosen:  # only counted: as many pictures of prompts that nobody knows yet
+        run.decide("the policy's pictures", dict, _unknown(plan, model, reader, plan.confirm), {})
+    judged = {
+        prompt.text: [_judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed) for way in models]
+        for prompt in plan.prompts
+    }
+    run.warn(*oddities(plan, model, reader.instruments))
+    run.warn(*drawings.beyond([model.name], {"vqa": reader.instruments, "embedder": [plan.embedder]}))
+    return MitigationGathered(
+        identity_of(plan, model),
+        getattr(model, "device", None),
+        fingerprints(reader.instruments, embedder),
+        picture_sets({text: [one.observed for one in some] for text, some in judged.items()}),
+        calibrations(plan.prompts, reader.instruments),
+        chosen,
+        ways,
+        judged,
+    )
+
+
+def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader) -> dict[str, Chosen]:
+    """The policy of every prompt; none where the run only counts."""
+    observed = observed_sets(plan, run, model, reader)
+    seed = derived_seed(plan.seed, "refine")
+
+    def draw(prompt: PromptPlan, text: str) -> ObservedSet:
+        pictures = run.pictures(model, [text], plan.refine, seed)[text]
+        return reader.read(prompt, [(Prompt(text), pictures)])[0]
+
+    def flow() -> dict[str, Chosen]:
+        return {
+            prompt.text: choose(
+                plan, Tables.of(prompt, plan.aims, observed[prompt.text], plan.vqa[0]), partial(draw, prompt)
+            )
+            for prompt in plan.prompts
+        }
+
+    prompts = plan.most_prompts or 12
+    return run.decide("the policy", flow, _unknown(plan, model, reader, plan.refine * prompts * plan.rounds), {})
+
+
+def _unknown(plan: MitigationPlan, model: Model, reader: Reader, images: int) -> Work:
+    """So many pictures of every prompt of the plan, whose texts nobody can say yet."""
+    return sum((unmade(model, images, [len(reader.questions(prompt, name)) for name in plan.vqa])
+                for prompt in plan.prompts), Work())  # fmt: skip
+
+
+def _way(plan: MitigationPlan, way: str, chosen: Mapping[str, Chosen]) -> Mitigation:
+    """A way to mitigate with the plan's targets."""
+    targets = {
+        axis.name: axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values))
+        for axis in plan.prompts[0].closed if axis.name in plan.aims
+    }  # fmt: skip
+    settings = plan.settings_of(way)
+    own: dict[str, object] = {"method": way, "targets": targets, **settings}
+    if way == PROMPTS:
+        return PromptPolicy.checked({**own, "policies": [one.policy.model_dump() for one in chosen.values()]}, way)
+    return mitigation.of(own, f"the mitigation {way}")
+
+
+def _judged(
+    reader: Reader, prompt: PromptPlan, way: str | None, pictures: Sequence[Outcome],
+    ways: Mapping[str, Mitigation], embedder: object, seed: int,
+) -> Judged:  # fmt: skip
+    own = Prompt(prompt.text) if way is None else Prompt(prompt.text, WAY, way)
+    observed = reader.read(prompt, [(own, pictures)])[0]
+    requests = [Request(prompt.text, picture_seed(seed, prompt.text, k), k) for k in range(len(pictures))]
+    said = [ways[way].statement(one) if way is not None else {} for one in requests]
+    asked = {axis: [one.get(axis) for one in said] for axis in dict.fromkeys(a for one in said for a in one)}
+    first: VQA = next(iter(reader.instruments.values()))
+    subjects = reader.run.ask(first, pictures, [SUBJECT])
+    read = [one if isinstance(one, Missing) else subjects[one.id][0] if one.id in subjects else Missing("not_asked")
+            for one in pictures]  # fmt: skip
+    present = [one for one in pictures if isinstance(one, Picture)]
+    if embedder is None:
+        return Judged(way, observed, asked, read, None, None)
+    vectors = reader.run.read(embedder, present) if present else None  # type: ignore[arg-type]
+    text = reader.run.decide("the prompt's vector", lambda: embedder.embed_texts([prompt.text])[0], Work(), None)  # type: ignore[attr-defined]
+    return Judged(way, observed, asked, read, vectors, text)

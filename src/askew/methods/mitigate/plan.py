@@ -1,0 +1,116 @@
+"""The plan of a mitigation, and how a request becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from askew.errors import UsageError
+from askew.parts.survey.propose import survey_plan
+from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text
+from askew.prompts.axes import BIASCONNECT, find_axis
+from askew.prompts.statements import states
+
+PROMPTS = "prompts"
+
+
+class MitigationPlan(Plan):
+    """A plan of what to do about some biases together, and of how what was done is measured.
+
+    ways         methods of `askew.mitigations`, each tried by itself
+    way_args     settings of theirs, named WAY:SETTING where several are tried
+    aims         the axes whose shares should become their `ideal`; the others are watched
+    priorities   importance of an axis; 1 where it is not named
+    joint        importance of pairs of axes being independent, beside that of each axis
+    worsening    how much further from its ideal a policy may bring any axis than it is; None is no limit
+    statements   axes that a prompt of a policy states at most
+    most_prompts prompts of a policy at most; 0 is no limit
+    brevity      what a statement costs, in units of distance: obedience falls with the length of a prompt
+    refine       pictures of every prompt of a policy that are drawn to plan it better
+    rounds       how often that is done at most
+    confirm      fresh pictures before, and after every way, by which all is judged
+    """
+
+    method: Literal["mitigate"] = "mitigate"  # type: ignore[assignment]
+    ways: tuple[Text, ...] = Field(default=(PROMPTS,), min_length=1)
+    way_args: Settings = Field(default_factory=dict)
+    aims: tuple[Text, ...] = Field(min_length=1)
+    priorities: dict[str, float] = Field(default_factory=dict)
+    joint: float = Field(default=0.15, ge=0)
+    worsening: float | None = Field(default=0.05, ge=0, le=1)
+    statements: int = Field(default=2, ge=1, le=4)
+    most_prompts: int = Field(default=12, ge=0)
+    brevity: float = Field(default=0.002, ge=0)
+    refine: int = Field(default=24, ge=1, le=10_000)
+    rounds: int = Field(default=2, ge=0, le=5)
+    confirm: int = Field(default=96, ge=2, le=100_000)
+
+    @model_validator(mode="after")
+    def _fits_axes(self) -> MitigationPlan:
+        for prompt in self.prompts:
+            known = {axis.name: axis for axis in prompt.closed}
+            for name in self.aims:
+                if name not in known:
+                    raise ValueError(f"{name!r} has no values to even out in {prompt.text!r}; it needs two or more")
+                if PROMPTS in self.ways and not known[name].counterfactuals:
+                    raise ValueError(f"{prompt.text!r} has no counterfactuals of {name!r}, which a policy is made of")
+        if unknown := {*self.priorities} - {*self.aims}:
+            raise ValueError(f"priorities are of mitigated axes ({', '.join(self.aims)}), not {', '.join(unknown)}")
+        if len({*self.ways}) < len(self.ways):
+            raise ValueError("a way to mitigate is named twice")
+        return self
+
+    def settings_of(self, way: str) -> Settings:
+        """The settings of one way. Raises UsageError for one that does not say whose it is."""
+        found: Settings = {}
+        for key, value in self.way_args.items():
+            owner, _, name = key.rpartition(":")
+            if not owner and len(self.ways) > 1:
+                raise UsageError(f"--way-arg {key}={value} does not say whose setting it is: {self.ways[0]}:{key}")
+            if owner in ("", way):
+                found[name] = value
+        return found
+
+
+def plan_mitigation(
+    prompts: Sequence[str],
+    *,
+    axes: Sequence[str],
+    also: Sequence[str] | None = None,
+    targets: Mapping[str, Mapping[str, float]] | None = None,
+    **settings: Any,
+) -> MitigationPlan:
+    """A plan for `prompts`: `axes` are mitigated, those of `also` watched, by default BiasConnect's eight of people.
+
+    `targets` are wanted shares by axis, equal ones unless given; `settings` are the other fields of `MitigationPlan`.
+    Raises UsageError.
+    """
+    if not prompts:
+        raise UsageError('there is no prompt to mitigate; give one, such as: askew mitigate "a photo of a nurse"')
+    own = {name: settings.pop(name) for name in MitigationPlan.model_fields.keys() - Plan.model_fields.keys()
+           if name in settings}  # fmt: skip
+    aims = [find_axis(name).name for name in axes]
+    watched = [find_axis(name).name for name in (BIASCONNECT if also is None else also)]
+    if stated := next(((axis, text) for text in prompts for axis in aims if states(text, axis)), None):
+        raise UsageError(f"{stated[1]!r} states its {stated[0]} itself: leave the axis out, or the word")
+    open_ones = [axis for axis in watched if axis not in aims and not any(states(text, axis) for text in prompts)]
+    survey = survey_plan(prompts, axes=[*aims, *open_ones], **settings)
+    wanted = {find_axis(name).name: dict(shares) for name, shares in (targets or {}).items()}
+    if extra := wanted.keys() - {*aims}:
+        raise UsageError(f"targets are of mitigated axes ({', '.join(aims)}), not {', '.join(sorted(extra))}")
+    planned = [PromptPlan(text=one.text, axes=tuple(_axis(axis, aims, wanted) for axis in one.axes))
+               for one in survey.prompts]  # fmt: skip
+    data = survey.model_dump() | own | {"method": "mitigate", "aims": aims,
+                                        "prompts": [one.model_dump() for one in planned]}  # fmt: skip
+    return MitigationPlan.checked(data, "this request")
+
+
+def _axis(axis: AxisPlan, aims: Sequence[str], wanted: Mapping[str, Mapping[str, float]]) -> AxisPlan:
+    """An axis with its target; of one that is only watched no counterfactual is made."""
+    if axis.name not in aims:
+        return axis.model_copy(update={"counterfactuals": {}})
+    if axis.name in wanted:
+        return AxisPlan.checked({**axis.model_dump(), "ideal": dict(wanted[axis.name])}, f"the target of {axis.name}")
+    return axis

@@ -1,0 +1,162 @@
+"""Which policy to take: what every prompt of it would show, and the weights that bring all axes nearest to target.
+
+Prompts of one statement are known from their pictures; longer ones are predicted from these, and drawn where the policy
+uses them (`refine`), until it stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.methods.mitigate.plan import MitigationPlan
+from askew.methods.mitigate.prompts import Policy, PolicyPart
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.shares import DISTANCE
+from askew.plan import AxisPlan, PromptPlan
+from askew.prompts.counterfactuals import counterfactual
+from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
+from askew.types import Missing
+
+Counts = NDArray[np.float64]
+Draw = Callable[[str], ObservedSet]
+SETTLED = 0.01
+"""A change of the total distance below which no further round is worth its pictures."""
+PRIOR = 8.0
+"""Pictures that a prediction counts as beside those that were drawn of its prompt."""
+
+
+@dataclass
+class Tables:
+    """What the prompts of a policy show of every axis and pair of mitigated axes, by their counts in pictures."""
+
+    prompt: PromptPlan
+    aims: Sequence[AxisPlan]
+    instrument: str
+    initial: ObservedSet
+    stated: Mapping[tuple[int, int], ObservedSet]
+    drawn: dict[Cell, ObservedSet] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, prompt: PromptPlan, aims: Sequence[str], sets: Sequence[ObservedSet], instrument: str) -> Tables:
+        """From the prompt's own pictures and those of its counterfactuals."""
+        axes = [axis for axis in prompt.closed if axis.name in aims]
+        at = {(axis.name, value): (k, v) for k, axis in enumerate(axes) for v, value in enumerate(axis.values)}
+        stated = {at[one.prompt.axis or "", one.prompt.value or ""]: one for one in sets[1:]}
+        return cls(prompt, axes, instrument, sets[0], stated)
+
+    def text(self, cell: Cell) -> str:
+        """The prompt that states a cell; of one statement the plan's own counterfactual."""
+        if len(cell) == 1:
+            return self.stated[cell[0]].prompt.text
+        text = self.prompt.text
+        for axis, value in cell:
+            text = counterfactual(text, self.aims[axis].name, self.aims[axis].values[value])
+        return text
+
+    def says(self, cell: Cell) -> dict[str, str]:
+        """The statements of a cell."""
+        return {self.aims[axis].name: self.aims[axis].values[value] for axis, value in cell}
+
+    def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
+        """Shares of an axis, or of combinations of two, in a cell: predicted, and as far as it was drawn, seen."""
+        predicted = self._predicted(cell, axes)
+        if cell not in self.drawn:
+            return predicted
+        seen = self._counts(self.drawn[cell], axes) + PRIOR * predicted
+        return np.asarray(seen / seen.sum())
+
+    def _predicted(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
+        own = {self.aims[axis].name: (axis, value) for axis, value in cell}
+        about = [axis.name for axis in axes if axis.name in own]
+        if about and len(axes) == 2:  # what is stated of one does not hang on what is left of the other
+            parts = [self._predicted(cell, [axis]) for axis in axes]
+            return np.outer(*parts).ravel()
+        if about:
+            counts = self._counts(self.stated[own[about[0]]], axes)
+            return np.asarray((counts + 1e-9) / (counts + 1e-9).sum())
+        stated = {one: self._counts(self.stated[one], axes) for one in cell}
+        return composed(cell, self._counts(self.initial, axes), stated)
+
+    def _counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
+        columns = [observed.values[self.instrument][axis.name] for axis in axes]
+        places = [{value: k for k, value in enumerate(axis.values)} for axis in axes]
+        table = np.zeros([len(axis.values) for axis in axes])
+        for row in zip(*columns, strict=True):
+            if not any(isinstance(value, Missing) for value in row):
+                table[tuple(place[str(value)] for place, value in zip(places, row, strict=True))] += 1
+        return table.ravel()
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A policy, with the distance of every axis from its target as it was and as it is predicted to be."""
+
+    policy: Policy
+    before: Mapping[str, float]
+    predicted: Mapping[str, float]
+
+
+def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
+    """The policy for one prompt; `draw` makes and reads pictures of a prompt, as many as the plan says.
+
+    Raises AskewError where no policy keeps within the plan's bounds.
+    """
+    prompt = tables.prompt
+    among = cells([len(axis.values) for axis in tables.aims], min(plan.statements, len(tables.aims)))
+    weights, last = _solved(plan, tables, among)
+    for _ in range(plan.rounds):
+        new = [among[k] for k in np.flatnonzero(weights) if len(among[k]) > 1 and among[k] not in tables.drawn]
+        if not new:
+            break
+        tables.drawn |= {cell: draw(tables.text(cell)) for cell in new}
+        weights, total = _solved(plan, tables, among)
+        if abs(total - last) < SETTLED:
+            break
+        last = total
+    used = np.flatnonzero(weights)
+    parts = tuple(PolicyPart(text=tables.text(among[k]), weight=float(weights[k]), says=tables.says(among[k]))
+                  for k in used)  # fmt: skip
+    goals = {axis.name: _goal(axis, tables, [among[0], *(among[k] for k in used)]) for axis in prompt.closed}
+    start, mixed = np.eye(len(used) + 1)[0], np.array([0.0, *weights[used]])
+    return Chosen(
+        Policy(prompt=prompt.text, parts=parts),
+        {name: goal.distance_of(start) for name, goal in goals.items()},
+        {name: goal.distance_of(mixed) for name, goal in goals.items()},
+    )
+
+
+def target(axis: AxisPlan) -> Counts:
+    """The shares that an axis should have, in the order of its values; equal ones unless the plan says others."""
+    even = dict.fromkeys(axis.values, 1 / len(axis.values))
+    return np.array([(axis.ideal or even)[value] for value in axis.values])
+
+
+def _goal(
+    axis: AxisPlan, tables: Tables, among: Sequence[Cell], weight: float = 1.0, most: float | None = None
+) -> Goal:
+    shares = np.array([tables.shares(cell, [axis]) for cell in among])
+    return Goal(shares, target(axis), DISTANCE[axis.scale], weight, most)
+
+
+def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tuple[Counts, float]:
+    """The best weights of the cells, and the weighted sum of the mitigated axes' distances."""
+    weight = {axis.name: plan.priorities.get(axis.name, 1.0) for axis in tables.aims}
+    start = np.eye(len(among))[0]
+    goals = []
+    for axis in tables.prompt.closed:
+        goal = _goal(axis, tables, among, weight.get(axis.name, 0.0))
+        most = None if plan.worsening is None else goal.distance_of(start) + plan.worsening
+        goals.append(Goal(goal.shares, goal.ideal, goal.distance, goal.weight, most))
+    for one, other in combinations(tables.aims, 2) if plan.joint else ():
+        shares = np.array([tables.shares(cell, [one, other]) for cell in among])
+        apart = np.outer(target(one), target(other)).ravel()
+        goals.append(Goal(shares, apart, weight=plan.joint * weight[one.name] * weight[other.name]))
+    costs = plan.brevity * np.array([len(cell) for cell in among])
+    found = plan_policy(goals, costs=costs, most_prompts=plan.most_prompts or None)
+    aimed = zip(tables.prompt.closed, goals, strict=False)
+    return found, sum(goal.weight * goal.distance_of(found) for axis, goal in aimed if axis.name in weight)

@@ -1,0 +1,117 @@
+"""A policy over prompts: what a prompt leaves open is said for it, each value as often as the policy wants.
+
+Works on every model that takes prompts, a hosted one too. In code of one's own `draw` gives the prompts to send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+from pydantic import Field, model_validator
+
+from askew.errors import UsageError
+from askew.mitigation import MITIGATION, Mitigation, place
+from askew.models.base import Model, Request, Setting
+from askew.plan import Part, Text
+from askew.types import Missing
+
+
+class PolicyPart(Part):
+    """A prompt of a policy: its text, how often it is used, and by axis what it says beyond the initial prompt."""
+
+    text: Text
+    weight: float = Field(gt=0, le=1)
+    says: dict[str, str] = Field(default_factory=dict)
+
+
+class Policy(Part):
+    """What is sent in place of one prompt."""
+
+    prompt: Text
+    parts: tuple[PolicyPart, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Policy:
+        total = sum(part.weight for part in self.parts)
+        if abs(total - 1) > 1e-6:
+            raise ValueError(f"the weights of the policy for {self.prompt!r} sum to {total:g}; they must sum to 1")
+        return self
+
+    def part(self, at: float) -> PolicyPart:
+        """The part at a place in [0, 1)."""
+        ends = np.cumsum([part.weight for part in self.parts])
+        return self.parts[min(int(np.searchsorted(ends, at, side="right")), len(self.parts) - 1)]
+
+
+class PromptPolicy(Mitigation):
+    """Prompts in the place of prompts.
+
+    rule  "quota": of n pictures each part gets its share to within a few pictures, whatever n (`mitigation.place`);
+          "independent": every picture draws by its seed, as a service would
+    """
+
+    method: Literal["prompts"] = "prompts"
+    rule: Literal["quota", "independent"] = "quota"
+    policies: tuple[Policy, ...] = Field(min_length=1)
+
+    def policy(self, prompt: str) -> Policy | None:
+        """The policy for a prompt; None where there is none, and the prompt is sent as it is."""
+        return next((one for one in self.policies if one.prompt == prompt), None)
+
+    def draw(self, prompt: str, seed: int, number: int | None = None) -> str:
+        """The prompt to send for picture `number` of `prompt`, or for one with that seed.
+
+        Raises UsageError where the policy is for other prompts.
+        """
+        if self.policy(prompt) is None:
+            known = ", ".join(repr(one.prompt) for one in self.policies)
+            raise UsageError(f"this policy is not for {prompt!r}; it is for: {known}")
+        return self.part_for(Request(prompt, seed, number)).text
+
+    def wrap(self, model: Model) -> Model:
+        """The model, to which the policy's prompts are sent."""
+        return PolicyModel(self, model)
+
+    def statement(self, request: Request) -> Mapping[str, str]:
+        """What the picture's prompt says by the policy."""
+        return self.part_for(request).says
+
+    def part_for(self, request: Request) -> PolicyPart:
+        """The part by which a picture is made."""
+        policy = self.policy(request.prompt)
+        if policy is None:
+            return PolicyPart(text=request.prompt, weight=1)
+        return policy.part(place(request.prompt, request if self.rule == "quota" else replace(request, number=None)))
+
+
+class PolicyModel:
+    """A model that is sent a policy's prompts. A prompt for which there is no policy is sent as it is."""
+
+    def __init__(self, policy: PromptPolicy, model: Model) -> None:
+        self.policy, self.model = policy, model
+        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
+        self.settings: Mapping[str, Setting] = {**model.settings, MITIGATION: policy.fingerprint}
+
+    @property
+    def device(self) -> str | None:
+        """Where the model works."""
+        return getattr(self.model, "device", None)
+
+    @property
+    def dtype(self) -> str | None:
+        """In which number format it works."""
+        return getattr(self.model, "dtype", None)
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """The model's pictures of what the policy sends."""
+        return self.model.generate([replace(one, prompt=self.policy.part_for(one).text) for one in requests])
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        """Words of what is sent in place of the prompt that the model does not know."""
+        policy = self.policy.policy(prompt)
+        texts = [part.text for part in policy.parts] if policy else [prompt]
+        return sorted({word for text in texts for word in self.model.unknown_words(text)})

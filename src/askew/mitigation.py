@@ -1,0 +1,109 @@
+"""A mitigation: a value, kept as a file, that wraps a model, so that every command measures the mitigated model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import Field, model_validator
+
+from askew import registry
+from askew.errors import UsageError
+from askew.models.base import Collection, Model, Request
+from askew.plan import Part, read_toml
+
+MITIGATION = "mitigation"
+"""The setting of a model that names the file of a mitigation, and that of a mitigated one which holds its hash."""
+
+Targets = Mapping[str, Mapping[str, float]]
+"""By axis the wanted share of each value."""
+
+
+class Mitigation(Part):
+    """What is done to a model. A kind is a subclass, with an entry point in `askew.mitigations` by its method's name.
+
+    method   the entry point's name
+    targets  by axis the wanted share of each value; empty for a method that aims at nothing in particular
+    cost     evaluations of the network for a picture, as a multiple of those without the mitigation
+    """
+
+    method: str
+    targets: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _shares(self) -> Mitigation:
+        for axis, wanted in self.targets.items():
+            if len(wanted) < 2:
+                raise ValueError(f"the target of {axis!r} names {len(wanted)} value; shares need at least two")
+            if min(wanted.values()) < 0 or abs(sum(wanted.values()) - 1) > 1e-6:
+                raise ValueError(f"the target of {axis!r} sums to {sum(wanted.values()):g}; shares sum to 1")
+        return self
+
+    @property
+    def cost(self) -> float:
+        """Evaluations of the network for a picture, as a multiple of those without the mitigation."""
+        return 1.0
+
+    def wrap(self, model: Model) -> Model:
+        """The mitigated model, whose pictures too depend on (settings, prompt, seed) alone.
+
+        Raises UsageError, naming both, for a model that this method cannot work on.
+        """
+        raise NotImplementedError
+
+    def statement(self, request: Request) -> Mapping[str, str]:
+        """By axis the value that was asked of this picture beyond what its prompt says; empty where nothing was."""
+        return {}
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that decides pictures."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_toml(self) -> str:
+        """The content of its file."""
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+
+
+def read(path: str | Path) -> Mitigation:
+    """The mitigation in a TOML file. Raises UsageError that says what is wrong and where."""
+    return of(read_toml(Path(path), "the mitigation"), f"the mitigation {path}")
+
+
+def of(data: Mapping[str, object], source: str) -> Mitigation:
+    """The mitigation that `data` describes. Raises UsageError, which names the source."""
+    if "method" not in data:
+        raise UsageError(f'{source} does not name its method, such as: method = "prompts"')
+    kind: type[Mitigation] = registry.mitigation(str(data["method"]))
+    return kind.checked(data, source)
+
+
+def wrapped(model: Model | Collection, path: str | Path) -> Model:
+    """The model under the mitigation in a file. Raises UsageError for pictures that exist already."""
+    found = read(path)
+    if not isinstance(model, Model):
+        raise UsageError(f"{model.name} holds pictures that exist already; the mitigation {path} needs a model")
+    return found.wrap(model)
+
+
+def place(prompt: str, request: Request) -> float:
+    """Where in [0, 1) a picture lies among those of its prompt, to decide what is asked of it.
+
+    The `number`-th term of van der Corput's sequence to base 2, shifted by the prompt: of n pictures, every part of
+    [0, 1) gets its share to within about log2(n) / 2 pictures, and halves of an even n exactly theirs. Without a number
+    a draw by the picture's seed.
+    """
+    shift = _uniform(prompt)
+    if request.number is None:
+        return _uniform(f"{prompt} {request.seed}")
+    bits = format(request.number, "b")[::-1]
+    return float((int(bits, 2) / 2 ** len(bits) + shift) % 1.0)
+
+
+def _uniform(text: str) -> float:
+    return int(hashlib.sha256(text.encode()).hexdigest()[:13], 16) / 16**13

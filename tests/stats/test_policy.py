@@ -1,0 +1,95 @@
+"""Policies over prompts: against SciPy's plain linear programme, exact planted tables, and what must always hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from askew.errors import AskewError, NotEnoughData
+from askew.stats.distance import total_variation
+from askew.stats.policy import Goal, cells, composed, one_by_one, plan_policy
+from askew.studio.caption import Said
+from askew.studio.planted import conditional
+from askew.studio.scene import ATTRIBUTES
+
+NAMES = list(ATTRIBUTES)
+
+
+def test_cells_are_all_assignments_of_few_axes() -> None:
+    found = cells([2, 3], 2)
+    assert found[0] == ()
+    assert len(set(found)) == len(found) == 1 + 2 + 3 + 6
+    assert len(cells([2, 3, 6, 3, 4, 2, 2, 4], 2)) == 316
+
+
+@given(st.integers(0, 10_000))
+def test_the_policy_is_the_optimum_of_a_plain_programme(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares, ideal = rng.dirichlet(np.ones(3), size=5), rng.dirichlet(np.ones(3))
+    goal = Goal(shares, ideal)
+    weights = plan_policy([goal])
+    # total variation as the least sum of positive parts: variables x (5), u (3)
+    plain = linprog(
+        [0] * 5 + [1] * 3, A_ub=np.hstack([shares.T, -np.eye(3)]), b_ub=ideal, A_eq=[[1] * 5 + [0] * 3], b_eq=[1]
+    )
+    assert weights.sum() == pytest.approx(1)
+    assert (weights >= 0).all()
+    assert goal.distance_of(weights) == pytest.approx(plain.fun, abs=1e-5)
+
+
+@given(st.integers(0, 10_000))
+def test_bounds_and_the_number_of_prompts_are_kept(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    even = np.full(3, 1 / 3)
+    first, second = (rng.dirichlet(np.ones(3), size=6) for _ in range(2))
+    start = float(total_variation(second[0], even))
+    goals = [Goal(first, even), Goal(second, even, weight=0.0, most=start + 0.02)]
+    free, few = plan_policy(goals), plan_policy(goals, most_prompts=2)
+    assert all(goals[1].distance_of(x) <= start + 0.021 for x in (free, few))
+    assert np.count_nonzero(few) <= 2
+    assert goals[0].distance_of(few) >= goals[0].distance_of(free) - 1e-5
+
+
+def test_what_costs_is_used_less_and_impossible_bounds_are_said() -> None:
+    shares, even = np.array([[0.9, 0.1], [0.0, 1.0], [0.1, 0.9]]), np.array([0.5, 0.5])
+    assert plan_policy([Goal(shares, even)], costs=[0.0, 0.0, 10.0])[2] == 0
+    with pytest.raises(AskewError, match="keeps within the bounds"):
+        plan_policy([Goal(shares, even), Goal(np.full((3, 2), [1.0, 0.0]), even, most=0.1)])
+    with pytest.raises(NotEnoughData):
+        plan_policy([])
+
+
+def test_composed_prompts_show_what_the_planted_world_says() -> None:
+    """The product rule over one-statement tables, against the exact tables of two statements."""
+
+    def exact(said: dict[str, str], axis: str) -> np.ndarray:
+        table = conditional(Said(said, "nurse", True, ()), 1.0)
+        return table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != axis))
+
+    errors = []
+    for one, other in (("gender", "ethnicity"), ("gender", "age"), ("environment", "clothing")):
+        for v, w in ((a, b) for a in ATTRIBUTES[one] for b in ATTRIBUTES[other]):
+            for axis in (name for name in NAMES if name not in (one, other)):
+                predicted = composed(
+                    ((0, 0), (1, 0)), 1e6 * exact({}, axis),
+                    {(0, 0): 1e6 * exact({one: v}, axis), (1, 0): 1e6 * exact({other: w}, axis)},
+                )  # fmt: skip
+                errors.append(float(total_variation(predicted, exact({one: v, other: w}, axis))))
+    assert np.mean(errors) < 0.01
+    assert max(errors) < 0.25
+
+
+@given(st.integers(0, 10_000))
+def test_steps_lower_the_total_and_heeding_is_no_worse_at_its_first(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    total = {frozenset(some): float(rng.random()) for some in ([], [0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2])}
+    alone = rng.random(3).tolist()
+    heeding, worst = (one_by_one(total, alone, heeding=heeds) for heeds in (True, False))
+    for steps in (heeding, worst):
+        assert list(steps.totals) == sorted(steps.totals, reverse=True)
+        assert len(steps.totals) == len(steps.axes) + 1
+    if worst.axes:
+        assert heeding.totals[1] <= worst.totals[1]
