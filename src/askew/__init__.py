@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from askew.methods.map.findings import MapResult
     from askew.methods.mine.command import mine
     from askew.methods.mine.findings import MiningResult
+    from askew.methods.mitigate.command import mitigate
+    from askew.methods.mitigate.findings import MitigationResult
+    from askew.mitigation import load_mitigation
     from askew.plan import Plan
     from askew.studies.compare.command import compare
     from askew.studies.compare.result import Comparison
@@ -48,6 +51,7 @@ __all__ = [
     "MiningComparisonResult",
     "MiningResult",
     "Missing",
+    "MitigationResult",
     "Picture",
     "Plan",
     "Prompt",
@@ -60,9 +64,11 @@ __all__ = [
     "edit",
     "interact",
     "load",
+    "load_mitigation",
     "map",
     "mine",
     "mine_compare",
+    "mitigate",
     "read_plan",
 ]
 
@@ -77,6 +83,8 @@ _HOMES = {
     "askew.methods.interact.findings": ("InteractionResult",),
     "askew.methods.map.findings": ("MapResult",),
     "askew.methods.mine.findings": ("MiningResult",),
+    "askew.methods.mitigate.findings": ("MitigationResult",),
+    "askew.mitigation": ("load_mitigation",),
     "askew.plan": ("Plan",),
     "askew.studies.mine_compare.findings": ("MiningComparisonResult",),
     "askew.types": ("Axis", "Estimate", "Missing", "Picture", "Prompt", "Question"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,18 @@ class Mitigation(Part):
         """
         raise NotImplementedError
 
+    def apply(self, pipeline: Any) -> Applied:
+        """A diffusers pipeline of one's own, called as before: its pictures are mitigated."""
+        return Applied(self, pipeline)
+
+    def sent(self, request: Request) -> str:
+        """The prompt that is sent for a picture."""
+        return request.prompt
+
+    def steered(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[None]:
+        """A context within which a pipeline makes the pictures of `requests` under this mitigation."""
+        return nullcontext()
+
     def statement(self, request: Request) -> Mapping[str, str]:
         """By axis the value that was asked of this picture beyond what its prompt says; empty where nothing was."""
         return {}
@@ -70,7 +84,32 @@ class Mitigation(Part):
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
-def read(path: str | Path) -> Mitigation:
+class Applied:
+    """A pipeline under a mitigation. The pictures of a prompt are counted from 0, call by call."""
+
+    def __init__(self, mitigation: Mitigation, pipeline: Any) -> None:
+        self.mitigation, self.pipeline = mitigation, pipeline
+        self._made = Counter[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        """All else is the pipeline's own."""
+        return getattr(self.__dict__["pipeline"], name)
+
+    def __call__(self, prompt: str | Sequence[str], *, num_images_per_prompt: int = 1, **named: Any) -> Any:
+        """What the pipeline returns. Other arguments are the pipeline's; pass them by name."""
+        given = [prompt] if isinstance(prompt, str) else list(prompt)
+        prompts = [one for one in given for _ in range(num_images_per_prompt)]
+        generator = named.get("generator")
+        several = generator if isinstance(generator, list) else [generator] * len(prompts)
+        requests = []
+        for text, one in zip(prompts, several, strict=True):
+            requests.append(Request(text, one.initial_seed() if one is not None else 0, self._made[text]))
+            self._made[text] += 1
+        with self.mitigation.steered(self.pipeline, requests):
+            return self.pipeline([self.mitigation.sent(one) for one in requests], **named)
+
+
+def load_mitigation(path: str | Path) -> Mitigation:
     """The mitigation in a TOML file. Raises UsageError that says what is wrong and where."""
     return of(read_toml(Path(path), "the mitigation"), f"the mitigation {path}")
 
@@ -85,24 +124,31 @@ def of(data: Mapping[str, object], source: str) -> Mitigation:
 
 def wrapped(model: Model | Collection, path: str | Path) -> Model:
     """The model under the mitigation in a file. Raises UsageError for pictures that exist already."""
-    found = read(path)
+    found = load_mitigation(path)
     if not isinstance(model, Model):
         raise UsageError(f"{model.name} holds pictures that exist already; the mitigation {path} needs a model")
     return found.wrap(model)
 
 
-def place(prompt: str, request: Request) -> float:
+BASES = (2, 3, 5, 7, 11, 13)
+"""Of Halton's sequence: one for every axis that is asked by itself."""
+
+
+def place(prompt: str, request: Request, axis: int = 0) -> float:
     """Where in [0, 1) a picture lies among those of its prompt, to decide what is asked of it.
 
-    The `number`-th term of van der Corput's sequence to base 2, shifted by the prompt: of n pictures, every part of
-    [0, 1) gets its share to within about log2(n) / 2 pictures, and halves of an even n exactly theirs. Without a number
-    a draw by the picture's seed.
+    The `number`-th point of Halton's sequence, shifted by the prompt: of n pictures, every part of [0, 1) gets its
+    share to within a few pictures, halves of an even n exactly theirs at `axis` 0, and places of several axes fill the
+    square evenly. Without a number a draw by the picture's seed.
     """
-    shift = _uniform(prompt)
     if request.number is None:
-        return _uniform(f"{prompt} {request.seed}")
-    bits = format(request.number, "b")[::-1]
-    return float((int(bits, 2) / 2 ** len(bits) + shift) % 1.0)
+        return _uniform(f"{prompt} {axis} {request.seed}")
+    base, left, unit, found = BASES[axis % len(BASES)], request.number, 1.0, _uniform(prompt)
+    while left:
+        left, digit = divmod(left, base)
+        unit /= base
+        found += digit * unit
+    return found % 1.0
 
 
 def _uniform(text: str) -> float:

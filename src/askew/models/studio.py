@@ -82,6 +82,15 @@ class StudioModel:
     def watch(self, watch: Callable[[Any, Sequence[Request]], Any] | None) -> None:
         self.network.watch = watch
 
+    @property
+    def steer(self) -> Callable[[Any, Sequence[Request]], Any] | None:
+        """The mitigation that reaches into the pipeline."""
+        return self.network.steer
+
+    @steer.setter
+    def steer(self, steer: Callable[[Any, Sequence[Request]], Any] | None) -> None:
+        self.network.steer = steer
+
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """One RGB picture per request; it depends on the request alone."""
         return self.network.generate(requests)

@@ -15,8 +15,7 @@ from askew.methods.mitigate.plan import MitigationPlan
 from askew.mitigation import Mitigation
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.shares import SetShares
-from askew.store.files import write_whole
-from askew.store.index import explain_os_error
+from askew.store.files import write_file
 from askew.types import Estimate, record
 
 
@@ -139,14 +138,12 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
     @property
     def mitigation(self) -> Mitigation:
         """The first way's mitigation, to wrap a model or to draw prompts from."""
-        return mitigation.read(self.file())
+        return mitigation.load_mitigation(self.file())
 
     def write_files(self) -> None:
         """Write the file of every way into the run's folder."""
-        try:
-            write_whole({self.file(way): text.encode() for way, text in self.found.mitigations.items()})
-        except OSError as error:
-            raise UsageError(f"cannot write the mitigations to {self.folder}: {explain_os_error(error)}") from error
+        for way, text in self.found.mitigations.items():
+            write_file(self.file(way), text.encode())
 
 
 def settled(score: E | None) -> bool:

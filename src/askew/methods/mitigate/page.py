@@ -131,9 +131,9 @@ def _q(one: AxisChange) -> str | None:
 
 def _others(way: WayFindings) -> Fold:
     told = [("subject shown", way.subject), ("aimed axis unread", way.unread), ("cosine to the prompt", way.nearness),
-            ("kernel distance of the pictures", way.quality)]  # fmt: skip
+            ("kernel distance", way.quality)]  # fmt: skip
     rows = tuple(Lane(name, score) for name, score in told if score is not None)
-    lanes = Lanes("After less before", "What", rows, "change", "signed", DIFFERENCE)
+    lanes = Lanes("After less before", "What", rows, "change", "signed", DIFFERENCE, digits=4)
     pairs = sorted(way.pairs, key=lambda one: -(_value(one.rise) or 0))
     tied = Lanes(
         "Pairs of axes: rise of Cramér's V", "Pair",

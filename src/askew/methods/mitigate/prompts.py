@@ -70,7 +70,11 @@ class PromptPolicy(Mitigation):
         if self.policy(prompt) is None:
             known = ", ".join(repr(one.prompt) for one in self.policies)
             raise UsageError(f"this policy is not for {prompt!r}; it is for: {known}")
-        return self.part_for(Request(prompt, seed, number)).text
+        return self.sent(Request(prompt, seed, number))
+
+    def sent(self, request: Request) -> str:
+        """The text of the picture's part."""
+        return self.part_for(request).text
 
     def wrap(self, model: Model) -> Model:
         """The model, to which the policy's prompts are sent."""
@@ -108,7 +112,7 @@ class PolicyModel:
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """The model's pictures of what the policy sends."""
-        return self.model.generate([replace(one, prompt=self.policy.part_for(one).text) for one in requests])
+        return self.model.generate([replace(one, prompt=self.policy.sent(one)) for one in requests])
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of what is sent in place of the prompt that the model does not know."""

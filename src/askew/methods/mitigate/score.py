@@ -23,6 +23,8 @@ from askew.stats.quality import cramers_v, dependence_change, kernel_distance, m
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
+ONE_VALUE = "a single value of one of them was seen, before or after"
+
 
 def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> MitigationFindings:
     """The findings of a run.
@@ -132,7 +134,8 @@ def _pairs(prompt: PromptPlan, before: Judged, after: Judged, scoring: Scoring) 
         if not all(table.sum() for table in tables):
             continue
         rng = scoring.rng(prompt.text, str(after.way), one.name, other.name, "dependence")
-        rise = dependence_change(*tables, rng=rng, **scoring.how)
+        varied = all((table.sum(axis=side) > 0).sum() > 1 for table in tables for side in (0, 1))
+        rise = dependence_change(*tables, rng=rng, **scoring.how) if varied else Missing("not_asked", ONE_VALUE)
         was, became = (float(cramers_v(table)) for table in tables)
         found.append(PairChange((one.name, other.name), was, became, rise))
     return found

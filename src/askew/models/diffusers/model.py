@@ -54,7 +54,8 @@ class DiffusersModel:
     settings    whatever else the pipeline takes when it is called: num_inference_steps, guidance_scale,
                 negative_prompt, height, width, …
 
-    `watch` looks on while pictures are made, and must not change them; None for nobody.
+    `watch` looks on while pictures are made, and must not change them; `steer` may: a mitigation, which is then among
+    the settings. None for nobody.
 
     The weights are loaded when the first picture, or `pipeline`, is asked for. Raises UsageError for what cannot be
     met, and ModelError where network or memory do not suffice.
@@ -91,6 +92,7 @@ class DiffusersModel:
         others = {"scheduler": self._scheduler.__name__ if self._scheduler else "", "variant": self._variant}
         self.settings: Mapping[str, Setting] = {**self._call, **{name: one for name, one in others.items() if one}}
         self.watch: Watch | None = None
+        self.steer: Watch | None = None
         self._at_once = self.batch_size if self._class.__name__ in BATCHED else 1
 
     @property
@@ -158,6 +160,7 @@ class DiffusersModel:
             fitting(self._call, self.name),
             global_noise(seeds[0], self._device) as stray,
             noise_per_picture(pipeline, seeds) as generators,
+            self.steer(pipeline, requests) if self.steer else nullcontext(),
             self.watch(pipeline, requests) if self.watch else nullcontext(),
         ):
             output = pipeline(**call_arguments(self._class, prompts, generators, self._call))

@@ -1,0 +1,96 @@
+"""Fair Diffusion (Friedrich et al. 2023): semantic guidance towards the value that a picture is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from askew.methods.mitigate.steering import Call, Steering
+from askew.mitigation import place
+from askew.models.base import Request
+from askew.prompts.counterfactuals import counterfactual
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class FairDiffusion(Steering):
+    """Semantic guidance (SEGA, Brack et al. 2023) with edits c of direction s_c and weight w_c on top of the prompt.
+
+        g_c = scale s_c (o_c - o_u), kept where |g_c| is at least its quantile `threshold` over a channel's pixels
+        g   = sum_c w_c g_c + momentum m;   m <- decay m + (1 - decay) g;   o = o_u + G (o_p - o_u) + g
+
+    Of each target axis the value asked of a picture is an edit up, every other one down, with weight 1 / (K - 1).
+    Values are asked by the target's shares (`rule` as in `PromptPolicy`). Edits count from the fraction `warm_up` of
+    the steps on; the momentum m grows before. Outputs are taken as the network gives them (noise or velocity).
+
+    Defaults are those of the authors' script: warm-up 5 of 50 steps, momentum .5, decay .6. There, concepts past their
+    warm-up get weights with sum 1 until all are past it; with one warm-up for all, as here, that never happens.
+    """
+
+    method: Literal["fair-diffusion"] = "fair-diffusion"
+    targets: dict[str, dict[str, float]] = Field(min_length=1)
+    words: dict[str, str] = Field(default_factory=dict)
+    scale: float = Field(default=4.0, ge=0)
+    threshold: float = Field(default=0.95, ge=0, lt=1)
+    warm_up: float = Field(default=0.1, ge=0, lt=1)
+    momentum: float = Field(default=0.5, ge=0, le=1)
+    decay: float = Field(default=0.6, ge=0, lt=1)
+    rule: Literal["quota", "independent"] = "quota"
+
+    @property
+    def cost(self) -> float:
+        """Evaluations: two halves, and one for every value of every target axis."""
+        return (2 + sum(map(len, self.targets.values()))) / 2 if self.scale else 1.0
+
+    def text(self, axis: str, value: str) -> str:
+        """The edit for a value: "male person", unless `words` say another for AXIS=VALUE."""
+        return self.words.get(f"{axis}={value}") or counterfactual("person", axis, value)
+
+    def statement(self, request: Request) -> Mapping[str, str]:
+        """The value of every target axis that is asked of a picture."""
+        asked = request if self.rule == "quota" else replace(request, number=None)
+        found: dict[str, str] = {}
+        for axis, shares in self.targets.items():
+            at, reached = place(f"{request.prompt} {axis}", asked, len(found)), 0.0
+            for value, share in shares.items():
+                reached += share
+                if at < reached or value == list(shares)[-1]:
+                    found[axis] = value
+                    break
+        return found
+
+    def rows(self, call: Call, memory: dict[str, Any]) -> list[str]:
+        """A text for every value of every target axis."""
+        if not self.scale:
+            return []
+        return [self.text(axis, value) for axis, shares in self.targets.items() for value in shares]
+
+    def outputs(self, out: Tensor, others: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+        """The conditional half with g / G added, so that guidance by G adds g."""
+        import torch
+
+        if not self.scale:
+            return out
+        plain, prompted = out.chunk(2)
+        if "weights" not in memory:
+            asked = [self.statement(request) for request in call.requests]
+            memory["weights"] = [
+                [1.0 if one[axis] == value else -1.0 / (len(shares) - 1) for one in asked]
+                for axis, shares in self.targets.items() for value in shares
+            ]  # fmt: skip
+            memory["momentum"] = torch.zeros_like(prompted)
+        total = self.momentum * memory["momentum"]
+        for other, weights in zip(others, memory["weights"], strict=True):
+            edit = self.scale * (other - plain)
+            size = edit.abs().flatten(2)
+            least = torch.quantile(size.float(), self.threshold, dim=2, keepdim=True).to(size)
+            kept = torch.where(size >= least, edit.flatten(2), 0).reshape(edit.shape)
+            total = total + torch.tensor(weights).to(kept).reshape(-1, *[1] * (kept.dim() - 1)) * kept
+        memory["momentum"] = self.decay * memory["momentum"] + (1 - self.decay) * total
+        if call.step < self.warm_up * call.steps:
+            return out
+        return torch.cat([plain, prompted + total / call.scale])

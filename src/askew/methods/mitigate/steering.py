@@ -1,0 +1,163 @@
+"""How a mitigation reaches into a diffusion pipeline: what its UNet is given and what it returns, call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from askew.errors import UsageError
+from askew.mitigation import MITIGATION, Mitigation
+from askew.models.base import Model, Request, Setting
+from askew.types import Missing
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One evaluation of the UNet for the pictures of `requests`, in the order unconditional, then conditional rows.
+
+    step   of `steps`, from 0, by the scheduler's list of times
+    scale  of the guidance
+    """
+
+    pipeline: Any
+    requests: Sequence[Request]
+    step: int
+    steps: int
+    scale: float
+
+
+class Steering(Mitigation):
+    """A mitigation of pipelines with a UNet that is guided without a classifier.
+
+    A kind overrides `inputs`, `rows` with `outputs`, or both. What it keeps from step to step is in `memory`, made anew
+    for every batch; pictures do not meet in it.
+    """
+
+    def wrap(self, model: Model) -> Model:
+        """The model with its UNet steered. Raises UsageError for a model without a UNet in reach."""
+        kind = getattr(model, "pipeline_class", None)
+        if kind is None:
+            raise UsageError(f"{self.method} works inside a diffusion network; {model.name} shows none: use prompts")
+        if "unet" not in _components(kind):
+            raise UsageError(f"{self.method} works on pipelines with a UNet; {kind.__name__} of {model.name} has none: "
+                             "use prompts")  # fmt: skip
+        return SteeredModel(self, model)
+
+    def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+        """What the texts (2 B, tokens, d) become before this evaluation."""
+        return states
+
+    def rows(self, call: Call, memory: dict[str, Any]) -> list[str]:
+        """Further texts on which the UNet is evaluated for every picture."""
+        return []
+
+    def outputs(self, out: Tensor, others: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+        """What the outputs (2 B, …) become; `others` (rows, B, …) are those of the further texts."""
+        return out
+
+    @contextmanager
+    def steered(self, pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
+        """Within, the pipeline's UNet is evaluated under this mitigation."""
+        import torch
+
+        unet, plain, memory = pipeline.unet, pipeline.unet.forward, dict[str, Any]()
+        texts = dict[str, tuple[Any, ...]]()
+
+        def forward(sample: Any, timestep: Any, encoder_hidden_states: Any, *rest: Any, **named: Any) -> Any:
+            batch = len(requests)
+            if sample.shape[0] != 2 * batch:
+                raise UsageError(f"{self.method} needs guidance: a guidance_scale above 1")
+            call = Call(pipeline, requests, *_step(pipeline, timestep), float(pipeline.guidance_scale))
+            states = self.inputs(encoder_hidden_states, call, memory)
+            extra = self.rows(call, memory)
+            for text in extra:
+                if text not in texts:
+                    texts[text] = encoded(pipeline, text)
+            latents, added = [sample], dict(named.get("added_cond_kwargs") or {})
+            parts = {"states": [states], **{name: [value] for name, value in added.items()}}
+            for text in extra:
+                hidden, pooled = texts[text]
+                latents.append(sample[batch:])
+                parts["states"].append(hidden.to(states).expand(batch, -1, -1))
+                for name, value in added.items():
+                    own = pooled.to(value).expand(batch, -1) if name == "text_embeds" else value[batch:]
+                    parts[name].append(own)
+            joined = {name: torch.cat(some) for name, some in parts.items()}
+            if added:
+                named["added_cond_kwargs"] = {name: joined[name] for name in added}
+            whole = {**named, "return_dict": False}
+            out = plain(torch.cat(latents), timestep, joined["states"], *rest, **whole)[0]
+            others = out[2 * batch :].reshape(len(extra), batch, *out.shape[1:])
+            changed = self.outputs(out[: 2 * batch], others, call, memory)
+            return (changed,) if not named.get("return_dict", True) else _Output(changed)
+
+        unet.forward = forward
+        try:
+            yield
+        finally:
+            del unet.forward
+            if unet.forward != plain:  # an offloading hook had put its own there
+                unet.forward = plain
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    sample: Any
+
+    def __getitem__(self, at: int) -> Any:
+        return (self.sample,)[at]
+
+
+class SteeredModel:
+    """A model whose UNet works under a mitigation while it makes pictures; all else is the model's own."""
+
+    def __init__(self, steering: Steering, model: Any) -> None:
+        self.steering, self.model = steering, model
+        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
+        self.settings: Mapping[str, Setting] = {**model.settings, MITIGATION: steering.fingerprint}
+        self.watch: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Pipeline, device and the like."""
+        return getattr(self.__dict__["model"], name)
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """The model's pictures under the mitigation."""
+        self.model.steer, self.model.watch = self.steering.steered, self.watch
+        try:
+            made: list[Image.Image | Missing] = self.model.generate(requests)
+        finally:
+            self.model.steer = self.model.watch = None
+        return made
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        """The model's."""
+        found: list[str] = self.model.unknown_words(prompt)
+        return found
+
+
+def _components(kind: type) -> Sequence[str]:
+    from inspect import signature
+
+    return list(signature(kind.__init__).parameters)  # type: ignore[misc]
+
+
+def _step(pipeline: Any, timestep: Any) -> tuple[int, int]:
+    """Which step this is, and of how many."""
+    times = pipeline.scheduler.timesteps
+    return int((times - float(timestep)).abs().argmin()), len(times)
+
+
+def encoded(pipeline: Any, text: str) -> tuple[Any, Any]:
+    """The states (1, tokens, d) of a text, and its pooled vector where the pipeline has one (SDXL), else None."""
+    found = pipeline.encode_prompt(
+        prompt=text, device=pipeline._execution_device, num_images_per_prompt=1, do_classifier_free_guidance=False
+    )
+    return found[0], found[2] if len(found) > 2 else None

@@ -1,0 +1,120 @@
+"""Semantic guidance, CADS and the baselines: against diffusers' own pipeline and plain formulas, on a tiny network."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from diffusers import DDIMScheduler
+from diffusers.pipelines.deprecated.semantic_stable_diffusion.pipeline_semantic_stable_diffusion import (
+    SemanticStableDiffusionPipeline,
+)
+
+import tiny_pipelines
+from askew import registry
+from askew.errors import UsageError
+from askew.methods.mitigate.cads import CADS, Guidance, NegativePrompt, annealed
+from askew.methods.mitigate.fair_diffusion import FairDiffusion
+from askew.methods.mitigate.steering import Steering
+from askew.models.base import Request
+from askew.models.diffusers.model import DiffusersModel
+
+PROMPT = "a photo of a nurse"
+EVEN = {"gender": {"male": 0.5, "female": 0.5}}
+HOW = {"num_inference_steps": 6, "guidance_scale": 5.0, "output_type": "latent"}
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Any:
+    made = tiny_pipelines.stable_diffusion()
+    made.scheduler = DDIMScheduler.from_config(made.scheduler.config)
+    made.set_progress_bar_config(disable=True)
+    return made
+
+
+def latents(pipeline: Any, steering: Steering | None, requests: list[Request], **how: Any) -> np.ndarray:
+    generators = [torch.Generator("cpu").manual_seed(one.seed) for one in requests]
+    with steering.steered(pipeline, requests) if steering else nullcontext():
+        made = pipeline([one.prompt for one in requests], generator=generators, **(HOW | how)).images
+    return np.asarray(made)
+
+
+def test_fair_diffusion_is_diffusers_semantic_guidance(pipeline: Any) -> None:
+    steering, request = FairDiffusion(targets=EVEN, warm_up=1 / 3), Request(PROMPT, 7, 0)
+    asked = steering.statement(request)["gender"]
+    parts = {name: pipeline.components[name] for name in ("vae", "text_encoder", "tokenizer", "unet", "scheduler")}
+    oracle = SemanticStableDiffusionPipeline(**parts, safety_checker=None, feature_extractor=None)
+    oracle.set_progress_bar_config(disable=True)
+    expected = oracle(
+        PROMPT, generator=torch.Generator("cpu").manual_seed(7), **HOW,
+        editing_prompt=["male person", "female person"], edit_guidance_scale=4.0, edit_threshold=0.95,
+        reverse_editing_direction=[asked != "male", asked != "female"], edit_warmup_steps=2,
+        edit_momentum_scale=0.5, edit_mom_beta=0.6,
+    ).images  # fmt: skip
+    found = latents(pipeline, steering, [request])
+    assert np.abs(found - np.asarray(expected)).max() < 1e-5
+    assert np.abs(found - latents(pipeline, None, [request])).max() > 1e-3
+
+
+def test_nothing_is_changed_where_nothing_is_asked(pipeline: Any) -> None:
+    requests = [Request(PROMPT, 3, 0), Request("a photo of a chef", 4, 1)]
+    plain = latents(pipeline, None, requests)
+    for steering in (FairDiffusion(targets=EVEN, scale=0), CADS(begin=1), Guidance(scale=5.0)):
+        assert np.allclose(latents(pipeline, steering, requests), plain, atol=1e-5), steering.method
+    assert np.array_equal(latents(pipeline, CADS(begin=1), requests), plain)
+    assert "forward" not in vars(pipeline.unet)
+
+
+@pytest.mark.parametrize("steering", [FairDiffusion(targets=EVEN), CADS()], ids=lambda one: one.method)
+def test_a_picture_does_not_depend_on_its_batch(pipeline: Any, steering: Steering) -> None:
+    requests = [Request(PROMPT, 10 + k, k) for k in range(3)]
+    together = latents(pipeline, steering, requests)
+    alone = np.concatenate([latents(pipeline, steering, [one]) for one in requests])
+    assert np.abs(together - alone).max() < 1e-4
+    assert np.abs(together - latents(pipeline, None, requests)).max() > 1e-3
+
+
+def test_cads_is_its_formula() -> None:
+    rng = np.random.default_rng(0)
+    y, n = rng.normal(2, 3, size=(2, 5, 4)), rng.normal(size=(2, 5, 4))
+    found = annealed(torch.tensor(y), torch.tensor(n), 0.3, 0.25, 0.8).numpy()
+    for row, noise, one in zip(y, n, found, strict=True):
+        noised = np.sqrt(0.3) * row + 0.25 * np.sqrt(0.7) * noise
+        scaled = (noised - noised.mean()) / noised.std(ddof=1) * row.std(ddof=1) + row.mean()
+        assert one == pytest.approx(0.8 * scaled + 0.2 * noised, abs=1e-6)
+    assert [CADS().gamma(step, 10) for step in (0, 1, 2, 4)] == pytest.approx([0, 0, 1 / 3, 1])
+
+
+def test_the_baselines_are_the_pipelines_own_settings(pipeline: Any) -> None:
+    requests = [Request(PROMPT, 5, 0)]
+    assert np.allclose(
+        latents(pipeline, Guidance(scale=2.0), requests),
+        latents(pipeline, None, requests, guidance_scale=2.0),
+        atol=1e-5,
+    )
+    negative = latents(pipeline, None, requests, negative_prompt=["male person"])
+    assert np.allclose(latents(pipeline, NegativePrompt(words="male person"), requests), negative, atol=1e-5)
+
+
+def test_a_pipeline_of_ones_own(pipeline: Any) -> None:
+    steering, generators = FairDiffusion(targets=EVEN), [torch.Generator("cpu").manual_seed(k) for k in (5, 6)]
+    applied = steering.apply(pipeline)
+    assert applied.unet is pipeline.unet
+    found = applied([PROMPT, PROMPT], generator=generators, **HOW).images
+    requests = [Request(PROMPT, 5, 0), Request(PROMPT, 6, 1)]
+    assert np.array_equal(np.asarray(found), latents(pipeline, steering, requests))
+
+
+def test_what_cannot_be_steered_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
+    with pytest.raises(UsageError, match="needs guidance: a guidance_scale above 1"):
+        latents(pipeline, CADS(), [Request(PROMPT, 1, 0)], guidance_scale=1.0)
+    with pytest.raises(UsageError, match="needs words"):
+        latents(pipeline, NegativePrompt(), [Request(PROMPT, 1, 0)])
+    flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
+    with pytest.raises(UsageError, match="works on pipelines with a UNet; FluxPipeline of diffusers/"):
+        CADS().wrap(flux)
+    with pytest.raises(UsageError, match="studio/planted shows none: use prompts"):
+        CADS().wrap(registry.model("studio/planted"))

@@ -1,0 +1,122 @@
+"""A mitigation is a value: a file with a hash, that wraps any model and is in the key of every picture."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import askew
+from askew import mitigation, registry
+from askew.errors import UnknownName, UsageError
+from askew.methods.mitigate.prompts import Policy, PolicyPart, PromptPolicy
+from askew.models.base import Request
+from askew.run.work import wanted_pictures
+from askew.store.keys import picture_seed
+
+NURSE = "a photo of a nurse"
+HALVES = Policy(
+    prompt=NURSE,
+    parts=(
+        PolicyPart(text="a photo of a male nurse", weight=0.5, says={"gender": "male"}),
+        PolicyPart(text="a photo of a female nurse", weight=0.5, says={"gender": "female"}),
+    ),
+)
+
+
+@pytest.fixture
+def policy() -> PromptPolicy:
+    return PromptPolicy(targets={"gender": {"male": 0.5, "female": 0.5}}, policies=(HALVES,))
+
+
+@pytest.fixture
+def file(policy: PromptPolicy, tmp_path: Path) -> Path:
+    path = tmp_path / "mitigation.toml"
+    path.write_text(policy.to_toml())
+    return path
+
+
+def test_what_is_written_is_read_again(policy: PromptPolicy, file: Path) -> None:
+    again = askew.load_mitigation(file)
+    assert again == policy
+    assert again.fingerprint == policy.fingerprint
+
+
+@pytest.mark.parametrize(("images", "off"), [(2, 0), (48, 0), (96, 0), (7, 1)])
+def test_a_quota_gives_each_part_its_share(policy: PromptPolicy, images: int, off: int) -> None:
+    requests = [Request(NURSE, picture_seed(0, NURSE, k), k) for k in range(images)]
+    asked = Counter(policy.statement(one)["gender"] for one in requests)
+    assert abs(asked["male"] - asked["female"]) <= off
+    thirds = Policy(prompt=NURSE, parts=tuple(PolicyPart(text=f"{k}", weight=1 / 3) for k in range(3)))
+    uneven = policy.model_copy(update={"policies": (thirds,)})
+    drawn = Counter(uneven.draw(NURSE, one.seed, one.number) for one in requests)
+    assert all(abs(drawn[str(k)] - images / 3) < 3 for k in range(3))
+
+
+def test_pictures_are_drawn_independently_where_so_said(policy: PromptPolicy) -> None:
+    free = policy.model_copy(update={"rule": "independent"})
+    drawn = [free.draw(NURSE, picture_seed(0, NURSE, k), k) for k in range(400)]
+    assert 160 < Counter(drawn)["a photo of a male nurse"] < 240
+    assert drawn[0] == free.draw(NURSE, picture_seed(0, NURSE, 0))
+
+
+def test_every_command_can_measure_a_mitigated_model(file: Path) -> None:
+    plain, mitigated = registry.model("studio/planted"), registry.model("studio/planted", mitigation=str(file))
+    wanted = wanted_pictures(mitigated, [NURSE], 8, 0)
+    assert {one.key for one in wanted}.isdisjoint(one.key for one in wanted_pictures(plain, [NURSE], 8, 0))
+    requests = [Request(one.prompt, one.seed or 0, one.number) for one in wanted]
+    together = mitigated.generate(requests)
+    assert together == [mitigated.generate([one])[0] for one in requests]
+    said = [mitigated.policy.part_for(one).text for one in requests]
+    assert together == plain.generate([Request(text, one.seed) for text, one in zip(said, requests, strict=True)])
+    other = [Request("a photo of a chef", 5, 0)]
+    assert mitigated.generate(other) == plain.generate(other)
+    assert pickle.loads(pickle.dumps(mitigated)).generate(requests) == together
+
+
+def test_another_mitigation_never_uses_a_picture_again(policy: PromptPolicy) -> None:
+    uneven = HALVES.model_copy(update={"parts": tuple(
+        one.model_copy(update={"weight": weight}) for one, weight in zip(HALVES.parts, (0.25, 0.75), strict=True)
+    )})  # fmt: skip
+    other = policy.model_copy(update={"policies": (uneven,)})
+    model = registry.model("studio/planted")
+    keys = [{one.key for one in wanted_pictures(each.wrap(model), [NURSE], 4, 0)} for each in (policy, other)]
+    assert keys[0].isdisjoint(keys[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"targets": {"gender": {"male": 0.5, "female": 0.6}}}, "sums to 1.1; shares sum to 1"),
+        ({"targets": {"gender": {"male": 1.0}}}, "names 1 value; shares need at least two"),
+        ({"rule": "sometimes"}, "rule"),
+        ({"policies": []}, "policies"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence(policy: PromptPolicy, change: dict[str, object], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        mitigation.of(policy.model_dump(mode="json") | change, "the mitigation m.toml")
+
+
+def test_files_that_are_none(tmp_path: Path, file: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read the mitigation"):
+        askew.load_mitigation(tmp_path / "absent.toml")
+    with pytest.raises(UsageError, match="does not name its method"):
+        mitigation.of({}, "m.toml")
+    with pytest.raises(UnknownName, match="mitigation 'prompt'"):
+        mitigation.of({"method": "prompt"}, "m.toml")
+    with pytest.raises(UsageError, match=r"sum to 0\.5; they must sum to 1"):
+        Policy.checked({"prompt": NURSE, "parts": [HALVES.parts[0].model_dump()]}, "m.toml")
+    with pytest.raises(UsageError, match="this policy is not for 'a photo of a chef'; it is for: 'a photo of a nurse'"):
+        askew.load_mitigation(file).draw("a photo of a chef", 0)
+
+
+def test_pictures_that_exist_are_not_mitigated(file: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    (tmp_path / "manifest.csv").write_text("file,prompt\na.png,a nurse\n")
+    with pytest.raises(UsageError, match="exist already"):
+        registry.model(f"folder/{tmp_path}", mitigation=str(file))
