@@ -15,7 +15,8 @@ from askew.methods.mitigate.gather import Judged, MitigationGathered
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import confusions, known_errors
-from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_distances
+from askew.parts.survey.shares import SetShares, differences, shares
+from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.noun_phrases import parse_prompt
 from askew.stats.differences import share_difference
@@ -65,7 +66,7 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
 
     return head.into(
         MitigationFindings,
-        shares=with_q_of_distances(seen),
+        shares=with_verdicts(seen, plan.prompts)[0],
         confusion=confused,
         ways=with_q(tuple(ways), family),
         mitigations={name: way.to_toml() for name, way in found.ways.items()},
