@@ -51,6 +51,7 @@ def audit(
     plan: shared.Place = None,
     images: int | None = None,
     axes: Axes = None,
+    ideal: Annotated[shared.Texts, shared.repeated(shared.texts)] = None,
     variant: Literal["paper", "code"] | None = None,
     **options: Unpack[AuditOptions],
 ) -> AuditResult:
@@ -81,6 +82,9 @@ def audit(
         Pictures per prompt: 48, with studio 24, if not given.
     axes
         Names of axes, separated by commas; if not given, the writer's choice, for studio gender, age and ethnicity.
+    ideal
+        The shares that pictures should have: bls-2022 (U.S. occupations), a CSV file, the folder of a finished run,
+        gender=male:0.4,female:0.6, or uniform (if not given). May be repeated; later ones go first.
     variant
         Whose definition of the scores: paper (if not given) or code.
 
@@ -91,10 +95,11 @@ def audit(
     """
     shared.only_known(options, AuditOptions)
     if plan is not None:
-        shared.only_plan(options, prompts=prompts, model=model, images=images, axes=axes, variant=variant)
+        shared.only_plan(options, prompts=prompts, model=model, images=images, axes=axes, ideal=ideal, variant=variant)
         return METHOD.run(AuditPlan.read(Path(plan)), **shared.run_options(options))
     fields = shared.plan_fields({**options, "model": model})
-    made = _planned(prompts, axes, options, **shared.given(images=images, variant=variant), **fields)
+    own = shared.given(images=images, variant=variant)
+    made = _planned(prompts, axes, options, ideal=shared.several(ideal), **own, **fields)
     sized = images is not None and axes is not None
     if options.get("progress") and not options.get("dry_run") and not sized and len(made.texts()) > len(made.prompts):
         read = ", ".join(dict.fromkeys(axis.axis().label for prompt in made.prompts for axis in prompt.axes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from askew.parts.references import with_ideals
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
 
@@ -15,9 +16,11 @@ class AuditPlan(Plan):
     method: Literal["audit"] = "audit"
 
 
-def plan_audit(prompts: Sequence[str], **settings: Any) -> AuditPlan:
+def plan_audit(prompts: Sequence[str], *, ideal: Sequence[str] = (), **settings: Any) -> AuditPlan:
     """A plan for `prompts`, with axes and counterfactuals by a writer; `settings` are those of `survey_plan`.
 
-    Raises UsageError.
+    `ideal` names the shares that pictures should have (`named_references`). Raises UsageError.
     """
-    return AuditPlan.checked(survey_plan(prompts, **settings).model_dump(), "this request")
+    made = survey_plan(prompts, **settings)
+    planned = [prompt.model_dump() for prompt in with_ideals(made.prompts, ideal)]
+    return AuditPlan.checked({**made.model_dump(), "prompts": planned}, "this request")

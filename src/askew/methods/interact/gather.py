@@ -11,9 +11,10 @@ from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
 from askew.methods.interact.mitigation import Mitigated, Mitigation, chosen, of_pictures, of_run
-from askew.methods.interact.plan import AXIS, InteractionPlan, is_run
+from askew.methods.interact.plan import AXIS, InteractionPlan
 from askew.models.base import Model
 from askew.parts import drawings
+from askew.parts.references import is_run
 from askew.parts.survey import reader as survey
 from askew.parts.survey.confusion import Errors, calibrations
 from askew.parts.survey.observed import ObservedSet

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.findings import RESULTS_FILE
-from askew.methods.interact.reference import (
-    Reference,
-    given_shares,
-    ideal_shares,
-    observed_shares,
-    read_joint_reference,
-    read_reference,
-)
+from askew.parts.references import Reference, ideal_shares, is_run, named_references, read_joint_reference
 from askew.parts.survey.propose import survey_plan
-from askew.parts.survey.shares import recorded_shares
 from askew.plan import AxisPlan, Part, Plan, PromptPlan, Settings, Text
 from askew.prompts.axes import table_question
 from askew.prompts.biasconnect import asked_as_in_biasconnect
 from askew.types import Question
 
 SLASH = "/"
-UNIFORM = "uniform"
 AXIS = "{axis}"
 """Stands for the name of the mitigated axis in the name and the settings of a mitigated model or run."""
 
@@ -131,9 +120,8 @@ def plan_interactions(
 ) -> InteractionPlan:
     """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
 
-    `ideal` names the shares that pictures should have, later ones before earlier ones: "uniform", a table of
-    `reference.SHIPPED`, a CSV file, the folder of a finished run whose initial pictures give them, or
-    AXIS=VALUE:SHARE,VALUE:SHARE. `open_answers` asks for any answer instead of the axes' values, as TIBET does.
+    `ideal` names the shares that pictures should have (`named_references`), later ones before earlier ones.
+    `open_answers` asks for any answer instead of the axes' values, as TIBET does.
     `joint_ideal` names joint shares: a CSV file, or AXIS,AXIS=VALUE/VALUE:SHARE,… . `mitigated` names a model or a
     finished run for an axis, AXIS=NAME, or with {axis} in it for every axis. `settings` are the other fields of
     `InteractionPlan`. Raises UsageError.
@@ -141,7 +129,7 @@ def plan_interactions(
     own = {name: settings.pop(name) for name in InteractionPlan.model_fields.keys() - Plan.model_fields.keys()
            if name in settings}  # fmt: skip
     survey = survey_plan(prompts, axes=axes, vqa=vqa, **settings, embedder="none")
-    references = [_reference(name) for name in ideal if name != UNIFORM]
+    references = named_references(ideal)
     planned = [
         PromptPlan(text=one.text, axes=tuple(_axis(one.text, axis, references, open_answers) for axis in one.axes))
         for one in survey.prompts
@@ -152,11 +140,6 @@ def plan_interactions(
     return InteractionPlan.checked(data, "this request")
 
 
-def is_run(name: str) -> bool:
-    """Whether this is the folder of a finished run, and not the name of a model or a table."""
-    return (Path(name) / RESULTS_FILE).exists()
-
-
 def _axis(prompt: str, planned: AxisPlan, references: Sequence[Reference], open_answers: bool) -> AxisPlan:
     axis = planned.axis()
     if open_answers:  # as TIBET asks
@@ -165,16 +148,6 @@ def _axis(prompt: str, planned: AxisPlan, references: Sequence[Reference], open_
         asked = asked_as_in_biasconnect(axis)
     made = AxisPlan.of(asked, planned.counterfactuals)
     return made.model_copy(update={"ideal": ideal_shares(references, prompt, asked)})
-
-
-def _reference(name: str) -> Reference:
-    if is_run(name):
-        return observed_shares(name, recorded_shares(Path(name)))
-    if "=" in name:
-        return given_shares(name)
-    if Path(name).is_dir():
-        raise UsageError(f"{name} holds no {RESULTS_FILE}: name the folder of a finished run, or a CSV file of shares")
-    return read_reference(name)
 
 
 def _joint_ideals(name: str, prompts: Sequence[PromptPlan]) -> list[JointIdeal]:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import UsageError
-from askew.parts.survey.shares import SetShares
+from askew.findings import RESULTS_FILE
+from askew.parts.survey.shares import SetShares, recorded_shares
+from askew.plan import PromptPlan
 from askew.types import Axis
 
 SHIPPED: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
@@ -148,6 +150,46 @@ def _given_joint(text: str) -> JointReference:
             raise UsageError(f"{text!r} is not of the form AXIS,AXIS=VALUE/VALUE:SHARE,…: gender,age=male/old:0.5,…")
         shares[combination] = _share(share, text)
     return JointReference(text, axes, {"": shares})
+
+
+UNIFORM = "uniform"
+
+
+def named_references(names: Iterable[str]) -> list[Reference]:
+    """What ideals are named by: "uniform", a table of `SHIPPED`, a CSV file, the folder of a finished run whose initial
+    pictures give them, or AXIS=VALUE:SHARE,VALUE:SHARE. Raises UsageError."""
+    return [_named(name) for name in names if name != UNIFORM]
+
+
+def is_run(name: str) -> bool:
+    """Whether this is the folder of a finished run, and not the name of a model or a table."""
+    return (Path(name) / RESULTS_FILE).exists()
+
+
+def _named(name: str) -> Reference:
+    if is_run(name):
+        return observed_shares(name, recorded_shares(Path(name)))
+    if "=" in name:
+        return given_shares(name)
+    if Path(name).is_dir():
+        raise UsageError(f"{name} holds no {RESULTS_FILE}: name the folder of a finished run, or a CSV file of shares")
+    return read_reference(name)
+
+
+def with_ideals(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list[PromptPlan]:
+    """Prompts with the ideals that are named, later ones before earlier ones.
+
+    Raises UsageError for one that is about none of these prompts and axes.
+    """
+    references = named_references(names)
+    for one in references:
+        if not any(one.ideal(prompt.text, axis.axis()) for prompt in prompts for axis in prompt.closed):
+            axes = ", ".join(dict.fromkeys(axis.name for prompt in prompts for axis in prompt.closed)) or "none"
+            raise UsageError(f"--ideal {one.name} says nothing about any axis of these prompts: {axes}")
+    return [prompt.model_copy(update={"axes": tuple(
+        axis.model_copy(update={"ideal": ideal_shares(references, prompt.text, axis.axis())})
+        if len(axis.values) > 1 else axis for axis in prompt.axes
+    )}) for prompt in prompts]  # fmt: skip
 
 
 def ideal_shares(references: Sequence[Reference], prompt: str, axis: Axis) -> dict[str, float] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from askew.errors import UsageError
-from askew.methods.interact.reference import Reference, given_shares, ideal_shares, observed_shares, read_reference
+from askew.parts.references import Reference, given_shares, ideal_shares, observed_shares, read_reference
 from askew.parts.survey.shares import SetShares
 from askew.prompts.axes import AXES
 from askew.prompts.biasconnect import occupation_prompts

@@ -1,0 +1,83 @@
+"""One verdict per picture set and axis, against the plan's ideal."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from askew.errors import UsageError
+from askew.methods.audit.plan import plan_audit
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.shares import SetShares, shares
+from askew.parts.survey.verdicts import with_verdicts
+from askew.parts.survey.words import leans, sentence
+from askew.plan import AxisPlan, PromptPlan
+from askew.prompts.axes import find_axis
+from askew.stats.verdicts import holm_then_bh
+from askew.types import Missing, Picture, Prompt
+
+NURSE = "a photo of a nurse"
+P = st.floats(1e-6, 1)
+
+
+def judged(women: int, men: int, mad: float | None = None, **ideal: float) -> SetShares:
+    """The verdict on gender in pictures of a nurse, with this p of MAD."""
+    values = ("female",) * women + ("male",) * men
+    pictures = tuple(Picture(str(k), "", NURSE, k) for k in range(len(values)))
+    seen = ObservedSet(Prompt(NURSE), pictures, {"i": {"gender": values}}, tuple(Missing("not_asked") for _ in values))
+    axis = AxisPlan.of(find_axis("gender"))
+    counted = shares(seen, axis.axis(), ideal or None, NURSE, Scoring("i"))
+    prompt = PromptPlan(text=NURSE, axes=(axis,))
+    (found,), qs = with_verdicts([counted], [prompt], {(NURSE, "gender"): mad} if mad else None, "i")
+    assert bool(qs) == (mad is not None and not ideal)
+    return found
+
+
+def test_what_shares_show_is_not_denied_by_a_mad_that_shows_nothing() -> None:
+    found = judged(42, 6, mad=0.4)
+    assert sentence(found).startswith("88 % perceived female (42 of 48): more female than even; q")
+    assert found.verdict is not None
+    assert found.verdict.q == pytest.approx(2 * found.distance.p)
+
+
+def test_few_pictures_all_alike_lean() -> None:
+    assert leans(judged(8, 0))
+
+
+def test_the_ideal_of_the_plan_decides_and_mad_does_not() -> None:
+    found = judged(44, 4, mad=0.001, male=0.1, female=0.9)
+    assert not leans(found)
+    assert sentence(found).startswith("92 % perceived female (44 of 48, ideal 90 %): no lean shown with 48 pictures")
+
+
+def test_mad_can_show_what_the_share_does_not() -> None:
+    found = judged(26, 22, mad=0.002)
+    assert leans(found)
+    assert "leans, though not by this share alone" in sentence(found)
+
+
+@given(st.lists(st.lists(P, min_size=1, max_size=2), min_size=1, max_size=8))
+def test_members_never_contradict_their_family(tests: list[list[float]]) -> None:
+    found = holm_then_bh(tests)
+    holm = [multipletests(own, method="holm")[1].min() for own in tests]
+    assert [p for p, _, _ in found] == pytest.approx(holm)
+    assert [q for _, q, _ in found] == pytest.approx(multipletests(holm, method="fdr_bh")[1])
+    for own, (_, q, members) in zip(tests, found, strict=True):
+        assert min(members) == pytest.approx(q)
+        assert [member for _, member in sorted(zip(own, members, strict=True))] == sorted(members)
+
+
+def test_an_audit_takes_an_ideal() -> None:
+    given_ideal = plan_audit([NURSE], axes=["gender", "age"], ideal=["gender=male:0.1,female:0.9"])
+    assert given_ideal.prompts[0].axes[0].ideal == {"male": 0.1, "female": 0.9}
+    assert given_ideal.prompts[0].axes[1].ideal is None
+    published = plan_audit([NURSE], axes=["gender"], ideal=["bls-2022"]).prompts[0].axes[0].ideal
+    assert published == pytest.approx({"male": 0.121, "female": 0.879}, abs=0.01)
+
+
+def test_an_ideal_of_nothing_that_is_asked_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"says nothing about any axis of these prompts: age"):
+        plan_audit([NURSE], axes=["age"], ideal=["gender=male:0.1,female:0.9"])
