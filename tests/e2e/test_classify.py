@@ -117,7 +117,7 @@ def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accurac
     warnings = " ".join(found.results["warnings"])
     assert "6 paths in the manifest manifest.csv begin with" in warnings
     assert "6 pictures were cut square and scaled to 32x32" in warnings
-    assert warnings.count("nobody has read whether the pictures show one of the classes") == 1
+    assert warnings.count("nobody has read whether the pictures show their group, or one of") == 1
     assert "no accuracy for BF" in warnings
     assert found.results["classification"]["pruning"]["saving"] == pytest.approx(0.25)
     assert found.accuracy("WM").n == 3

@@ -14,6 +14,7 @@ import askew
 from askew.cli import run
 from askew.methods.edit import METHOD
 from askew.methods.edit.plan import EditPlan
+from askew.parts.showing import FURTHER
 from askew.prompts.groups import PAPER_GROUPS
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
@@ -107,7 +108,9 @@ def test_a_dry_run_tells_exactly_what_would_be_made(
     command = ["edit", "--groups", GROUPS, "--model", pipeline, *SMALL, "--run", str(tmp_path / "run"), "--dry-run"]
     assert run(command) == 0
     sources, edits = 2 * 3, 2 * 3 * 4 * 2
-    assert f"pictures    {3 * sources + edits} (0 stored, {3 * sources + edits} left)" in capsys.readouterr().out
+    most, told = (3 + FURTHER) * sources + edits, capsys.readouterr().out
+    assert f"pictures    at most {most} (0 stored, {most} left)" in told
+    assert f"further sources at most {FURTHER * sources} of the pictures" in told
     assert not (tmp_path / "run").exists()
 
 

@@ -84,12 +84,12 @@ def test_findings_are_read_back_from_their_file(tmp_path: object) -> None:
 
 
 def test_conditions_look_at_most_samples_and_at_the_second_classifier() -> None:
-    (one,) = METHOD.conditions("association > 0.5").conditions
+    (one,) = METHOD.conditions("association > 0.5")
     told = [line.partition(":")[0] for line in one.violations(found())]
     assert told[:2] == ["caucasian man, denoising, samples 40", "african-american man, denoising, samples 40"]
     assert set(told) == {f"{g}, {by}" for g in ("caucasian man", "african-american man", "all male")
                          for by in ("denoising, samples 40", "studio")}  # fmt: skip
-    (one,) = METHOD.conditions("Caucasian Woman: differential > 0.3").conditions
+    (one,) = METHOD.conditions("Caucasian Woman: differential > 0.3")
     assert "caucasian man, caucasian woman, studio: differential.value is" in " ".join(one.violations(found()))
     with pytest.raises(UsageError, match="association, differential, accuracy"):
         METHOD.conditions("mad > 0.3")

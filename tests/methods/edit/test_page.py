@@ -102,7 +102,7 @@ def found() -> EditFindings:
     faceless = {"man": Gone(16, 24), "woman": Gone(4, 13)}
     cells = [(None, None), *product(TARGETS, STRENGTHS)]
     return head.into(
-        EditFindings, sources=studio, landmarks="studio", neutrality=(), editing=editing(what),
+        EditFindings, sources=studio, landmarks="studio", showing=(), neutrality=(), editing=editing(what),
         missing_pictures=(MissingEdits(None, "group", uneven, 12.0, 1, 0.001, 0, 0.5, 0.001, "high"),
                           MissingEdits(None, "group", uneven, 12.0, 1, 0.2, 0, 0.5, 0.2, None),
                           MissingEdits(None, "group", faceless, 12.0, 1, 0.04, 0, 0.5, 0.04, None, "faces")),

@@ -13,6 +13,7 @@ from askew.findings import Address, E, Head, Names, Scored, pattern, scored
 from askew.method import Result
 from askew.methods.classify.decisions import DENOISING
 from askew.methods.classify.plan import ClassificationPlan
+from askew.parts.showing import Showing
 from askew.parts.sources import Neutrality
 from askew.types import Estimate, Missing, record
 
@@ -165,6 +166,7 @@ class Classification:
     agreement: tuple[Agreement, ...]
     truth: tuple[Truth, ...]
     comparison: Comparison | None
+    showing: tuple[Showing, ...]
     neutrality: tuple[Neutrality, ...]
     pruning: Pruning | None
     errors: tuple[MeanErrors, ...]

@@ -13,9 +13,10 @@ from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.base import Embedder
 from askew.methods.classify.decisions import DENOISING, true_classes
 from askew.methods.classify.plan import NONE, ClassificationPlan
-from askew.models.base import Model
+from askew.models.base import Collection, Model
 from askew.parts import drawings
 from askew.parts.scoring import Vectors
+from askew.parts.showing import Showing, showing_pictures, showing_warnings
 from askew.parts.sources import (
     Neutrality,
     Outcomes,
@@ -27,7 +28,6 @@ from askew.parts.sources import (
     present,
     size_of,
     social_groups,
-    source_pictures,
 )
 from askew.parts.survey.reader import fingerprints, load_instruments, unknown_words
 from askew.prompts.groups import prompt_of
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from askew.measure.denoising import DiffusionModel
 
 UNREAD = (
-    "nobody has read whether the pictures show one of the classes already: name who does by --vqa, or of a folder a "
-    "person's labels by --label occupation=COLUMN"
+    "nobody has read whether the pictures show their group, or one of the classes already: name who does by --vqa, or "
+    "of a folder a person's labels by --label occupation=COLUMN"
 )
 """A warning where nothing is known of neutrality."""
 
@@ -71,6 +71,7 @@ class ClassesGathered:
     sources: Outcomes
     targets: tuple[ClassRows, ...]
     labels: tuple[ClassRows, ...]
+    showing: tuple[Showing, ...]
     neutrality: tuple[Neutrality, ...]
 
 
@@ -83,14 +84,15 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     instruments = load_instruments(asked, source, {}, {}, plan.vqa_args)
     groups = social_groups(source, plan.groups)
     (pixels,) = run.look(_pixels, [model])
-    sources = source_pictures(run, source, groups, plan.images, plan.seed)
+    readers = tuple(instruments.values())
+    sources, shown = showing_pictures(run, source, groups, plan.images, plan.seed, readers, plan.level)
     targets = _read(plan, run, (model, embedder), sources, plan.target_classes, plan.stages)
     labels = _read(plan, run, (model, embedder), sources, plan.classes)
     neutral = neutrality(run, instruments.values(), sources, plan.target_classes, plan.level)
     neutral += neutrality_by_labels(source, sources, plan.target_classes, plan.level)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
     run.warn(*oddities(source, [group.prompt for group in groups]), *unknown_words(cast("Model", model), classes))
-    run.warn(*neutrality_warnings(neutral))
+    run.warn(*showing_warnings(shown, given=isinstance(source, Collection)), *neutrality_warnings(neutral))
     if all(one.neutral is None for one in neutral):
         run.warn(UNREAD)
     run.warn(*_resized(run, sources, pixels), *_without_truth(plan))
@@ -100,7 +102,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
         Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None),
         fingerprints(instruments, embedder),
         tuple(PictureSet.of(group.name, sources[group.name], text=group.prompt) for group in groups),
-        sources, targets, labels, tuple(neutral),
+        sources, targets, labels, shown, tuple(neutral),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from askew.pages import blocks, common
 from askew.pages.blocks import DIFFERENCE, PLAIN, Column, E, Fold, Lane, Lanes, Mark, Section, Text
 from askew.pages.media import Media, shot
 from askew.pages.words import beyond_chance, capital, listing, plural, points, quote, shorten
+from askew.parts.showing import showing_fact, showing_section
 from askew.parts.sources import neutrality_section
 from askew.types import Estimate, Missing
 
@@ -33,6 +34,7 @@ def page(found: ClassificationFindings, media: Media) -> blocks.Page:
     first, second = view.sets
     facts = (
         ("Pictures by", shorten(plan.sources or found.model.name, 120)),
+        *showing_fact(found.classification.showing),
         ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
         ("Noise samples", ", ".join(map(str, plan.samples))),
         ("Error", {"l2": "squared", "l1": "absolute", "huber": "Huber"}[plan.loss]),
@@ -45,7 +47,7 @@ def page(found: ClassificationFindings, media: Media) -> blocks.Page:
         facts=(*common.facts(found), *facts),
         sections=(
             view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(), *view.truth(), *view.agreement(),
-            neutrality_section(found.classification.neutrality),
+            showing_section(view.section.showing), neutrality_section(view.section.neutrality),
             common.missing_data(found),
             Section("How to read this", words.reading(first), screen=False),
             Section("Method", words.method(plan.level, bool(found.classification.truth)), screen=False),

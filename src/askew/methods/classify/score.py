@@ -16,6 +16,7 @@ from askew.methods.classify.gather import ClassesGathered, ClassRows
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.truth import BIAS, samples_effect_on_truth, truth
 from askew.parts.scoring import Scoring, or_missing
+from askew.parts.showing import Showing
 from askew.parts.sources import Neutrality, Outcomes
 from askew.stats import classification as stats
 from askew.stats.clustered import clustered_rate, clustered_rate_difference
@@ -36,7 +37,7 @@ def score(plan: ClassificationPlan, found: ClassesGathered, head: Head) -> Class
     pruned = pruning(plan.stages, targets[len(plan.samples) - 1])
     return head.into(
         ClassificationFindings,
-        classification=classification(targets, labels, question, scoring, found.neutrality, pruned),
+        classification=classification(targets, labels, question, scoring, found.neutrality, pruned, found.showing),
     )
 
 
@@ -71,6 +72,7 @@ def classification(
     scoring: Scoring,
     neutral: Sequence[Neutrality] = (),
     pruned: Pruning | None = None,
+    showing: Sequence[Showing] = (),
 ) -> Classification:
     """The section `classification`, with q-values.
 
@@ -88,6 +90,7 @@ def classification(
         agreement=tuple(_agreements(last, scoring)),
         truth=tuple(entry for one in decided for entry in truth(one, question, scoring)),
         comparison=_comparison(last[0], question),
+        showing=tuple(showing),
         neutrality=tuple(neutral),
         pruning=pruned,
         errors=tuple(entry for one in (*targets, *labels) for entry in _mean_errors(one)),

@@ -10,6 +10,7 @@ from askew.errors import UsageError
 from askew.findings import E, Head, Identity, Keyed, Names, PictureSet, Scored, scored
 from askew.method import Result
 from askew.methods.edit.plan import EditPlan
+from askew.parts.showing import Showing
 from askew.parts.sources import Neutrality
 from askew.parts.survey.missing import MissingPictures
 from askew.types import Estimate, Missing, record
@@ -175,6 +176,7 @@ class EditFindings(Head):
     sources: Identity
     landmarks: str | None
     missing_pictures: tuple[MissingEdits, ...]
+    showing: tuple[Showing, ...]
     neutrality: tuple[Neutrality, ...]
     average_faces: tuple[AverageFace, ...]
     editing: tuple[Editing, ...]

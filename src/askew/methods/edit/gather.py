@@ -17,9 +17,10 @@ from askew.methods.edit.findings import AverageFace, EditSet
 from askew.methods.edit.makers import AverageFaces, Edits, Fits, Restorations, WantedFace
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.methods.edit.reading import PIECEWISE, EditedGroup, Readings, read
-from askew.models.base import Model
+from askew.models.base import Collection, Model
 from askew.models.editing import Editor, editor_of
 from askew.parts import drawings
+from askew.parts.showing import Showing, showing_pictures, showing_warnings
 from askew.parts.sources import (
     Group,
     Neutrality,
@@ -31,7 +32,6 @@ from askew.parts.sources import (
     neutrality_warnings,
     present,
     size_of,
-    source_pictures,
 )
 from askew.parts.survey.reader import fingerprints, load_instruments, oddities
 from askew.prompts.groups import prompt_of
@@ -54,6 +54,7 @@ class EditsGathered:
     landmarks: str | None
     groups: tuple[EditedGroup, ...]
     readings: Readings
+    showing: tuple[Showing, ...]
     neutrality: tuple[Neutrality, ...]
     average_faces: tuple[AverageFace, ...]
 
@@ -67,7 +68,8 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     embedder = None if plan.embedder == NONE else registry.embedder(plan.embedder, **plan.embedder_args)
     finder = None if plan.landmarks == NONE else landmark_finder(plan.landmarks)
     named = [Group(name, prompt.text) for name, prompt in zip(plan.groups, plan.prompts, strict=True)]
-    given = source_pictures(run, source, named, plan.images, plan.seed)
+    readers = tuple(instruments.values())
+    given, shown = showing_pictures(run, source, named, plan.images, plan.seed, readers, plan.level)
     sources = _fitted(plan, run, given)
     check_filled(sources, f"{source.name}, cropped and resized")
     _check_editable(plan, run, editor, present(sources))
@@ -76,13 +78,14 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     neutral = neutrality(run, instruments.values(), sources, plan.words, plan.level)
     neutral += neutrality_by_labels(source, given, plan.words, plan.level)
     run.warn(*oddities(plan, source, instruments), *_unknown_targets(plan, cast("Model", model)))
+    run.warn(*showing_warnings(shown, given=isinstance(source, Collection)))
     run.warn(*neutrality_warnings(neutral), *_about_skin(plan))
     makers, used = [*([plan.sources] if plan.sources else []), editor.name], [embedder.name] if embedder else None
     run.warn(*drawings.beyond(makers, {"vqa": instruments, "embedder": used}))
     return EditsGathered(
         Identity(editor.name, editor.revision, dict(editor.settings)), getattr(editor, "device", None),
         fingerprints(instruments, embedder), tuple(_sets(groups, readings)), identity(source, plan.sources_args),
-        None if finder is None else finder.fingerprint, groups, readings, tuple(neutral),
+        None if finder is None else finder.fingerprint, groups, readings, shown, tuple(neutral),
         () if finder is None else _average_faces(plan, run, finder, groups, readings),
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ from askew.pages import blocks, common
 from askew.pages import words as say
 from askew.pages.blocks import DIFFERENCE, PLAIN, E, Fold, Lane, Lanes, Section
 from askew.pages.media import TOTAL, Media, picture_row, shot
+from askew.parts.showing import showing_fact, showing_section
 from askew.parts.sources import neutrality_section
 from askew.parts.survey.words import missing_sentence
 from askew.types import Estimate
@@ -38,6 +39,7 @@ def page(found: EditFindings, media: Media) -> blocks.Page:
     facts = (
         ("Pictures from", say.shorten(found.sources.name, 120)),
         ("Groups", f"{len(plan.groups)}, {say.plural(plan.images, 'picture')} each"),
+        *showing_fact(found.showing),
         ("Edits", say.thousands(sum(one.n for one in found.editing))),
         ("Strengths", ", ".join(f"{one:g}" for one in plan.strengths)),
     )
@@ -50,7 +52,7 @@ def page(found: EditFindings, media: Media) -> blocks.Page:
         sections=(
             view.gender(), *view.faces(), view.pictures(), view.skin(), view.axes(), view.likeness(),
             *view.differences(),
-            neutrality_section(found.neutrality),
+            showing_section(found.showing), neutrality_section(found.neutrality),
             common.missing_data(found, sentences=said),
             Section("How to read this", words.reading(found.editing[0].tone_scheme), screen=False),
             Section("Method", words.method(plan), screen=False),

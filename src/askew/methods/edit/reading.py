@@ -14,6 +14,7 @@ from askew.measure.skin import Bytes
 from askew.measure.skin_change import NOT_SOUGHT, Compared, Face, FaceLens, SkinChange, SkinLens
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.parts.scoring import Vectors
+from askew.parts.showing import axis_values
 from askew.parts.sources import occupation_question
 from askew.run.base import Answer, Outcome, Run
 from askew.types import Missing, Picture
@@ -73,7 +74,9 @@ def read(
     back = [group.restored for group in groups]
     looked = _distinct(shown)
     pictures = _distinct([*shown, *back])
-    values, occupations = _answers(plan, run, instruments, pictures)
+    axes = [axis.axis() for axis in plan.axes]
+    values = axis_values(run, instruments.values(), axes, pictures, lambda vqa: [occupation_question(vqa, plan.words)])
+    occupations = values.pop("")
     vectors = {} if embedder is None else dict(zip((p.id for p in pictures), run.read(embedder, pictures), strict=True))
     sought = plan.landmarks != NONE
     lens = FaceLens(plan.landmarks, plan.alignment == PIECEWISE)
@@ -84,30 +87,6 @@ def read(
 
 def _distinct(rows: Sequence[Sequence[Outcome]]) -> list[Picture]:
     return list({one.id: one for row in rows for one in row if isinstance(one, Picture)}.values())
-
-
-def _answers(
-    plan: EditPlan, run: Run, instruments: Mapping[str, VQA], pictures: Sequence[Picture]
-) -> tuple[dict[str, dict[str, Answer]], dict[str, Answer]]:
-    """By axis the value of every picture, and its occupation, each by the first instrument that sees anything."""
-    axes = [axis.axis() for axis in plan.axes]
-    values: dict[str, dict[str, Answer]] = {}
-    occupations: dict[str, Answer] = {}
-    for vqa in instruments.values():
-        asked = [*(question for axis in axes for question in axis.questions), occupation_question(vqa, plan.words)]
-        rows, start = run.ask(vqa, pictures, asked), 0
-        for axis in axes:
-            stop = start + len(axis.questions)
-            if not _tells(values.get(axis.name, {})):
-                values[axis.name] = {one: axis.read(row[start:stop]) for one, row in rows.items()}
-            start = stop
-        if not _tells(occupations):
-            occupations = {one: row[-1] for one, row in rows.items()}
-    return values, occupations
-
-
-def _tells(seen: Mapping[str, Answer]) -> bool:
-    return any(not isinstance(value, Missing) for value in seen.values())
 
 
 def _skin(

@@ -56,6 +56,7 @@ def score(plan: EditPlan, found: EditsGathered, head: Head) -> findings.EditFind
         sources=found.sources,
         landmarks=found.landmarks,
         missing_pictures=missing_edits(what),
+        showing=found.showing,
         neutrality=found.neutrality,
         average_faces=found.average_faces,
         editing=editing(what),
