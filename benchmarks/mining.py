@@ -1,18 +1,20 @@
-"""MineTheGap on the studio: how well its score repeats and could rank, what a search inherits, and where time goes.
+"""Searches for prompts on the studio, judged by what was planted, never by the score that was searched.
 
-    python -m benchmarks.mining repeat [--model studio/planted] [--prompts 24] [--images 60]
+    python -m benchmarks.mining ranking [--model studio/planted] [--prompts 40] [--images 48] [--random]
+    python -m benchmarks.mining fair [--prompts 120] [--images 48]
+    python -m benchmarks.mining winners [--repeats 10]
+    python -m benchmarks.mining searches [--model studio/planted] [--repeats 4]
+    python -m benchmarks.mining repeat [--prompts 24] [--images 60]
     python -m benchmarks.mining ceiling [--repeats 20]
-    python -m benchmarks.mining inherit RUN
-    python -m benchmarks.mining selections RUN RUN
-    python -m benchmarks.mining time [--model studio/planted] [--selection learned]
+    python -m benchmarks.mining time [--selection learned]
 
-`repeat` scores random prompts on two disjoint sets of pictures; their correlation over prompts says how much of a score
-is the prompt, and how much the draw of its pictures; and what a fifth fewer pictures, or variations, do to a score.
-`ceiling` ranks the studio's occupations with similarities that
-know the perceived gender and ethnicity of every picture, by the planted skew of gender; no picture is drawn. `inherit`
-holds the scores of parents and children in a finished run of `askew mine` against random prompts, and `selections` two
-such runs of several searches, as of both selections, against each other, pair by pair.
-`time` runs a search of ten iterations with its random search, and says where the seconds go.
+`ranking` holds every score of the same pictures, at several numbers of them, against the planted skew of perceived
+gender: over occupations, or over random prompts. `fair` counts how many of random prompts are called leaning where
+nothing is planted. `winners` runs searches whose pictures are drawn as attributes alone, and says how skewed the
+prompts are that they find, above random search with as many pictures; `searches` does so with real pictures.
+`repeat` scores random prompts by Eq. 1 on two disjoint sets of pictures, and says what a fifth fewer pictures, or
+variations, do to a score. `ceiling` ranks the occupations by Eq. 1 of a reader that knows the perceived gender and
+ethnicity of every picture. `time` says where the seconds of a search of ten iterations go.
 """
 
 from __future__ import annotations
@@ -20,34 +22,38 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
+from scipy.special import softmax
+from scipy.stats import binom, spearmanr
 
-from askew.findings import RESULTS_FILE
-from askew.findings import read as read_findings
+from askew import registry
 from askew.methods.mine import METHOD
-from askew.methods.mine.findings import MineFindings, MineTheGap
-from askew.methods.mine.gather import Miner
-from askew.methods.mine.objectives import Alignment, Objective, enough
+from askew.methods.mine.gather import Miner, prompt_writer
+from askew.methods.mine.lean import LeanObjective, LeanReading
+from askew.methods.mine.objectives import Alignment, BiasObjective, enough
 from askew.methods.mine.plan import MinePlan
+from askew.models.base import Model
+from askew.prompts.axes import find_axis
+from askew.prompts.counterfactuals import counterfactual
+from askew.prompts.evolution import Candidate, Evolution, best, evolve, search_randomly, word_effects
 from askew.prompts.grammar import article
-from askew.prompts.noun_phrases import parse_prompt
-from askew.prompts.open_details import main_phrase
+from askew.prompts.statements import states
 from askew.run.live import Live, opened_run
-from askew.stats.gap import bias_score
+from askew.stats.distance import expected_distance
+from askew.stats.gap import bias_score, null_scores
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
-from askew.studio.planted import female_share, joint
-from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
-from askew.types import Estimate
+from askew.studio.planted import joint, truth
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, spread
+from askew.types import Picture
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,9 +68,159 @@ FIT = np.array([[0.5 + 0.25 * sum(a == b for a, b in zip(v, p, strict=True)) for
 """(variations, kinds of pictures): what a reader without noise sees."""
 
 
+def skew(prompt: str) -> float:
+    """|2 x planted share of women - 1|; 0 where the prompt says it itself."""
+    return 0.0 if states(prompt, "gender") else abs(2 * truth(prompt, "gender")["female"] - 1)
+
+
+def ranking(options: argparse.Namespace) -> None:
+    """Spearman's correlations of every score of the same pictures with the planted skew."""
+    plan = MinePlan(model=options.model, objective="bias", images=options.images, seed=options.seed)
+    with opened_run(plan, options.store / "ranking", options.store) as live:
+        miner = Miner.prepare(plan, live)
+        prompts = (
+            miner.writer.random_prompts(options.prompts, seed=plan.seed, target="people") if options.random
+            else [f"photo portrait of {article(one)} {one}" for one in spread(options.prompts)]
+        )  # fmt: skip
+        sizes = [n for n in (5, 15, 48, 192) if n <= options.images]
+        rows = [{n: _scores(miner, text, n) for n in sizes} for text in prompts]
+    skews = [skew(text) for text in prompts]
+    print(f"{len(prompts)} prompts on {options.model}\n")
+    print(f"| score | {' | '.join(f'{n} pictures' for n in sizes)} |\n| --- |{' ---: |' * len(sizes)}")
+    for name in rows[0][sizes[0]]:
+        found = [spearmanr([row[n][name] for row in rows], skews)[0] for n in sizes]
+        print(f"| {name} | {' | '.join(f'{rho:.2f}' for rho in found)} |")
+
+
+def _scores(miner: Miner, prompt: str, images: int) -> dict[str, float]:
+    """Every score of a prompt's first pictures, larger where it is more one-sided."""
+    embedder, run, seed = registry.embedder("studio"), miner.run, miner.plan.seed
+    made = [one for one in miner.pictures(prompt, seed)[:images] if isinstance(one, Picture)]
+    vectors = run.read(embedder, made)
+
+    def crossed(text: str) -> list[str]:
+        return list(dict.fromkeys(counterfactual(counterfactual(text, "gender", g), "ethnicity", e) for g, e in PAIRS))
+
+    def objective(variations: Callable[[str], Sequence[str]]) -> BiasObjective:
+        def varied(text: str) -> dict[str, Any]:
+            return {one: of[0] for one, of in run.pictures(miner.model, variations(text), 1, seed).items()}
+
+        return BiasObjective(run, embedder, lambda *_: made, variations, 2, 0.25, True, varied)
+
+    lexicon, both = (_aligned(objective(by), prompt, seed) for by in (miner.variations, crossed))
+    null = null_scores(both.chance.similarity, len(made), 0.25, 400, np.random.default_rng(seed))  # type: ignore[union-attr]
+    scale = float(embedder.model.logit_scale.detach().exp())  # type: ignore[attr-defined]
+    forms = [counterfactual(prompt, "gender", value) for value in ATTRIBUTES["gender"]]
+
+    def uneven(texts: Sequence[str]) -> float:
+        shares = softmax(scale * vectors @ embedder.embed_texts(texts).T, axis=1).mean(axis=0)
+        return float(np.abs(shares - 1 / len(texts)).sum() / 2)
+
+    def lean(reader: Any) -> float:
+        found = LeanObjective(run, reader, lambda *_: made, (find_axis("gender"),), images, images).read(prompt, seed)
+        loss = found.loss() if isinstance(found, LeanReading) else 0.0
+        return -loss if isinstance(loss, float) else 0.0
+
+    return {
+        "Eq. 1, lexicon variations": -bias_score(lexicon.similarity),
+        "Eq. 1, crossed variations": -bias_score(both.similarity),
+        "Eq. 1 less chance, crossed": float(null.mean()) - bias_score(both.similarity),
+        "softmax over the crossed, distance of the mean": uneven(crossed(prompt)),
+        "softmax over the genders, distance of the mean": uneven(forms),
+        "lean, by the embedder": lean(embedder),
+        "lean, by the VQA": lean(registry.vqa("studio")),
+    }  # fmt: skip
+
+
+def fair(options: argparse.Namespace) -> None:
+    """How often a prompt is further from even than chance where nothing is planted, by both readers."""
+    plan = MinePlan(model="studio/planted", model_args={"bias": 0.0}, target="people", images=options.images)
+    with opened_run(plan, options.store / "fair", options.store) as live:
+        miner, axis = Miner.prepare(plan, live), find_axis("gender")
+        prompts = miner.writer.random_prompts(options.prompts, seed=options.seed, target="people")
+        for reader in (registry.embedder("studio"), registry.vqa("studio")):
+            objective = LeanObjective(live, reader, miner.pictures, (axis,), options.images, options.images)
+            found = [one for text in prompts if isinstance(one := objective.read(text, plan.seed), LeanReading)]
+            counts = [one.seen.counts(reader.name, axis) for one in found if one.axes]
+            p = [2 * binom.cdf(min(c), sum(c), 0.5) for c in counts]
+            male = np.mean([c[0] / sum(c) for c in counts])
+            print(f"{type(reader).__name__}: p < .05 in {np.mean(np.array(p) < 0.05):.1%} of {len(p)}; male {male:.1%}")
+
+
+SEARCHES = {
+    "paper's search, 15 pictures of 150": (Evolution(10, 15, 5, 2, "people"), 15),
+    "learned, 15 pictures of 150": (Evolution(10, 15, 5, 2, "people", selection="learned"), 15),
+    "learned, 5 pictures of 375": (Evolution(25, 15, 5, 2, "people", selection="learned"), 5),
+    "learned, 5 pictures of 450": (Evolution(30, 15, 5, 2, "people", selection="learned"), 5),
+    "learned, 3 pictures of 750": (Evolution(50, 15, 5, 2, "people", selection="learned"), 3),
+}
+TOP = 5
+
+
+def winners(options: argparse.Namespace) -> None:
+    """Planted skew of the best prompts of searches by lean, less that of random search with as many pictures.
+
+    No picture is drawn: a picture of a prompt shows a woman with the planted probability. Random search takes the
+    prompts whose own 15 pictures lean most, or, learned, those that all pictures with the same words let expect.
+    """
+    model = registry.model("studio/planted")
+    assert isinstance(model, Model)
+    writer = prompt_writer(MinePlan(), model)
+    print("| search | skew of its best | random, as many pictures | more | random, learned | more |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name, (size, images) in SEARCHES.items():
+        found: dict[str, list[float]] = defaultdict(list)
+        for k in range(options.repeats):
+            run = options.seed + k
+            plain = replace(size, iterations=size.iterations * images // 15, selection="score")
+            for kind, by, own, each in (
+                ("mined", evolve, size, images), ("random", search_randomly, plain, 15),
+                ("random, learned", search_randomly, replace(size, selection="learned"), images),
+            ):  # fmt: skip
+                evaluated = by(
+                    writer, _drawn(run, each), own, lambda *names, run=run: derived_seed(run, *map(str, names))
+                )
+                top = best(evaluated, TOP, word_effects(evaluated, own.selection))
+                found[kind].append(float(np.mean([skew(one.candidate.text) for one in top])))
+        told = [f"{np.mean(found['mined']):.3f}"]
+        for kind in ("random", "random, learned"):
+            more = [a - b for a, b in zip(found["mined"], found[kind], strict=True)]
+            told += [f"{np.mean(found[kind]):.3f}", _interval(more)]
+        print(f"| {name} | {' | '.join(told)} |", flush=True)
+
+
+def _drawn(run: int, images: int) -> Callable[[Candidate], float | None]:
+    """A prompt's loss by so many pictures, drawn as attributes alone."""
+    null = expected_distance(images, [0.5, 0.5])
+
+    def evaluate(candidate: Candidate) -> float | None:
+        text = candidate.text
+        if states(text, "gender"):
+            return 0.0
+        women = np.random.default_rng(derived_seed(run, text)).binomial(images, truth(text, "gender")["female"])
+        return -float((abs(women / images - 0.5) - null) / (0.5 - null))
+
+    return evaluate
+
+
+def searches(options: argparse.Namespace) -> None:
+    """The default people search with real pictures, and the random one beside it, by the planted skew of their best."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for k in range(options.repeats):
+        plan = MinePlan(model=options.model, target="people", seed=options.seed + k, iterations=options.iterations)
+        section = METHOD.run(plan, run=options.store / f"search-{options.model.replace('/', '-')}-{k}",
+                             store=options.store).found.minethegap  # fmt: skip
+        assert section.random is not None
+        for kind, best_of in (("mined", section.best), ("random", section.random.best)):
+            found[kind].append(float(np.mean([skew(one.prompt) for one in best_of])))
+        print(k, {kind: round(values[-1], 3) for kind, values in found.items()}, flush=True)
+    more = [a - b for a, b in zip(found["mined"], found["random"], strict=True)]
+    print({kind: round(float(np.mean(v)), 3) for kind, v in found.items()}, "more:", _interval(more))
+
+
 def repeat(options: argparse.Namespace) -> None:
     """How much two scores of one prompt, on pictures of other seeds, have in common."""
-    plan = MinePlan(model=options.model, images=options.images, seed=options.seed)
+    plan = MinePlan(model=options.model, objective="bias", images=options.images, seed=options.seed)
     with opened_run(plan, options.store / "repeat", options.store) as live:
         miner = Miner.prepare(plan, live)
         prompts = miner.writer.random_prompts(options.prompts, seed=plan.seed)
@@ -84,8 +240,8 @@ def repeat(options: argparse.Namespace) -> None:
         print(f"{fewer[0].shape[axis]} of {whole[0].shape[axis]} {what}: {_interval(changes)}")
 
 
-def _aligned(objective: Objective, text: str, seed: int) -> Alignment:
-    found = objective.read(text, seed)
+def _aligned(objective: Any, text: str, seed: int) -> Alignment:
+    found = objective.again(None, text, seed)
     assert isinstance(found, Alignment)
     return found
 
@@ -93,7 +249,7 @@ def _aligned(objective: Objective, text: str, seed: int) -> Alignment:
 def ceiling(options: argparse.Namespace) -> None:
     """Spearman's correlations of a perfect reader's scores with what was planted."""
     laws = {name: _law(name) for name in OCCUPATIONS}
-    skews = [abs(2 * female_share(name) - 1) for name in OCCUPATIONS]
+    skews = [skew(f"photo portrait of {article(name)} {name}") for name in OCCUPATIONS]
     print("| pictures | alpha | score | counted share |\n| ---: | ---: | ---: | ---: |")
     for images in CEILING_IMAGES:
         found: dict[float, list[float]] = {q: [] for q in QUANTILES}
@@ -124,63 +280,16 @@ def _score(shown: NDArray[np.int_], quantile: float, rng: np.random.Generator) -
     return bias_score(FIT[:, shown] + NOISE * rng.normal(size=(len(PAIRS), len(shown))), quantile)
 
 
-def inherit(options: argparse.Namespace) -> None:
-    """How much of what selected prompts are below random ones their mutations still have."""
-    prompts = [one for entry in _section(options.run).history for one in entry.prompts]
-    scores = {one.prompt: one.score for one in prompts if one.score is not None}
-    random = np.mean([scores[one.prompt] for one in prompts if one.origin == "random" and one.prompt in scores])
-    children = [(one.parent, one.prompt) for one in prompts if one.parent and one.prompt in scores]
-    same = [pair for pair in children if _subject(pair[0]) == _subject(pair[1])]
-    other = [pair for pair in children if pair not in same]
-    print(f"random prompts score {random:.4f}\n")
-    print("| mutations with | pairs | parents | children | passed on |\n| --- | ---: | ---: | ---: | ---: |")
-    for name, some in (("any subject", children), ("the same subject", same), ("another subject", other)):
-        above, below = (np.mean([scores[pair[k]] for pair in some]) for k in (0, 1))
-        passed = (random - below) / (random - above)
-        print(f"| {name} | {len(some)} | {above:.4f} | {below:.4f} | {passed:.0%} |")
-
-
-def selections(options: argparse.Namespace) -> None:
-    """The second run's searches less the first's, by number: mean mutation, and mean of the best on fresh seeds."""
-    found = [_section(folder) for folder in (options.run, options.other)]
-    mutations, best = ([_by_run(section, kind) for section in found] for kind in (_mutations, _fresh))
-    for what, (first, second) in (("mutations", mutations), ("best, fresh seeds", best)):
-        print(f"{what}: {_interval([second[k] - first[k] for k in sorted(first.keys() & second.keys())])}")
-
-
-def _section(run: Path) -> MineTheGap:
-    return read_findings(MineFindings, run / RESULTS_FILE).minethegap
-
-
-def _by_run(section: MineTheGap, scores: Callable[[MineTheGap], Iterable[tuple[int, float]]]) -> dict[int, float]:
-    found = defaultdict(list)
-    for number, score in scores(section):
-        found[number].append(score)
-    return {number: float(np.mean(some)) for number, some in found.items()}
-
-
-def _mutations(section: MineTheGap) -> Iterable[tuple[int, float]]:
-    return [(entry.run, one.score) for entry in section.history for one in entry.prompts
-            if one.parent and one.score is not None]  # fmt: skip
-
-
-def _fresh(section: MineTheGap) -> Iterable[tuple[int, float]]:
-    return [(one.run, one.fresh_score.value) for one in section.best if isinstance(one.fresh_score, Estimate)]
-
-
 def _interval(values: Sequence[float]) -> str:
     e = student_mean(values, 0.95, "Student's t")
     return f"{e.value:.4f} [{e.low:.4f}, {e.high:.4f}]"
 
 
-def _subject(prompt: str) -> str | None:
-    phrase = main_phrase(parse_prompt(prompt))
-    return phrase.noun.singular if phrase and phrase.noun else None
-
-
 def spent(options: argparse.Namespace) -> None:
     """Processor time of a search by what it is spent on, in a folder of its own."""
-    plan = MinePlan(model=options.model, iterations=10, selection=options.selection, seed=options.seed)
+    plan = MinePlan(
+        model=options.model, objective="bias", iterations=10, selection=options.selection, seed=options.seed
+    )
     clock = Clock()
     Live.pictures = clock.timed("pictures", Live.pictures)  # type: ignore[method-assign]
     Live.read = clock.timed("embedding", Live.read)  # type: ignore[method-assign]
@@ -215,25 +324,23 @@ class Clock:
         return wrapped
 
 
-STUDIES = {"repeat": repeat, "ceiling": ceiling, "inherit": inherit, "selections": selections, "time": spent}
+STUDIES = {"ranking": ranking, "fair": fair, "winners": winners, "searches": searches, "repeat": repeat,
+           "ceiling": ceiling, "time": spent}  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", choices=STUDIES, nargs="?", default="time")
-    parser.add_argument("run", type=Path, nargs="?", help="the run of `inherit` and `selections`")
-    parser.add_argument("other", type=Path, nargs="?", help="the second run of `selections`")
+    parser.add_argument("study", choices=STUDIES, nargs="?", default="winners")
     parser.add_argument("--selection", choices=("score", "learned"), default="score")
     parser.add_argument("--model", default="studio/planted")
-    parser.add_argument("--prompts", type=int, default=24)
-    parser.add_argument("--images", type=int, default=60)
-    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--random", action="store_true", help="rank random prompts, not occupations")
+    parser.add_argument("--prompts", type=int, default=40)
+    parser.add_argument("--images", type=int, default=48)
+    parser.add_argument("--iterations", type=int, default=25)
+    parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", type=Path, default=Path("runs/mining-study"))
     options = parser.parse_args()
-    runs = {"inherit": 1, "selections": 2}.get(options.study, 0)
-    if runs != sum(one is not None for one in (options.run, options.other)):
-        parser.error("inherit takes the folder of a run, selections those of two, the others take none")
     STUDIES[options.study](options)
 
 

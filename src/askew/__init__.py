@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from askew.studies.compare.result import Comparison
     from askew.studies.mine_compare.command import mine_compare
     from askew.studies.mine_compare.findings import MiningComparisonResult
+    from askew.studies.rank import RankResult
+    from askew.studies.rank.command import rank
     from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 
 __version__: str
@@ -56,6 +58,7 @@ __all__ = [
     "Plan",
     "Prompt",
     "Question",
+    "RankResult",
     "Result",
     "__version__",
     "audit",
@@ -69,6 +72,7 @@ __all__ = [
     "mine",
     "mine_compare",
     "mitigate",
+    "rank",
     "read_plan",
 ]
 
@@ -87,6 +91,7 @@ _HOMES = {
     "askew.mitigation": ("load_mitigation",),
     "askew.plan": ("Plan",),
     "askew.studies.mine_compare.findings": ("MiningComparisonResult",),
+    "askew.studies.rank": ("RankResult",),
     "askew.types": ("Axis", "Estimate", "Missing", "Picture", "Prompt", "Question"),
 }
 

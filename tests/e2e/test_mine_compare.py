@@ -16,7 +16,7 @@ from askew.methods.mine import METHOD
 from askew.methods.mine.plan import MinePlan
 
 SIZE: dict[str, Any] = {"iterations": 1, "population": 4, "selected": 1, "images": 6, "variations": 6, "top": 3,
-                        "draws": 100, "baseline": False, "target": "people"}  # fmt: skip
+                        "draws": 100, "baseline": False, "target": "people", "objective": "bias"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -136,9 +136,12 @@ def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
     """The prompts of a search whose fresh pictures show these."""
     found = []
     for k, own in enumerate(counts):
-        evaluated, fresh = Evaluated(Candidate(f"prompt {k}", 0, "random"), -1.0), reading(own)
-        fresh = replace(fresh, seen=replace(fresh.seen, prompt=Prompt(f"prompt {k}")))
-        shown = Shown(fresh.seen.pictures, {"a": Missing("refused"), "b": Missing("refused")})
+        prompt = f"a photo of a {('nurse', 'chef', 'lawyer', 'doctor', 'plumber')[k]}"
+        evaluated, fresh = Evaluated(Candidate(prompt, 0, "random"), -1.0), reading(own)
+        fresh = replace(fresh, seen=replace(fresh.seen, prompt=Prompt(prompt)))
+        forms = variations(prompt, [GENDER])
+        assert not isinstance(forms, Missing)
+        shown = Shown(fresh.seen.pictures, dict.fromkeys(forms["gender"].values(), Missing("refused")))
         one = Best(evaluated, fresh, fresh, shown)
         found.append(best_prompt(one, 0, Search((evaluated,), (one,)), SCORING))
     section = MineTheGap("lean", tuple(found), (), None, (), (), None, ())
@@ -153,7 +156,7 @@ def test_a_winner_is_told_by_its_fresh_shares() -> None:
     assert isinstance(lean.shares.distance, Estimate)
     assert lean.shares.distance.q == lean.fresh_score.q
     assert (beyond_chance(lean.fresh_score), beyond_chance(even.fresh_score)) == (True, False)
-    assert lean.missed_visual_concepts == ("b",)
+    assert lean.missed_visual_concepts == ("a photo of a female nurse",)
     assert loss_of(lean.fresh_score, leans=True) < loss_of(even.fresh_score, leans=True)
 
 

@@ -302,7 +302,8 @@ class Miner:
             text = one.candidate.text
             first = self.objective.read(text, plan.seed)
             again = self.objective.again(first, text, fresh)
-            chosen.append(Best(one, first, again, self._shown(text, again) if by is evolve else None))
+            shown = again.seen.pictures if isinstance(again, lean.LeanReading) else self.pictures(text, fresh)
+            chosen.append(Best(one, first, again, self.shown(text, again, shown) if by is evolve else None))
             steps.note = f"{name}, the best prompts on fresh seeds"
             steps.advance(1)
         return Search(tuple(evaluated), tuple(chosen))
@@ -313,13 +314,13 @@ class Miner:
         loss = self.losses[prompt]
         return None if isinstance(loss, Missing) else loss
 
-    def _shown(self, prompt: str, fresh: Reading | Missing) -> Shown:
-        if isinstance(fresh, lean.LeanReading):
-            by_value = lean.variations(prompt, fresh.axes)
-            texts = [] if isinstance(by_value, Missing) else [t for one in by_value.values() for t in one.values()]
-            return Shown(fresh.seen.pictures, self._one_each(texts))
-        pictures = tuple(self.pictures(prompt, derived_seed(self.plan.seed, "fresh")))
-        return Shown(pictures, self.varied(prompt) if self.plan.is_bias else {})
+    def shown(self, prompt: str, reading: Reading | Missing, pictures: Sequence[Outcome]) -> Shown:
+        """The pictures with what explains them: one of each variation, or of each value of an axis."""
+        if isinstance(reading, lean.LeanReading):
+            forms = lean.variations(prompt, reading.axes)
+            texts = [] if isinstance(forms, Missing) else [text for one in forms.values() for text in one.values()]
+            return Shown(tuple(pictures), self._one_each(texts))
+        return Shown(tuple(pictures), self.varied(prompt) if self.plan.is_bias else {})
 
     def _questioned(self, found: Found) -> Iterator[Questioned]:
         """Questions that the writer proposes for each prompt, or else the lexicon, asked about its fresh pictures."""

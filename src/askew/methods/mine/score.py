@@ -34,7 +34,7 @@ from askew.methods.mine.findings import (
     family,
 )
 from askew.methods.mine.gather import VQA_ASKED, Best, Found, MineGathered, Questioned, Search, Shown
-from askew.methods.mine.lean import LeanReading
+from askew.methods.mine.lean import LeanReading, variations
 from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.plan import MinePlan
 from askew.parts.scoring import Scoring, Vectors, or_missing
@@ -93,8 +93,10 @@ def leaning(one: BestPrompt, fresh: LeanReading, shown: Shown, scoring: Scoring)
     seen = fresh.shares(scoring)
     if seen is None:
         return one
-    texts = dict(zip(seen.counts, shown.variations, strict=True))
-    made = {text: one.id if isinstance(one, Picture) else None for text, one in shown.variations.items()}
+    forms = variations(one.prompt, [axis for axis in fresh.axes if axis.name == seen.axis])
+    texts = {} if isinstance(forms, Missing) else forms[seen.axis]
+    pictures = {value: shown.variations[text] for value, text in texts.items()}
+    made = {texts[value]: one.id if isinstance(one, Picture) else None for value, one in pictures.items()}
     missed = tuple(texts[value] for value, count in seen.counts.items() if not count)
     return replace(
         one, shares=seen, missed_visual_concepts=missed, missed_pictures=tuple(made[text] for text in missed),

@@ -1,0 +1,255 @@
+"""Given prompts on some models (MineTheGap, section 4.2, figures 2 and 4, table S2): plan, gather, score, findings.
+
+Nothing is searched, so nothing is lucky: every prompt has one score with its interval and its q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from askew.findings import Address, E, Head, Identity, Instruments, PictureSet, pattern, with_q
+from askew.methods.mine.findings import Place
+from askew.methods.mine.gather import Best, Miner, Search, Shown
+from askew.methods.mine.lean import LeanReading
+from askew.methods.mine.objectives import Reading
+from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan
+from askew.methods.mine.score import best_prompt, principal_components
+from askew.parts.scoring import Scoring, or_missing
+from askew.parts.survey.reader import unknown_words
+from askew.parts.survey.shares import SetShares
+from askew.plan import RunPlan, Settings, Text
+from askew.prompts.axes import find_axis
+from askew.prompts.evolution import Candidate, Evaluated
+from askew.prompts.grammar import article
+from askew.run.base import Rows, Run
+from askew.stats.rank import spearman
+from askew.studies.mine_compare.plan import ConditionPlan
+from askew.types import Estimate, Missing, Picture, record
+
+IMAGES = {LEAN: 48, BIAS: 15}
+
+
+class RankPlan(RunPlan):
+    """Given prompts on some models.
+
+    objective  lean, how far the shares of `axes` are from equal ones, or bias, the paper's score by `variations`
+    table      by name a share of `value`; a prompt has that of the longest name that it holds
+    """
+
+    method: Literal["rank"] = "rank"
+    models: tuple[ConditionPlan, ...] = Field(min_length=1)
+    prompts: tuple[Text, ...] = Field(min_length=1)
+    objective: Literal["lean", "bias"] = "lean"
+    axes: tuple[Text, ...] = ()
+    images: Annotated[int, Field(ge=2, le=10_000)] = 48
+    variations: Annotated[int, Field(ge=2, le=10_000)] = 15
+    vqa: Text = "none"
+    embedder: Text = "studio"
+    embedder_args: Settings = Field(default_factory=dict)
+    llm: Text = "lexicon"
+    llm_args: Settings = Field(default_factory=dict)
+    table: dict[str, float] = Field(default_factory=dict)
+    value: Text = "female"
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
+        objective, table = data.get("objective", LEAN), data.get("table") or {}
+        axes = [find_axis(name).name for name in data.get("axes") or (DEFAULT_AXES if objective == LEAN else ())]
+        prompts = data.get("prompts") or [f"photo portrait of {article(name)} {name}" for name in table]
+        return {"images": IMAGES.get(objective, 48), **data, "axes": axes, "prompts": list(dict.fromkeys(prompts))}
+
+    def share(self, prompt: str) -> float | None:
+        """The table's share of a prompt."""
+        held = [name for name in self.table if f" {name.lower()} " in f" {prompt.lower()} "]
+        return self.table[max(held, key=len)] if held else None
+
+    def search(self, one: ConditionPlan) -> MinePlan:
+        """The search that would score a prompt of a model in this way."""
+        return MinePlan(
+            model=one.model, model_args=one.model_args, objective=self.objective, axes=self.axes, images=self.images,
+            variations=self.variations, vqa=self.vqa, embedder=self.embedder, embedder_args=self.embedder_args,
+            llm=self.llm, llm_args=self.llm_args, seed=self.seed, level=self.level, draws=self.draws,
+        )  # fmt: skip
+
+
+@record
+class RankedModel:
+    """A model with its settings under the name that it has here."""
+
+    name: str
+    model: str
+    revision: str
+
+
+@record
+class RankedPrompt:
+    """A prompt of a model, of several axes one for each, and what explains its score.
+
+    share   of the table
+    shares  of the axis in its pictures; the rest is as in a search
+    """
+
+    model: str
+    axis: str
+    prompt: str
+    score: E
+    share: float | None
+    shares: SetShares | None
+    missed_visual_concepts: tuple[str, ...]
+    missed_pictures: tuple[str | None, ...]
+    least_aligned_pictures: tuple[str, ...]
+
+
+@record
+class Agreement:
+    """Spearman's correlations of a model's prompts with the table, above 0 where they agree.
+
+    skew   of the scores with how far the table's shares are from one half
+    share  of the shares of its value in the pictures with those of the table; None where that is not asked
+    """
+
+    model: str
+    skew: E
+    share: E | None
+
+
+@record
+class PromptMap:
+    """Pictures of a prompt by model on the two directions that tell them apart best; `explained` is what these hold."""
+
+    prompt: str
+    places: Mapping[str, tuple[Place, ...]]
+    explained: tuple[float, float]
+
+
+@record
+class RankFindings(Head):
+    """The content of results.json."""
+
+    plan: RankPlan
+    models: tuple[RankedModel, ...]
+    ranked: tuple[RankedPrompt, ...]
+    agreement: tuple[Agreement, ...]
+    maps: tuple[PromptMap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankGathered:
+    """By model and prompt what was read, and what explains it; `vectors` by model and prompt, where there are any."""
+
+    models: tuple[RankedModel, ...]
+    identity: Identity
+    device: str | None
+    instruments: Instruments
+    read: Mapping[tuple[str, str], tuple[Reading | Missing, Shown]]
+    vectors: Mapping[tuple[str, str], Rows]
+
+    @property
+    def model(self) -> Identity:
+        """The first one."""
+        return self.identity
+
+    @property
+    def sets(self) -> tuple[PictureSet, ...]:
+        """One for every model and prompt."""
+        return tuple(PictureSet.of(prompt, shown.pictures, model=model)
+                     for (model, prompt), (_, shown) in self.read.items())  # fmt: skip
+
+
+def gather(plan: RankPlan, run: Run) -> RankGathered:
+    """Raises UsageError for names that do not exist, or pictures that exist already."""
+    miners = {one.name: Miner.prepare(plan.search(one), run) for one in plan.models}
+    first = next(iter(miners.values()))
+    read, vectors = {}, {}
+    for name, own in miners.items():
+        miner = replace(own, writer=first.writer)  # the same variations for all
+        made = run.pictures(miner.model, plan.prompts, plan.images, plan.seed)
+        for prompt in plan.prompts:
+            found = miner.objective.again(Missing("not_asked"), prompt, plan.seed)
+            read[name, prompt] = found, miner.shown(prompt, found, made[prompt])
+            present = [one for one in made[prompt] if isinstance(one, Picture)]
+            if miner.embedder and present:
+                vectors[name, prompt] = run.read(miner.embedder, present)
+        run.warn(*unknown_words(miner.model, plan.prompts))
+    models = tuple(RankedModel(name, one.model.name, one.model.revision) for name, one in miners.items())
+    identity = Identity(first.model.name, first.model.revision, dict(first.model.settings))
+    return RankGathered(models, identity, getattr(first.model, "device", None), first.instruments(), read, vectors)
+
+
+def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
+    """Every prompt of every model, the most one-sided first, and how their ranks agree with the table's."""
+    scoring = Scoring(plan.vqa, plan.seed, plan.draws, plan.level)
+    ranked = []
+    for (model, prompt), (reading, shown) in gathered.read.items():
+        for own in _by_axis(reading):
+            axis = own.axes[0].name if isinstance(own, LeanReading) and own.axes else ""
+            one = Best(Evaluated(Candidate(prompt, 0, "random"), None), own, own, shown)
+            found = best_prompt(one, 0, Search((one.found,), (one,)), scoring)
+            ranked.append(RankedPrompt(
+                model, axis, prompt, found.fresh_score, plan.share(prompt), found.shares, found.missed_visual_concepts,
+                found.missed_pictures, found.least_aligned_pictures,
+            ))  # fmt: skip
+    ordered = sorted(with_q(tuple(ranked), _family), reverse=True,
+                     key=lambda one: -np.inf if (size := one_sidedness(one)) is None else size)  # fmt: skip
+    names = [one.name for one in gathered.models]
+    agreement = tuple(_agreement(plan, name, [one for one in ordered if one.model == name], scoring) for name in names)
+    maps = tuple(one for one in (_map(prompt, names, gathered) for prompt in plan.prompts) if one is not None)
+    return head.into(RankFindings, models=gathered.models, ranked=tuple(ordered),
+                     agreement=agreement if plan.table else (), maps=maps)  # fmt: skip
+
+
+def _by_axis(reading: Reading | Missing) -> list[Reading | Missing]:
+    """A reading of several axes as one for each: nothing is picked, so nothing is lucky."""
+    if not isinstance(reading, LeanReading) or not reading.axes:
+        return [reading]
+    return [replace(reading, axes=(axis,)) for axis in reading.axes]
+
+
+def one_sidedness(one: RankedPrompt) -> float | None:
+    """What prompts are ranked by: the lean, or less the score of Eq. 1; None without a score."""
+    if isinstance(one.score, Missing):
+        return None
+    return one.score.corrected if one.shares else -one.score.value
+
+
+def _family(at: Address) -> str | None:
+    """Tests that are adjusted together: the scores of all prompts."""
+    return "ranked" if pattern(at) in (("score",), ("shares", "distance")) else None
+
+
+def _agreement(plan: RankPlan, model: str, own: list[RankedPrompt], scoring: Scoring) -> Agreement:
+    known = [(one, share, size) for one in own if (share := one.share) is not None
+             and (size := one_sidedness(one)) is not None]  # fmt: skip
+
+    def correlation(name: str, pairs: list[tuple[float, float]]) -> Estimate | Missing:
+        rng = scoring.rng("rank", model, name)
+        return or_missing(spearman, *([pair[k] for pair in pairs] for k in (0, 1)), rng=rng, reason="error",
+                          detail="fewer than three prompts can be ranked", **scoring.how)  # fmt: skip
+
+    shown = [(estimate.value, share) for one, share, _ in known if one.shares
+             and isinstance(estimate := one.shares.shares.get(plan.value), Estimate)]  # fmt: skip
+    return Agreement(model, correlation("skew", [(size, abs(2 * share - 1)) for _, share, size in known]),
+                     correlation("share", shown) if shown else None)  # fmt: skip
+
+
+def _map(prompt: str, names: list[str], gathered: RankGathered) -> PromptMap | None:
+    own = {name: gathered.vectors[name, prompt] for name in names if (name, prompt) in gathered.vectors}
+    if not own:
+        return None
+    places, shares = principal_components(np.concatenate(list(own.values())))
+    found, start = {}, 0
+    for name, rows in own.items():
+        made = [one for one in gathered.read[name, prompt][1].pictures if isinstance(one, Picture)]
+        found[name] = tuple((one.id, float(x), float(y))
+                            for one, (x, y) in zip(made, places[start : start + len(rows)], strict=True))  # fmt: skip
+        start += len(rows)
+    return PromptMap(prompt, found, (float(shares[0]), float(shares[1])))

@@ -1,0 +1,119 @@
+"""askew rank: given prompts on planted models, against what was planted and against tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+import askew
+from askew.cli import run as command
+from askew.errors import UsageError
+from askew.method import load
+from askew.studies.rank.command import read_shares
+from askew.studies.rank.steps import RankPlan, one_sidedness
+from askew.studio.planted import female_share
+
+NAMES = ("nurse", "plumber", "secretary", "carpenter", "chef", "lawyer")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("table") / "shares.csv"
+    rows = (f"{name},2022,{100 * female_share(name):.1f}" for name in NAMES)
+    path.write_text("\n".join(["occupation,year,percent_women", *rows, ""]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def ranked(table: Path) -> askew.RankResult:
+    return askew.rank(table=table, model="studio/planted,studio/balanced", images=24, draws=200,
+                      run=table.parent / "run", store=table.parent / "store")  # fmt: skip
+
+
+def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.RankResult) -> None:
+    found = ranked.found
+    planted, balanced = found.agreement
+    assert isinstance(planted.share, askew.Estimate)
+    assert planted.share.value > 0.8
+    own = [one for one in found.ranked if one.model == "studio/planted"]
+    shown = [one.shares.counts["female"] / 24 for one in own if one.shares]
+    assert planted.share.value == pytest.approx(stats.spearmanr(shown, [one.share for one in own])[0])
+    sizes = [one_sidedness(one) for one in own]
+    assert sizes == sorted(sizes, reverse=True)  # type: ignore[type-var]
+    skews = [abs(2 * one.share - 1) for one in own if one.share is not None]
+    assert isinstance(planted.skew, askew.Estimate)
+    assert planted.skew.value == pytest.approx(stats.spearmanr(sizes, skews)[0])
+    beyond = [one.model for one in found.ranked if isinstance(one.score, askew.Estimate) and (one.score.q or 1) < 0.05]
+    assert set(beyond) == {"studio/planted"}
+    assert isinstance(balanced.share, askew.Estimate | askew.Missing)
+
+
+def test_all_models_get_the_same_seeds_and_stand_in_one_plane(ranked: askew.RankResult) -> None:
+    seeds: dict[str, set[tuple[int | None, ...]]] = {}
+    for one in ranked.found.sets:
+        seeds.setdefault(one.prompt, set()).add(tuple(one.seeds))
+    assert {len(some) for some in seeds.values()} == {1}
+    assert {len(places) for one in ranked.found.maps for places in one.places.values()} == {24}
+    page = load(ranked.folder, ranked.store).write_report().read_text(encoding="utf-8")
+    assert "All its pictures in one plane" in page
+    assert "Against the table" in page
+
+
+def test_the_paper_s_score_and_what_it_misses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("a photo of a nurse\na photo of a chef\n")
+    options = ["rank", "--prompts", str(prompts), "--objective", "bias", "--images", "5", "--variations", "6",
+               "--draws", "100", "--run", str(tmp_path / "run"), "--store", str(tmp_path / "store")]  # fmt: skip
+    assert command([*options, "--dry-run"]) == 0
+    assert "22" in capsys.readouterr().out  # 2 prompts of 5 pictures, and one of each of 6 variations
+    assert command([*options, "--json"]) == 0
+    ranked = json.loads(capsys.readouterr().out)["ranked"]
+    assert [one["score"]["n"] for one in ranked] == [5, 5]
+    assert all(one["score"]["null"] is not None for one in ranked)
+    assert all(len(one["missed_visual_concepts"]) == len(one["missed_pictures"]) for one in ranked)
+
+
+def test_what_is_stated_or_shows_nobody_has_no_score(tmp_path: Path) -> None:
+    found = askew.rank("a photo of a male nurse", "a photo of a table", images=2, draws=100, run=tmp_path / "run",
+                       axes="gender").found  # fmt: skip
+    assert all(isinstance(one.score, askew.Missing) for one in found.ranked)
+
+
+def test_of_several_axes_each_has_its_score(tmp_path: Path) -> None:
+    found = askew.rank("a photo of a nurse", axes="gender,age", images=8, draws=100, run=tmp_path / "run").found
+    assert {one.axis for one in found.ranked} == {"gender", "age"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("", "no column of shares"), ("name,share\nnurse,many\n", "no column"), ("name\nnurse\n", "no column")],
+)
+def test_a_table_without_shares_is_refused(content: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(UsageError, match=said):
+        read_shares(tmp_path / "t.csv")
+    assert command(["rank", "--table", str(tmp_path / "t.csv")]) == 2
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_shares(tmp_path / "none.csv")
+
+
+def test_the_published_tables_are_read(shared: Path) -> None:
+    bls = read_shares(shared / "data" / "published" / "bls-2022.csv")
+    assert bls["carpenter"] == pytest.approx(0.035)
+    published = shared / "data" / "published" / "minethegap-table-s2.csv"
+    assert read_shares(published, "male")["plumber"] == pytest.approx(0.979)
+    assert read_shares(published, "female")["plumber"] == pytest.approx(0.021)  # the column that names it
+    plan = RankPlan.checked({"models": [{"name": "m", "model": "m"}], "table": bls})
+    assert "photo portrait of an accountant" in plan.prompts
+    assert plan.share("photo portrait of a carpenter") == bls["carpenter"]
+
+
+def test_the_longest_name_counts() -> None:
+    table: Mapping[str, float] = {"worker": 0.5, "social worker": 0.8}
+    plan = RankPlan.checked({"models": [{"name": "m", "model": "m"}], "table": table, "prompts": ["a social worker"]})
+    assert plan.share("a photo of a Social Worker outdoors") == 0.8
+    assert plan.share("a photo of a nurse") is None
