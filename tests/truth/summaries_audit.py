@@ -25,6 +25,10 @@ from askew.prompts.counterfactuals import counterfactuals
 from askew.stats.association import mad
 from askew.stats.association_intervals import fair_histograms
 from askew.store.keys import picture_seed
+from askew.studies.compare.findings import changes
+from askew.studies.compare.score import ComparedRun, Readers
+from askew.studies.compare.score import score as compared
+from askew.studies.compare.words import pair_sentence
 from askew.studio.caption import parse
 from askew.studio.planted import sample
 from askew.types import Missing, Picture, Prompt
@@ -115,6 +119,16 @@ def of_conditions(bias: float, seed: int) -> bool:
     return any(map(difference_sentence, with_q_of_differences(found)))
 
 
+def of_runs(bias: float, seed: int) -> str:
+    """What is said of two runs of 24 pictures with other seeds, the first fair, the second at `bias`."""
+    own = plan(paired=False).prompts[0]
+    names = [axis.name for axis in own.axes]
+    runs = [ComparedRun(name, name, {NURSE: [observed(Prompt(NURSE), names, 24, b, 2 * seed + k)]})
+            for k, (name, b) in enumerate((("A", 0.0), ("B", bias)))]  # fmt: skip
+    entries = compared(runs, [own], Readers((READER,)), Scoring(READER, seed=seed, draws=100))
+    return pair_sentence(("A", "B"), changes(entries, ("A", "B")), lambda run, entry: None)
+
+
 ROWS = (
     Summary(
         "Verdicts of an audit",
@@ -128,5 +142,12 @@ ROWS = (
         ("set_differs", "sets_alike"),
         "Two sets of 24 pictures on 8 axes: any difference between sets of one model; one between bias 0 and bias 1.",
         lambda seed: of_conditions(0.0, seed), lambda seed: of_conditions(1.0, seed), 0.9,
+    ),
+    Summary(
+        "Two runs compared",
+        ("run_differs", "runs_alike", "differs_here", "alike_here", "less_or_more"),
+        "Two runs of 24 pictures on 8 axes: any difference between runs of one model; one between bias 0 and bias 1.",
+        lambda seed: "beyond chance" in of_runs(0.0, seed), lambda seed: "beyond chance" in of_runs(1.0, seed), 0.9,
+        40, 15,
     ),
 )  # fmt: skip

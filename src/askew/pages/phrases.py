@@ -62,6 +62,8 @@ PHRASES: Mapping[str, Phrase] = {
     "run_differs": Phrase("{b} differs from {a} beyond chance {where}.", "some verdict of the comparison has q < 0.05",
                           claims=True),
     "runs_alike": Phrase("No difference between {b} and {a} is shown with this number of pictures.", "none has"),
+    "differs_here": Phrase("{b} differs from {a} beyond chance", "the verdict on one axis has q < 0.05", claims=True),
+    "alike_here": Phrase("No difference shown with this number of pictures", "it has not"),
     "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way", claims=True),
 }  # fmt: skip
 

@@ -76,13 +76,14 @@ def test_every_entry_says_what_it_is_about() -> None:
     assert all(e.runs == ("bias 1.0", "bias 0.0") for e in entries)
 
 
-def test_every_two_runs_are_compared_and_all_tests_are_one_family() -> None:
+def test_every_two_runs_are_compared_and_an_axis_is_one_test() -> None:
     entries = compared(run_at(1.0), run_at(0.5), run_at(0.0))
     pairs = list(dict.fromkeys(e.runs for e in entries))
     assert pairs == [("bias 1.0", "bias 0.5"), ("bias 1.0", "bias 0.0"), ("bias 0.5", "bias 0.0")]
-    tested = [e.difference for e in entries]
-    expected = multipletests([d.p for d in tested], method="fdr_bh")[1]
-    assert [d.q for d in tested] == pytest.approx(expected)
+    for name, value in (("share", "male"), ("mad", None)):  # both shares of a binary axis are one test
+        tested = [e.difference for e in entries if e.score == name and e.value == value and e.of_prompt]
+        assert [d.q for d in tested] == pytest.approx(multipletests([d.p for d in tested], method="fdr_bh")[1])
+    assert len({find(entries, "share", value, set="initial").q for value in ("male", "female")}) == 1
 
 
 def test_a_run_does_not_differ_from_itself() -> None:

@@ -33,6 +33,11 @@ class Difference:
     runs: tuple[str, str]
     difference: E
 
+    @property
+    def of_prompt(self) -> bool:
+        """Whether the pictures are a prompt's own or a condition's, not counterfactuals of the axis."""
+        return self.set is None or not self.set.startswith(f"{self.axis}: ")
+
     def turned(self) -> Difference:
         """The same with the two runs in the other order."""
         d, runs = self.difference, (self.runs[1], self.runs[0])
@@ -74,8 +79,7 @@ class Change:
     lean     of the score that says how one-sided the pictures are: MAD where there are counterfactuals, else the
              distance from the ideal
     share    of the value whose share differs most
-    differs  whether MAD, distance or any share does so beyond chance: CAS would also tell of what differs beside the
-             axis
+    differs  the verdict: whether any share does so beyond chance; where there is none, MAD
     """
 
     prompt: str
@@ -139,5 +143,5 @@ def _change(prompt: str, axis: str, name: str, entries: Sequence[Difference]) ->
     known = [(e, e.difference.value) for e in shares if isinstance(e.difference, Estimate)]
     # of shares that differ as much, the first that grows
     largest = max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0] if known else next(iter(shares), None)
-    differs = any(exceeds_chance(e.difference) for e in [*leans[:1], *of_set])
+    differs = any(exceeds_chance(e.difference) for e in shares or leans[:1])
     return Change(prompt, axis, name, leans[0] if leans else None, largest, differs)

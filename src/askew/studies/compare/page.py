@@ -67,7 +67,7 @@ def page(found: Comparison) -> Page:
             Section("Each prompt and axis", view.each(), screen=False),
             common.missing_section(view.gaps(prompts)),
             Section("How to read this", (
-                Fold("Differences, and what they do not mean", words.reading(view.paired, len(found.entries))),
+                Fold("Differences, and what they do not mean", words.reading(view.paired)),
                 Fold("Method", words.method(view.paired, counterfactuals, plan.level)),
             ), screen=False),
             Section("Runs", tuple(
@@ -204,12 +204,18 @@ class View:
         rows = [
             Lane(label(e), e.difference, tuple(words.own_number(self.own(run, e), share) for run in pair),
                  group=self._where((e.prompt, e.set or "initial")) if len(self.places) > 1 else "",
-                 link=_anchor((e.prompt, e.set or "initial"), e.axis), strong=exceeds_chance(e.difference))
+                 link=_anchor((e.prompt, e.set or "initial"), e.axis), strong=self._strong(e))
             for e in sorted(entries, key=_by_size)
         ]  # fmt: skip
         return Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
                      "points" if share else "signed", DIFFERENCE, tuple(map(self.letter, pair)),
                      interval="interval for the true difference")  # fmt: skip
+
+    def _strong(self, entry: Difference) -> bool:
+        """A score stands out only where the runs differ on its axis."""
+        own = (one for one in self.changes[entry.runs] if (one.prompt, one.axis) == (entry.prompt, entry.axis))
+        differs = any(one.differs for one in own if one.set == (entry.set or "initial")) or not entry.of_prompt
+        return differs and exceeds_chance(entry.difference) is True
 
     # pictures and axes
 

@@ -7,7 +7,7 @@ seeds: its sets are compared as independent ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.findings import with_q
 from askew.methods.audit.tibet import Concepts, extract_concepts
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
@@ -30,6 +29,7 @@ from askew.stats.paired_differences import (
     paired_distance_difference,
     paired_share_difference,
 )
+from askew.stats.verdicts import holm_then_bh
 from askew.studies.compare.findings import Difference
 from askew.types import Axis, Estimate, Missing, MissingReason, Picture
 
@@ -68,8 +68,8 @@ def score(
 ) -> tuple[Difference, ...]:
     """For each two of the runs, A and B, every score of B less that of A; computed in one order whatever theirs.
 
-    `prompts` are those that all runs have, planned alike. `scoring` holds seed, draws, level and variant. q-values by
-    Benjamini and Hochberg, all entries being one family.
+    `prompts` are those that all runs have, planned alike. `scoring` holds seed, draws, level and variant. q-values:
+    `judged`.
     """
     entries: list[Difference] = []
     for a, b in combinations(runs, 2):
@@ -80,7 +80,31 @@ def score(
             found += pair.embedding_scores(readers.embedder) if readers.embedder else []
             found += [one for name in readers.shares for one in pair.shares(name)]
             entries += [one.turned() for one in found] if turned else found
-    return with_q(tuple(entries), lambda at: "all")
+    return judged(entries)
+
+
+def judged(entries: Sequence[Difference]) -> tuple[Difference, ...]:
+    """The same, with q-values: whether two runs differ on an axis of a set is one test, and these are one family.
+
+    It is that of the shares, joined by Holm over the values, of which a binary axis has but one; where an axis has no
+    shares, that of MAD (`holm_then_bh`). Every other score tells more of the same pictures and is a family of its own,
+    and so are the shares of counterfactual sets, which show what was asked for. All this for each instrument.
+    """
+    with_shares = {(e.runs, e.prompt, e.axis) for e in entries if e.score == "share"}
+    families: dict[Hashable, dict[Hashable, list[int]]] = {}
+    for k, e in enumerate(entries):
+        if isinstance(e.difference, Estimate) and e.difference.p is not None:
+            alone = e.score == "mad" and (e.runs, e.prompt, e.axis) not in with_shares
+            family = ("share" if alone else e.score, e.instrument, e.of_prompt)
+            place = (e.runs, e.prompt, e.axis, e.set) if e.score == "share" else k
+            families.setdefault(family, {}).setdefault(place, []).append(k)
+    qs: dict[int, float] = {}
+    for places in families.values():
+        tests = [[entries[k].difference.p for k in own[: 1 if len(own) == 2 else None]] for own in places.values()]  # type: ignore[union-attr]
+        for own, (_, _, found) in zip(places.values(), holm_then_bh(tests), strict=True):  # type: ignore[arg-type]
+            qs |= zip(own, found if len(own) == len(found) else found * 2, strict=True)
+    return tuple(replace(e, difference=replace(e.difference, q=qs[k])) if k in qs and isinstance(e.difference, Estimate)
+                 else e for k, e in enumerate(entries))  # fmt: skip
 
 
 class _Pair:

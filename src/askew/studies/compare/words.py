@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from askew.pages.blocks import Terms, Text
+from askew.pages.phrases import say
 from askew.pages.words import (
     capital,
     measured,
@@ -17,7 +18,6 @@ from askew.pages.words import (
     reason,
     set_label,
     shorten,
-    thousands,
 )
 from askew.parts.survey.words import exceeds_chance
 from askew.studies.compare.findings import Change, Difference, Pair
@@ -47,9 +47,9 @@ def pair_sentence(pair: Pair, found: Sequence[Change], own: Own) -> str:
         return f"{b} and {a} could not be compared on any axis."
     count = sum(change.differs for change in known)
     if not count:
-        return f"No difference between {b} and {a} is shown with this number of pictures."
-    where = f"{_where(known, count)}{_leans(known, count)}"
-    return f"{b} differs from {a} beyond chance {where}. {_most(known[0], count, own)}"
+        return say("runs_alike", a=a, b=b)
+    differs = say("run_differs", a=a, b=b, where=f"{_where(known, count)}{_leans(known, count)}")
+    return f"{differs} {_most(known[0], count, own)}"
 
 
 def change_sentence(change: Change, a: str, b: str, own: Own) -> str:
@@ -79,10 +79,12 @@ def _where(found: Sequence[Change], count: int) -> str:
 
 def _leans(found: Sequence[Change], count: int) -> str:
     """In how many of the `count` that differ the second run is less or more one-sided."""
-    leans = [change.lean.difference for change in found if change.lean]
-    values = [e.value for e in leans if isinstance(e, Estimate) and exceeds_chance(e)]
+    leans = [change.lean.difference for change in found if change.lean and change.differs]
+    values = [e.mark for e in leans if isinstance(e, Estimate) and exceeds_chance(e)]
     sides = {"less": sum(value < 0 for value in values), "more": sum(value > 0 for value in values)}
-    parts = [f"{word} one-sided{f' in {side}' if count > 1 else ''}" for word, side in sides.items() if side]
+    parts = [
+        say("less_or_more", word=word) + (f" in {side}" if count > 1 else "") for word, side in sides.items() if side
+    ]
     return f": {' and '.join(parts)}" if parts else ""
 
 
@@ -95,13 +97,13 @@ def _most(change: Change, count: int, own: Own) -> str:
 
 def _verdict(change: Change, a: str, b: str) -> str:
     if not change.differs:
-        return "No difference shown with this number of pictures"
+        return say("alike_here")
     lean = change.lean.difference if change.lean else None
     if not isinstance(lean, Estimate) or not exceeds_chance(lean):
-        return f"{b} differs from {a} beyond chance"
+        return say("differs_here", a=a, b=b)
     settled = lean.low is not None and lean.high is not None and (lean.low > 0 or lean.high < 0)
     word = "less" if lean.value < 0 else "more"
-    return f"{b} is {word} one-sided than {a}" + ("" if settled else ", but how much is not settled")
+    return f"{b} is {say('less_or_more', word=word)} than {a}" + ("" if settled else ", but how much is not settled")
 
 
 def _lean_ground(entry: Difference | None) -> str:
@@ -125,7 +127,7 @@ def _tail(score: Estimate) -> str:
     return f", {probability(score.q, 'q')}" if score.q is not None else ""
 
 
-def reading(paired: bool, tests: int) -> tuple[Terms, Text]:
+def reading(paired: bool) -> tuple[Terms, Text]:
     """The terms of the page, and what a difference does not mean."""
     same_seed = (
         "Same seed",
@@ -134,15 +136,12 @@ def reading(paired: bool, tests: int) -> tuple[Terms, Text]:
     )
     terms = (
         *([same_seed] if paired else []),
-        ("Difference", "The second run's score less the first one's. Few pictures push scores to one side, and not by "
-                       "the same amount in both runs. Differences of shares need no correction; all others are "
-                       "corrected for that, so they need not equal the difference of the two scores beside them."),
+        ("Difference", "The second run's score less the first one's, both without what few pictures add to scores."),
         ("Interval", "Where the difference would lie if both models were asked for endless pictures. If it holds zero, "
                      "the direction is not settled."),
-        ("q", f"How often two models that draw alike would differ as much, adjusted for the {thousands(tests)} "
-              "differences tested here. Below 0.05 this page says “beyond chance”. It is a question about all that is "
-              "drawn, so q can be small while the interval of one score holds zero. A larger value does not show that "
-              "the models are alike."),
+        ("q", "How often two models that draw alike would differ as much, adjusted for the number of tests. Whether "
+              "two runs differ on an axis is one test, by its shares; every other score is a family of its own. Below "
+              "0.05 this page says “beyond chance”. A larger value does not show that the models are alike."),
     )  # fmt: skip
     return Terms(terms), NOT_MEANT
 
@@ -167,7 +166,7 @@ def method(paired: bool, counterfactuals: bool, level: float) -> tuple[Terms, Te
     terms: Mapping[str, str] = {
         "Intervals": f"{joined}; at {percent(level)}",
         "p": f"{tested}, (1 + draws at least as far from zero) ⁄ (1 + draws)",
-        "q": "all differences of this page as one family, by Benjamini and Hochberg (1995)",
+        "q": "shares by Holm over the values of an axis, then by Benjamini and Hochberg (1995) over sets and axes",
         **({"MAD and CAS": "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs"}
            if counterfactuals else {}),
         "Distance": "of the shares from equal shares, or from the plan's own ideal",
@@ -178,6 +177,6 @@ def method(paired: bool, counterfactuals: bool, level: float) -> tuple[Terms, Te
 
 
 def own_number(score: Estimate | Missing | None, share: bool) -> str:
-    """A run's own score beside a difference."""
-    value = score.value if isinstance(score, Estimate) else None
+    """A run's own score beside a difference, without the bias of few pictures, so that the columns subtract."""
+    value = score.mark if isinstance(score, Estimate) else None
     return percent(value) if share else number(value)
