@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
 import time
@@ -11,7 +12,7 @@ from email.utils import format_datetime
 import pytest
 
 from askew.errors import ServerError, UsageError
-from askew.hosted import KEY_VARIABLE, OPENAI_KEY_VARIABLE, Server
+from askew.hosted import KEY_VARIABLE, LARGEST, OPENAI_KEY_VARIABLE, Server
 from local_llm import Reply, fails, says, serving
 
 
@@ -73,6 +74,37 @@ def test_silence_ends_at_the_timeout() -> None:
             ask(server.url, timeout=0.3, attempts=2)
         assert time.monotonic() - started < 10
         never.set()
+
+
+def test_a_server_that_hangs_is_tried_twice_however_many_attempts_there_are() -> None:
+    never = threading.Event()
+    with serving(lambda number, content: Reply(b"{}", wait=never)) as server:
+        with pytest.raises(ServerError, match=r"within 0.2 s \(2 tries\)"):
+            ask(server.url, timeout=0.2)
+        assert len(server.requests) == 2
+        never.set()
+
+
+def test_a_packed_answer_is_not_unfolded() -> None:
+    bomb = gzip.compress(bytes(10**8))
+    with serving(lambda number, content: Reply(bomb, headers={"Content-Encoding": "gzip"})) as server:
+        with pytest.raises(ServerError, match="packed as gzip"):
+            ask(server.url)
+        assert len(server.requests) == 1
+
+
+def test_an_answer_without_end_is_stopped() -> None:
+    endless = Reply(b" " * (LARGEST + 1))
+    with serving(lambda number, content: endless) as server, pytest.raises(ServerError, match="more than 32 MB"):
+        ask(server.url)
+
+
+def test_a_key_that_a_server_repeats_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "canary-key")
+    with serving(lambda number, content: Reply(b"who are you, canary-key?")) as server:
+        with pytest.raises(ServerError, match="not JSON") as caught:
+            ask(server.url)
+        assert "canary-key" not in str(caught.value)
 
 
 @pytest.mark.parametrize("body", [b"<html>gateway</html>", b"", b"{", b"\xff\xfe"])

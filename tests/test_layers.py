@@ -16,7 +16,7 @@ from askew import registry
 ROOT = Path(askew.__file__).parent
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "types"),
+    ("errors", "types", "console"),
     ("stats",),
     ("prompts.base",),
     ("hosted",),

@@ -13,11 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from askew.console import NeutralConsole
 from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ FLAGS = {
 }
 """What `askew` takes without a command."""
 
-out = Console()
-err = Console(stderr=True)
+out = NeutralConsole()
+err = NeutralConsole(stderr=True)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -71,6 +72,8 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error) or STOPPED, 130)
     except AskewError as error:
         return _fail(error, 1)
+    except OSError as error:  # of a name that no file can have, a disk that fails
+        return _fail(f"{error.strerror or error}: {error.filename!r}" if error.filename else error, 1)
     return 0
 
 

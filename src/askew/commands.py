@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from askew import registry
+from askew.console import neutral
 from askew.document import Document, Form
 from askew.errors import AskewError, RunError, UsageError
 from askew.findings import Head
@@ -125,7 +126,7 @@ def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Pa
     if out is None:
         if isinstance(content, bytes):
             raise UsageError("parquet is not text: name a file by --out FILE")
-        print(content, end="")
+        print(neutral(content) if sys.stdout.isatty() else content, end="")
         return None
     try:
         out.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -9,28 +9,33 @@ from __future__ import annotations
 import json
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from askew.errors import ServerError, UsageError
+import httpx2
+import openai
+from openai.types.chat import ChatCompletion
 
-if TYPE_CHECKING:
-    from openai import APIStatusError, OpenAI
-    from openai.types.chat import ChatCompletion
+from askew.errors import ServerError, UsageError
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE, OPENAI_KEY_VARIABLE = "ASKEW_API_KEY", "OPENAI_API_KEY"
 """Environment variables with the key. The second is only ever sent to OpenAI's own server."""
 
 ATTEMPTS = 6
+SILENCES = 2
+"""How often a server may be silent until the timeout: who says nothing twice hangs."""
+LARGEST = 2**25
+"""Bytes of an answer, at most: 32 MB."""
 
 
 class Server:
     """One server. Safe to use from several threads.
 
     `timeout` is in seconds, for every silence of the server. Requests are sent at most `attempts` times: after a lost
-    connection, a timeout, 429 (too many requests) and errors of the server, each time after a longer pause or the one
-    that the server asks for (Retry-After, up to two minutes). Raises UsageError for an address that is none.
+    connection, 429 (too many requests) and errors of the server, each time after a longer pause or the one that the
+    server asks for (Retry-After, up to two minutes); after a timeout once more. Raises UsageError for an address that
+    is none.
     """
 
     def __init__(self, url: str = OPENAI_URL, *, timeout: float = 120.0, attempts: int = ATTEMPTS) -> None:
@@ -42,15 +47,13 @@ class Server:
         self._key = _key(KEY_VARIABLE) or (_key(OPENAI_KEY_VARIABLE) if self._is_openai else "")
 
     @cached_property
-    def _client(self) -> OpenAI:
-        from openai import DefaultHttpxClient, OpenAI
-
-        return OpenAI(
+    def _client(self) -> openai.OpenAI:
+        return openai.OpenAI(
             base_url=self.url,
             api_key=self._key or "none",
             timeout=self._timeout,
             max_retries=self._attempts - 1,
-            http_client=DefaultHttpxClient(follow_redirects=False),
+            http_client=_Careful(follow_redirects=False, headers={"Accept-Encoding": "identity"}),
         )
 
     def chat(self, **fields: Any) -> ChatCompletion:
@@ -58,18 +61,15 @@ class Server:
 
         Raises ServerError with the server's own words, `status` and all that was tried.
         """
-        import openai
-
         unsent = [] if self._is_openai else ["OpenAI-Organization", "OpenAI-Project"]
         unset = dict.fromkeys(unsent if self._key else ["Authorization", *unsent], openai.omit)
         try:
             answer: ChatCompletion | str = self._client.chat.completions.create(**fields, extra_headers=unset)
         except openai.APIStatusError as error:
             raise self._refused(error) from error
-        except openai.APITimeoutError as error:
-            raise ServerError(
-                f"{self.url} did not answer within {self._timeout:g} s ({self._attempts} tries)"
-            ) from error
+        except (openai.APITimeoutError, _GivenUp) as error:
+            tries = f"did not answer within {self._timeout:g} s ({min(self._attempts, SILENCES)} tries)"
+            raise ServerError(f"{self.url} {error if isinstance(error, _GivenUp) and error.args else tries}") from error
         except openai.APIConnectionError as error:
             raise ServerError(
                 f"{self.url} cannot be reached ({error.__cause__ or error}): is the server running, and the address "
@@ -78,10 +78,10 @@ class Server:
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ServerError(f"{self.url} answered something that is not JSON ({error})") from error
         if isinstance(answer, str):
-            raise ServerError(f"{self.url} answered something that is not JSON: {_shortened(answer)!r}")
+            raise ServerError(f"{self.url} answered something that is not JSON: {self._quoted(answer)!r}")
         return answer
 
-    def _refused(self, error: APIStatusError) -> ServerError:
+    def _refused(self, error: openai.APIStatusError) -> ServerError:
         status, response = error.status_code, error.response
         if response.is_redirect:
             return ServerError(f"{self.url} redirects to {response.headers['location']}: give that address instead")
@@ -96,8 +96,12 @@ class Server:
         else:
             hint = "the server does not take this request"
         words = str(said or response.text or response.reason_phrase)
-        words = words.replace(self._key, "***") if self._key else words
-        return ServerError(f"{self.url} answered {status}: {_shortened(words)} ({hint})", status)
+        return ServerError(f"{self.url} answered {status}: {self._quoted(words)} ({hint})", status)
+
+    def _quoted(self, text: str, most: int = 300) -> str:
+        """What a server said, in one line, without the key that it may repeat."""
+        text = " ".join((text.replace(self._key, "***") if self._key else text).split())
+        return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _key(variable: str) -> str:
@@ -118,6 +122,29 @@ def _host(url: str) -> str:
     raise UsageError(f"{url!r} is no address of a server; write it like http://localhost:11434/v1")
 
 
-def _shortened(text: str, most: int = 300) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+class _GivenUp(BaseException):
+    """What is not worth another try: no Exception, after which OpenAI's client would try again."""
+
+
+class _Careful(openai.DefaultHttpxClient):
+    """A client that neither waits for a server that hangs nor unfolds whatever it sends."""
+
+    def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The answer, read to its end."""
+        try:
+            response = super().send(request, **{**options, "stream": True})
+            packed = response.headers.get("content-encoding", "identity")
+            if packed != "identity":
+                response.close()
+                raise _GivenUp(f"answers packed as {packed}, which was not asked for")
+            content = b""
+            for part in response.iter_raw():
+                content += part
+                if len(content) > LARGEST:
+                    response.close()
+                    raise _GivenUp(f"answers more than {LARGEST // 2**20} MB")
+        except httpx2.TimeoutException as error:
+            if int(request.headers.get("x-stainless-retry-count", 0)) + 1 < SILENCES:
+                raise
+            raise _GivenUp from error
+        return httpx2.Response(response.status_code, headers=response.headers, content=content, request=request)

@@ -215,6 +215,7 @@ class ManifestOptions(TypedDict, total=False):
     label: Annotated[Texts, repeated(texts, "AXIS=COLUMN of a person's labels.")]
     where: Annotated[Texts, repeated(texts, "Only rows with COLUMN=VALUE.")]
     strict: Annotated[Flag, Parameter(help="Stop at a listed picture that is absent.")]
+    allow_outside: Annotated[Flag, Parameter(help="Read pictures outside the folder, as links may lead to.")]
 
 
 class FolderOptions(ManifestOptions, total=False):
@@ -271,6 +272,7 @@ class PlanFields(TypedDict, total=False):
 SETTINGS_OF_FOLDERS = {
     "manifest": "manifest", "file_column": "file", "prompt_column": "prompt_column", "group_column": "prompt_column",
     "condition": "condition", "initial": "initial", "label": "label", "where": "where", "strict": "strict",
+    "allow_outside": "allow_outside",
 }  # fmt: skip
 """By option the setting of `folder/PATH` that it is."""
 

@@ -68,14 +68,10 @@ class AxisPlan(Part):
     @classmethod
     def of(cls, axis: Axis, counterfactuals: Mapping[str, str] | None = None) -> AxisPlan:
         """The plan of an axis, with a writer's counterfactual prompts by value."""
-        return cls(
-            name=axis.name,
-            kind=axis.kind,
-            scale=axis.scale,
-            values=axis.values,
-            questions=tuple(QuestionPlan(text=q.text, options=q.options) for q in axis.questions),
-            counterfactuals=dict(counterfactuals or {}),
-        )
+        questions = tuple({"text": q.text, "options": q.options} for q in axis.questions)
+        content = {"name": axis.name, "kind": axis.kind, "scale": axis.scale, "values": axis.values}
+        told = {**content, "questions": questions, "counterfactuals": dict(counterfactuals or {})}
+        return cls.checked(told, f"the axis {axis.name!a}")
 
     def axis(self) -> Axis:
         """The axis as a record."""
@@ -180,7 +176,7 @@ def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {what} {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{what} {path} is not valid TOML: {error}") from error
 
 

@@ -172,7 +172,7 @@ def test_paths_that_begin_with_a_slash_are_read_below_the_folder(
     collection = create(str(folder), manifest=str(manifest))
     assert [picture.path for picture in collection.pictures()][:2] == [folder / "a.png", folder / "b.png"]
     assert collection.warnings[0] == (
-        f'2 paths in the manifest {manifest.name} begin with "/", where nothing lies: they were read below {folder}'
+        f'2 paths in the manifest {manifest.name} begin with "/" and were read below {folder}'
     )
     assert collection.warnings[1].startswith("1 of 3 files")
 
@@ -180,9 +180,32 @@ def test_paths_that_begin_with_a_slash_are_read_below_the_folder(
 def test_a_path_from_the_root_that_exists_is_taken_as_it_is(folder: Path, write: Write, tmp_path: Path) -> None:
     other = shutil.copy(folder / "b.png", tmp_path / "outside.png")
     write(f"file,prompt\n{other},p\n{folder}/a.png,p\nc.png,p\n")
-    collection = create(str(folder))
+    collection = create(str(folder), allow_outside=True)
     assert [picture.path for picture in collection.pictures()] == [Path(other), folder / "a.png", folder / "c.png"]
     assert collection.warnings == (f"2 pictures in {folder} are not in the manifest manifest.csv",)
+
+
+LED_OUT = (
+    "../outside.png {outside} ..\\outside.png x/../../outside.png link.png linked/outside.png ../gone.png /etc/passwd"
+)
+
+
+@pytest.mark.parametrize("path", LED_OUT.split())
+def test_what_lies_outside_is_refused_by_name(path: str, folder: Path, write: Write, tmp_path: Path) -> None:
+    outside = shutil.copy(folder / "b.png", tmp_path / "outside.png")
+    (folder / "link.png").symlink_to(outside)
+    (folder / "linked").symlink_to(tmp_path)
+    write(f"file,prompt\na.png,p\n{path.format(outside=outside)},p\n")
+    with pytest.raises(ManifestError, match=r"line 3: .* leads out of .*--allow-outside"):
+        create(str(folder))
+
+
+def test_a_link_out_of_a_folder_of_folders_is_refused(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "b.png", tmp_path / "outside.png")
+    (folder / "link.png").symlink_to(tmp_path / "outside.png")
+    with pytest.raises(ManifestError, match=r"links lead out of .*link\.png"):
+        create(str(folder), manifest="none")
+    assert create(str(folder), manifest="none", allow_outside=True).pictures()
 
 
 def test_absent_files_that_the_filter_leaves_out_do_not_matter(folder: Path, write: Write) -> None:

@@ -14,7 +14,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from askew.errors import ManifestError
@@ -73,6 +73,7 @@ def create(
     label: Pairs = "",
     where: Pairs = "",
     strict: bool = False,
+    allow_outside: bool = False,
 ) -> FolderCollection:
     """The collection of the pictures in the folder `name`, or in the folder of the CSV file `name`.
 
@@ -85,16 +86,17 @@ def create(
     label          AXIS=COLUMN, … : what a person saw; by default the columns named like an axis of the catalogue
     where          COLUMN=VALUE, … : rows to use; a column named twice lets either value through
     strict         stop if a file of the manifest is absent; otherwise it counts as missing, and a warning says so
+    allow_outside  read files that lie neither below the folder nor below the manifest's, as links may lead to
 
     Raises ManifestError for a manifest or folder that cannot be used as it is.
     """
     folder, table = _locate(Path(name), manifest)
     warnings: list[str] = []
     if table is None:
-        pictures = _from_folders(folder, str(initial))
+        pictures = _from_folders(folder, str(initial), allow_outside)
     else:
         columns = Columns.of(table, file, split(prompt_column), condition, single(pairs(label)))
-        pictures, warnings = _from_manifest(folder, table, columns, str(initial), pairs(where), strict)
+        pictures, warnings = _from_manifest(folder, table, columns, str(initial), pairs(where), strict, allow_outside)
     return FolderCollection(f"folder/{name}", pictures, warnings + _warnings(pictures))
 
 
@@ -145,26 +147,25 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
 
 
 def _from_manifest(
-    folder: Path, manifest: Manifest, columns: Columns, initial: str, where: Mapping[str, Sequence[str]], strict: bool
-) -> tuple[list[FiledPicture], list[str]]:
-    place = f"manifest {manifest.path}"
+    folder: Path, manifest: Manifest, columns: Columns, initial: str, where: Mapping[str, Sequence[str]], strict: bool,
+    outside: bool,
+) -> tuple[list[FiledPicture], list[str]]:  # fmt: skip
+    place, bases = f"manifest {manifest.path}", (folder, manifest.path.resolve().parent)
     files: dict[int, Path] = {}
     moved: set[int] = set()
     for row in manifest.rows:
         cell = row.cells[columns.file].replace("\\", "/")
-        if not cell:
+        if not cell or "\0" in cell:
             raise ManifestError(f"{place}, line {row.line}: no file in column {columns.file!r}")
-        # from the folder, else from the manifest, else from the folder in the place of the root of the disk
-        places = (folder / cell, manifest.path.resolve().parent / cell, folder / cell.lstrip("/"))
-        files[row.line] = next(filter(os.path.isfile, places), places[0]).resolve()
-        if cell.startswith("/") and not os.path.isfile(cell) and os.path.isfile(files[row.line]):
+        files[row.line] = _led_to(cell, bases, outside, f"{place}, line {row.line}")
+        if cell.startswith("/") and str(files[row.line]) != os.path.realpath(cell) and os.path.isfile(files[row.line]):
             moved.add(row.line)
     _check_unique(place, files)
     chosen = manifest.where(where)
     warnings = _absent(folder, manifest, [files[row.line] for row in chosen.rows], strict)
     if moved:
         which = f"{len(moved)} {'path' if len(moved) == 1 else 'paths'} in the manifest {manifest.path.name}"
-        warnings = [f'{which} begin with "/", where nothing lies: they were read below {folder}', *warnings]
+        warnings = [f'{which} begin with "/" and were read below {folder}', *warnings]
     for column in columns.prompt:
         if empty := [str(row.line) for row in chosen.rows if not row.cells[column]]:
             raise ManifestError(f"{place}: no prompt in column {column!r} on line {shorten(empty)}")
@@ -175,8 +176,31 @@ def _from_manifest(
         axis, value = condition or (None, None)
         pictures.append(FiledPicture(files[row.line], prompt, axis, value, labels))
     left = set(_picture_files(folder)) - set(files.values())
-    outside = [f"{len(left)} pictures in {folder} are not in the manifest {manifest.path.name}"] if left else []
-    return pictures, warnings + outside
+    unnamed = [f"{len(left)} pictures in {folder} are not in the manifest {manifest.path.name}"] if left else []
+    return pictures, warnings + unnamed
+
+
+def _led_to(cell: str, bases: tuple[Path, Path], outside: bool, place: str) -> Path:
+    """Where a path leads: from the folder, else from the manifest, else from the folder in the place of the root.
+
+    Raises ManifestError for one that leads below neither, also by links, unless what lies `outside` is allowed.
+    """
+    places = [_real(str(place)) for place in (bases[0] / cell, bases[1] / cell, bases[0] / cell.lstrip("/"))]
+    there = [path for path in places if os.path.isfile(path)]
+    allowed = [path for path in there or [places[-1]] if outside or any(path.is_relative_to(base) for base in bases)]
+    if not allowed:
+        raise ManifestError(f"{place}: {cell!r} leads out of {bases[0]}; --allow-outside lets it be read")
+    return allowed[0]
+
+
+def _real(path: str) -> Path:
+    """Where a path leads. Folders are looked up once."""
+    folder, name = os.path.split(path)
+    joined = os.path.join(_real_folder(folder), name)
+    return Path(os.path.realpath(joined) if name in ("", ".", "..") or os.path.islink(joined) else joined)
+
+
+_real_folder = lru_cache(maxsize=10_000)(os.path.realpath)
 
 
 def _absent(folder: Path, manifest: Manifest, files: Sequence[Path], strict: bool) -> list[str]:
@@ -203,8 +227,10 @@ def _check_unique(place: str, files: Mapping[int, Path]) -> None:
         raise ManifestError(f"{place} names a file more than once: {shorten(twice)}")
 
 
-def _from_folders(folder: Path, initial: str) -> list[FiledPicture]:
+def _from_folders(folder: Path, initial: str, outside: bool) -> list[FiledPicture]:
     files = _picture_files(folder)
+    if away := [str(file) for file in files if not outside and not _real(str(file)).is_relative_to(folder)]:
+        raise ManifestError(f"links lead out of {folder}: {shorten(away)}; --allow-outside lets them be read")
     if not files:
         raise ManifestError(f"{folder} holds no picture ({', '.join(SUFFIXES)})")
     places = [file.relative_to(folder).parts[:-1] for file in files]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew import registry
+from askew.console import neutral
 from askew.errors import Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
@@ -172,7 +173,7 @@ class Live(Run):
         """Say it on standard error where progress is told."""
         if self._progress is not silent:
             with suppress(OSError, ValueError):  # nobody reads it any more
-                print(sentence, file=sys.stderr)
+                print(neutral(sentence), file=sys.stderr)
 
     def warn(self, *sentences: str) -> None:
         """Keep what a reader of the findings must know, each sentence once."""

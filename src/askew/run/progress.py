@@ -10,10 +10,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
+
+from askew.console import NeutralConsole
 
 Kind = Literal["started", "batch", "finished", "stopped"]
 StageName = Literal["pictures", "files", "answers", "vectors", "errors", "prompts"]
@@ -89,7 +91,7 @@ class Terminal:
         if event.kind == "started":
             columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn()]
             columns += [TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True)]
-            self._bars = Noted(*columns, console=Console(file=self.stream))
+            self._bars = Noted(*columns, console=NeutralConsole(file=self.stream))
             self._task = self._bars.add_task(f"{LABELS[event.stage]}: {event.name}", total=event.total, rate="")
             self._bars.start()
         if self._bars is None:

@@ -1,0 +1,138 @@
+"""Files, names and texts from others: refused by name or shown as they are, never obeyed, and never a traceback."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, PngImagePlugin
+
+from askew.cli import run
+from askew.store.imagefile import LIMIT_VARIABLE, EncodedPicture, read
+from askew.types import Missing
+from processes import SOURCE, start
+
+SMALL = Image.fromarray(np.random.default_rng(0).integers(0, 256, (16, 16, 3), dtype=np.uint8))
+
+
+def header_of(side: int, path: Path) -> None:
+    """A PNG that says it is large, with next to nothing behind."""
+    ihdr = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    chunks = [(b"IHDR", ihdr), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b"")]
+    body = b"".join(struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in chunks)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + body)
+
+
+def pixel_bomb(path: Path) -> None:
+    """81 million pixels in some kilobytes."""
+    Image.new("1", (9000, 9000)).save(path)
+
+
+def text_bomb(path: Path) -> None:
+    texts = PngImagePlugin.PngInfo()
+    for k in range(80):
+        texts.add_text(f"t{k}", "x" * 1_000_000, zip=True)
+    SMALL.save(path, pnginfo=texts)
+
+
+def cut(path: Path) -> None:
+    SMALL.save(path)
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+BOMBS: dict[str, Callable[[Path], object]] = {
+    "a header of 30,000": lambda path: header_of(30_000, path),
+    "a header of 9,000": lambda path: header_of(9_000, path),
+    "pixels": pixel_bomb,
+    "texts": text_bomb,
+    "cut": cut,
+    "no file": lambda path: path.mkdir(),
+    "a pipe": os.mkfifo,
+}
+MEASURED = """
+import resource, sys
+from pathlib import Path
+from askew.store.imagefile import read
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(read(Path(sys.argv[1])))
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_bomb_is_refused_at_once(bomb: str, tmp_path: Path) -> None:
+    BOMBS[bomb](path := tmp_path / "bomb.png")
+    begun = time.monotonic()
+    found = read(path)
+    assert time.monotonic() - begun < 1
+    assert isinstance(found, Missing)
+    assert "bomb.png" in found.detail
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run([sys.executable, "-c", MEASURED, path], env=environment, capture_output=True, text=True)
+    assert int(done.stdout.split()[-1]) < 200, done.stdout + done.stderr
+
+
+def test_the_limit_can_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SMALL.save(tmp_path / "a.png")
+    assert isinstance(read(tmp_path / "a.png"), EncodedPicture)
+    monkeypatch.setenv(LIMIT_VARIABLE, "255")
+    assert "16×16 pixels are more than 255" in str(read(tmp_path / "a.png"))
+
+
+def labelled(folder: Path, label: str, name: str = "a.png") -> list[str]:
+    """An audit of labels, one of which somebody else wrote."""
+    folder.mkdir()
+    for k in range(4):
+        Image.fromarray(np.roll(np.asarray(SMALL), k, 0)).save(folder / f"{k}.png")
+    rows = "".join(f"{k}.png,nurse,{'MF'[k % 2]}\n" for k in range(4))
+    (folder / "manifest.csv").write_text(f"file,prompt,gender\n{rows}{name},nurse,{label}\n", encoding="utf-8")
+    return ["audit", "--model", f"folder/{folder}", "--draws", "100", "--run", str(folder.parent / "run")]
+
+
+@pytest.mark.parametrize(("label", "name"), [("\x1b[31mred\x1b]0;title\x07", "0.png"), ("M", "\x1b[2Jgone.png")])
+def test_no_text_of_others_is_obeyed_by_a_terminal(label: str, name: str, tmp_path: Path) -> None:
+    said = start(labelled(tmp_path / "pictures", label, name)).communicate()
+    assert "\x1b" not in "".join(said)
+    assert "\x07" not in "".join(said)
+
+
+@pytest.mark.parametrize("command", ["audit", "interact", "mine", "edit", "classify"])
+def test_a_deep_plan_is_one_sentence(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "plan.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
+    assert run([command, "--plan", str(tmp_path / "plan.toml"), "--run", str(tmp_path / "run")]) == 2
+    assert "is not valid TOML" in capsys.readouterr().err
+
+
+ODD = {
+    "a long name of a run": ["audit", "a nurse", "--model", "studio/planted", "--run", "x" * 300],
+    "a long name of a store": ["audit", "a nurse", "--model", "studio/planted", "--store", "x" * 300, "--run", "run"],
+    "a long name of a plan": ["audit", "--plan", "x" * 300],
+    "a long name of a folder": ["audit", "--model", "folder/" + "x" * 300],
+    "a surrogate in a prompt": ["audit", "a nurse \udcff", "--model", "studio/planted", "--run", "run"],
+    "a surrogate in a concept": ["map", "a nurse", "--concept", "gender\udcff", "--against", "nurse", "--run", "run"],
+    "a run that is a file": ["check", __file__],
+    "a run that is nothing": ["check", "y" * 300],
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_names_are_one_sentence(odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, said = (process := start(ODD[odd])).communicate()
+    assert process.returncode in (1, 2), said
+    assert "Traceback" not in said
+    told = [line for line in said.splitlines() if line.startswith("askew: ")]
+    assert len(told) == 1, said
+
+
+def test_a_zero_byte_in_a_manifest_is_refused_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(labelled(tmp_path / "pictures", "M", "a\0.png")) == 2
+    assert "line 6" in capsys.readouterr().err
