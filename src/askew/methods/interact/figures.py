@@ -52,10 +52,10 @@ def _strength(edge: Edge) -> tuple[str, str]:
 def summary(graph: Graph) -> Terms:
     """What sums a graph up."""
     whole, pairs = graph.amplification, sum(not one.direct and one.p is not None for one in graph.edges)
-    beyond = (
-        ", no more than chance alone" if isinstance(whole, Estimate) and (whole.p or 0) >= words.SIGNIFICANT else ""
-    )
-    chance = f"; chance alone {number(whole.null)}{beyond}" if isinstance(whole, Estimate) else ""
+    chance = ""
+    if isinstance(whole, Estimate):
+        within = (whole.p or 0) >= words.SIGNIFICANT
+        chance = f", {'no more than chance gives' if within else 'where chance gives'}: {number(whole.null)}"
     sides = [f"{sum(one.effect == kind for one in graph.moved)} {kind}" for kind in ("worse", "better")]
     target, source = (capital(axis_label(one)) if one else ABSENT
                       for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
