@@ -37,9 +37,11 @@ def planned(prompts: Sequence[str], axes: Sequence[str] = BIASCONNECT, **setting
     return InteractionPlan.model_validate({**fields, **settings})
 
 
-def observed(prompt: Prompt, axes: Sequence[AxisPlan], images: int, bias: float = 1.0, skip: int = 0) -> ObservedSet:
+def observed(
+    prompt: Prompt, axes: Sequence[AxisPlan], images: int, bias: float = 1.0, skip: int = 0, seed: int = 0
+) -> ObservedSet:
     """One set of pictures as `studio/planted` would make them, the first `skip` of them missing."""
-    scenes = [sample(parse(prompt.text), bias, picture_seed(0, prompt.text, k)) for k in range(images)]
+    scenes = [sample(parse(prompt.text), bias, picture_seed(seed, prompt.text, k)) for k in range(images)]
     gap = Missing("refused")
     pictures = tuple(gap if k < skip else Picture(f"{prompt.text}-{k}", "", prompt.text, k) for k in range(images))
     columns = {

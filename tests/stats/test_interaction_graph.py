@@ -106,24 +106,40 @@ def test_tables_of_prompts_add_up() -> None:
         pooled([[[1, 2]], [[1, 2, 3]]])
 
 
-def test_correlation_is_scipys_with_fishers_interval() -> None:
+def test_correlation_is_scipys_over_the_pairs_that_there_are() -> None:
     rng = np.random.default_rng(1)
-    x = rng.normal(size=12)
-    y = 0.6 * x + rng.normal(size=12)
-    found, expected = correlation(x, y, rng=rng, draws=4000), pearsonr(x, y)
-    interval = expected.confidence_interval(0.95)
-    assert found.value == pytest.approx(expected.statistic, abs=1e-10)
-    assert (found.low, found.high) == (pytest.approx(interval.low, abs=1e-10), pytest.approx(interval.high, abs=1e-10))
-    assert found.p == pytest.approx(expected.pvalue, abs=0.03)
+    x = rng.normal(size=(2, 4, 4))
+    y = 0.6 * x + rng.normal(size=x.shape)
+    x[:, range(4), range(4)] = np.nan
+    found, there = correlation(x, y, rng=rng, draws=400), np.isfinite(x)
+    assert found.value == pytest.approx(pearsonr(x[there], y[there]).statistic, abs=1e-10)
+    assert (found.n, found.null) == (24, 0.0)
+    assert -1 <= found.low < found.value < found.high <= 1
+
+
+@pytest.mark.parametrize("effect", [0.0, 1.0])
+def test_a_correlation_heeds_that_pairs_of_a_target_share_their_noise(effect: float) -> None:
+    """As where nothing is done: both sides carry noise of their own, that of a target in all of its pairs."""
+    rng = np.random.default_rng(2)
+    missed, held = [], []
+    for _ in range(150):
+        truth = effect * rng.normal(size=(8, 8))
+        x, y = (truth + rng.normal(size=8) + 0.5 * rng.normal(size=(8, 8)) for _ in range(2))
+        x[range(8), range(8)] = np.nan
+        found = correlation(x, y, rng=rng, draws=99)
+        missed.append(found.p < 0.05)
+        held.append(found.low <= effect**2 / (effect**2 + 1.25) <= found.high)
+    assert np.mean(held) >= 0.9
+    assert np.mean(missed) < 0.12 if effect == 0 else np.mean(missed) > 0.5
 
 
 def test_correlations_that_there_cannot_be() -> None:
     rng = np.random.default_rng(0)
-    assert isinstance(correlation([1, 2], [1, 2], rng=rng), Missing)
-    assert isinstance(correlation([1, 1, 1], [1, 2, 3], rng=rng), Missing)
-    assert correlation([1, 2, 3], [2, 4, 6], rng=rng).low is None
-    with pytest.raises(ValueError, match="as many"):
-        correlation([1, 2, 3], [1, 2], rng=rng)
+    assert isinstance(correlation([[1, 2]], [[1, 2]], rng=rng), Missing)
+    assert isinstance(correlation([[1, 1, 1]], [[1, 2, 3]], rng=rng), Missing)
+    assert correlation([[1, 2], [3, 4]], [[2, 3], [6, 8]], rng=rng).low is None  # two targets
+    with pytest.raises(ValueError, match="same shape"):
+        correlation([[1, 2, 3]], [[1, 2]], rng=rng)
 
 
 def test_mean_over_prompts() -> None:

@@ -173,34 +173,53 @@ def correlation(
 ) -> Estimate | Missing:
     """Pearson's correlation of predicted with measured sensitivities over pairs of axes (Eq. 7-8, Table 1), in [-1, 1].
 
-    Interval: Fisher's z, from four pairs on. p: two-sided, by permutation. Both lists carry sampling error, which draws
-    the correlation towards 0.
+    The pairs of one target share its initial pictures, so targets, not pairs, are what varies independently. p:
+    two-sided, by exchanging whole targets of a prompt. Interval: a jackknife over targets on Fisher's z, Student's t,
+    where there are three or more. Both lists carry sampling error, which draws the correlation towards 0.
 
     Args:
-        before: (pairs,) IS that the counterfactual pictures predict.
-        after: (pairs,) IS measured on pictures of the mitigated model.
+        before: (..., sources, targets) IS that the counterfactual pictures predict, of each prompt; NaN where there is
+            no pair, or none to be counted.
+        after: the same shape, IS measured on pictures of the mitigated model and on initial pictures that had no part
+            in `before`: with the same ones nothing but their noise gives r = .6.
 
     Returns:
-        Missing with fewer than three pairs, or where all of one list are equal.
+        Missing with fewer than three pairs, or where all of one side are equal.
 
     Raises:
-        ValueError: lists of different length, or numbers that are not finite.
+        ValueError: arrays of different shapes.
     """
     x, y = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
-    if x.shape != y.shape or x.ndim != 1 or not np.all(np.isfinite([x, y])):
-        raise ValueError("two lists of as many finite numbers are needed")
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if x.shape != y.shape or x.ndim < 2:
+        raise ValueError("two arrays (..., sources, targets) of the same shape are needed")
+    x, y = (values.reshape(-1, *values.shape[-2:]) for values in (x, y))
+    r, n = pearson(x, y), int(np.isfinite(x + y).sum())
+    if math.isnan(r):
         return Missing("not_asked", "a correlation needs at least three pairs whose values are not all equal")
-    a, b = (v - v.mean() for v in (x, y))
-    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
-    r = float(np.clip(a @ b, -1, 1))
-    permuted = rng.permuted(np.tile(b, (draws, 1)), axis=1) @ a
-    p = p_value(abs(r), np.abs(permuted))
-    if len(x) < 4:
-        return Estimate(r, n=len(x), null=0.0, max=1.0, p=p)
-    reach = float(scipy.stats.norm.isf(tail(level))) / math.sqrt(len(x) - 3)
-    z = math.atanh(np.clip(r, -1 + TOLERANCE, 1 - TOLERANCE))
-    return Estimate(r, math.tanh(z - reach), math.tanh(z + reach), level, "Fisher z", len(x), null=0.0, max=1.0, p=p)
+    orders = rng.random((draws, len(x), x.shape[2])).argsort(axis=2)
+    exchanged = np.array([pearson(x, np.take_along_axis(y, order[:, None], axis=2)) for order in orders])
+    p = p_value(abs(r), np.abs(exchanged[np.isfinite(exchanged)]))
+    z, without = math.atanh(np.clip(r, -1 + TOLERANCE, 1 - TOLERANCE)), []
+    for at in zip(*np.nonzero(np.isfinite(x + y).any(axis=1)), strict=True):
+        left = x.copy()
+        left[at[0], :, at[1]] = np.nan
+        without.append(np.arctanh(np.clip(pearson(left, y), -1 + TOLERANCE, 1 - TOLERANCE)))
+    if len(without) < 3 or np.isnan(without).any():
+        return Estimate(r, n=n, null=0.0, max=1.0, p=p)
+    error = math.sqrt((len(without) - 1) * float(np.var(without)))
+    reach = float(scipy.stats.t.isf(tail(level), len(without) - 1)) * error
+    return Estimate(r, math.tanh(z - reach), math.tanh(z + reach), level, "jackknife over targets, Fisher z", n,
+                    null=0.0, max=1.0, p=p)  # fmt: skip
+
+
+def pearson(x: Floats, y: Floats) -> float:
+    """Pearson's r over the places where both are numbers; NaN with fewer than three, or where one side is all equal."""
+    both = np.isfinite(x) & np.isfinite(y)
+    a, b = x[both], y[both]
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return math.nan
+    a, b = a - a.mean(), b - b.mean()
+    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))
 
 
 def mean_correlation(prompts: Sequence[Estimate | Missing], *, level: float = 0.95) -> Estimate | Missing:

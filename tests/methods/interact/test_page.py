@@ -34,7 +34,7 @@ from askew.methods.interact.findings import (
 )
 from askew.methods.interact.page import page
 from askew.pages import html, terminal
-from askew.types import Missing
+from askew.types import Estimate, Missing
 from made_graphs import AXES, PLAN, PROMPT, edge, estimate, findings, graph
 
 ABSENT = Missing("no_person")
@@ -201,13 +201,15 @@ def test_mitigations_and_joint_shares_stand_on_the_page() -> None:
     missing = Missing("not_asked", "a correlation needs at least three pairs")
     one = ValidatedEdge("gender", "age", estimate(-0.1, -0.2, 0), estimate(0, -1, 1))
     prompt, fair = ValidatedPrompt(PROMPT, (one,), missing), dict.fromkeys(("gender", "age"), "runs/fair")
-    validation = Validation(fair, {}, (prompt,), missing, missing, missing)
+    paper = Estimate(0.8, n=5, null=0.61, p=0.2)
+    validation = Validation(fair, {}, (prompt,), missing, missing, paper, missing)
     cell = JointCell((("male", "old"),), False, 0.2, estimate(0.3, 0.2, 0.4), (1.5, 1.0, 2.0))
     joint = JointShares(
         PROMPT, ("gender", "age"), "studio", "reference", "census.csv", 5.0, estimate(0.2, 0.1, 0.3), (cell,)
     )
     text = rendered(findings(validation=validation, joint=(joint,)))
     assert "gender and age in runs/fair" in text
+    assert "as in the paper, it is 0.80, where doing nothing gives 0.61 (p = 0.20)" in text
     assert "against the shares of census.csv; distance 0.20 [0.10, 0.30]" in text
     assert "male, old" in text
 

@@ -243,10 +243,13 @@ class ValidatedPrompt:
 
 @record
 class Validation:
-    """Estimates against what a real mitigation did (Eq. 5-8, Table 1).
+    """Estimates against what a real mitigation did (Eq. 5-8, Table 1), on initial pictures of its own.
 
-    mitigated   by axis the model or run in which it is; settings: of those models
-    made_worse  share of all pairs of different axes that mitigation moved away from their ideal (A.5)
+    mitigated            by axis the model or run in which it is; settings: of those models
+    overall_correlation  over the edges of all prompts; mean_correlation: of the prompts' own
+    paper_correlation    overall as in the paper, estimates and measurements with the same initial pictures; null: its
+                         mean if nothing happens
+    made_worse           share of all pairs of different axes that mitigation moved away from their ideal (A.5)
     """
 
     mitigated: Mapping[str, str]
@@ -254,6 +257,7 @@ class Validation:
     prompts: tuple[ValidatedPrompt, ...]
     mean_correlation: E
     overall_correlation: E
+    paper_correlation: E
     made_worse: E
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
-from askew.methods.interact.mitigation import Mitigated, Mitigation, chosen, of_pictures, of_run
+from askew.methods.interact.findings import AS_IT_IS
+from askew.methods.interact.mitigation import chosen
 from askew.methods.interact.plan import AXIS, InteractionPlan
+from askew.methods.interact.validation import Mitigated, Mitigation, of_pictures, of_run
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.references import is_run
@@ -34,7 +36,7 @@ class InteractionGathered:
     observed      by prompt its sets
     calibrations  what instruments know of their own errors
     mixed         by prompt the pictures drawn from its mixture
-    mitigated     by prompt what is seen once an axis is mitigated
+    mitigated     by prompt what is seen once an axis is mitigated, and in further initial pictures
     """
 
     model: Identity
@@ -60,7 +62,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
     reader = reader_of(plan, run, source)
     observed = survey.observed_sets(plan, run, source, reader)
     mixed = _mixtures(plan, source, reader, observed) if plan.mixture_images else {}
-    mitigated = _mitigated(plan, reader) if plan.mitigated else {}
+    mitigated = _mitigated(plan, source, reader) if plan.mitigated else {}
     makers = [source.name, *(name for name in plan.mitigated.values() if not is_run(name))]
     run.warn(*survey.oddities(plan, source, reader.instruments))
     run.warn(*drawings.beyond(makers, {"vqa": reader.instruments}))
@@ -113,34 +115,40 @@ def _mixture(
     return drawn
 
 
-def _mitigated(plan: InteractionPlan, reader: Reader) -> Mapping[str, Mitigated]:
-    """Pictures of the prompts in which one axis each is mitigated, by a model or in a finished run."""
+def _mitigated(plan: InteractionPlan, source: Source, reader: Reader) -> Mapping[str, Mitigated]:
+    """Pictures of the prompts in which one axis each is mitigated, by a model or in a finished run.
+
+    Beside them as many initial pictures again: those of the graphs have a part in the estimates already.
+    """
     runs = {name: recorded_shares(Path(name)) for name in sorted(set(plan.mitigated.values())) if is_run(name)}
     found: dict[str, dict[str, Mitigation]] = {}
     for prompt in plan.prompts:
         for axis in (axis.name for axis in prompt.axes if axis.name in plan.mitigated):
             name = plan.mitigated[axis]
             own = (of_run(name, runs[name], prompt, plan.vqa[0]) if name in runs
-                   else _by_model(plan, reader, prompt, axis))  # fmt: skip
+                   else _by_model(plan, reader, prompt, _mitigated_model(plan, axis), axis))  # fmt: skip
             if own is not None:
                 found.setdefault(prompt.text, {})[axis] = own
     if not found:
         prompts = ", ".join(prompt.text for prompt in plan.prompts)
         raise UsageError(f"no run given by --mitigated has one of the prompts: {prompts}")
+    for prompt in plan.prompts:
+        if isinstance(source, Model) and prompt.text in found:
+            found[prompt.text][AS_IT_IS] = _by_model(plan, reader, prompt, source, "initial")
     return found
 
 
-def _by_model(plan: InteractionPlan, reader: Reader, prompt: PromptPlan, axis: str) -> Mitigation:
-    """The pictures of a prompt by the model in which one axis is mitigated.
-
-    Their seed is not that of the initial pictures, so that both are independent.
-    """
+def _mitigated_model(plan: InteractionPlan, axis: str) -> Model:
     name = plan.mitigated[axis]
     settings = {k: v.replace(AXIS, axis) if isinstance(v, str) else v for k, v in plan.mitigated_args.items()}
     model = registry.model(name, **settings)
     if not isinstance(model, Model):
         raise UsageError(f"{name} holds pictures that exist already; --mitigated needs a model, or a finished run")
-    seed = derived_seed(plan.seed, "mitigated", axis)
-    pictures = reader.run.pictures(model, [prompt.text], plan.images, seed)[prompt.text]
-    (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
+    return model
+
+
+def _by_model(plan: InteractionPlan, reader: Reader, prompt: PromptPlan, model: Model, what: str) -> Mitigation:
+    """Further pictures of a prompt by a model, on a seed of their own, so that they are independent of all others."""
+    pictures = reader.run.pictures(model, [prompt.text], plan.images, derived_seed(plan.seed, "mitigated", what))
+    (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures[prompt.text])])
     return of_pictures(observed, prompt, plan.vqa[0])

@@ -200,14 +200,23 @@ def _distances(one: Mixture) -> Lanes:
 
 def _validation(one: Validation) -> Iterator[Block]:
     """How well the estimates hold, in words, where axes are mitigated, and the edges of every prompt."""
-    overall, worse = one.overall_correlation, one.made_worse
+    overall, paper, worse = one.overall_correlation, one.paper_correlation, one.made_worse
     if isinstance(overall, Estimate):
-        edges = plural(overall.n or 0, "edge")
-        held = f"Over {edges} the estimates correlate {measured(overall)} with what mitigation did"
+        chance = "" if (overall.p or 0) < words.SIGNIFICANT else ", no more than chance would"
+        p = words.probability(overall.p, "p")
+        held = (
+            f"Over {plural(overall.n or 0, 'edge')} the estimates correlate {measured(overall)}, {p}, with what "
+            f"mitigation did{chance}"
+        )
     else:
         held = f"There is no correlation of estimates and mitigation: {reason(overall)}"
+    if isinstance(paper, Estimate):
+        held += (f". With the same initial pictures on both sides, as in the paper, it is {measured(paper)}, where "
+                 f"doing nothing gives {words.number(paper.null)} ({words.probability(paper.p, 'p')})")  # fmt: skip
     if isinstance(worse, Estimate):
-        held += f"; it moved {percent(worse.value)} of all pairs away from their ideal"
+        surely = round((worse.low or 0) * (worse.n or 0))
+        held += (f". It surely moved {surely} of {plural(worse.n or 0, 'pair')} away from their ideal; of all, "
+                 f"{percent(worse.value)} point that way, where doing nothing gives 50 %")  # fmt: skip
     told = [f"{listing([axis_label(axis) for axis, own in one.mitigated.items() if own == name])} in "
             f"{shorten(name, 80)}" for name in dict.fromkeys(one.mitigated.values())]  # fmt: skip
     settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in one.settings.items())

@@ -14,8 +14,9 @@ from askew.findings import Head, Scored
 from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares, Mixture
 from askew.methods.interact.gather import InteractionGathered
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
-from askew.methods.interact.mitigation import chosen, measured_distances, mixture, strategies, validation
+from askew.methods.interact.mitigation import chosen, measured_distances, mixture, strategies
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
+from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors, confusions, known_errors
 from askew.parts.survey.missing import missing_pictures

@@ -1,0 +1,172 @@
+"""Do the estimates hold where an axis is really mitigated? (BiasConnect, Eq. 5-8, Table 1, appendix A.5 and A.7.)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from askew.errors import UsageError
+from askew.methods.interact.findings import AS_IT_IS, Graph, ValidatedEdge, ValidatedPrompt, Validation
+from askew.methods.interact.graph import Counts, Tables, pair, tables
+from askew.methods.interact.plan import InteractionPlan
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.shares import SetShares
+from askew.plan import PromptPlan
+from askew.stats.distance import normalised
+from askew.stats.interaction_graph import AxisPair, Edge, correlation, mean_correlation, negative_share, pearson
+from askew.stats.intervals import Floats, p_value
+from askew.stats.sensitivity import Pair, debiased_value, interactions
+from askew.types import Estimate, Missing
+
+
+@dataclass(frozen=True, slots=True)
+class Mitigation:
+    """What is seen in some pictures of a prompt: once one axis is mitigated, or as it is, again.
+
+    counts   by target: (1, m) counts of the answers
+    missing  by target: pictures without an answer
+    """
+
+    counts: Mapping[str, Counts]
+    missing: Mapping[str, int]
+
+
+Mitigated = Mapping[str, Mitigation]
+"""By mitigated axis; under `AS_IT_IS` further initial pictures, which had no part in the estimates, where there are."""
+
+Same = tuple[tuple[str, str], Pair, Pair]
+"""Of a prompt and a target: what is known of a pair, and the same with mitigated pictures."""
+
+NOTHING_DONE = 100
+"""Simulations of a mitigation that changes nothing."""
+
+
+def of_pictures(observed: ObservedSet, prompt: PromptPlan, instrument: str) -> Mitigation:
+    """A mitigation whose pictures were drawn and read in this run."""
+    own = tables([observed], prompt.axes, instrument)
+    return Mitigation(own.initial, own.missing)
+
+
+def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument: str) -> Mitigation | None:
+    """A mitigation from the initial pictures of another run; None if it has none of this prompt.
+
+    Raises UsageError where that run read them with another instrument, or other values.
+    """
+    initial = [one for one in found if (one.prompt, one.set) == (prompt.text, "initial")]
+    own = {one.axis: one for one in initial if one.instrument == instrument}
+    if initial and not own:
+        others = ", ".join(sorted({one.instrument for one in initial}))
+        raise UsageError(f"the pictures of the run {name} were read by {others}; {instrument} is needed to compare")
+    for axis in prompt.axes:
+        if axis.name in own and set(own[axis.name].counts) != set(axis.values):
+            listed = ", ".join(own[axis.name].counts)
+            raise UsageError(f"{name} has the values {listed} of {axis.name}; here they are {', '.join(axis.values)}")
+    shared = {axis.name: axis.values for axis in prompt.axes if axis.name in own}
+    counts = {axis: np.array([[own[axis].counts[value] for value in shared[axis]]]) for axis in shared}
+    return Mitigation(counts, {axis: sum(own[axis].missing.values()) for axis in shared}) if shared else None
+
+
+def validation(
+    counted: Mapping[str, Tables],
+    graphs: Sequence[Graph],
+    mitigated: Mapping[str, Mitigated],
+    plan: InteractionPlan,
+    scoring: Scoring,
+) -> Validation:
+    """Estimates against what mitigation did, over the edges between different axes, of each prompt and of all.
+
+    The share of pairs that mitigation made worse is over all pairs of different axes, whether they are edges or not.
+    """
+    axes = list(dict.fromkeys(axis.name for tables in counted.values() for axis in tables.axes))
+    by_prompt, prompts, grids, effects, papers = {one.prompt: one for one in graphs}, [], [], list[Edge](), list[Same]()
+    for text, sets in mitigated.items():
+        known = {(x, y): pair(counted[text], plan, x, y) for x, y in counted[text].pairs() if y in _seen(sets, x)}
+        again = {at: _after(one, at, sets, fresh=True) for at, one in known.items() if at[0] != at[1]}
+        rng = scoring.rng(text, scoring.instrument, "mitigated")
+        after = dict(zip(again, interactions([*again.values()], rng=rng, **scoring.how), strict=True))
+        edges = tuple(
+            ValidatedEdge(one.source, one.target, estimated=one.sensitivity, measured=after[one.source, one.target])
+            for one in by_prompt[text].drawn
+            if (one.source, one.target) in after
+        )
+        grids.append((_grid({(e.source, e.target): e.estimated for e in edges}, axes), _grid(after, axes)))
+        fresh = all(AS_IT_IS in own for own in mitigated.values())
+        prompts.append(ValidatedPrompt(text, edges, _correlation(grids[-1:], scoring, text, fresh=AS_IT_IS in sets)))
+        effects += [Edge(x, y, Missing("not_asked"), None, effect, False) for (x, y), effect in after.items()]
+        at = [(e.source, e.target) for e in edges]
+        papers += [((text, y), known[x, y], _after(known[x, y], (x, y), sets, fresh=False)) for x, y in at]
+    return Validation(
+        mitigated=dict(plan.mitigated),
+        settings=dict(plan.mitigated_args),
+        prompts=tuple(prompts),
+        mean_correlation=mean_correlation([one.correlation for one in prompts], level=scoring.level),
+        overall_correlation=_correlation(grids, scoring, "all prompts", fresh=fresh),
+        paper_correlation=paper_correlation(papers, scoring.rng(scoring.instrument, "nothing done")),
+        made_worse=negative_share(effects),
+    )
+
+
+def _seen(sets: Mitigated, source: str) -> Mapping[str, Counts]:
+    return sets[source].counts if source in sets else {}
+
+
+def _after(known: Pair, at: AxisPair, sets: Mitigated, *, fresh: bool) -> Pair:
+    """A pair with the mitigated pictures in the place of the counterfactual ones (Eq. 8), and with initial pictures of
+    its own where there are some."""
+    (x, y), again = at, sets.get(AS_IT_IS) if fresh else None
+    made = replace(known, counterfactual=sets[x].counts[y], missing=sets[x].missing[y])
+    return made if again is None or y not in again.counts else replace(made, initial=again.counts[y])
+
+
+def _grid(found: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -> Floats:
+    """The values of pairs by source and target, NaN where there is none."""
+    made = np.full((len(axes), len(axes)), np.nan)
+    for (x, y), e in found.items():
+        made[axes.index(x), axes.index(y)] = e.value if isinstance(e, Estimate) else np.nan
+    return made
+
+
+def _correlation(
+    grids: Sequence[tuple[Floats, Floats]], scoring: Scoring, name: str, *, fresh: bool
+) -> Estimate | Missing:
+    if not fresh:
+        return Missing("not_asked", "the same initial pictures on both sides correlate where nothing is done")
+    estimated, measured = (np.array(side) for side in zip(*grids, strict=True))
+    return correlation(estimated, measured, rng=scoring.rng(name, scoring.instrument, "validation"), **scoring.how)
+
+
+def paper_correlation(asked: Sequence[Same], rng: np.random.Generator) -> Estimate | Missing:
+    """Pearson's r over the edges with the same initial pictures in estimates and measurements (Eq. 7-8).
+
+    The shared noise alone makes it large: null is its mean, and p how often it is as large, in simulations in which all
+    sets of a target are drawn from what they show together.
+    """
+
+    def values(pairs: Iterable[Pair]) -> Floats:
+        found = (debiased_value(one) for one in pairs)
+        return np.array([np.nan if isinstance(one, Missing) else one for one in found])
+
+    def still(sets: ArrayLike, shares: Floats) -> Counts:
+        return rng.multinomial(np.atleast_2d(sets).sum(axis=-1), shares)
+
+    r = pearson(values(a for _, a, _ in asked), values(b for _, _, b in asked))
+    if not np.isfinite(r):
+        return Missing("not_asked", "a correlation needs at least three pairs whose values are not all equal")
+    together: dict[tuple[str, str], Floats] = {}
+    for key, *both in asked:
+        sets = np.vstack([both[0].initial, *(one.counterfactual for one in both)])
+        together[key] = together.get(key, 0) + normalised(sets.sum(axis=0))
+    found = []
+    for _ in range(NOTHING_DONE):
+        initial, sides = dict[tuple[str, str], Counts](), []
+        for key, *both in asked:
+            shares = normalised(together[key])
+            same = initial.setdefault(key, still(both[0].initial, shares))
+            sides.append([replace(p, initial=same, counterfactual=still(p.counterfactual, shares)) for p in both])
+        found.append(pearson(values(a for a, _ in sides), values(b for _, b in sides)))
+    null = np.array(found)[np.isfinite(found)]
+    return Estimate(r, n=len(asked), null=float(null.mean()), max=1.0, p=p_value(r, null)) if len(null) else Estimate(r)
