@@ -145,6 +145,7 @@ def amplification(graph: Sequence[Edge], null_sizes: Mapping[AxisPair, Floats]) 
         null=null,
         corrected=value - null,
         corrected_form="value - null",
+        debiased=value - null,
         p=p_value(value, draws),
     )
 
