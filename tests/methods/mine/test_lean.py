@@ -16,7 +16,7 @@ from askew.findings import with_q
 from askew.measure.base import PERSON
 from askew.methods.mine.findings import BestPrompt, MineTheGap, family, loss_of
 from askew.methods.mine.gather import Best, Search, Shown
-from askew.methods.mine.lean import LeanObjective, LeanReading, variations
+from askew.methods.mine.lean import LeanObjective, LeanReading, details, variations
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
 from askew.pages.words import beyond_chance
@@ -177,3 +177,17 @@ def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
     assert MinePlan(axes=("age",), images=9, selection="score").images == 9
     with pytest.raises(ValueError, match="belong to a search for leans"):
         MinePlan(objective="bias", axes=("gender",))
+
+
+@pytest.mark.parametrize(
+    ("variation", "said"),
+    [
+        ("a photo of an old nurse", {"age": "old"}),
+        ("a photo of a male nurse outdoors", {"gender": "male", "environment": "outdoors"}),
+        ("a photo of a nurse", {}),
+        ("a drawing of a hill", {}),
+    ],
+)
+def test_what_a_variation_says_beyond_its_prompt_is_read_from_its_words(variation: str, said: dict[str, str]) -> None:
+    found = details("a photo of a nurse", variation)
+    assert {axis: value for axis, value in found.items() if axis in said or axis == "gender"} == said

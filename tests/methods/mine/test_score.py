@@ -57,7 +57,17 @@ def test_what_is_missed_is_named_and_shown_of_fresh_seeds() -> None:
     assert found.null_range is not None
     assert found.map is not None
     assert (len(found.map.pictures), len(found.map.variations)) == (9, 4)
-    assert found.least_aligned_pictures
+    assert found.least_aligned_pictures == ()  # all fit as well as pictures of variations do
+
+
+def test_what_is_left_out_is_what_no_picture_shows_and_pictures_of_variations_do() -> None:
+    fresh = NURSES.again(Missing("not_asked"), "a nurse", FRESH)
+    assert isinstance(fresh, Alignment)
+    shows = {"a male nurse": (0, 1), "a female nurse": (9, 3), "an old nurse": (0, 4)}
+    plain = BestPrompt(0, "a nurse", Missing("error"), Missing("error"), 0, ("a nurse",))
+    found = explained(plain, fresh, Shown(tuple(pictures_of("a nurse", FRESH)), VARIED, shows), SCORING)
+    assert found.missed_visual_concepts == ("an old nurse", "a male nurse")
+    assert found.missed_pictures == found.missed_visual_concepts
 
 
 def test_a_prompt_without_a_score_explains_nothing() -> None:

@@ -41,8 +41,10 @@ class BestPrompt:
     score                    of the pictures that it was found by: the luckiest of many
     fresh_score              of pictures of fresh seeds: what it is worth
     lineage                  the prompts that it comes from by mutation, the first ancestor first, itself last
-    missed_visual_concepts   variations that no picture shows well, the worst first; `missed_pictures` one of each
-    least_aligned_pictures   pictures that fit no variation well, the worst first
+    missed_visual_concepts   variations of which no picture shows all that they say, those first that pictures of the
+                             variations show most; or, of a writer whose details nobody can read, those of low
+                             similarity. `missed_pictures` is one of each
+    least_aligned_pictures   pictures that fit no variation as well as pictures of variations do, the worst first
     null_range               between which scores the central part of chance lies
     shares                   of a search for leans: the fresh pictures on the axis on which it was found to lean most
     """

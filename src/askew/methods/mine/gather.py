@@ -19,7 +19,7 @@ from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.parts.survey.reader import unknown_words
-from askew.prompts.axes import find_axis
+from askew.prompts.axes import catalogue, find_axis
 from askew.prompts.base import VARIATION_WORDS, PromptWriter, Writer
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
@@ -50,10 +50,13 @@ class Shown:
 
     pictures    those of fresh seeds
     variations  by text one picture of each: of what a writer varies, or of the values of the axis that it leans on
+    shows       by variation whose details are known: of how many pictures of the prompt all of them are true, and of
+                how many of the variations
     """
 
     pictures: tuple[Outcome, ...]
     variations: Mapping[str, Outcome]
+    shows: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,10 @@ def bound(plan: MinePlan, model: Model) -> Work:
     else:
         questions = plan.winners * plan.images * (int(plan.llm_args.get("axes", AXES)) + FURTHER) * asks
         answering = plan.winners * -(-plan.images // SLICE) * asks
+        if plan.is_bias:  # what variations say is read in the pictures of the best prompts
+            details = 1 + sum(len(entry.axis.questions) for entry in catalogue().values())
+            questions += plan.winners * (plan.images + plan.variations) * details
+            answering += plan.winners * (-(-plan.images // SLICE) - (-plan.variations // SLICE))
     return Work(prompts, pictures, 0, calls(model.batch_size), questions, questions, answering, embedded, embedded,
                 calls(SLICE) if embedded else 0)  # fmt: skip
 
@@ -320,7 +327,29 @@ class Miner:
             forms = lean.variations(prompt, reading.axes)
             texts = [] if isinstance(forms, Missing) else [text for one in forms.values() for text in one.values()]
             return Shown(tuple(pictures), self._one_each(texts))
-        return Shown(tuple(pictures), self.varied(prompt) if self.plan.is_bias else {})
+        varied = self.varied(prompt) if self.plan.is_bias else {}
+        return Shown(tuple(pictures), varied, self._shows(prompt, pictures, varied))
+
+    def _shows(
+        self, prompt: str, pictures: Sequence[Outcome], varied: Mapping[str, Outcome]
+    ) -> dict[str, tuple[int, int]]:
+        """How many pictures show all that a variation says, as read by the VQA, else by that of the embedder."""
+        said = {text: found for text in varied if (found := lean.details(prompt, text))}
+        reader: VQA | Embedder | None = self.vqa or self.embedder
+        if not said or reader is None:
+            return {}
+        if self.vqa is None and self.plan.embedder.partition("/")[0] in registry.providers("vqa"):
+            reader = registry.vqa(self.plan.embedder, **self.plan.embedder_args)
+        objective = lean.LeanObjective(self.run, reader, self.pictures, (), self.plan.images, self.plan.images)
+        axes = [find_axis(name) for name in dict.fromkeys(name for one in said.values() for name in one)]
+        read = [objective.observed(prompt, some, axes).values[reader.name] for some in (pictures, [*varied.values()])]
+
+        def count(one: Mapping[str, str], values: Mapping[str, Sequence[object]]) -> int:
+            rows = zip(*(values[axis] for axis in one), strict=True)
+            return sum(row == tuple(one.values()) for row in rows)
+
+        known = {text: one for text, one in said.items() if one.keys() <= read[0].keys()}
+        return {text: (count(one, read[0]), count(one, read[1])) for text, one in known.items()}
 
     def _questioned(self, found: Found) -> Iterator[Questioned]:
         """Questions that the writer proposes for each prompt, or else the lexicon, asked about its fresh pictures."""

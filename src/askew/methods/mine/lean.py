@@ -19,7 +19,8 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey import shares
 from askew.parts.survey.observed import Answer, ObservedSet, observe
 from askew.parts.survey.reader import NOBODY
-from askew.prompts.counterfactuals import counterfactuals
+from askew.prompts.axes import catalogue
+from askew.prompts.counterfactuals import counterfactual, counterfactuals
 from askew.prompts.statements import states
 from askew.run.base import Outcome, Run
 from askew.stats.distance import distance_max, distance_named, expected_distance
@@ -112,11 +113,18 @@ class LeanObjective(Objective):
         pictures = self.pictures(prompt, seed, images) if left else ()
         if left and not any(isinstance(one, Picture) for one in pictures):
             return Missing("error", "no picture of this prompt could be made")
+        return LeanReading(self.observed(prompt, pictures, left), self.reader.name, left, len(left) < len(forms))
+
+    def observed(self, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]) -> ObservedSet:
+        """The values of axes that these pictures show, as an answer of a VQA or by the nearest variation of the prompt.
+
+        Axes that nothing in the prompt could have a value of are left out.
+        """
+        forms = variations(prompt, axes)
+        known = {} if isinstance(forms, Missing) else forms
         if isinstance(self.reader, VQA):
-            seen = self._asked(self.reader, prompt, pictures, left)
-        else:
-            seen = self._nearest(self.reader, prompt, pictures, {axis.name: forms[axis.name] for axis in left})
-        return LeanReading(seen, self.reader.name, left, len(left) < len(forms))
+            return self._asked(self.reader, prompt, pictures, [axis for axis in axes if axis.name in known])
+        return self._nearest(self.reader, prompt, pictures, known)
 
     def _asked(self, vqa: VQA, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]) -> ObservedSet:
         questions = [question for axis in axes for question in axis.questions]
@@ -141,6 +149,24 @@ class LeanObjective(Objective):
             values[axis] = tuple(one if isinstance(one, Missing) else next(read) for one in pictures)
         nothing = tuple(one if isinstance(one, Missing) else Missing("not_asked") for one in pictures)
         return ObservedSet(Prompt(prompt), tuple(pictures), {embedder.name: values}, nothing)
+
+
+def details(prompt: str, variation: str) -> dict[str, str]:
+    """By axis of the catalogue the value that a variation says of what its prompt leaves open."""
+    found = {}
+    for name, entry in catalogue().items():
+        if states(variation, name) and not states(prompt, name):
+            said = (v for v in entry.axis.values if _unchanged(variation, name, v))
+            if (value := next(said, None)) is not None:
+                found[name] = value
+    return found
+
+
+def _unchanged(text: str, axis: str, value: str) -> bool:
+    try:
+        return counterfactual(text, axis, value) == text
+    except UsageError:
+        return False
 
 
 def variations(prompt: str, axes: Sequence[Axis]) -> dict[str, dict[str, str]] | Missing:

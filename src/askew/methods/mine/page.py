@@ -177,9 +177,8 @@ class View:
         if one.missed_visual_concepts:
             missed = zip(one.missed_visual_concepts, one.missed_pictures, strict=True)
             shots = tuple(shot(self.media, name, f"A picture of {quote(text, 80)}", text) for text, name in missed)
-            caption = "Values that none" if one.shares else "Variations that no picture"
-            yield Pictures(f"{caption} above shows{'' if one.shares else ' well'}, with a picture of each",
-                           (PictureRow(shots),), size="medium")  # fmt: skip
+            caption = f"{'Values' if one.shares else 'Variations'} that the pictures above leave out, with one of each"
+            yield Pictures(caption, (PictureRow(shots),), size="medium")
         if mapped and one.map:
             yield Fold("Map of its pictures among those of its variations", (self._map(one),))
         yield Fold(f"Where it comes from{', and its variations' if one.variations else ''}", tuple(self._origin(one)))

@@ -107,6 +107,13 @@ def leaning(one: BestPrompt, fresh: LeanReading, shown: Shown, scoring: Scoring)
 def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring) -> BestPrompt:
     """With the variations that are missed, the pictures that fit none, and a map of both."""
     missed = [fresh.variations[k] for k in missed_concepts(fresh.similarity, fresh.quantile)]
+    if shown.shows:
+        left_out = (text for text in fresh.variations if text in shown.shows and not shown.shows[text][0])
+        missed = sorted(left_out, key=lambda text: -shown.shows[text][1])
+    usual = np.inf if fresh.chance is None else np.quantile(
+        fresh.chance.similarity.max(axis=0), fresh.quantile, method="lower"
+    )  # fmt: skip
+    unaligned = [k for k in least_aligned(fresh.similarity, fresh.quantile) if fresh.similarity[:, k].max() < usual]
     made = {text: one.id if isinstance(one, Picture) else None for text, one in shown.variations.items()}
     null_range = None
     if fresh.chance:
@@ -117,7 +124,7 @@ def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring)
         one,
         missed_visual_concepts=tuple(missed),
         missed_pictures=tuple(made[text] for text in missed),
-        least_aligned_pictures=tuple(fresh.pictures[k].id for k in least_aligned(fresh.similarity, fresh.quantile)),
+        least_aligned_pictures=tuple(fresh.pictures[k].id for k in unaligned),
         variations=fresh.variations,
         variation_pictures=tuple(made[text] for text in fresh.variations),
         null_range=null_range,
