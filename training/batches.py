@@ -14,7 +14,6 @@ from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from torch import Tensor
 
-from askew.studio.planted import share_given_rest
 from askew.studio.scene import Scene
 from training.captioned import (
     Captioned,
@@ -27,6 +26,7 @@ from training.captioned import (
     other_gender,
     unlike,
 )
+from training.given import share_given_rest
 
 BATCH = 64
 TIMESTEPS = 1000

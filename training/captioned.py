@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from askew.studio.caption import Said, caption
 from askew.studio.pixels import network_input
-from askew.studio.planted import followers, redrawn, sample
+from askew.studio.planted import sample
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
+from training.given import followers, redrawn
 
 MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
 """How often a caption says none, one, … five attributes."""

@@ -15,15 +15,13 @@ from askew.studio.caption import Said, parse
 from askew.studio.planted import (
     conditional,
     female_share,
-    followers,
     joint,
-    redrawn,
     sample,
-    share_given_rest,
     truth,
     world,
 )
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
+from training.given import followers, redrawn, share_given_rest
 
 NURSE = "a photo of a nurse"
 INTERACTIONS = [("gender", "age"), ("ethnicity", "clothing"), ("clothing", "emotion"), ("environment", "clothing")]

@@ -12,8 +12,8 @@ a known pattern to be found again, and describe no real group.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,40 +88,6 @@ def conditional(said: Said, bias: float) -> Array:
     return given
 
 
-def share_given_rest(scene: Scene, attribute: str, bias: float, unknown: Collection[str] = ()) -> dict[str, float]:
-    """The distribution of one attribute of a portrait, value -> probability, given all others but the `unknown`."""
-    others = tuple(i for i, name in enumerate(NAMES) if name != attribute)
-    weights = _given_rest(scene, (attribute, *unknown), bias).sum(axis=others)
-    return {value: float(p) for value, p in zip(ATTRIBUTES[attribute], weights / weights.sum(), strict=True)}
-
-
-def redrawn(scene: Scene, unknown: Collection[str], bias: float, seed: int) -> Scene:
-    """The portrait with the `unknown` attributes drawn anew, given all others."""
-    table = _given_rest(scene, unknown, bias)
-    index = np.unravel_index(_chosen(np.cumsum(table), np.random.default_rng([seed, 1])), table.shape)
-    values = {name: ATTRIBUTES[name][int(i)] for name, i in zip(NAMES, index, strict=True) if name in unknown}
-    return Scene.of({**scene.attributes(), **values}, scene.occupation)
-
-
-def _given_rest(scene: Scene, unknown: Collection[str], bias: float) -> Array:
-    """`world` where all attributes but the `unknown` are those of the scene, whose dimensions then have length 1."""
-    known = [ATTRIBUTES[name].index(value) for name, value in scene.attributes().items()]
-    table = world(scene.occupation, bias)
-    return table[tuple(
-        slice(None) if name in unknown else slice(index, index + 1) for name, index in zip(NAMES, known, strict=True)
-    )]  # fmt: skip
-
-
-@cache
-def followers(attribute: str) -> tuple[str, ...]:
-    """The attributes that depend on this one, directly or through others."""
-    found: list[str] = []
-    for child, parents, _ in _factors(None):  # parents come before their children
-        if not {attribute, *found}.isdisjoint(parents):
-            found.append(child)
-    return tuple(found)
-
-
 @lru_cache(maxsize=64)
 def _cumulative(occupation: str | None, attributes: tuple[tuple[str, str], ...], bias: float) -> Array:
     return np.cumsum(conditional(Said(dict(attributes), occupation, True, ()), bias))
@@ -134,12 +100,13 @@ def sample(said: Said, bias: float, seed: int) -> Scene:
         place = said.attributes.get("environment") or str(rng.choice(ATTRIBUTES["environment"]))
         return Scene(person=False, environment=place, style=said.attributes.get("style", "color"))
     cumulative = _cumulative(said.occupation, tuple(sorted(said.attributes.items())), bias)
-    place_of = np.unravel_index(_chosen(cumulative, rng), tuple(len(values) for values in ATTRIBUTES.values()))
+    place_of = np.unravel_index(chosen(cumulative, rng), tuple(len(values) for values in ATTRIBUTES.values()))
     values = {name: ATTRIBUTES[name][int(i)] for name, i in zip(NAMES, place_of, strict=True)}
     return Scene.of(values, said.occupation)
 
 
-def _chosen(cumulative: Array, rng: np.random.Generator) -> int:
+def chosen(cumulative: Array, rng: np.random.Generator) -> int:
+    """A number drawn by its cumulative weights."""
     return min(int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")), cumulative.size - 1)
 
 
@@ -149,12 +116,12 @@ def world(occupation: str | None, bias: float) -> Array:
     if not 0 <= bias <= 1:
         raise UsageError(f"bias is {bias}; it must lie between 0 (uniform) and 1 (stereotyped)")
     table = np.ones(tuple(len(values) for values in ATTRIBUTES.values()))
-    for child, parents, logits in _factors(occupation):
+    for child, parents, logits in factors(occupation):
         table *= _factor(child, parents, logits, bias)
     return table
 
 
-def _factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
+def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
     """(attribute, its parents, log-weights with the attribute's own values along the last dimension)."""
     turn = 0 if occupation is None else list(OCCUPATIONS).index(occupation)
     share = female_share(occupation)

@@ -18,7 +18,6 @@ PROFESSIONS = (
 )  # fmt: skip
 """Those of the paper's tables 3 to 6."""
 
-TEMPLATE = "A photo of the face of {article} {profession}"
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
 """Axes that go by another name than the concept."""
 
@@ -122,5 +121,4 @@ def axes_of(concepts: Sequence[str]) -> dict[str, str]:
 
 def profession_prompt(profession: str) -> str:
     """The paper's prompt for a profession (section 3)."""
-    article = "an" if profession[:1].lower() in tuple("aeiou") else "a"
-    return TEMPLATE.format(article=article, profession=profession)
+    return f"A photo of the face of {'an' if profession[:1].lower() in tuple('aeiou') else 'a'} {profession}"

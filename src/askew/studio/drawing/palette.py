@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+
+import numpy as np
 
 from askew.studio import toml
 from askew.studio.drawing.canvas import Colour
@@ -77,10 +78,14 @@ class Skin:
     bare_lips: Colour
 
 
+_HUES = ((12.0, 15.0, 15.0, 11.0, 5.0), (14.0, 21.0, 24.0, 19.0, 11.0))
+"""a* and b* of skin at five lightnesses."""
+
+
 @lru_cache(maxsize=4096)
 def skin(lightness: float) -> Skin:
     """The skin tone of CIELAB L* = `lightness`. Lines and highlights keep their contrast at every lightness."""
-    a, b = _skin_hue(lightness)
+    a, b = (float(np.interp(lightness, (30, 45, 60, 75, 91), anchors)) for anchors in _HUES)
     dark = lightness < 50
     lips = (lightness + 11, a + 26, b + 4) if dark else (lightness * 0.62 + 4, a + 30, b + 3)
     return Skin(
@@ -94,17 +99,6 @@ def skin(lightness: float) -> Skin:
         lips=_lab(*lips),
         bare_lips=_lab(lightness + 8 if dark else lightness * 0.84, a + 9, b + 1),
     )
-
-
-def _skin_hue(lightness: float) -> tuple[float, float]:
-    """a* and b* of skin at a lightness, between five anchors."""
-    anchors = ((30.0, 12.0, 14.0), (45.0, 15.0, 21.0), (60.0, 15.0, 24.0), (75.0, 11.0, 19.0), (91.0, 5.0, 11.0))
-    clipped = min(max(lightness, 30.0), 91.0)
-    for (l0, a0, b0), (l1, a1, b1) in pairwise(anchors):
-        if clipped <= l1:
-            t = (clipped - l0) / (l1 - l0)
-            return a0 + (a1 - a0) * t, b0 + (b1 - b0) * t
-    return anchors[-1][1:]
 
 
 def _lab(lightness: float, a: float, b: float) -> Colour:
