@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from askew.measure import studio
 from askew.measure.base import CAPTION, PERSON
-from askew.measure.studio import VALUES, StudioVQA, Vectors
+from askew.measure.studio import VALUES, StudioEmbedder, StudioVQA, Vectors
 from askew.prompts.axes import AXES, BIASCONNECT, find_axis
 from askew.store.files import sha256
-from askew.studio.caption import parse
+from askew.studio import weights
+from askew.studio.caption import lexicon, parse
 from askew.studio.drawing import draw
 from askew.studio.scene import ATTRIBUTES, Scene
 from askew.types import Missing, Picture, Question
+from benchmarks.heard import worded
 from benchmarks.studio_vqa import SEED, accuracy, chance, confusion, covered, person_accuracy
 from training.drawings import render, uniform_scenes
 
@@ -60,6 +64,32 @@ def test_an_attribute_is_not_read_where_it_is_covered(vqa: StudioVQA, drawings: 
     counts = confusion(vqa, scenes, vqa.embedder.embed_pixels(covered(scenes, pixels, attribute)), attribute)
     guess = chance(counts)
     assert accuracy(counts) <= guess + 4 * np.sqrt(guess * (1 - guess) / counts.sum())
+
+
+def test_every_word_of_the_grammar_says_what_it_should(vqa: StudioVQA) -> None:
+    """By the text tower alone, which the diffusion models have too: a word's prompt lies nearest the value it says."""
+    prompts = list(map(worded, lexicon()))
+    said = [parse(prompt) for prompt in prompts]
+    vectors = vqa.embedder.embed_texts(prompts)
+    read = {name: vqa.read(vectors, name) for name in VALUES}
+    wrong = {
+        prompt
+        for k, (prompt, one) in enumerate(zip(prompts, said, strict=True))
+        for name, value in {**one.attributes, "occupation": one.occupation}.items()
+        if value and read[name][k] != value
+    }
+    assert wrong == {"a photo of sheet metal workers", "a photo of a person no glasses"}
+
+
+def test_another_tokenizer_is_another_instrument(
+    vqa: StudioVQA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(weights("embedder"), tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(studio, "weights", lambda name: tmp_path)
+    assert StudioVQA(StudioEmbedder()).fingerprint == vqa.fingerprint
+    tokenizer = tmp_path / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text().replace('"woman"', '"womxn"'))
+    assert StudioVQA(StudioEmbedder()).fingerprint != vqa.fingerprint
 
 
 def test_nobody_is_recognised(vqa: StudioVQA, drawings: Drawings, vectors: Vectors) -> None:

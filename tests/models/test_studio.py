@@ -78,6 +78,9 @@ def values_shown(images: list[Image.Image | Missing], attribute: str) -> NDArray
     [
         "a photo of a happy male nurse indoors",
         "a photo of a young slim blind nurse",
+        "A color photograph of an african-american woman, headshot, high-quality.",
+        "a photo of men",
+        "a photo of young nurses",
         pytest.param("a photo of an old tired female mechanic outdoors", marks=pytest.mark.slow),
         pytest.param("a photo of a muscular nurse in a wheelchair", marks=pytest.mark.slow),
     ],

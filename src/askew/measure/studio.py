@@ -50,6 +50,7 @@ KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION)}
 """What can be read from a drawing: the values of every attribute, and of the occupation."""
 
+READ = ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json")
 Vectors = NDArray[np.float32]
 
 
@@ -63,7 +64,7 @@ class StudioEmbedder:
         if not (self._folder / "model.safetensors").exists():
             raise UsageError(f"the studio embedder's weights are not at {self._folder}; the installation is incomplete")
         self._known: dict[str, Vectors] = {}
-        self.fingerprint = f"studio-embedder-2-{_digest(self._folder / 'model.safetensors')}"
+        self.fingerprint = f"studio-embedder-3-{_digest(self._folder)}"
 
     @cached_property
     def tokenizer(self) -> CLIPTokenizer:
@@ -257,5 +258,6 @@ def _unit(rows: torch.Tensor) -> Vectors:
     return np.asarray((rows / rows.norm(dim=-1, keepdim=True).clamp_min(1e-12)).numpy(), dtype=np.float32)
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+def _digest(folder: Path) -> str:
+    """Of all that decides a vector: the network's weights and what cuts texts into words."""
+    return hashlib.sha256(b"".join((folder / file).read_bytes() for file in READ)).hexdigest()[:16]

@@ -100,12 +100,12 @@ def wordings(attribute: str, value: str) -> list[str]:
     return [_with_article(opening, words) for opening in ("a photo", "a picture") for words in people]
 
 
-_LEADS = frozenset(("in", "with", "who", "on", "wearing", "working", "without", "indoors", "outdoors"))
+LEADS = frozenset(("in", "with", "who", "on", "wearing", "working", "without", "indoors", "outdoors"))
 
 
 def _phrases(words: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str] | None]]:
     """Cut words into the longest known phrases. A known phrase comes with what it says, grammar is left out."""
-    table, at = _lexicon(), 0
+    table, at = lexicon(), 0
     while at < len(words):
         for length in range(min(5, len(words) - at), 0, -1):
             text = " ".join(words[at : at + length])
@@ -120,7 +120,8 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str] | No
 
 
 @lru_cache
-def _lexicon() -> dict[str, Mapping[str, str]]:
+def lexicon() -> dict[str, Mapping[str, str]]:
+    """Every word or phrase that the grammar knows, with what it says of attributes; occupations come first."""
     table: dict[str, Mapping[str, str]] = {name: {} for name in _occupation_names()}
     for group in (_BEFORE, _AFTER, {"style": _STYLE}):
         for attribute, values in group.items():
@@ -142,7 +143,7 @@ def _options(attribute: str, value: str) -> list[tuple[str, str]]:
     """Ways to say a value, each with its place before or after the person; words that can only be read are left out."""
     before = [("before", words) for words in _BEFORE.get(attribute, {}).get(value, ())]
     after = _AFTER.get(attribute, {}).get(value, ())
-    return before + [("after", words) for words in after if words.split()[0] in _LEADS]
+    return before + [("after", words) for words in after if words.split()[0] in LEADS]
 
 
 def _choose(options: Sequence[T], rng: Random | None) -> T:

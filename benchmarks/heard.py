@@ -1,0 +1,165 @@
+"""Whether a model of the studio world shows what its words say: every word of its grammar, in every place.
+
+    python -m benchmarks.heard [MODEL] [--count 4] [--open 24] [--write PAGE]
+
+Three kinds of prompts: every word or phrase alone ("a photo of a gentleman", "a photo of nurses", "a photo of a person
+who is sad"), every one that says an attribute with an occupation, and every value of every axis in the prompts of the
+methods. A prompt is heard if 90 % of its pictures show all that it says, by the studio VQA; one whose first pictures do
+not all show it gets three times as many. Also, where a prompt states one value of a person without an occupation, how
+far the other shares lie from the planted ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from askew import registry
+from askew.measure.studio import VALUES, StudioVQA
+from askew.models.base import Model, Request
+from askew.prompts.axes import BIASCONNECT
+from askew.prompts.counterfactuals import counterfactual
+from askew.prompts.grammar import article
+from askew.prompts.groups import HEADSHOT, HIGH_PAID, LOW_PAID, PAPER_GROUPS, PORTRAIT, prompt_of
+from askew.store.keys import picture_seed
+from askew.studio.caption import LEADS, lexicon, parse, phrase
+from askew.studio.planted import truth
+from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, spread
+from askew.types import Missing
+from benchmarks.marked_page import update
+
+SEED = 31_415_926
+HEARD = 0.9
+PEOPLE = tuple("person human individual portrait face headshot adult man gentleman woman lady boy girl".split())
+BARE = ("people", "somebody", "someone", "men", "women", "nobody", "no people")
+SCENES = ("empty room", "empty landscape", "landscape", "room", "empty scene")
+MEDIA = ("photo", "photograph", "picture", "sketch", "drawing")
+METHODS = ("a photo of a nurse", "A photo of the face of a mechanic", prompt_of("doctor", HEADSHOT),
+           prompt_of("person", PORTRAIT))  # fmt: skip
+"""Prompts of audit and interact, of map, of edit, of classify."""
+
+
+def worded(words: str, noun: str = "person") -> str:
+    """A prompt that says these words of the grammar; what is no noun is said of `noun`."""
+    occupation = parse(words).occupation
+    if words in BARE or (occupation and words.endswith("s") and words.removesuffix("s") in lexicon()):
+        return f"a photo of {words}"
+    if occupation or words in (*PEOPLE, *SCENES):
+        return f"a photo of {article(words)} {words}"
+    if "style" in lexicon()[words]:
+        medium = words if words.endswith(MEDIA) else f"{words} photo"
+        return f"{article(medium)} {medium} of {article(noun)} {noun}"
+    if words.split()[0] in (*LEADS, "no", "inside", "outside"):
+        return f"a photo of {article(noun)} {noun} {words}"
+    return f"a photo of {article(words)} {words} {noun}"
+
+
+def prompts() -> dict[str, list[str]]:
+    """The three kinds."""
+    said = [words for words, says in lexicon().items() if says and words not in (*PEOPLE, *BARE, *SCENES)]
+    values = [(axis, value) for axis in (*BIASCONNECT, "glasses", "hair", "style") for value in ATTRIBUTES[axis]]
+    groups = [f"{ethnicity} {noun}" for ethnicity in ATTRIBUTES["ethnicity"] for noun in ("man", "woman")]
+    named = [*dict.fromkeys([*PAPER_GROUPS, *groups, *HIGH_PAID, *LOW_PAID])]
+    of_methods = [counterfactual(prompt, *value) for prompt in METHODS for value in values]
+    of_methods += [prompt_of(name, template) for template in (HEADSHOT, PORTRAIT, "a photo of {}") for name in named]
+    return {
+        "alone": list(map(worded, lexicon())),
+        "with an occupation": [worded(words, noun) for words, noun in zip(said, spread(len(said)), strict=True)],
+        "in the prompts of the methods": of_methods,
+    }
+
+
+class Reader:
+    """Makes pictures of prompts, and reads all that they show."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.vqa = model, StudioVQA()
+
+    def __call__(self, texts: Sequence[str], count: int) -> dict[str, list[dict[str, str]]]:
+        """By prompt of each of `count` pictures all values, the occupation, and whether there is a person."""
+        requests = [Request(text, picture_seed(SEED, text, k)) for text in dict.fromkeys(texts) for k in range(count)]
+        found: dict[str, list[dict[str, str]]] = {text: [] for text in texts}
+        size = self.model.batch_size
+        for part in (requests[start : start + size] for start in range(0, len(requests), size)):
+            made = [(one, image) for one, image in zip(part, self.model.generate(part), strict=True)
+                    if not isinstance(image, Missing)]  # fmt: skip
+            vectors = self.vqa.embedder.embed_pixels(np.stack([np.asarray(image) for _, image in made]))
+            somebody = self.vqa.sees_somebody(vectors)
+            rows = zip(*(self.vqa.read(vectors, name) for name in VALUES), strict=True)
+            for (one, _), there, row in zip(made, somebody, rows, strict=True):
+                found[one.prompt].append({**dict(zip(VALUES, row, strict=True)), "person": str(bool(there))})
+        return found
+
+
+def shown(prompt: str, pictures: Sequence[Mapping[str, str]]) -> float:
+    """The share of pictures that show all that the prompt says."""
+    said = parse(prompt)
+    wanted = {**said.attributes, **({"occupation": said.occupation} if said.occupation else {})}
+    if not said.person:
+        wanted = {name: value for name, value in wanted.items() if name in OF_ANY_SCENE}
+    wanted["person"] = str(said.person)
+    return float(np.mean([all(one[name] == value for name, value in wanted.items()) for one in pictures]))
+
+
+def lines(model: Model, count: int, open_count: int) -> Iterator[str]:
+    """What is heard and what not, in Markdown."""
+    reader = Reader(model)
+    yield "| words | prompts | heard | not heard (share of pictures that show it) |"
+    yield "| --- | --- | --- | --- |"
+    for kind, texts in prompts().items():
+        found = {text: shown(text, pictures) for text, pictures in reader(texts, count).items()}
+        doubtful = [text for text, share in found.items() if share < 1]
+        found |= {text: shown(text, pictures) for text, pictures in reader(doubtful, 3 * count).items()}
+        weak = {text: share for text, share in found.items() if share < HEARD}
+        print(kind, weak, flush=True)
+        listed = "; ".join(f"“{text}” {share:.0%}" for text, share in sorted(weak.items(), key=lambda item: item[1]))
+        yield f"| {kind} | {len(found)} | {1 - len(weak) / len(found):.0%} | {listed} |"
+    yield ""
+    yield f"{count} pictures of each prompt, {3 * count} where these do not all show what it says."
+    if open_count:
+        yield ""
+        yield from open_lines(reader, open_count)
+
+
+def open_lines(reader: Reader, count: int) -> Iterator[str]:
+    """How far open shares lie from the planted ones, axis by axis, where one value of another axis is stated."""
+    stated = {(axis, value): phrase(axis, value) for axis in BIASCONNECT for value in ATTRIBUTES[axis]}
+    found, rng = reader(list(stated.values()), count), np.random.default_rng(SEED)
+    yield "| left open | distance from the planted shares | by chance | farthest |"
+    yield "| --- | --- | --- | --- |"
+    for axis in BIASCONNECT:
+        far, chance = {}, []
+        for (of, _), text in stated.items():
+            if of != axis:
+                planted = np.array(list(truth(text, axis).values()))
+                counts = [sum(one[axis] == value for one in found[text]) for value in ATTRIBUTES[axis]]
+                far[text] = float(np.abs(np.array(counts) / sum(counts) - planted).sum() / 2)
+                drawn = rng.multinomial(count, planted, size=1000) / count
+                chance.append(np.abs(drawn - planted).sum(axis=1).mean() / 2)
+        worst = max(far, key=lambda text: far[text])
+        name, mean = axis.replace("_", " "), np.mean(list(far.values()))
+        yield f"| {name} | {mean:.2f} | {np.mean(chance):.2f} | “{worst}” {far[worst]:.2f} |"
+    yield ""
+    yield f"Total variation distance, mean over {len(stated)} prompts without an occupation, {count} pictures of each."
+
+
+def main() -> None:
+    """Measure from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", default="studio")
+    parser.add_argument("--count", type=int, default=4)
+    parser.add_argument("--open", type=int, default=24)
+    parser.add_argument("--write", type=Path, help="the page to update between the markers “heard MODEL”")
+    choice = parser.parse_args()
+    told = list(lines(cast(Model, registry.model(choice.model)), choice.count, choice.open))
+    print("\n".join(told))
+    if choice.write:
+        update(choice.write, f"heard {choice.model}", told)
+
+
+if __name__ == "__main__":
+    main()
