@@ -46,12 +46,14 @@ class Form:
 class Entry:
     """An axis of the catalogue with its language.
 
-    `stated` lists, by value, the words that say it besides its form; `mentions` matches text that settles the axis.
+    `spoken` is `forms` in better English, where those are a paper's; `stated` lists, by value, the words that say it
+    besides its form; `mentions` matches text that settles the axis.
     """
 
     axis: Axis
     about: frozenset[str]
     forms: Mapping[str, Form]
+    spoken: Mapping[str, Form]
     stated: Mapping[str, tuple[str, ...]]
     mentions: re.Pattern[str] | None
 
@@ -123,6 +125,7 @@ def _entry(name: str, table: Mapping[str, Any]) -> Entry:
         axis=Axis(name, tuple(values), table.get("kind", "societal"), scale, tuple(questions)),
         about=frozenset(table["about"]),
         forms={value: _form(text) for value, text in values.items()},
+        spoken={value: _form(text) for value, text in (values | table.get("spoken", {})).items()},
         stated={value: tuple(table.get("stated", {}).get(value, ())) for value in (*values, OTHER)},
         mentions=re.compile(rf"\b(?:{'|'.join(table['mentions'])})\b", re.I) if "mentions" in table else None,
     )

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from askew.errors import UnknownName, UsageError
 from askew.prompts import grammar
 from askew.prompts.axes import Entry, Form, catalogue, find_entry
-from askew.prompts.noun_phrases import DETERMINERS, FRAME, NounPhrase, ParsedPrompt, parse_prompt
+from askew.prompts.noun_phrases import DETERMINERS, FRAME, MEDIA, NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.statements import PHOTOS, STYLE_WORDS, Statement, statements
 from askew.prompts.vocabulary import Noun, adjectives, nouns
 
 _ADJECTIVE_ORDER = (
-    "size socioeconomic condition age body_type disability pose facial_hair headwear hair skin_tone color ethnicity "
-    "nationality religion material gender"
+    "size wealth socioeconomic condition age body_type disability pose behavior facial_hair headwear hair skin_tone "
+    "color fur_color ethnicity nationality religion domestication animal_breed material gender"
 ).split()
 """Axes said by adjectives, in the order in which English puts them."""
 
@@ -32,12 +32,12 @@ def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
     return {value: counterfactual(prompt, axis, value) for value in find_entry(axis).axis.values}
 
 
-def counterfactual(prompt: str, axis: str, value: str) -> str:
+def counterfactual(prompt: str, axis: str, value: str, form: Form | None = None) -> str:
     """`prompt` changed in one concept, so that it states `value`; unchanged if that is what it states already.
 
     "A photo of a doctor", gender, female -> "A photo of a female doctor". Several people joined by "and" change
-    together. Raises UnknownName for an axis or value that is not in the catalogue, and UsageError for an empty prompt
-    or one in which there is nothing that could have the value.
+    together. `form` says the value in other words than the catalogue's. Raises UnknownName for an axis or value that is
+    not in the catalogue, and UsageError for an empty prompt or one in which there is nothing that could have the value.
     """
     entry = find_entry(axis)
     if value not in entry.axis.values:
@@ -46,18 +46,20 @@ def counterfactual(prompt: str, axis: str, value: str) -> str:
     if not text:
         raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
     if text.isupper() and " " in text and not text.lower().isupper():
-        return counterfactual(text.lower(), axis, value).upper()
-    if entry.forms[value].place == "frame":
-        return framed(text, entry.forms[value].words)
+        return counterfactual(text.lower(), axis, value, form).upper()
+    form = form or entry.forms[value]
+    if form.place == "frame":
+        return framed(text, form.words)
     changed = text
-    for start, end, words in sorted(_edits(parse_prompt(text), entry, value), key=lambda edit: edit[:2], reverse=True):
+    edits = _edits(parse_prompt(text), entry, value, form)
+    for start, end, words in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         rest = _uncapitalised(changed) if start == end == 0 else changed[end:]  # it no longer opens the sentence
         changed = grammar.replace(changed[:end] + rest, start, end, words)
     return as_opened(text, changed)
 
 
-def _edits(parsed: ParsedPrompt, entry: Entry, value: str) -> Iterator[Edit]:
-    axis, form, subjects = entry.axis.name, entry.forms[value], subjects_of(parsed, entry)
+def _edits(parsed: ParsedPrompt, entry: Entry, value: str, form: Form) -> Iterator[Edit]:
+    axis, subjects = entry.axis.name, subjects_of(parsed, entry)
     found = list(statements(parsed, entry, subjects))
     rivals = [statement for statement in found if statement.value != value]
     said = [statement for statement in found if statement.value == value]
@@ -142,7 +144,7 @@ def _elsewhere(
         at = clause_end(parsed, after)
     elif words.startswith("who ") and parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are"):
         at, words = parsed.words[after + 1].end, f"{words.split(' ', 2)[2]} and"
-    elif words.startswith("who "):
+    elif words.startswith(("who ", "wearing ")):
         goes_on = parsed.lower(after).endswith("ing") and not parsed.text[at : parsed.words[after].start].strip()
         words += " and" if goes_on else ""
     elif form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.says:
@@ -173,7 +175,7 @@ def framed(text: str, words: str) -> str:
     kind, _, medium = noun.rpartition(" ")
     if frame["medium"].lower() in PHOTOS and medium == "photo":
         noun = f"{kind} {frame['medium'].lower()}"
-    noun = STYLE_WORDS.sub("", frame["adjectives"]) + noun
+    noun = re.sub(rf"\b(?:{MEDIA}) ", "", STYLE_WORDS.sub("", frame["adjectives"]), flags=re.I) + noun
     article = (frame["article"] or "").lower()
     article = f"{grammar.article(noun)} " if article.startswith("a") else article
     return as_opened(text, f"{article}{noun}{frame['link']}{text[frame.end() :]}")

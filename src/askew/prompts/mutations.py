@@ -11,6 +11,7 @@ from random import Random
 from typing import TypeVar
 
 from askew.prompts import grammar
+from askew.prompts.axes import find_entry
 from askew.prompts.base import Words, has_length
 from askew.prompts.counterfactuals import clause_end
 from askew.prompts.grammar import article
@@ -132,7 +133,17 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Ra
     about equally often, and every value of an aspect.
     """
     text = " ".join(prompt.split())
-    group = group_of(main_phrase(parse_prompt(text)))
+    parsed = parse_prompt(text)
+    phrase = main_phrase(parsed)
+    if (
+        phrase
+        and phrase.noun
+        and phrase.noun.singular == "police"
+        and phrase.first > phrase.start
+        and not phrase.plural
+    ):
+        text = _put(parsed, phrase.head, phrase.end, "police officer")
+    group = group_of(phrase)
     details = {
         aspect: wanted
         for aspect, found in open_details(text, knows).items()
@@ -177,8 +188,8 @@ def _next(queue: list[T], items: Sequence[T], fits: Callable[[T], bool], rng: Ra
 _FRAMED, _SEVERAL, _ADJECTIVE = 0.2, 0.12, 0.35
 """How often a prompt opens with "a photo of", names two of a thing, or has an adjective."""
 
-_AXES = 0.4
-"""How many values of axes a prompt states on average, if there are phrases to say something else with."""
+_AXES = 2.0
+"""How many axes a prompt may speak of on average, if there is room, and phrases to say something else with."""
 
 
 def invent(target: Target, words: Words, knows: Knows | None, rng: Random) -> Iterator[str]:
@@ -190,7 +201,7 @@ def invent(target: Target, words: Words, knows: Knows | None, rng: Random) -> It
         group = rng.choice(areas[rng.choice(list(areas))])
         subject = named(target.words) if target.words else _subject(group, knows, rng)
         opening = "a photo of " if rng.random() < _FRAMED and words[1] >= 6 else ""
-        text = _with_details(opening + subject, rng.randint(*words), target, knows, rng)
+        text = _with_details(opening + subject, words, target, knows, rng)
         yield text if has_length(text, words) and target.has(text) else ""
 
 
@@ -204,11 +215,13 @@ def _subject(group: Group, knows: Knows | None, rng: Random) -> str:
     return f"{article(adjective + noun)} {adjective}{noun}"
 
 
-def _with_details(text: str, length: int, target: Target, knows: Knows | None, rng: Random) -> str:
-    """The prompt with details that go together, one after another as long as it stays within `length` words.
+def _with_details(text: str, words: Words, target: Target, knows: Knows | None, rng: Random) -> str:
+    """The prompt with details that go together, one after another until it has a length drawn at random.
 
-    Phrases come first, axes seldom, styles never; what the target asks for before all.
+    Phrases come first, axes seldom, styles never; what the target asks for before all. An axis is spoken of only where
+    each of its values could be said: so no value is said more often because it is short, or fits a place.
     """
+    length = rng.randint(*words)
     group = group_of(main_phrase(parse_prompt(text)))
     found = open_details(text, knows)
     options = {aspect: some for aspect, some in found.items() if aspect in group.varies or some[0].phrase}
@@ -225,8 +238,11 @@ def _with_details(text: str, length: int, target: Target, knows: Knows | None, r
     order = [*axes, *phrases] if rng.random() < 0.5 else [*phrases, *axes]
     chosen: list[Detail] = []
     for aspect in sorted(order, key=lambda aspect: not steered(aspect)):
+        if len(say_all(text, chosen).split()) >= length:
+            break
         fitting = [one for one in options[aspect] if one.goes_with(chosen)]
-        longer = [*chosen, rng.choice(fitting)] if fitting else chosen
-        if len(say_all(text, longer).split()) <= length:
-            chosen = longer
+        fitting = [one for one in fitting if len(say_all(text, [*chosen, one]).split()) <= words[1]]
+        whole = options[aspect][0].phrase is not None or len(fitting) == len(find_entry(aspect).spoken)
+        if fitting and (whole or steered(aspect)):
+            chosen.append(rng.choice(fitting))
     return say_all(text, chosen)

@@ -12,10 +12,13 @@ from askew.prompts.axes import value_words
 from askew.prompts.grammar import plural
 from askew.prompts.vocabulary import Noun, adjectives, nouns
 
+MEDIA = (
+    "photo|photograph|picture|image|portrait|headshot|snapshot|shot|polaroid|painting|drawing|sketch|illustration|"
+    "render|rendering|cartoon|wallpaper|poster|concept art|digital art|art|comic|watercolou?r"
+)
+
 FRAME = re.compile(
-    r"(?P<article>an? |the )?(?P<adjectives>(?:[\w-]+ ){0,3}?)"
-    r"(?P<medium>photo|photograph|picture|image|portrait|headshot|snapshot|shot|polaroid|painting|drawing|sketch|"
-    r"illustration|render|rendering|cartoon|wallpaper|poster|concept art|digital art|art|comic|watercolou?r)"
+    rf"(?P<article>an? |the )?(?P<adjectives>(?:[\w-]+ ){{0,3}}?)(?P<medium>{MEDIA})"
     r"(?P<link> of | depicting | showing )",
     re.I,
 )

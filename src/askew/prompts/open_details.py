@@ -36,6 +36,14 @@ _VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b",
 AFTER_NOUN, AFTER, CLAUSE, BEFORE, FRAME = range(5)
 """The order in which details are said: what is said earlier comes to stand nearer to the noun, or further inside."""
 
+_ORDER = (
+    "doing acting environment people where beside setting geography culture when weather time_of_day season era "
+    "palette lighting viewpoint"
+).split()
+"""Aspects of the same rank, in the order in which they are said; others come after them."""
+
+WEARING = "wearing "
+
 _RANKS = {"after": AFTER, "clause": CLAUSE, "before": BEFORE, "frame": FRAME}
 
 
@@ -59,7 +67,9 @@ class Detail:
         Raises UsageError where nothing in the prompt could have it.
         """
         if self.phrase is None:
-            return framed(prompt, self.words) if self.value is None else counterfactual(prompt, self.aspect, self.value)
+            if self.value is None:
+                return framed(prompt, self.words)
+            return counterfactual(prompt, self.aspect, self.value, find_entry(self.aspect).spoken[self.value])
         parsed = parse_prompt(prompt)
         subjects = parsed.subjects({"person"}) or list(parsed.phrases[:1])
         after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
@@ -67,13 +77,15 @@ class Detail:
         if self.phrase.after_noun:
             at = parsed.words[after - 1].end if after else at
             words = grammar.agree(words) if len(subjects) > 1 or (subjects and subjects[-1].plural) else words
+            words += " and" if re.match(r"\w+ing\b", words) and parsed.lower(after).endswith("ing") else ""
         return f"{prompt[:at]} {words}{prompt[at:]}"
 
     def goes_with(self, others: Iterable[Detail]) -> bool:
-        """Whether it can be said beside these: of another topic, and on the same side of the door."""
+        """Whether it can be said beside these: of another topic, on the same side of the door, "wearing" once."""
         return all(
             not topics(self.aspect) & topics(other.aspect)
             and ("anywhere" in (self.side, other.side) or self.side == other.side)
+            and not (self.words.startswith(WEARING) and other.words.startswith(WEARING))
             for other in others
         )
 
@@ -90,8 +102,10 @@ def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Deta
         if detail.value and kind and not find_entry(detail.aspect).about & {kind, "any"}:
             continue
         if detail.aspect not in closed:
-            closed[detail.aspect] = any(_spoken(parsed, subject, name, side) for name in topics(detail.aspect))
+            said = detail.value is not None and states(parsed.text, detail.aspect)
+            closed[detail.aspect] = said or any(_spoken(parsed, subject, name, side) for name in topics(detail.aspect))
         there = side is None or detail.side in ("anywhere", side)
+        there = there and not (detail.words.startswith(WEARING) and WEARING in parsed.text.lower())
         if there and not closed[detail.aspect] and (knows is None or knows(f"person {detail.words}")):
             found.setdefault(detail.aspect, []).append(detail)
     return found
@@ -111,7 +125,7 @@ def choose_details(
 
 def say_all(prompt: str, details: Iterable[Detail]) -> str:
     """The prompt with several details, in the order that reads best."""
-    for detail in sorted(details, key=lambda one: one.rank):
+    for detail in sorted(details, key=lambda one: (one.rank, _ORDER.index(one.aspect) if one.aspect in _ORDER else 99)):
         prompt = detail.say(prompt)
     return prompt
 
@@ -134,12 +148,15 @@ def place_statement(parsed: ParsedPrompt) -> tuple[int, int] | None:
 @lru_cache
 def _details(group: Group) -> tuple[Detail, ...]:
     """All details of a group, whatever a prompt says: phrases, values of axes, frames."""
+    axes = dict.fromkeys((*group.who, *group.varies))
+    said = {form.words for axis in axes for form in find_entry(axis).spoken.values()}
     found = [
         Detail(phrase.sort, phrase.words, phrase.side, AFTER_NOUN if phrase.after_noun else CLAUSE, phrase)
         for phrase in group.phrases
+        if phrase.words not in said
     ]
-    for axis in dict.fromkeys((*group.who, *group.varies)):
-        for value, form in find_entry(axis).forms.items() if axis != STYLE else ():
+    for axis in axes:
+        for value, form in find_entry(axis).spoken.items() if axis != STYLE else ():
             side: Side = next((side for side in SIDES if side == value), "anywhere")
             found.append(Detail(axis, form.words, side, _RANKS[form.place], value=value))
     if STYLE in group.varies:

@@ -64,7 +64,10 @@ def groups() -> Mapping[str, Group]:
     found = {}
     for name, table in _data()["groups"].items():
         listed = [" ".join(noun.split()) for noun in table["nouns"].split(",") if noun.strip()]
-        known = occupations() if listed == ["occupations"] else tuple(listed)
+        counted = (
+            noun for noun in occupations() if nouns()[noun].plural != noun
+        )  # a police officer, but no "a police"
+        known = tuple(counted if listed == ["occupations"] else listed)
         if unknown := [noun for noun in known if noun not in nouns()]:
             raise ValueError(f"phrases.toml: {name} lists what the lexicon does not know: {', '.join(unknown)}")
         phrases = tuple(phrase for sort in table["phrases"] for phrase in _phrases(sort, _data()["phrases"][sort]))

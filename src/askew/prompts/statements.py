@@ -115,6 +115,7 @@ def _adjectives(entry: Entry, value: str) -> set[str]:
 def _phrases(entry: Entry, value: str) -> set[str]:
     """The words that say the value after a noun or later."""
     words = {word for word in entry.stated[value] if PHRASE_START.match(word)}
+    words |= set(map(agree, words))
     words |= {f"who {be} {word}" for word in _adjectives(entry, value) for be in ("is", "are")}
     form = entry.forms.get(value)
     if form and form.place != "before":
