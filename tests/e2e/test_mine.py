@@ -142,6 +142,8 @@ def by_language_model(number: int, content: dict[str, Any]) -> Reply:
     if sum(told.encode()) % 4 == 0:
         return says("", refusal="no")
     count = content["response_format"]["json_schema"]["schema"]["properties"]["prompts"]["maxItems"]
+    if "It leaves much open" in told:
+        return prompts(*LexiconWriter().variations(told.split('"')[1], count, seed=content["seed"]))
     return prompts(*LexiconWriter().random_prompts(count, seed=content["seed"]))
 
 

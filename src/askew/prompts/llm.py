@@ -146,25 +146,32 @@ class RememberedLLM:
         self.usage, self.tally = Usage(cost=None if prices is None else 0.0), Tally()
         self._llm, self._cache, self._budget, self._prices = llm, cache, budget, prices
         self._lock = threading.Lock()
+        self._held: dict[str, Mapping[str, Any]] = {}
+        self._useful = False
 
     @contextmanager
-    def remembering(self) -> Iterator[Complete]:
+    def remembering(self, goes_on: bool = False) -> Iterator[Complete]:
         """What gives the next turns of one task, from the cache or by the model.
 
         They are kept, unless the task ends with a LanguageModelError: what was of no use is asked again another time.
-        Raises RunError at the end of the budget.
+        Where the work `goes_on` without the task, as a search does, its answers are kept as soon as any task of this
+        model has been of use, so that the work is the same when it is repeated. Raises RunError at the end of the budget.
         """
         fresh: dict[str, Mapping[str, Any]] = {}
+        failed = False
         try:
             yield partial(self._complete, fresh)
         except LanguageModelError:
-            fresh.clear()
+            failed = True
             raise
         finally:
-            if self._cache:
-                with self._lock:
-                    for key, record in fresh.items():
-                        self._cache.put_completion(key, record)
+            with self._lock:
+                self._useful = self._useful or not failed
+                if goes_on or not failed:
+                    self._held |= fresh
+                for key, record in self._held.items() if self._useful and self._cache else ():
+                    self._cache.put_completion(key, record)  # type: ignore[union-attr]
+                self._held = {} if self._useful else self._held
 
     def _complete(
         self, fresh: dict[str, Mapping[str, Any]], messages: Sequence[Message], schema: Schema | None, seed: int

@@ -125,7 +125,7 @@ class LLMWriter:
         """
         found: dict[str, str] = {}
         faults: Counter[str] = Counter()
-        with self._llm.remembering() as complete:
+        with self._llm.remembering(goes_on=True) as complete:
             for attempt in range(ATTEMPTS):
                 left = count - len(found)
                 told = write(left) + _remarks(found.values(), faults)
