@@ -155,7 +155,8 @@ class RememberedLLM:
 
         They are kept, unless the task ends with a LanguageModelError: what was of no use is asked again another time.
         Where the work `goes_on` without the task, as a search does, its answers are kept as soon as any task of this
-        model has been of use, so that the work is the same when it is repeated. Raises RunError at the end of the budget.
+        model has been of use, so that the same work is done when it is repeated. Raises RunError at the end of the
+        budget.
         """
         fresh: dict[str, Mapping[str, Any]] = {}
         failed = False
