@@ -34,13 +34,20 @@ OWN: Mapping[str, str] = {
     "models": "askew.commands:models",
     "robustness": "askew.methods.interact.robustness:robustness",
     "graphs": "askew.studies.graphs.command:graphs",
+    "runs list": "askew.housekeeping:runs_list",
+    "runs rm": "askew.housekeeping:runs_rm",
+    "store gc": "askew.housekeeping:store_gc",
     "studio sheet": "askew.commands:studio_sheet",
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
 }
 """Commands that are no method's: by name the function."""
 
-GROUPS = {"studio": "The embedded portrait world, whose bias is known."}
+GROUPS = {
+    "runs": "What runs lie on the disk: askew runs FOLDER.",
+    "store": "What runs share on a disk.",
+    "studio": "The embedded portrait world, whose bias is known.",
+}
 """Commands that have commands of their own."""
 
 ABOUT = 'Measure which way a text-to-image model leans.\n\nStart with: `askew audit "a photo of a nurse"`'
@@ -130,6 +137,9 @@ def first_line(function: str) -> str:
 
 def _call(arguments: Sequence[str]) -> None:
     from cyclopts import CycloptsError
+
+    if arguments[0] == "runs" and arguments[1:2] not in (["list"], ["rm"], ["--help"], ["-h"]):
+        arguments = ["runs", "list", *arguments[1:]]
 
     try:
         function, bound, _ = application().parse_args(list(arguments), exit_on_error=False, print_error=False)

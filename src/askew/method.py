@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.stats import fisher_exact
 
 from askew import conditions, findings, registry
 from askew.conditions import Condition
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from askew.pages.media import Media
 
 REPORT_FILE = "report.html"
+TOLERATED, DIFFERENT = 0.03, 0.01
+"""The share of missing pictures from which a reader is warned, and the p at which a set is said to lack more."""
 
 P = TypeVar("P", bound=RunPlan)
 G = TypeVar("G", bound="Gathered")
@@ -112,6 +116,7 @@ class Method(Generic[P, G, F, R_co]):
             budget, progress = options.get("budget"), bool(options.get("progress"))
             with opened_run(plan, folder, store, budget=budget, progress=progress) as live:
                 gathered = self.gather(plan, live)
+                live.warn(*lost(gathered.sets))
                 head = Head(
                     FORMAT, version("askew"), self.version, plan, plan.hash, environment(gathered.device, started),
                     tuple(live.warnings), gathered.model, gathered.instruments, gathered.sets,
@@ -227,6 +232,28 @@ class Result(Document, Generic[P, F]):
         """Where pictures lie: at first those of the sets, looked up at once."""
         with Store(self.store, create=False) as store:
             return store.known_files([name for one in self.found.sets for name in one.pictures if name])
+
+
+def lost(sets: Sequence[PictureSet]) -> list[str]:
+    """Warnings of many missing pictures, and of a set that lacks more than the others by more than chance.
+
+    The second is Fisher's exact test of each set against the rest, times the number of sets.
+    """
+    gone, planned = [sum(one.missing.values()) for one in sets], [one.n for one in sets]
+    said, missing, all_planned = [], sum(gone), sum(planned)
+    if missing > TOLERATED * all_planned:
+        reasons = Counter({reason: 0 for one in sets for reason in one.missing})
+        for one in sets:
+            reasons.update(one.missing)
+        told = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+        said.append(f"{missing} of {all_planned} pictures are missing ({told}): every score is of the others alone")
+    for one, own, size in zip(sets, gone, planned, strict=True):
+        if own and own * all_planned > missing * size:
+            table = [[own, size - own], [missing - own, all_planned - size - missing + own]]
+            if fisher_exact(table, alternative="greater").pvalue * len(sets) < DIFFERENT:
+                said.append(f"{own} of {size} pictures of {one.text!r} are missing, more than of the other sets: "
+                            "what is seen of it may differ for that reason alone")  # fmt: skip
+    return said
 
 
 def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:

@@ -259,11 +259,29 @@ def opened_run(
 
 def check_folder(folder: Path, plan: RunPlan) -> None:
     """Raises UsageError for a folder that holds another plan."""
-    if plan_hash_in(folder) not in (None, plan.hash):
-        raise UsageError(
-            f"the run folder {folder} holds another plan, and a folder holds one: give the same options as before, "
-            f"or another folder (--run). Pictures made before are used again either way"
-        )
+    if plan_hash_in(folder) in (None, plan.hash):
+        return
+    try:
+        there, here = (dict(_leaves(one.model_dump(mode="json"))) for one in (plan_in(folder) or plan, plan))
+    except UsageError:
+        there, here = {}, {}
+    differ = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    told = ", ".join(f"{name} is {there.get(name)!r:.60} there and {here.get(name)!r:.60} here" for name in differ[:3])
+    more = f" and {len(differ) - 3} more" if len(differ) > 3 else ""
+    raise UsageError(
+        f"the run folder {folder} holds another plan{f' ({told}{more})' if told else ''}, and a folder holds one: give "
+        f"the same options as before, or another folder, as in --run {folder}-2. Pictures made before are used again "
+        "either way"
+    )
+
+
+def _leaves(node: object, at: str = "") -> Iterator[tuple[str, object]]:
+    """Every value of a plan with its place."""
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for name, child in items:
+        yield from _leaves(child, f"{at}.{name}".lstrip("."))
+    if not isinstance(node, dict | list):
+        yield at, node
 
 
 def plan_hash_in(folder: Path) -> str | None:

@@ -20,7 +20,7 @@ CHUNK = 500
 MOST_TOLD = 20
 
 TABLES = {
-    "pictures": "key, id, suffix, reason, detail, prompt, seed INTEGER, model, sum, PRIMARY KEY (key)",
+    "pictures": "key, id, suffix, reason, detail, prompt, seed INTEGER, model, changed INTEGER, sum, PRIMARY KEY (key)",
     "planned": "run, slot, key, sum, PRIMARY KEY (run, slot)",
     "answers": "instrument, picture, question, answer, reason, detail, sum, "
     "PRIMARY KEY (instrument, picture, question)",
@@ -29,7 +29,7 @@ TABLES = {
 """By table its columns. `sum` is the checksum of the others: a row that does not fit its own is as good as absent."""
 
 OF_SCHEMA_1 = {
-    "pictures": "SELECT key, id, suffix, reason, detail, prompt, seed, model "
+    "pictures": "SELECT key, id, suffix, reason, detail, prompt, seed, model, NULL "
     "FROM old_pictures LEFT JOIN files USING (id)",
     "planned": "SELECT run, slot, key FROM old_planned",
     "answers": "SELECT instrument, picture, question, answer, reason, detail FROM old_answers",
@@ -107,6 +107,11 @@ class Index:
             where = " AND ".join([*(f"{name} = ?" for name in fixed), f"{column} IN ({marks(part)})"])
             found = self.select(f"SELECT * FROM {table} WHERE {where}", (*fixed.values(), *part))
             yield from (row[:-1] for row in found if row[-1] == checksum(table, row[:-1]))
+
+    def delete(self, table: str, column: str, keys: Iterable[str]) -> None:
+        """Take rows with these keys away."""
+        with self.transaction():
+            self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", ((key,) for key in keys))
 
     def select(self, query: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of a query."""

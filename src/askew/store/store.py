@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -129,18 +130,22 @@ class Store:
     # Pictures
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
-        """What is stored under `keys`, by key: pictures whose files are intact, and final reasons for having none."""
+        """What is stored under `keys`, by key: pictures whose files are intact, and final reasons for having none.
+
+        A file that has not been changed since it was written, as the system says, is not read again for that.
+        """
+        folder = self.path / "pictures"
         intact: dict[str, bool] = {}
         found: dict[str, Picture | Missing] = {}
-        for key, name, suffix, reason, detail, prompt, seed, _ in self._index.rows("pictures", "key", keys):
+        for key, name, suffix, reason, detail, prompt, seed, _, changed in self._index.rows("pictures", "key", keys):
             if name is None:
                 found[key] = Missing(reason, detail)
                 continue
-            path = self._file(name, suffix)
+            path = f"{folder}/{name[:2]}/{name}{suffix}"
             if name not in intact:
-                intact[name] = is_intact(path)
+                intact[name] = _changed(path) == changed is not None or is_intact(Path(path))
             if intact[name]:
-                found[key] = Picture(name, str(path), prompt, seed)
+                found[key] = Picture(name, path, prompt, seed)
         return {key: outcome for key, outcome in found.items() if is_final(outcome)}
 
     def put_pictures(
@@ -162,7 +167,8 @@ class Store:
         with self._index.transaction():
             kept = self.pictures(one.key for one in wanted if one.source is None)
             rows: list[Row] = [
-                (one.key, name, suffixes.get(name or ""), *_why(o), one.prompt, one.seed, one.model)
+                (one.key, name, suffixes.get(name or ""), *_why(o), one.prompt, one.seed, one.model,
+                 _changed(self._file(name, suffixes[name])) if name else None)
                 for one, name, o in zip(wanted, ids, outcomes, strict=True) if one.key not in kept
             ]  # fmt: skip
             self._keep("pictures", rows, {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}})
@@ -380,6 +386,14 @@ class Store:
     def _set_aside(self, path: Path) -> None:
         with faults(self._where):
             path.replace(self.path / "quarantine" / f"{sha256(path.read_bytes())[:12]}-{path.name}")
+
+
+def _changed(path: str | Path) -> int | None:
+    """When a file was changed last, in nanoseconds; None where there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None
 
 
 def _digest(record: Mapping[str, Any]) -> str:

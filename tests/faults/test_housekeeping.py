@@ -1,0 +1,95 @@
+"""A run's life can be seen, and what no run needs is freed after it was said."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from askew.cli import run
+from askew.errors import StoreError
+from askew.method import load
+from askew.store.gc import unneeded
+from askew.store.store import Store
+
+COMMAND = ["audit", "a nurse", "--model", "studio/planted", "--axes", "gender", "--draws", "100", "--images"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs on one store, of which the second needs more."""
+    folder = tmp_path_factory.mktemp("runs")
+    for images in (2, 4):
+        assert run([*COMMAND, str(images), "--run", str(folder / f"run{images}")]) == 0
+    return folder
+
+
+@pytest.fixture
+def place(finished: Path, tmp_path: Path) -> Path:
+    shutil.copytree(finished, tmp_path / "runs")
+    return tmp_path / "runs"
+
+
+def files(place: Path) -> int:
+    return len(list((place / ".askew" / "pictures").glob("*/*")))
+
+
+def test_runs_are_listed_with_their_state(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "run4" / "results.json").write_text("{}")
+    assert run(["runs", str(place)]) == 0
+    first, second = sorted(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("run") and "audit" in line
+    )
+    assert "finished" in first
+    assert "damaged" in second
+    shutil.rmtree(place / ".askew" / "pictures")
+    (place / "run2" / "results.json").unlink()
+
+
+def test_what_no_run_needs_is_freed_and_the_rest_stays(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, before = str(place / ".askew"), files(place)
+    assert run(["store", "gc", store, "--yes"]) == 0
+    assert files(place) == before, "both runs need all"
+    assert run(["runs", "rm", str(place / "run4")]) == 0
+    assert "would remove" in capsys.readouterr().out
+    assert (place / "run4").exists()
+    assert run(["runs", "rm", str(place / "run4"), "--yes"]) == 0
+    assert not (place / "run4").exists()
+    assert run(["store", "gc", store]) == 0
+    assert files(place) == before, "it was only said"
+    assert run(["store", "gc", store, "--yes"]) == 0
+    assert files(place) == before // 2
+    assert run(["check", str(place / "run2")]) == 0
+    assert load(place / "run2").found.sets[0].n == 2
+
+
+def test_nothing_is_freed_of_a_damaged_store(place: Path) -> None:
+    with Store(place / ".askew") as store:
+        store._index._connection.execute("UPDATE planned SET key = 'x'")
+        with pytest.raises(StoreError, match="mend it first"):
+            unneeded(store)
+
+
+def test_another_plan_is_refused_with_the_difference(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*COMMAND, "3", "--run", str(place / "run2")]) == 2
+    assert "(images is 2 there and 3 here)" in capsys.readouterr().err
+
+
+def test_many_missing_pictures_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Blank pictures, of one condition more than of the other."""
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    rows, rng = ["file,prompt,condition,gender"], np.random.default_rng(0)
+    for k in range(40):
+        blank = k % 2 and k < 32
+        pixels = np.full((9, 9, 3), k, np.uint8) if blank else rng.integers(0, 256, (9, 9, 3), np.uint8)
+        Image.fromarray(pixels).save(folder / f"{k}.png")
+        rows.append(f"{k}.png,nurse,{('initial', 'other')[k % 2]},{'MF'[k // 2 % 2]}")
+    (folder / "manifest.csv").write_text("\n".join(rows))
+    assert run(["audit", "--model", f"folder/{folder}", "--draws", "100", "--run", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().err
+    assert "16 of 40 pictures are missing (16 blank_image)" in said
+    assert "16 of 20 pictures of" in said
