@@ -5,7 +5,7 @@ absolute linear forms of it (`distance.linear_forms`), so that the weights which
 distances solve a linear programme; a limit on the number of prompts makes it a mixed-integer one.
 
 The optimum is fitted to the pictures at hand and so looks better on them than it is: `predicted_distances` tells on
-pictures that were held out. Two simpler strategies stand beside it, `worst_axis` and `one_after_another`.
+pictures that were held out. A simpler strategy stands beside it, `worst_axis`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import scipy
@@ -27,7 +26,6 @@ from askew.stats.intervals import Floats
 from askew.types import Estimate
 
 NOTHING = 1e-7  # weights below it are rounding errors of the solver
-Order = Literal["worst", "best"]
 Groups = Sequence[Sequence[int]]
 """For every axis the prompts that state one of its values."""
 
@@ -71,15 +69,6 @@ class MixturePlan:
         return tuple(int(i) for i in np.flatnonzero(self.weights))
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Axes mitigated one after another, the total after each step (the first is that of the start), and the end."""
-
-    axes: tuple[int, ...]
-    totals: tuple[float, ...]
-    plan: MixturePlan
-
-
 def plan_mixture(
     goals: Sequence[Goal], *, baseline: int = 0, worsening: float | None = None, most_prompts: int | None = None
 ) -> MixturePlan:
@@ -114,40 +103,6 @@ def worst_axis(goals: Sequence[Goal], groups: Groups, *, baseline: int = 0) -> M
     start = np.eye(_prompts(goals))[baseline]
     worst = int(np.argmax([goal.weight * goal.distance_of(start) for goal in goals]))
     return mixture_plan(goals, _equal([groups[worst]], len(start)))
-
-
-def one_after_another(
-    goals: Sequence[Goal],
-    groups: Groups,
-    *,
-    order: Order = "worst",
-    while_it_helps: bool = False,
-    enough: float = 0.0,
-    baseline: int = 0,
-) -> Steps:
-    """Mitigate axis by axis; the mixture gives every mitigated axis the same weight, spread evenly over its values.
-
-    "worst" takes the axis that is worst at the time and goes on whatever comes of it. "best" takes the one after which
-    the total is least, interactions included, and ends when no axis lowers it any more (the form of the comparison of
-    an order that heeds interactions with one that does not).
-
-    Args:
-        while_it_helps: end, in the order "worst" too, before the first step that does not lower the total.
-        enough: total at or below which the steps end.
-    """
-    prompts = _prompts(goals)
-    plan = mixture_plan(goals, np.eye(prompts)[baseline])
-    totals, done = [plan.total], list[int]()
-    while plan.total > enough and len(done) < len(goals):
-        left = [axis for axis in range(len(goals)) if axis not in done]
-        options = {axis: mixture_plan(goals, _equal([groups[a] for a in (*done, axis)], prompts)) for axis in left}
-        chosen = _next(order, left, options, [g.weight * d for g, d in zip(goals, plan.distances, strict=True)])
-        if (while_it_helps or order == "best") and options[chosen].total >= plan.total:
-            break
-        plan = options[chosen]
-        done.append(chosen)
-        totals.append(plan.total)
-    return Steps(tuple(done), tuple(totals), plan)
 
 
 def mixture_plan(goals: Sequence[Goal], weights: ArrayLike) -> MixturePlan:
@@ -270,9 +225,3 @@ def _equal(groups: Groups, prompts: int) -> Floats:
     for group in groups:
         np.add.at(weights, np.asarray(group), 1 / len(group) / len(groups))
     return weights
-
-
-def _next(order: Order, left: Sequence[int], options: dict[int, MixturePlan], now: Sequence[float]) -> int:
-    if order == "worst":
-        return max(left, key=lambda axis: (now[axis], -axis))
-    return min(left, key=lambda axis: (options[axis].total, axis))

@@ -12,16 +12,17 @@ from scipy.stats import chi2_contingency
 from askew.errors import UsageError
 from askew.methods.interact.findings import Edge, Graph, Mixture
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
-from askew.methods.interact.mitigation import Chosen, chosen, measured_distances, mixture, picked
+from askew.methods.interact.mitigation import Chosen, chosen, mixture, picked
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.robustness import simulated
 from askew.methods.interact.score import joint, scoring_of
 from askew.methods.interact.validation import Mitigation, of_pictures, of_run, validation
 from askew.stats.distance import sensitivity
+from askew.stats.mixture import mixture_plan
 from askew.studio.caption import Said
 from askew.studio.planted import NAMES, conditional
 from askew.studio.scene import ATTRIBUTES
-from askew.types import Axis, Estimate, Missing, Prompt
+from askew.types import Axis, Missing, Prompt
 from planted_answers import INSTRUMENT, known, observed, planned, planted, scored
 
 NURSE, MECHANIC = "a photo of a nurse", "a photo of a mechanic"
@@ -160,12 +161,9 @@ def test_the_mixture_beats_one_axis_alone_and_its_shares_make_whole_pictures(set
     assert isinstance(best, Chosen)
     found = mixture(best, SCORING)
     assert sum(one.weight for one in found.prompts) == pytest.approx(1)
-    assert len(found.steps["the worst first, while it helps"]) <= len(prompt.axes)
-    assert found.totals["this mixture"] < found.totals["worst axis alone"] < found.totals["as it is"]
-    drawn = best.pictures(47)
-    assert sum(drawn.values()) == 47
-    measured = measured_distances(prompt, observed(Prompt(NURSE), prompt.axes, 48), PLAN, SCORING)
-    assert all(isinstance(e, Estimate) for e in measured.values())
+    totals = {name: mixture_plan(best.held_out, way.weights).total for name, way in best.ways.items()}
+    assert totals["this mixture"] < totals["the worst axis made equal"] < totals["as it is"]
+    assert [sum(best.pictures(way, 47).values()) for way in best.ways.values()] == [47, 47, 47]
 
 
 def test_a_limit_on_the_prompts_of_the_mixture_holds(sets: dict[str, Any]) -> None:

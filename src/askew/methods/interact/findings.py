@@ -26,7 +26,7 @@ Effect = Literal["better", "worse", "changed"]
 Row = tuple[int, ...]
 
 AS_IT_IS = "as it is"
-THIS_MIXTURE = "this mixture"
+WORST_AXIS, THIS_MIXTURE = "the worst axis made equal", "this mixture"
 
 STYLES = {"better": ("#0072b2", "solid"), "worse": ("#d55e00", "dashed"), "changed": ("#757b82", "dotted")}
 
@@ -132,21 +132,27 @@ class MixedPrompt:
 
 
 @record
+class Way:
+    """A way to mitigate, or the prompt as it is: distances from the ideals in `images` fresh pictures."""
+
+    name: Annotated[str, Names(False)]
+    images: int
+    distances: Annotated[Mapping[str, E], Keyed("axis")]
+
+
+@record
 class Mixture:
     """Prompts whose pictures together are nearest to all ideals.
 
-    before, predicted, measured  distances from the ideals: of the initial pictures, of the mixture on pictures that had
-                                 no part in choosing it, and in `images` pictures drawn from it
-    totals                       sum of all axes' distances, by the way to mitigate; steps: the axes it takes, in turn
+    before, predicted  distances from the ideals on pictures that had no part in choosing it: of the initial prompt, and
+                       of the mixture
+    ways               what was measured where it was drawn, and beside it the rivals, each in as many fresh pictures
     """
 
     prompts: tuple[MixedPrompt, ...]
     before: Annotated[Mapping[str, E], Keyed("axis")]
     predicted: Annotated[Mapping[str, E], Keyed("axis")]
-    totals: Mapping[str, float]
-    steps: Mapping[str, tuple[str, ...]]
-    images: int | None = None
-    measured: Annotated[Mapping[str, E], Keyed("axis")] | None = None
+    ways: tuple[Way, ...] = ()
 
 
 @record
@@ -263,16 +269,14 @@ class Validation:
 
 @record
 class Strategy:
-    """A way to mitigate several biases: means over the prompts that have a mixture.
+    """A way to mitigate several biases: means over the prompts whose ways were drawn, each in as many fresh pictures.
 
-    final_bias      mean distance of all axes from their ideals that is left, on pictures that had no part in the plan
-    steps           interventions: axes made equal, or a mixture drawn
-    beyond_mixture  the final bias less that of the mixture, prompt by prompt
+    final_bias      mean distance of all axes from their ideals that is left, less what chance gives in an ideal world
+    beyond_mixture  the same less that of the mixture, prompt by prompt; of both few pictures add alike
     """
 
     strategy: str
     final_bias: E
-    steps: E
     beyond_mixture: E | None
 
 

@@ -28,6 +28,9 @@ from askew.run.work import unmade
 from askew.store.keys import derived_seed
 from askew.types import Missing, Prompt
 
+WAYS = 3
+"""That are drawn with the mixture, itself included."""
+
 
 @dataclass(frozen=True, slots=True)
 class InteractionGathered:
@@ -35,7 +38,7 @@ class InteractionGathered:
 
     observed      by prompt its sets
     calibrations  what instruments know of their own errors
-    mixed         by prompt the pictures drawn from its mixture
+    mixed         by prompt the pictures drawn from its mixture, and of its rivals, by way
     mitigated     by prompt what is seen once an axis is mitigated, and in further initial pictures
     """
 
@@ -44,7 +47,7 @@ class InteractionGathered:
     instruments: Instruments
     observed: Observed
     calibrations: Errors
-    mixed: Mapping[str, ObservedSet]
+    mixed: Mapping[str, Mapping[str, ObservedSet]]
     mitigated: Mapping[str, Mitigated]
 
     @property
@@ -88,13 +91,15 @@ def reader_of(plan: InteractionPlan, run: Run, source: Source) -> Reader:
     return Reader(run, survey.instruments_of(plan, source), person=True)
 
 
-def _mixtures(plan: InteractionPlan, source: Source, reader: Reader, observed: Observed) -> dict[str, ObservedSet]:
-    """Pictures of the mixture that each prompt's graph advises; of prompts without a mixture none."""
+def _mixtures(
+    plan: InteractionPlan, source: Source, reader: Reader, observed: Observed
+) -> dict[str, dict[str, ObservedSet]]:
+    """Pictures of the mixture that each prompt's graph advises, and of its rivals; none of prompts without one."""
     if not isinstance(source, Model):
         raise UsageError("pictures that exist already cannot be drawn anew; --mixture-images needs a model")
     found = {}
     for prompt in plan.prompts:
-        at_most = unmade(source, plan.mixture_images, [len(reader.questions(prompt, name)) for name in plan.vqa])
+        at_most = unmade(source, WAYS * plan.mixture_images, [len(reader.questions(prompt, name)) for name in plan.vqa])
         flow = partial(_mixture, plan, source, reader, prompt, observed[prompt.text])
         drawn = reader.run.decide("the mixture", flow, at_most, otherwise=None)
         if drawn is not None:
@@ -104,15 +109,17 @@ def _mixtures(plan: InteractionPlan, source: Source, reader: Reader, observed: O
 
 def _mixture(
     plan: InteractionPlan, model: Model, reader: Reader, prompt: PromptPlan, sets: Sequence[ObservedSet]
-) -> ObservedSet | None:
-    """Drawn on fresh seeds, as many of each of its prompts as its weight says."""
-    best, seed = chosen(prompt, sets, plan, plan.vqa[0]), derived_seed(plan.seed, "mixture")
+) -> dict[str, ObservedSet] | None:
+    """Every way drawn on fresh seeds of its own, as many pictures of each of its prompts as its weight says."""
+    best = chosen(prompt, sets, plan, plan.vqa[0])
     if isinstance(best, Missing):
         return None
-    wanted = best.pictures(plan.mixture_images)
-    pictures = [one for text, n in wanted.items() for one in reader.run.pictures(model, [text], n, seed)[text]]
-    (drawn,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
-    return drawn
+    found = {}
+    for name, way in best.ways.items():
+        wanted, seed = best.pictures(way, plan.mixture_images), derived_seed(plan.seed, "mixture", name)
+        pictures = [one for text, n in wanted.items() for one in reader.run.pictures(model, [text], n, seed)[text]]
+        (found[name],) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
+    return found
 
 
 def _mitigated(plan: InteractionPlan, source: Source, reader: Reader) -> Mapping[str, Mitigated]:

@@ -1,9 +1,8 @@
-"""Mitigation: the mixture of prompts against all biases at once, and whether estimates hold where an axis is mitigated.
+"""The mixture of prompts against all biases at once.
 
 The paper leaves open what to do about several biases together. The weights are chosen on one half of the pictures and
-judged on the other, beside two simpler plans: mitigate the worst axis alone, or one axis after another. Ways to
-mitigate are compared over the prompts of a run in the form in which InterMit, the follow-up work, compares itself with
-rivals: what bias is left, after how many steps.
+predicted on the other. Where it is drawn, so are its rivals, the prompt as it is and its worst axis made equal, each in
+as many fresh pictures: few pictures make every distance too large, and all alike.
 """
 
 from __future__ import annotations
@@ -17,10 +16,12 @@ from askew.errors import NotEnoughData
 from askew.methods.interact.findings import (
     AS_IT_IS,
     THIS_MIXTURE,
+    WORST_AXIS,
     Graph,
     MixedPrompt,
     Mixture,
     Strategy,
+    Way,
 )
 from askew.methods.interact.graph import ideal
 from askew.methods.interact.plan import InteractionPlan
@@ -29,20 +30,10 @@ from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.distance import distance_for
 from askew.stats.means import student_mean
-from askew.stats.mixture import (
-    Goal,
-    MixturePlan,
-    Steps,
-    mixture_plan,
-    one_after_another,
-    plan_mixture,
-    predicted_distances,
-    worst_axis,
-)
+from askew.stats.mixture import Goal, MixturePlan, mixture_plan, plan_mixture, predicted_distances, worst_axis
 from askew.stats.shares import distance_estimate
 from askew.types import Estimate, Missing, Prompt
 
-MEASURED = "this mixture, drawn and measured"
 OVER = "Student's t over prompts"
 
 
@@ -59,10 +50,17 @@ class Chosen:
     fitted: Sequence[Goal]
     held_out: Sequence[Goal]
 
-    def pictures(self, images: int) -> dict[str, int]:
+    @property
+    def ways(self) -> dict[str, MixturePlan]:
+        """The mixture and its rivals, by name."""
+        groups = [[k for k, prompt in enumerate(self.prompts) if prompt.axis == axis.name] for axis in self.axes]
+        start = mixture_plan(self.fitted, np.eye(len(self.prompts))[0])
+        return {AS_IT_IS: start, WORST_AXIS: worst_axis(self.fitted, groups), THIS_MIXTURE: self.best}
+
+    def pictures(self, way: MixturePlan, images: int) -> dict[str, int]:
         """How many of `images` pictures to draw of each prompt: its weight, rounded so that they add up."""
-        used = self.best.prompts
-        weights = np.array([self.best.weights[k] for k in used]) * images
+        used = way.prompts
+        weights = np.array([way.weights[k] for k in used]) * images
         counts = np.floor(weights).astype(int)
         rest = np.argsort(counts - weights, kind="stable")[: images - int(counts.sum())]
         counts[rest] += 1
@@ -111,77 +109,49 @@ def picked(observed: ObservedSet, places: Iterable[int]) -> ObservedSet:
 def mixture(found: Chosen, scoring: Scoring) -> Mixture:
     """The mixture, and every axis's distance before and as predicted, on the pictures held out."""
     names = [axis.name for axis in found.axes]
-    groups = [[k for k, prompt in enumerate(found.prompts) if prompt.axis == name] for name in names]
-    start = np.eye(len(found.prompts))[0]
     rng = scoring.rng(found.prompts[0].text, scoring.instrument, "mixture predicted")
     before, predicted = (
-        predicted_distances(weights, found.held_out, rng=rng, **scoring.how) for weights in (start, found.best.weights)
+        predicted_distances(weights, found.held_out, rng=rng, **scoring.how)
+        for weights in (np.eye(len(found.prompts))[0], found.best.weights)
     )
-    steps: dict[str, Steps] = {
-        "one after another, the worst first": one_after_another(found.fitted, groups, order="worst"),
-        "the worst first, while it helps": one_after_another(found.fitted, groups, order="worst", while_it_helps=True),
-        "one after another, the most helpful first": one_after_another(found.fitted, groups, order="best"),
-    }
-    weights = {AS_IT_IS: start, "worst axis alone": worst_axis(found.fitted, groups).weights,
-               **{name: one.plan.weights for name, one in steps.items()}, THIS_MIXTURE: found.best.weights}  # fmt: skip
     mixed = [(found.prompts[k], float(found.best.weights[k])) for k in found.best.prompts]
     return Mixture(
         prompts=tuple(MixedPrompt(one.text, one.axis, one.value, weight) for one, weight in mixed),
         before=dict(zip(names, before, strict=True)),
         predicted=dict(zip(names, predicted, strict=True)),
-        totals={name: mixture_plan(found.held_out, own).total for name, own in weights.items()},
-        steps={name: tuple(names[k] for k in one.axes) for name, one in steps.items()},
     )
 
 
-def measured_distances(
-    prompt: PromptPlan, drawn: ObservedSet, plan: InteractionPlan, scoring: Scoring
-) -> dict[str, Estimate | Missing]:
-    """The distance of every axis from its ideal in pictures drawn from the mixture."""
+def measured(name: str, prompt: PromptPlan, drawn: ObservedSet, plan: InteractionPlan, scoring: Scoring) -> Way:
+    """The distance of every axis from its ideal in pictures drawn in a way."""
     found: dict[str, Estimate | Missing] = {}
     for axis in prompt.closed:
         counts, distance = drawn.counts(scoring.instrument, axis.axis()), distance_for(plan.distance, axis.scale)
-        rng = scoring.rng(prompt.text, axis.name, scoring.instrument, "mixture measured")
+        rng = scoring.rng(prompt.text, axis.name, scoring.instrument, name)
         found[axis.name] = (
             distance_estimate(counts, ideal(axis), distance=distance, rng=rng, **scoring.how)
             if any(counts)
-            else Missing("not_asked", "no picture of the mixture has an answer")
+            else Missing("not_asked", "no picture has an answer")
         )
-    return found
+    return Way(name, len(drawn.pictures), found)
 
 
 def strategies(graphs: Sequence[Graph], level: float) -> tuple[Strategy, ...]:
-    """Every way to mitigate: means over the prompts whose graph has a mixture. Empty without one."""
-    mixtures = [graph.mixture for graph in graphs if isinstance(graph.mixture, Mixture)]
-    if not mixtures:
+    """The ways to mitigate: means over the prompts in which all were drawn and every axis could be read."""
+    drawn = [graph.mixture.ways for graph in graphs if isinstance(graph.mixture, Mixture) and graph.mixture.ways]
+    whole = [ways for ways in drawn if all(isinstance(e, Estimate) for way in ways for e in way.distances.values())]
+    if not whole:
         return ()
-    found = [
-        _strategy(name, [(one, _mean_distance(one, name)) for one in mixtures], level) for name in mixtures[0].totals
-    ]
-    drawn = [(one, left) for one in mixtures if (left := _measured(one)) is not None]
-    return (*found, *([_strategy(MEASURED, drawn, level)] if drawn else []))
+    left = {way.name: np.array([_left(ways[k]) for ways in whole]) for k, way in enumerate(whole[0])}
+    beyond = {name: own[:, 0] - left[THIS_MIXTURE][:, 0] for name, own in left.items() if name != THIS_MIXTURE}
+    return tuple(
+        Strategy(name, student_mean(own[:, 0] - own[:, 1], level, OVER, null=0.0),
+                 student_mean(beyond[name], level, OVER, null=0.0) if name in beyond else None)
+        for name, own in left.items()
+    )  # fmt: skip
 
 
-def _strategy(name: str, left: Sequence[tuple[Mixture, float]], level: float) -> Strategy:
-    """A way to mitigate, with the mean distance that it leaves in every mixture's prompt."""
-    final = np.array([distance for _, distance in left])
-    planned = np.array([_mean_distance(one, THIS_MIXTURE) for one, _ in left])
-    steps = [len(one.steps[name]) if name in one.steps else int(name != AS_IT_IS) for one, _ in left]
-    bias, taken = (
-        mean if mean.low is None else replace(mean, low=max(0.0, mean.low))  # neither is ever negative
-        for mean in (student_mean(final, level, OVER), student_mean(steps, level, OVER))
-    )
-    more = None if name == THIS_MIXTURE else student_mean(final - planned, level, OVER, null=0.0)
-    return Strategy(name, bias, taken, more)
-
-
-def _mean_distance(one: Mixture, name: str) -> float:
-    """Of all axes from their ideals, on the pictures held out."""
-    return one.totals[name] / len(one.before)
-
-
-def _measured(one: Mixture) -> float | None:
-    """The mean distance in the pictures drawn from the mixture; None where an axis has no answer there."""
-    found = list((one.measured or {}).values())
-    known = [e.value for e in found if isinstance(e, Estimate)]
-    return float(np.mean(known)) if known and len(known) == len(found) else None
+def _left(way: Way) -> tuple[float, float]:
+    """The mean distance of all axes, and what it would be in as many pictures of an ideal world."""
+    known = [e for e in way.distances.values() if isinstance(e, Estimate)]
+    return float(np.mean([e.value for e in known])), float(np.mean([e.null or 0.0 for e in known]))

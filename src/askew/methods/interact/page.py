@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from askew.methods.interact import figures
-from askew.methods.interact.findings import THIS_MIXTURE, Graph, InteractionFindings, JointShares, Mixture, Validation
+from askew.methods.interact.findings import (
+    THIS_MIXTURE,
+    Graph,
+    InteractionFindings,
+    JointShares,
+    Mixture,
+    Strategy,
+    Validation,
+)
 from askew.pages import common, words
 from askew.pages.blocks import PLAIN, Block, Fold, Lane, Lanes, Mark, Page, Pictures, Section, Table, Terms, Text
 from askew.pages.media import Media, allowance, set_row
@@ -18,7 +26,6 @@ from askew.types import Estimate, Missing
 
 SENTENCES = 8
 """Sentences of a graph before the rest is folded away."""
-STAGES = ("before", "predicted", "measured")
 DISTANCES = {
     "total_variation": "total variation",
     "wasserstein": "W₁ over ranks / (K − 1)",
@@ -134,22 +141,7 @@ class View:
         planned = [(one, one.mixture) for one in self.found.biasconnect if one.mixture is not None]
         if not planned:
             return
-        blocks: list[Block] = []
-        if found := self.found.strategies:
-            rows = tuple(
-                Lane(capital(one.strategy), one.final_bias,
-                     (measured(one.steps, digits=1), measured(one.beyond_mixture, "signed")),
-                     strong=one.strategy.startswith(THIS_MIXTURE))
-                for one in found
-            )  # fmt: skip
-            over = found[0].final_bias.n if isinstance(found[0].final_bias, Estimate) else None
-            blocks = [Lanes(
-                f"Ways to mitigate, averaged over {plural(over or 0, 'prompt')}: the mean distance of all axes from "
-                "their ideals that is left, on pictures that had no part in the plan, and after how many steps",
-                "Way", rows, "bias left", "unit", PLAIN, ("steps", "more than the mixture"),
-                interval="interval for the mean over prompts like these",
-            ), Text("A step is one intervention: an axis made equal, or the mixture drawn. Few pictures make every "
-                    "distance a little too large, more so for ways that use few prompts.", muted=True)]  # fmt: skip
+        blocks: list[Block] = [_strategies(self.found.strategies)] if self.found.strategies else []
         for graph, mix in planned:
             shown = (Text(f"No mixture: {reason(mix)}."),) if isinstance(mix, Missing) else _mixture(mix)
             blocks += [Fold(figures.title(graph.prompt), shown)] if self.several else shown
@@ -175,25 +167,33 @@ def _mixture(one: Mixture) -> tuple[Block, ...]:
         "Draw these prompts in these proportions: the mixture with the least sum of all axes' distances",
         ("Prompt", "share"), tuple((shorten(prompt.text, 160), percent(prompt.weight)) for prompt in ordered),
     )  # fmt: skip
-    totals = Table(
-        "The sum of all axes' distances by the way to mitigate, on pictures held out; less is better",
-        ("Way", "sum", "axes in turn"),
-        tuple((capital(name), words.number(total), listing([*map(axis_label, one.steps.get(name, ()))]) or ABSENT)
-              for name, total in one.totals.items()),
+    return prompts, _distances(one)
+
+
+def _strategies(found: tuple[Strategy, ...]) -> Lanes:
+    """Ways to mitigate, over all prompts: the bias that each leaves, and how much more than the mixture."""
+    rows = tuple(Lane(capital(one.strategy), one.final_bias,
+                      (measured(one.beyond_mixture, "signed") if one.beyond_mixture else ABSENT,),
+                      strong=one.strategy == THIS_MIXTURE) for one in found)  # fmt: skip
+    over = found[0].final_bias.n if isinstance(found[0].final_bias, Estimate) else None
+    return Lanes(
+        f"Ways to mitigate, averaged over {plural(over or 0, 'prompt')}, each drawn in as many fresh pictures: the "
+        "mean distance of all axes from their ideals that is left, less what so few pictures show in an ideal world",
+        "Way", rows, "bias left", "signed", PLAIN, ("more than the mixture",),
+        interval="interval for the mean over prompts like these",
     )  # fmt: skip
-    drawn = f"Measured on {plural(one.images or 0, 'picture')} of the mixture, drawn anew."
-    return prompts, _distances(one), *([Text(drawn, muted=True)] if one.images else []), totals
 
 
 def _distances(one: Mixture) -> Lanes:
     """Every axis's distance from its ideal: as it is, as predicted, and as measured where the mixture was drawn."""
-    stages = {name: scores for name in STAGES if (scores := getattr(one, name))}
-    rows = tuple(Lane(name, scores[axis], group=capital(axis_label(axis)), strong=name == list(stages)[-1],
+    stages = {"before": one.before, "predicted": one.predicted, **{f"{w.name}, drawn": w.distances for w in one.ways}}
+    rows = tuple(Lane(name, scores[axis], group=capital(axis_label(axis)), strong=name.startswith(THIS_MIXTURE),
                       hollow=name == "predicted")
                  for axis in one.before for name, scores in stages.items())  # fmt: skip
+    drawn = f", and in {plural(one.ways[0].images, 'fresh picture')} drawn of each way" if one.ways else ""
     return Lanes(
-        "Distance of every axis from its ideal before and with the mixture", "Axis", rows, "distance", "unit", PLAIN,
-        interval="interval for the true distance",
+        f"Distance of every axis from its ideal before and with the mixture{drawn}", "Axis", rows, "distance",
+        columns=PLAIN, interval="interval for the true distance",
         hollow="predicted, from pictures that had no part in choosing the weights",
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from askew.findings import Head, Scored
 from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares, Mixture
 from askew.methods.interact.gather import InteractionGathered
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
-from askew.methods.interact.mitigation import chosen, measured_distances, mixture, strategies
+from askew.methods.interact.mitigation import chosen, measured, mixture, strategies
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
@@ -87,10 +87,9 @@ def _mixture(
     best = chosen(prompt, found.observed[prompt.text], plan, scoring.instrument)
     if isinstance(best, Missing):
         return best
-    planned, drawn = mixture(best, scoring), found.mixed.get(prompt.text)
-    if drawn is None:
-        return planned
-    return replace(planned, images=len(drawn.pictures), measured=measured_distances(prompt, drawn, plan, scoring))
+    drawn = found.mixed.get(prompt.text, {})
+    ways = (measured(name, prompt, some, plan, scoring) for name, some in drawn.items())
+    return replace(mixture(best, scoring), ways=tuple(ways))
 
 
 def _initial_shares(plan: InteractionPlan, sets: Observed, known: Errors) -> Iterator[SetShares]:
