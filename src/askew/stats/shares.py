@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from askew.errors import NotEnoughData
 from askew.stats.distance import Distance, distance_max, distance_named, normalised, total_variation
 from askew.stats.distance_intervals import METHOD, SampledShares
+from askew.stats.exact import distance_p
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, p_value, positive_counts, tail
 from askew.types import Estimate
 
@@ -56,7 +57,7 @@ def distance_estimate(
     """Distance of the shares from an ideal: plug-in value, interval of the population's distance, null, p, corrected.
 
     The interval is by test inversion (`distance_intervals`) and may lie below the value. The null is the distance of as
-    many pictures drawn from the ideal itself.
+    many pictures drawn from the ideal itself; p is that of their exact law (`exact`), or by draws where that is large.
 
     Args:
         ideal: (K,) shares, or weights, that would be no bias.
@@ -65,7 +66,8 @@ def distance_estimate(
     c, target, measure = axis_counts(counts), normalised(ideal, "the ideal"), distance_named(distance)
     n = int(c.sum())
     sample, maximum = SampledShares(c / n, n, target, measure), distance_max(target, measure)
-    return sample.estimate(rng, draws, level, maximum=maximum, n=n, missing=missing)
+    p = distance_p(c, target, distance) if isinstance(distance, str) else None
+    return sample.estimate(rng, draws, level, maximum=maximum, n=n, missing=missing, p=p)
 
 
 def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
