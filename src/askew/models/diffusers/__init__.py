@@ -5,11 +5,13 @@ Here: settings that the makers of well-known models recommend, and what the mode
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from askew.models.diffusers.model import DiffusersModel
 
 Settings = Mapping[str, Setting]
+INDEX = "model_index.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,39 @@ RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
 """By the model's ID."""
 
 
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty where there is none that can be read."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def recommended(model: str) -> Settings:
-    """The settings that the makers of `model`, an ID on the Hub, recommend; empty for a model that is not listed."""
-    known = RECOMMENDED.get(model)
-    return known.settings if known else {}
+    """The settings that the makers of `model` recommend: an ID on the Hub, or a folder whose own files tell.
+
+    A folder tells by the name that it was saved from; else by what marks distilled models: a scheduler of Euler's that
+    begins at pure noise (SDXL-Turbo, SD-Turbo), a UNet that takes guidance as an input (LCM), or a Flux without it
+    (schnell). Empty for others.
+    """
+    if model in RECOMMENDED:
+        return RECOMMENDED[model].settings
+    folder = Path(model).expanduser()
+    index = read_json(folder / INDEX)
+    if index.get("_name_or_path") in RECOMMENDED:
+        return RECOMMENDED[index["_name_or_path"]].settings
+    scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
+    from_noise = scheduler.get("timestep_spacing") == "trailing" and not scheduler.get("rescale_betas_zero_snr")
+    if from_noise and str(scheduler.get("_class_name")).startswith("Euler"):
+        return RECOMMENDED["stabilityai/sdxl-turbo"].settings
+    if read_json(folder / "unet" / "config.json").get("time_cond_proj_dim"):
+        return {"num_inference_steps": 4}
+    if index.get("_class_name") == "QwenImagePipeline":
+        return RECOMMENDED["Qwen/Qwen-Image"].settings
+    distilled = read_json(folder / "transformer" / "config.json").get("guidance_embeds") is False
+    flux = index.get("_class_name") == "FluxPipeline"
+    return RECOMMENDED["black-forest-labs/FLUX.1-schnell"].settings if flux and distilled else {}
 
 
 def create(name: str, **settings: Setting) -> DiffusersModel:

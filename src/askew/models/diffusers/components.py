@@ -20,7 +20,8 @@ from diffusers.utils import logging as diffusers_logging
 from transformers.utils import logging as transformers_logging
 
 from askew.errors import UsageError
-from askew.models.diffusers.repository import INDEX, Repository
+from askew.models.diffusers import INDEX
+from askew.models.diffusers.repository import Repository
 from askew.models.hub import ANOTHER, NO_SAFETENSORS, WEIGHTS, explained
 
 LIBRARY = f"diffusers {__version__}"

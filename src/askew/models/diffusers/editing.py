@@ -20,14 +20,15 @@ from askew.models.diffusers.components import quiet
 from askew.models.diffusers.families import call_arguments, parameters
 from askew.models.diffusers.model import DiffusersModel, pictures
 from askew.models.diffusers.noise import global_noise, noise_per_picture
-from askew.models.diffusers.settings import call_settings, fitting
+from askew.models.diffusers.settings import call_settings, check_heard, fitting
 from askew.models.editing import EditRequest
 from askew.models.hub import is_out_of_memory
 from askew.store.imagefile import as_rgb
 from askew.types import Missing
 
 with quiet():
-    from diffusers import AutoPipelineForImage2Image
+    import diffusers
+    from diffusers.image_processor import VaeImageProcessor
     from diffusers.pipelines.auto_pipeline import AUTO_IMAGE2IMAGE_PIPELINES_MAPPING, _get_task_class
 
 BATCHED = frozenset(
@@ -36,8 +37,16 @@ BATCHED = frozenset(
 )
 """Families whose edits are known not to depend on the rest of their batch; others are made one at a time."""
 
+ABLE = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Qwen-Image, Kandinsky 2.2, Sana-Sprint"
+"""Families whose edits are tested, as a user would know them."""
+
+FURTHER = {"SanaSprintPipeline": "SanaSprintImg2ImgPipeline"}
+"""Image-to-image pipelines that AutoPipelineForImage2Image does not know."""
+
 OF_SIZE = ("height", "width")
 STEPS = "num_inference_steps"
+KANDINSKY_SIDES = 64
+"""What sides must be multiples of: Kandinsky would round others up."""
 
 
 class DiffusersEditor:
@@ -56,6 +65,8 @@ class DiffusersEditor:
         known = {name: kind for name, kind in parameters(self._class).items() if name not in (*OF_SIZE, "strength")}
         inherited = {name: value for name, value in model.settings.items() if name in known}
         self._call = call_settings(known, inherited, settings, f"{self.name}, editing")
+        own: DiffusersModel = getattr(model, "network", model)
+        check_heard(own.repository, known, self._call, settings, own.scheduler, f"{self.name}, editing")
         kept = {name: value for name, value in model.settings.items() if name in ("scheduler", "variant")}
         self.settings: Mapping[str, Setting] = {**self._call, **kept}
         self._at_once = self.batch_size if self._class.__name__ in BATCHED else 1
@@ -78,7 +89,7 @@ class DiffusersEditor:
     def pipeline(self) -> Any:
         """The image-to-image pipeline, made of the parts of the model's own."""
         with quiet():
-            pipeline = AutoPipelineForImage2Image.from_pipe(self._model.pipeline)
+            pipeline = self._class.from_pipe(self._model.pipeline)
             pipeline.set_progress_bar_config(disable=True)
         return pipeline
 
@@ -101,6 +112,8 @@ class DiffusersEditor:
 
     def _multiple(self) -> int:
         """What sides must be multiples of: the factor that pictures are prepared by, and a patch of a transformer."""
+        if not hasattr(self.pipeline, "vae"):
+            return KANDINSKY_SIDES
         prepared = int(self.pipeline.image_processor.config.vae_scale_factor)
         patch = getattr(getattr(getattr(self.pipeline, "transformer", None), "config", None), "patch_size", 1)
         factor = getattr(self.pipeline, "vae_scale_factor", prepared)
@@ -121,7 +134,9 @@ class DiffusersEditor:
     @torch.inference_mode()
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
         """Every picture as it comes back from the autoencoder: the mean of its latent distribution, decoded."""
-        vae, processor = self.pipeline.vae, self.pipeline.image_processor
+        vae = self.pipeline.vae if hasattr(self.pipeline, "vae") else self.pipeline.movq
+        processor = getattr(self.pipeline, "image_processor", None) or VaeImageProcessor()
+        unquantized = {"force_not_quantize": True} if isinstance(vae, diffusers.VQModel) else {}
         exact = getattr(vae.config, "force_upcast", False) and vae.dtype == torch.float16
         dtype = vae.dtype
         if exact:  # it overflows in half precision
@@ -129,7 +144,11 @@ class DiffusersEditor:
         back: list[Image.Image | Missing] = []
         for picture in pictures:
             pixels = processor.preprocess(as_rgb(picture)).to(self.pipeline._execution_device, vae.dtype)
-            decoded = vae.decode(vae.encode(pixels).latent_dist.mode(), return_dict=False)[0]
+            of_videos = pixels.ndim == 4 and hasattr(vae, "temperal_downsample")  # a picture is one frame
+            encoded = vae.encode(pixels[:, :, None] if of_videos else pixels)
+            latents = encoded.latent_dist.mode() if hasattr(encoded, "latent_dist") else encoded[0]
+            decoded = vae.decode(latents, return_dict=False, **unquantized)[0]
+            decoded = decoded[:, :, 0] if of_videos else decoded
             back += processor.postprocess(decoded.float(), output_type="pil")
             pictures_made(1)
         if exact:
@@ -169,18 +188,15 @@ def _editing_class(model: DiffusersModel) -> Any:
     """The image-to-image pipeline of a model's family. Raises UsageError if it has none that fits."""
     own = model.pipeline_class.__name__
     found = _get_task_class(AUTO_IMAGE2IMAGE_PIPELINES_MAPPING, own, throw_error_if_not_exist=False)
-    if found is None or not _fits(found):
-        able = sorted(name for name, kind in AUTO_IMAGE2IMAGE_PIPELINES_MAPPING.items() if _fits(kind))
+    found = found or getattr(diffusers, FURTHER.get(own, ""), None)
+    takes = signature(found.__init__).parameters if found else {}
+    if found is None or "strength" not in parameters(found) or not {"vae", "movq"} & takes.keys():
         raise UsageError(
             f"{model.name} is a {own}, which has no image-to-image pipeline with a strength and an autoencoder; "
-            f"families that have: {', '.join(able)}. As in: askew edit --model "
-            f"diffusers/stable-diffusion-v1-5/stable-diffusion-v1-5"
+            f"families that have: {ABLE}. As in: askew edit --model diffusers/stable-diffusion-v1-5/"
+            f"stable-diffusion-v1-5"
         )
     return found
-
-
-def _fits(pipeline: Any) -> bool:
-    return "strength" in parameters(pipeline) and "vae" in signature(pipeline.__init__).parameters
 
 
 def _alike(requests: Sequence[EditRequest], at_once: int) -> list[list[int]]:

@@ -98,7 +98,7 @@ def call_arguments(
     known = _signature(found)
     negative = {k: [v] * len(prompts) for k, v in settings.items() if k.startswith("negative_prompt")}
     arguments = {"prompt": list(prompts), **settings, **negative, "output_type": "np", "generator": list(generators)}
-    if negative and found.__name__ == "KandinskyV22CombinedPipeline":
+    if negative and found.__name__.startswith("KandinskyV22"):
         arguments["generator"] *= 2  # its prior appends the negative prompts to the prompts: a batch twice as large
     return {name: value for name, value in arguments.items() if name in known}
 

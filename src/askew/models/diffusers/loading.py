@@ -72,6 +72,7 @@ def load(
         for (source, folder), prefix in zip(places, ("", f"{PRIOR}_"), strict=False):
             networks = load_networks(source, folder, dtype, variant)
             parts |= {f"{prefix}{component}": network for component, network in networks.items()}
+            parts |= {f"{prefix}{component}": None for component in source.absent}
         with explained(name, LIBRARY):
             try:
                 read = loader(found).from_pretrained

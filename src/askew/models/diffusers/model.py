@@ -27,7 +27,15 @@ from askew.models.diffusers.families import BATCHED, MULTIPLES, call_arguments, 
 from askew.models.diffusers.loading import all_sources, identity, load
 from askew.models.diffusers.noise import global_noise, noise_per_picture
 from askew.models.diffusers.repository import Repository, find_repository
-from askew.models.diffusers.settings import batch, call_settings, check_size, fitting, offload_mode, scheduler_class
+from askew.models.diffusers.settings import (
+    batch,
+    call_settings,
+    check_heard,
+    check_size,
+    fitting,
+    offload_mode,
+    scheduler_class,
+)
 from askew.models.hub import explained, is_out_of_memory
 from askew.store.imagefile import is_blank
 from askew.types import Missing
@@ -77,19 +85,21 @@ class DiffusersModel:
         **settings: Setting,
     ) -> None:
         self.name = name or f"diffusers/{location}"
-        self._repository = find_repository(str(location), str(revision) or None)
-        self._class = pipeline_class(self._repository)
+        self.repository = find_repository(str(location), str(revision) or None)
+        self._class = pipeline_class(self.repository)
         self._variant = str(variant)
-        self._sources = all_sources(self._repository, self._class, self._variant)
-        self._call = call_settings(parameters(self._class), defaults or {}, settings, self.name)
+        self._sources = all_sources(self.repository, self._class, self._variant)
+        known = parameters(self._class)
+        self._call = call_settings(known, defaults or {}, settings, self.name)
         check_size(self._call, MULTIPLES.get(self._class.__name__, 1), self.name)
-        self._scheduler = scheduler_class(self._repository, str(scheduler))
+        self.scheduler = scheduler_class(self.repository, str(scheduler))
+        check_heard(self.repository, known, self._call, settings, self.scheduler, self.name)
         self._device = choose_device(str(device))
         self._dtype = choose_dtype(str(dtype), self._device)
         self._offload = offload_mode(offload, self._device)
         self.revision = identity(self._sources)
         self.batch_size = batch(batch_size, self._device, self.name)
-        others = {"scheduler": self._scheduler.__name__ if self._scheduler else "", "variant": self._variant}
+        others = {"scheduler": self.scheduler.__name__ if self.scheduler else "", "variant": self._variant}
         self.settings: Mapping[str, Setting] = {**self._call, **{name: one for name, one in others.items() if one}}
         self.watch: Watch | None = None
         self.steer: Watch | None = None
@@ -119,7 +129,7 @@ class DiffusersModel:
             device=self._device,
             dtype=self._dtype,
             offload=self._offload,
-            scheduler=self._scheduler,
+            scheduler=self.scheduler,
             variant=self._variant,
         )
 
@@ -141,7 +151,7 @@ class DiffusersModel:
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words that a text encoder of limited length never sees."""
-        return words_cut_off(prompt, self._repository)
+        return words_cut_off(prompt, self.repository)
 
     def _try(self, requests: Sequence[Request]) -> list[Image.Image | Missing] | None:
         """The pictures of a part of a batch, or of the first ones of it; None if memory ran out."""

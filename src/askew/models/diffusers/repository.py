@@ -10,9 +10,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from askew.errors import ModelError, UsageError
+from askew.models.diffusers import INDEX, read_json
 from askew.models.hub import WEIGHTS, Pretrained, find_pretrained
 
-INDEX = "model_index.json"
+CONFIGS = {"scheduler": "scheduler_config.json"}
+"""What a component's configuration is called, other than config.json."""
+
 PLAIN = re.compile(r"[^.]+\.safetensors")
 """Weights that are of no variant: model.safetensors, not model.fp16.safetensors."""
 
@@ -23,12 +26,14 @@ class Repository:
 
     network      where it is, and which version of it
     components   (library, class) by name, such as unet: (diffusers, UNet2DConditionModel)
+    absent       names of components that it was saved without
     class_name   the class of the pipeline that it was saved from
     """
 
     network: Pretrained
     class_name: str
     components: Mapping[str, tuple[str, str]]
+    absent: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -38,6 +43,10 @@ class Repository:
     def files(self, component: str) -> list[PurePosixPath]:
         """The files of a component."""
         return [PurePosixPath(file) for file in self.network.files if file.startswith(f"{component}/")]
+
+    def config(self, component: str) -> dict[str, Any]:
+        """The configuration of a network or scheduler; empty where there is none."""
+        return read_json(self.network.folder / component / CONFIGS.get(component, "config.json"))
 
     def weights(self, component: str, variant: str = "") -> list[str]:
         """The files with the weights of a component: those of the variant, else the plain ones."""
@@ -76,7 +85,12 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
     _refuse_code(name, index)
     parts = {part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2}
     components = {part: (str(library), str(kind)) for part, (library, kind) in parts.items() if library and kind}
-    return Repository(network, str(index["_class_name"]), components)
+    if index.get("requires_aesthetics_score"):
+        raise UsageError(
+            f"{name!r} is a refiner, which improves pictures of its base model and makes none by itself: name the base "
+            f"model, such as diffusers/stabilityai/stable-diffusion-xl-base-1.0"
+        )
+    return Repository(network, str(index["_class_name"]), components, tuple(sorted(parts.keys() - components.keys())))
 
 
 def check_variant(repository: Repository, variant: str) -> None:

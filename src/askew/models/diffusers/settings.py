@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from inspect import signature
 from traceback import extract_tb
 
 import diffusers
@@ -23,6 +24,9 @@ SIDES = ("height", "width")
 AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", *SIDES)
 ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
 """Where in diffusers settings are checked and used; errors from networks further down are not about them."""
+
+NEGATIVE = ("negative_prompt", "negative_prompt_2", "negative_prompt_3")
+LAYERS = ("skip_layer_guidance_scale", "skip_layer_guidance_start", "skip_layer_guidance_stop")
 
 CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
 OFFLOADS = ("none", "model", "sequential")
@@ -43,6 +47,37 @@ def call_settings(
     own |= _cleaning(known, given)
     chosen = {**own, **{k: v for k, v in defaults.items() if k in known}, **given}
     return {k: _checked(k, v, known[k].kind, name) for k, v in sorted(chosen.items()) if v is not None}
+
+
+def check_heard(
+    repository: Repository, known: Mapping[str, Parameter], chosen: Mapping[str, Setting],
+    given: Mapping[str, Setting], scheduler: type | None, name: str,
+) -> None:  # fmt: skip
+    """Raises UsageError for a setting that is given and would change nothing beside the others that are chosen."""
+    kind = repository.components.get("scheduler", ("", ""))[1]
+    step = getattr(scheduler or getattr(diffusers, kind, None), "step", None)
+    takes_eta = step is not None and "eta" in signature(step).parameters
+    by_true_cfg = "true_cfg_scale" in known
+    guidance = chosen.get("true_cfg_scale" if by_true_cfg else "guidance_scale")
+    guided = guidance is None or (float(guidance) > 1 and not repository.config("unet").get("time_cond_proj_dim"))
+    lacks: dict[str, str] = {}
+    if not guided:
+        how = "true_cfg_scale=4" if by_true_cfg else "guidance_scale=5"
+        unguided = f"without guidance above 1: add -M {how}, or leave it out"
+        lacks |= dict.fromkeys((*NEGATIVE, "guidance_rescale"), unguided)
+    if "negative_prompt" not in chosen:
+        alone = "without a negative prompt: add -M negative_prompt=TEXT, or leave it out"
+        first = ("true_cfg_scale",) if by_true_cfg else ()
+        lacks |= dict.fromkeys((*first, *(NEGATIVE[1:] if by_true_cfg or NEGATIVE[2] not in known else ())), alone)
+    if not takes_eta:
+        lacks["eta"] = "with this model's scheduler: name one that takes it, as in -M scheduler=DDIM, or leave it out"
+    lacks |= dict.fromkeys(LAYERS, "without layers to skip, which cannot be named here: leave it out")
+    if not repository.config("scheduler").get("use_dynamic_shifting"):
+        lacks["mu"] = "with this model's scheduler, which does not shift dynamically: leave it out"
+    if by_true_cfg and repository.config("transformer").get("guidance_embeds") is False:
+        lacks["guidance_scale"] = "in this model, which was not distilled with guidance: leave it out"
+    for setting in given.keys() & lacks.keys():
+        raise UsageError(f"{name}: {setting} changes nothing {lacks[setting]}")
 
 
 def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> None:

@@ -1,0 +1,158 @@
+"""A setting that would change nothing is refused; settings of distilled models are told from a pipeline's own files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import diffusers as d
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+
+import tiny_pipelines
+from askew.errors import UsageError
+from askew.models.base import Request
+from askew.models.diffusers import RECOMMENDED, recommended
+from askew.models.diffusers.editing import DiffusersEditor
+from askew.models.diffusers.families import parameters
+from askew.models.diffusers.model import DiffusersModel
+
+Saved = Callable[[str], Path]
+SCHNELL = "black-forest-labs/FLUX.1-schnell"
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "says"),
+    [
+        (
+            "flux",
+            {"negative_prompt": "blurred"},
+            "negative_prompt changes nothing without guidance above 1",
+        ),
+        ("flux", {"true_cfg_scale": 4.0}, "true_cfg_scale changes nothing without a negative prompt"),
+        ("flux", {"negative_prompt_2": "blurred", "true_cfg_scale": 4.0}, "changes nothing without a negative prompt"),
+        ("stable-diffusion", {"eta": 0.5}, "eta changes nothing with this model's scheduler: name one.*scheduler=DDIM"),
+        ("stable-diffusion", {"negative_prompt": "blurred", "guidance_scale": 1.0}, "changes nothing without guidance"),
+        ("stable-diffusion", {"guidance_rescale": 0.7, "guidance_scale": 0.0}, "changes nothing without guidance"),
+        (
+            "stable-diffusion-xl",
+            {"negative_prompt_2": "blurred"},
+            "changes nothing without a negative prompt",
+        ),
+        ("stable-diffusion-3", {"skip_layer_guidance_scale": 3.0}, "changes nothing without layers to skip"),
+        ("stable-diffusion-3", {"mu": 0.75}, "mu changes nothing with this model's scheduler"),
+    ],
+)
+def test_a_setting_that_changes_nothing_is_refused(tiny: Saved, family: str, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        DiffusersModel(tiny(family), **given)
+
+
+@pytest.mark.parametrize(
+    ("family", "given"),
+    [
+        ("flux", {"negative_prompt": "blurred", "true_cfg_scale": 4.0}),
+        ("stable-diffusion", {"eta": 0.5, "scheduler": "DDIM"}),
+        ("stable-diffusion", {"negative_prompt": "blurred"}),
+        ("stable-diffusion-3", {"negative_prompt_2": "blurred"}),
+        ("kandinsky", {"negative_prompt": "blurred"}),
+        ("qwen-image", {"negative_prompt": "blurred"}),
+    ],
+)
+def test_a_setting_that_changes_pictures_is_taken(tiny: Saved, family: str, given: dict[str, Any]) -> None:
+    assert given.keys() <= DiffusersModel(tiny(family), **given).settings.keys()
+
+
+def test_what_edits_do_not_hear_is_refused_too(tiny: Saved) -> None:
+    with pytest.raises(UsageError, match="editing: eta changes nothing"):
+        DiffusersEditor(DiffusersModel(tiny("stable-diffusion")), {"eta": 0.5})
+
+
+OTHERWISE: dict[type, Callable[[Any], Any]] = {
+    bool: lambda default: not default,
+    int: lambda default: (default or 1) + 1,
+    float: lambda default: (default or 0.5) + 0.25,
+    str: lambda default: "blurred",
+}
+"""By kind of a setting another value than its default."""
+OF_THE_MOMENT = {"denoising_end", "clip_skip", "max_sequence_length", "original_inference_steps"}
+"""Settings that change pictures at some values alone, or that these tiny networks cannot take."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3", "flux"])
+def test_every_setting_of_a_family_changes_its_pictures_or_is_refused(tiny: Saved, family: str) -> None:
+    folder = tiny(family)
+
+    def picture(**given: Any) -> np.ndarray:
+        (made,) = DiffusersModel(folder, num_inference_steps=2, **given).generate([Request("a photo of a nurse", 1)])
+        assert isinstance(made, Image.Image)
+        return np.asarray(made)
+
+    plain, silent = picture(), []
+    known = parameters(type(tiny_pipelines.FAMILIES[family]()))
+    for name in known.keys() - OF_THE_MOMENT - {"height", "width", "num_inference_steps"}:
+        try:
+            changed = picture(**{name: OTHERWISE[known[name].kind](known[name].default)})
+        except UsageError as error:
+            if "changes nothing" not in str(error):
+                raise
+        else:
+            if np.array_equal(changed, plain):
+                silent.append(name)
+    assert silent == []
+
+
+def written(folder: Path, index: dict[str, Any], **parts: dict[str, Any]) -> str:
+    folder.mkdir()
+    (folder / "model_index.json").write_text(json.dumps(index))
+    for name, config in parts.items():
+        (folder / name).mkdir()
+        file = "scheduler_config.json" if name == "scheduler" else "config.json"
+        (folder / name / file).write_text(json.dumps(config))
+    return str(folder)
+
+
+EULER = {"_class_name": "EulerDiscreteScheduler", "timestep_spacing": "trailing"}
+
+
+@pytest.mark.parametrize(
+    ("index", "parts", "settings"),
+    [
+        ({"_name_or_path": SCHNELL}, {}, RECOMMENDED[SCHNELL].settings),
+        ({"_class_name": "FluxPipeline"}, {"transformer": {"guidance_embeds": False}}, RECOMMENDED[SCHNELL].settings),
+        ({"_class_name": "FluxPipeline"}, {"transformer": {"guidance_embeds": True}}, {}),
+        ({}, {"scheduler": EULER}, {"num_inference_steps": 1, "guidance_scale": 0.0}),
+        ({}, {"scheduler": EULER | {"rescale_betas_zero_snr": True}}, {}),
+        ({}, {"scheduler": EULER | {"timestep_spacing": "leading"}}, {}),
+        ({}, {"unet": {"time_cond_proj_dim": 256}}, {"num_inference_steps": 4}),
+    ],
+)
+def test_a_folder_tells_by_its_files_how_its_makers_use_it(
+    tmp_path: Path, index: dict[str, Any], parts: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    assert recommended(written(tmp_path / "mine", index, **parts)) == settings
+    assert recommended("stabilityai/sd-turbo") == {"num_inference_steps": 1, "guidance_scale": 0.0}
+
+
+def test_a_refiner_is_no_model_of_its_own(tmp_path: Path) -> None:
+    index = {"_class_name": "StableDiffusionXLImg2ImgPipeline", "requires_aesthetics_score": True,
+             "text_encoder": [None, None], "unet": ["diffusers", "UNet2DConditionModel"]}  # fmt: skip
+    folder = written(tmp_path / "refiner", index, unet={})
+    save_file({"weight": torch.zeros(1)}, Path(folder) / "unet" / "model.safetensors")
+    with pytest.raises(UsageError, match=r"is a refiner.*name the base model, such as"):
+        DiffusersModel(folder)
+
+
+def test_stable_diffusion_3_may_be_saved_without_t5(tmp_path: Path) -> None:
+    whole = tiny_pipelines.stable_diffusion_3()
+    parts = whole.components | {"text_encoder_3": None, "tokenizer_3": None}
+    d.StableDiffusion3Pipeline(**parts).save_pretrained(tmp_path / "sd3")
+    model = DiffusersModel(tmp_path / "sd3", num_inference_steps=1)
+    assert model.pipeline.text_encoder_3 is None
+    assert isinstance(model.generate([Request("a photo of a nurse", 1)])[0], Image.Image)
