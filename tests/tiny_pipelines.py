@@ -260,6 +260,20 @@ def flux_stochastic() -> d.DiffusionPipeline:
     return flux(stochastic_sampling=True)
 
 
+def auraflow() -> d.DiffusionPipeline:
+    return d.AuraFlowPipeline(
+        tokenizer=t5_tokenizer(),
+        text_encoder=t5_text(),
+        vae=autoencoder(sample_size=32),
+        transformer=d.AuraFlowTransformer2DModel(
+            sample_size=16, patch_size=1, in_channels=4, num_mmdit_layers=1, num_single_dit_layers=1,
+            attention_head_dim=8, num_attention_heads=4, joint_attention_dim=WIDTH, caption_projection_dim=32,
+            out_channels=4, pos_embed_max_size=1024,
+        ).eval(),
+        scheduler=d.FlowMatchEulerDiscreteScheduler(shift=1.73),
+    )  # fmt: skip
+
+
 def kandinsky() -> d.DiffusionPipeline:
     vision = t.CLIPVisionConfig(
         hidden_size=WIDTH,
@@ -461,6 +475,7 @@ FAMILIES: dict[str, Builder] = {
     "stable-diffusion-3": stable_diffusion_3,
     "flux": flux,
     "flux-stochastic": flux_stochastic,
+    "auraflow": auraflow,
     "kandinsky": kandinsky,
     "pixart": pixart,
     "pixart-sigma": pixart_sigma,

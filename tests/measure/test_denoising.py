@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import diffusers as d
@@ -163,15 +164,38 @@ def flux_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch
     return pipe._unpack_latents(output, height * scale, width * scale, scale)
 
 
+@torch.inference_mode()
+def auraflow_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch.Tensor:
+    hidden, *_ = pipe.encode_prompt(prompt, do_classifier_free_guidance=False)
+    return pipe.transformer(noisy, encoder_hidden_states=hidden, timestep=torch.tensor([at / 1000])).sample
+
+
+@torch.inference_mode()
+def sana_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch.Tensor:
+    told = signature(d.SanaPipeline.__call__).parameters["complex_human_instruction"].default
+    hidden, mask, *_ = pipe.encode_prompt(prompt, False, complex_human_instruction=told)
+    return pipe.transformer(
+        noisy, encoder_hidden_states=hidden, encoder_attention_mask=mask, timestep=torch.tensor([float(at)])
+    ).sample
+
+
 @pytest.mark.parametrize(
-    ("family", "velocity", "channels"), [("stable-diffusion-3", sd3_velocity, 4), ("flux", flux_velocity, 1)]
+    ("family", "velocity", "channels"),
+    [
+        ("stable-diffusion-3", sd3_velocity, 4),
+        ("flux", flux_velocity, 1),
+        ("auraflow", auraflow_velocity, 4),
+        ("sana", sana_velocity, 4),
+    ],
 )
 def test_flow_matching_errors_are_those_of_a_plain_loop(family: str, velocity: Any, channels: int) -> None:
     """Noise is mixed in by diffusers' own scheduler, which also gives the clean picture that a velocity means."""
     pipe = pipeline(family)
     pipe.default_sample_size = 16  # Flux takes it from here; its own 128 would be slow
-    clean = torch.randn((2, channels, 16, 16), generator=torch.Generator().manual_seed(5))
-    drawn = torch.stack([noise_of(seed, 2, (channels, 16, 16)) for seed in (1, 2)])
+    shape = Denoiser(pipe, PROMPTS).shape
+    assert shape[0] == channels
+    clean = torch.randn((2, *shape), generator=torch.Generator().manual_seed(5))
+    drawn = torch.stack([noise_of(seed, 2, shape) for seed in (1, 2)])
     at, schedule = (250, 750), d.FlowMatchEulerDiscreteScheduler()
     found = class_errors(pipe, clean, PROMPTS, at, drawn)
     wanted = np.zeros((2, 3, 2))
@@ -234,5 +258,5 @@ def test_what_does_not_fit_is_refused(plain: Any, latents: torch.Tensor, noise: 
         class_errors(plain, latents, PROMPTS, (1, 2, 1000), noise)
     with pytest.raises(UsageError, match="EDMDPMSolverMultistepScheduler cannot classify: its network was trained"):
         class_errors(pipeline("playground"), latents, PROMPTS, AT, noise)
-    with pytest.raises(UsageError, match=r"a PixArtAlphaPipeline cannot classify.*FluxPipeline can"):
+    with pytest.raises(UsageError, match=r"a PixArtAlphaPipeline cannot classify.*Flux, AuraFlow and Sana can"):
         class_errors(pipeline("pixart"), latents, PROMPTS, AT, noise)

@@ -73,7 +73,7 @@ def class_errors(
     By flow matching (SD3, Flux) the mixture is (1 − σ) x + σ ε_j with σ = t_j / T, and velocities are converted.
 
     Args:
-        pipe: a diffusers pipeline with an autoencoder, and a UNet or the transformer of SD3 or Flux.
+        pipe: a diffusers pipeline with an autoencoder, and a UNet or the transformer of SD3, Flux, AuraFlow or Sana.
         images_or_latents: pictures of any size and mode, or scaled latents (pictures, channels, height, width).
         prompts: the texts.
         timesteps: (samples,), each below the scheduler's number of training timesteps.
@@ -167,7 +167,9 @@ class Denoiser:
         upcast = vae.dtype == torch.float16 and getattr(config, "force_upcast", False)
         if upcast:
             vae.to(torch.float32)
-        mean: Tensor = vae.encode(pixels.to(self.pipe._execution_device, vae.dtype)).latent_dist.mean.float().cpu()
+        encoded = vae.encode(pixels.to(self.pipe._execution_device, vae.dtype))
+        mean: Tensor = encoded.latent_dist.mean if hasattr(encoded, "latent_dist") else encoded.latent
+        mean = mean.float().cpu()
         if upcast:
             vae.to(torch.float16)
         factor = float(config.scaling_factor)

@@ -6,6 +6,7 @@ Whatever a network predicts (the noise, v, the picture, a velocity), here it bec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any, Protocol
 
 import torch
@@ -14,10 +15,7 @@ from torch import Tensor
 
 from askew.errors import UnknownName, UsageError
 
-FAMILIES = (
-    "pipelines with a UNet (StableDiffusionPipeline, StableDiffusionXLPipeline), StableDiffusion3Pipeline and "
-    "FluxPipeline"
-)
+FAMILIES = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, AuraFlow and Sana"
 NO_GUIDANCE = 1.0
 """What a network that was distilled with guidance as an input is told."""
 
@@ -148,9 +146,45 @@ class Flux(StableDiffusion3):
         return F.pixel_shuffle(output.transpose(1, 2).reshape(len(output), -1, rows, columns), 2)
 
 
+class AuraFlow(StableDiffusion3):
+    """The transformer of an AuraFlow, which takes σ itself as its timestep."""
+
+    def said(self, prompts: Sequence[str]) -> Conditions:
+        """Hidden states."""
+        encoded = self._pipe.encode_prompt(list(prompts), None, False, device=self._pipe._execution_device)
+        return (encoded[0].to(self._transformer.dtype),)
+
+    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
+        output: Tensor = self._transformer(
+            noisy, encoder_hidden_states=said[0], timestep=sigma.to(noisy.dtype), return_dict=False
+        )[0]
+        return output
+
+
+class Sana(StableDiffusion3):
+    """The transformer of a Sana, with the instruction by which its own pipeline completes a text."""
+
+    def said(self, prompts: Sequence[str]) -> Conditions:
+        """Hidden states and their mask."""
+        told = signature(type(self._pipe).__call__).parameters["complex_human_instruction"].default
+        encoded = self._pipe.encode_prompt(
+            list(prompts), False, device=self._pipe._execution_device, complex_human_instruction=told
+        )
+        return encoded[0].to(self._transformer.dtype), encoded[1]
+
+    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
+        timestep = sigma * self.total * self._transformer.config.timestep_scale
+        output: Tensor = self._transformer(
+            noisy, encoder_hidden_states=said[0], encoder_attention_mask=said[1], timestep=timestep, return_dict=False
+        )[0]
+        return output[:, : noisy.shape[1]]  # what follows is a learned variance
+
+
 TRANSFORMERS: Mapping[str, Callable[[Any], Network]] = {
     "SD3Transformer2DModel": StableDiffusion3,
     "FluxTransformer2DModel": Flux,
+    "AuraFlowTransformer2DModel": AuraFlow,
+    "SanaTransformer2DModel": Sana,
 }
 
 
@@ -158,7 +192,8 @@ def network_of(pipe: Any) -> Network:
     """A pipeline's network. Raises UsageError for a pipeline without autoencoder, or of another family."""
     transformer = type(getattr(pipe, "transformer", None)).__name__
     has_unet = getattr(pipe, "unet", None) is not None
-    if getattr(pipe, "vae", None) is None or not (has_unet or transformer in TRANSFORMERS):
+    by_angle = type(getattr(pipe, "scheduler", None)).__name__ == "SCMScheduler"  # of Sana-Sprint: noise by an angle
+    if getattr(pipe, "vae", None) is None or by_angle or not (has_unet or transformer in TRANSFORMERS):
         raise UsageError(f"a {type(pipe).__name__} cannot classify by the noise that it finds: {FAMILIES} can")
     return UNet(pipe) if has_unet else TRANSFORMERS[transformer](pipe)
 

@@ -1,0 +1,100 @@
+"""The table of what works with which family of diffusers pipelines is what tiny ones of each do when they are tried.
+
+A family that comes to do more, or less, is told anew:
+
+    pytest tests/models/test_families.py --record
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from askew.errors import UsageError
+from askew.measure.attention import AttentionMaps
+from askew.measure.denoising import Denoiser, class_errors, noise_of
+from askew.models.base import Request
+from askew.models.diffusers.editing import DiffusersEditor
+from askew.models.diffusers.model import DiffusersModel
+from askew.models.editing import EditRequest
+
+FILE = Path(__file__).parents[2] / "docs" / "reference" / "families.md"
+NAMES = {
+    "stable-diffusion": "Stable Diffusion 1, 2",
+    "stable-diffusion-xl": "Stable Diffusion XL",
+    "playground": "Playground 2.5",
+    "latent-consistency": "LCM",
+    "stable-diffusion-3": "Stable Diffusion 3, 3.5",
+    "flux": "Flux",
+    "qwen-image": "Qwen-Image",
+    "auraflow": "AuraFlow",
+    "pixart": "PixArt-α",
+    "pixart-sigma": "PixArt-Σ",
+    "sana": "Sana",
+    "sana-sprint": "Sana-Sprint",
+    "kandinsky": "Kandinsky 2.2",
+}
+SIDE = 64
+HEAD = """# Families of diffusers pipelines
+
+What works with which, as tiny pipelines of each family showed when the tests tried it; "no" is said in one sentence
+before anything is made. Written by `pytest tests/models/test_families.py --record`.
+
+| family | pictures | maps (`askew map`) | edits (`askew edit`) | classes (`askew classify`) |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def pictures(model: DiffusersModel) -> None:
+    (made,) = model.generate([Request("a photo of a nurse", 1)])
+    assert isinstance(made, Image.Image)
+
+
+def maps(model: DiffusersModel) -> None:
+    with AttentionMaps(model.pipeline, "a photo of a nurse and gender") as watched:
+        pictures(model)
+    assert np.isfinite(watched.aggregate()).all()
+
+
+def edits(model: DiffusersModel) -> None:
+    editor = DiffusersEditor(model, {})
+    source = Image.effect_noise((SIDE, SIDE), 80).convert("RGB")
+    editor.check(source.size, (0.5,))
+    for made in (*editor.edit([EditRequest(source, "a photo of a nurse", 0.5, 1)]), *editor.encode_decode([source])):
+        assert isinstance(made, Image.Image)
+
+
+def classes(model: DiffusersModel) -> None:
+    model.pipeline.default_sample_size = 16  # Flux takes it from here; its own 128 would be slow
+    denoiser = Denoiser(model.pipeline, ("a nurse", "a doctor"))
+    latents = denoiser.latents([Image.effect_noise((SIDE, SIDE), 80)])
+    noise = torch.stack([noise_of(1, 1, denoiser.shape)])
+    assert np.isfinite(class_errors(model.pipeline, latents, ("a nurse", "a doctor"), (500,), noise)).all()
+
+
+TRIED: tuple[Callable[[DiffusersModel], None], ...] = (pictures, maps, edits, classes)
+
+
+def test_the_table_is_what_each_family_does(tiny: Callable[[str], Path], pytestconfig: pytest.Config) -> None:
+    rows = []
+    for family, name in NAMES.items():
+        settings: dict[str, Any] = {"num_inference_steps": 2, "height": SIDE, "width": SIDE}
+        works = []
+        for tried in TRIED:
+            try:
+                tried(DiffusersModel(tiny(family), **settings))
+            except UsageError:  # any other failure fails the test: no cell may say that a family breaks
+                works.append("no")
+            else:
+                works.append("yes")
+        rows.append(f"| {name} | {' | '.join(works)} |\n")
+    text = HEAD + "".join(rows)
+    if pytestconfig.getoption("--record"):
+        FILE.write_text(text, encoding="utf-8")
+    assert FILE.read_text(encoding="utf-8") == text
