@@ -132,6 +132,15 @@ def test_a_word_is_the_mean_of_its_tokens_of_every_text_encoder(family: str, rea
     assert list(maps.word_layers("gender")) == list(block_names(dict.fromkeys(maps.layers(), SIDES)))
 
 
+@pytest.mark.parametrize(("family", "readings"), [("sd3", 2), ("flux-dev", 1)])
+def test_a_word_is_found_as_the_prompt_writes_it(family: str, readings: int) -> None:
+    """CLIP reads small letters alone, T5 tells them apart."""
+    maps = AttentionMaps(pipeline(family), "a photo of a CEO and gender")
+    letters = [maps.tokens[k].removesuffix("</w>").lstrip("▁").lower() for k in maps.positions("ceo")]
+    assert "".join(letters) == "ceo" * readings
+    assert maps.positions("CEO") == maps.positions("ceo")
+
+
 @every_family
 def test_hooks_are_gone_afterwards(family: str) -> None:
     transformer = pipeline(family).transformer

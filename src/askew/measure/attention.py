@@ -107,12 +107,17 @@ class AttentionMaps:
         return {name: maps[:, positions].mean(axis=1) for name, maps in self.layers().items()}
 
     def positions(self, word: str) -> list[int]:
-        """Which tokens a word, or several in a row, has in the attribution prompt. Raises UsageError if it has none."""
+        """Which tokens a word, or several in a row, has in the attribution prompt, in capital letters or small ones.
+
+        Raises UsageError if it has none.
+        """
         if not word.strip():
             raise UsageError("a concept is empty; give a word such as gender")
         parts = self._pipe.components.items()
         tokenizers = [part for name, part in parts if "tokenizer" in name and part is not None]
-        found = sorted({k for one in tokenizers for k in _occurrences(self.tokens, one.tokenize(word))})
+        written = re.findall(rf"(?<!\w){re.escape(word.strip())}(?!\w)", self._attribution, re.IGNORECASE) or [word]
+        spelled = [one.tokenize(as_written) for one in tokenizers for as_written in written]  # T5 knows capital letters
+        found = sorted({k for pieces in spelled for k in _occurrences(self.tokens, pieces)})
         if not found:
             raise UsageError(f"the attribution prompt does not hold {word!r}; its tokens are: {' '.join(self.tokens)}")
         return found

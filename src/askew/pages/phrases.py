@@ -64,6 +64,16 @@ PHRASES: Mapping[str, Phrase] = {
     "runs_alike": Phrase("No difference between {b} and {a} is shown with this number of pictures.", "none has"),
     "differs_here": Phrase("{b} differs from {a} beyond chance", "the verdict on one axis has q < 0.05", claims=True),
     "alike_here": Phrase("No difference shown with this number of pictures", "it has not"),
+    # where two words are attended to
+    "place_shared": Phrase("beyond chance", "of a single prompt: its mIoU has q < 0.05", claims=True),
+    "place_by_chance": Phrase("not shown to be beyond chance", "it has not, or has no chance to be held against"),
+    "mean_shared": Phrase(
+        "the mean is beyond chance; of single prompts {beyond} of {of} are",
+        "of several prompts: the mean corrected mIoU is above 0 with q < 0.05 by Student's t", claims=True,
+    ),
+    "mean_by_chance": Phrase(
+        "the mean is not shown to be beyond chance; of single prompts {beyond} of {of} are", "it is not",
+    ),
     "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way", claims=True),
 }  # fmt: skip
 

@@ -16,6 +16,7 @@ from askew.methods.map.words import READING, SOURCE, method_terms
 from askew.pages import blocks as b
 from askew.pages import common, words
 from askew.pages.media import Media, heat, masks, thumbnail
+from askew.pages.phrases import say
 from askew.pages.words import capital, perceived, shorten
 from askew.stats.overlap import iou, mask
 from askew.stats.shares import share_intervals
@@ -90,7 +91,7 @@ class View:
         """What the first model attends to in one place."""
         where = words.quote(self.prompts[0], 60) if len(self.prompts) == 1 else f"{len(self.prompts)} prompts"
         first = self.models[0]
-        said = "; to ".join(_finding(self.pairs(a, first), self.overall(a, first)) for a in self.found.plan.concepts)
+        said = "; to ".join(finding(self.pairs(a, first), self.overall(a, first)) for a in self.found.plan.concepts)
         return f"In pictures of {where}, {model_label(first, 60)} attends to {said}."
 
     def seen(self) -> b.Section:
@@ -293,7 +294,8 @@ class View:
         return found
 
 
-def _finding(own: Sequence[Pair], overall: Overall) -> str:
+def finding(own: Sequence[Pair], overall: Overall) -> str:
+    """What is said of one concept in a model's pictures of all prompts."""
     known = [p for p in own if isinstance(p.miou, Estimate)]
     if not known:
         return f"“{overall.a}” in places that cannot be told: {words.reason(own[0].miou)}"  # type: ignore[arg-type]
@@ -301,12 +303,15 @@ def _finding(own: Sequence[Pair], overall: Overall) -> str:
     chance = f", where chance would give {e.null:.2f}" if isinstance(e, Estimate) and e.null is not None else ""
     value = f"{e.value:.2f}" if isinstance(e, Estimate) else "–"
     if len(own) == 1:
-        verdict = f" ({'beyond' if words.beyond_chance(e) else 'not beyond'} chance)" if chance else ""
+        verdict = f" ({say('place_shared' if words.beyond_chance(e) else 'place_by_chance')})" if chance else ""
         return f"“{overall.a}” and “{own[0].b}” in places that share {value} of their union{chance}{verdict}"
-    missing = f", {len(own) - len(known)} missing" if len(known) < len(own) else ""
+    mean = overall.corrected
+    shared = isinstance(mean, Estimate) and mean.value > 0 and words.beyond_chance(mean)
     beyond = sum(words.beyond_chance(p.miou) for p in known)
+    told = say("mean_shared" if shared else "mean_by_chance", beyond=str(beyond), of=str(len(known)))
+    missing = f"; {len(own) - len(known)} missing" if len(known) < len(own) else ""
     return (f"“{overall.a}” and the words beside it in places that share {value} of their union on average{chance} "
-            f"(beyond chance in {beyond} of {len(known)}{missing})")  # fmt: skip
+            f"({told}{missing})")  # fmt: skip
 
 
 def _miou(one: Pair | Overall) -> E:
