@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from askew.cli import run
-from askew.errors import ServerError, UsageError
+from askew.errors import LanguageModelError, ServerError, UsageError
 from askew.method import read_plan
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
@@ -125,6 +125,15 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
     written = place.read_text()
     assert f'# "{TWELVE[10]}", axis gender, not taken: it does not say its value' in written
     assert '#   "male" = "Amenity"' in written
+
+
+def test_an_audit_does_not_go_on_without_a_prompt(tmp_path: Path) -> None:
+    told: list[str] = []
+    with serving(useless_for("desert")) as server:
+        settings = {"llm": "openai/m", "llm_args": {"url": server.url}, "model": "studio/planted"}
+        with pytest.raises(LanguageModelError, match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--to plan.toml"):
+            survey_plan(TWELVE, cache=Completions(tmp_path), tell=told.append, **settings)
+    assert "45 calls" in told[0]
 
 
 def test_what_was_of_no_use_is_asked_again_and_the_rest_is_not(tmp_path: Path) -> None:

@@ -251,6 +251,40 @@ def test_axes_that_cannot_be_used_are_an_error_after_some_tries(third: Reply) ->
     assert all(len(request["messages"]) <= 6 for request in server.requests)
 
 
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [(says("", refusal="no"), "refused"), (says("Gender, and", reason="length"), "too long"), (says("  "), "empty")],
+)
+@pytest.mark.parametrize("step", [0, 1], ids=["axes", "counterfactuals"])
+def test_a_first_step_that_failed_is_noticed_and_tried_afresh(step: int, bad: Reply, reason: str) -> None:
+    good = steps(axes_answer(GENDER))
+    with serving(lambda number, content: bad if number == step else good(number, content)) as server:
+        writer = create("m", url=server.url)
+        assert [one.axis.name for one in writer.propose("a nurse at work", None, 0)] == ["gender"]
+        assert len(server.requests) == step + 1 + 3
+    (told,) = writer.tally.lines()
+    assert reason in told
+
+
+def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() -> None:
+    given = [
+        GENDER,
+        ("Sexes", "Societal", {"woman": "a woman nurse at work", "man": "a man nurse at work"}),
+        ("who it is", "societal", {"a male": "a male nurse at work", "a female": "a female nurse at work"}),
+        ("age", "societal", {"old": "an old nurse at work", "elderly": "an elderly nurse at work",
+                             "young": "a young nurse at work"}),
+        ("mood", "societal", {"happy": "Amenity", "sad": "Muted"}),
+        LIGHT,
+    ]  # fmt: skip
+    with serving(steps(axes_answer(*given))) as server:
+        writer = create("m", url=server.url)
+        found = {one.axis.name: one.axis.values for one in writer.propose("a nurse at work", None, 0)}
+    assert found == {"gender": ("female", "male"), "age": ("old", "young"), "light": ("dim", "bright")}
+    assert writer.rejected["a nurse at work"]["who_it_is"].reason == "it is the same as 'gender'"
+    assert writer.rejected["a nurse at work"]["emotion"].counterfactuals == (("happy", "Amenity"), ("sad", "Muted"))
+    assert server.requests[-1]["response_format"]["json_schema"]["schema"]["properties"]["axes"]["minItems"] == 1
+
+
 def test_bad_requests_are_usage_errors() -> None:
     writer = create("m", url="http://localhost:1/v1")
     with pytest.raises(UsageError, match="empty"):

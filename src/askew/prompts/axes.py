@@ -92,7 +92,9 @@ def first_name(name: str) -> str:
     """The catalogue's name of the axis that `name` spells, by a second name too ("sexes"); `name` where it has none."""
     spelled = re.sub(r"[\W_]+", "", name).lower()
     for known, table in _tables().items():
-        if {spelled, spelled.removesuffix("s")} & {other.replace("_", "") for other in (known, *table.get("also", ()))}:
+        if {spelled, spelled.removesuffix("s"), spelled.removesuffix("es")} & {
+            other.replace("_", "") for other in (known, *table.get("also", ()))
+        }:
             return known
     return name
 

@@ -45,11 +45,11 @@ def survey_plan(
     """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
 
     `llm_args` are the writer's settings and `cache` keeps what a language model answers; `tell` is told how much one
-    was asked, and for which prompts it gave nothing: those are left out, and noted in `draft`. `axes` None lets the
-    writer choose. `vqa` None reads a collection of existing pictures by labels and a model's by the studio. `settings`
-    are the other fields of `Plan`; where images are not given, a model may suggest how many, and to the lexicon also
-    which axes. Of a collection its own prompts are planned, restricted to `prompts` if any are given. Raises
-    UsageError, and LanguageModelError where no prompt is left.
+    was asked. Prompts for which it gave nothing are an error, or, with a `draft`, left out and noted there. `axes` None
+    lets the writer choose. `vqa` None reads a collection of existing pictures by labels and a model's by the studio.
+    `settings` are the other fields of `Plan`; where images are not given, a model may suggest how many, and to the
+    lexicon also which axes. Of a collection its own prompts are planned, restricted to `prompts` if any are given.
+    Raises UsageError, LanguageModelError.
     """
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
     chosen = defaults | settings
@@ -57,10 +57,8 @@ def survey_plan(
     usual_axes = None
     if suggested := getattr(source, "suggestion", None):
         settings = {"images": suggested.images} | settings
-        chooses = (
-            axes is not None or not chosen["llm"].startswith("lexicon") or {"axes", "axes_on"} & {*(llm_args or ())}
-        )
-        usual_axes = None if chooses else suggested.axes
+        asked = axes is not None or not {"axes", "axes_on"}.isdisjoint(llm_args or ())
+        usual_axes = suggested.axes if chosen["llm"].startswith("lexicon") and not asked else None
     usual = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
     chosen["vqa"] = tuple(usual if vqa is None else vqa)
     if isinstance(source, Collection):
@@ -68,7 +66,7 @@ def survey_plan(
     elif not prompts:
         raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
     else:
-        draft = draft or Draft()
+        goes_on, draft = draft is not None, draft or Draft()
         writer = draft.writer = registry.writer(chosen["llm"], cache=cache, **(llm_args or {}))
         try:
             proposals = zip(prompts, _proposals(writer, prompts, axes, usual_axes, chosen["seed"]), strict=True)
@@ -82,10 +80,11 @@ def survey_plan(
                 own = tuple(AxisPlan.of(one.axis, one.counterfactuals) for one in proposed)
                 planned.append(PromptPlan(text=text, axes=own))
         told = "; ".join(f"{text!r}: {reason}" for text, reason in draft.failed.items())
-        if not planned:
-            raise LanguageModelError(told)
-        if told and tell:
+        if told and planned and goes_on and tell:
             tell(f"{len(draft.failed)} of {len(prompts)} prompts are left out, for which no axes came: {told}")
+        elif told and not (planned and goes_on):
+            hint = "; `askew axes --to plan.toml`, with the same options, plans the other prompts" if planned else ""
+            raise LanguageModelError(f"no axes came for {len(draft.failed)} of {len(prompts)} prompts: {told}{hint}")
     return Plan.checked(
         {**settings, "vqa": chosen["vqa"], "prompts": [prompt.model_dump() for prompt in planned]}, "this request"
     )
