@@ -114,12 +114,14 @@ class Method(Generic[P, G, F, R_co]):
         if (found := self._finished(plan, folder, store)) is None:
             started = datetime.now(UTC)
             budget, progress = options.get("budget"), bool(options.get("progress"))
-            with opened_run(plan, folder, store, budget=budget, progress=progress) as live:
+            log = options.get("log")
+            with opened_run(plan, folder, store, budget=budget, progress=progress, log=log) as live:
                 gathered = self.gather(plan, live)
                 live.warn(*lost(gathered.sets))
                 head = Head(
-                    FORMAT, version("askew"), self.version, plan, plan.hash, environment(gathered.device, started),
-                    tuple(live.warnings), gathered.model, gathered.instruments, gathered.sets,
+                    FORMAT, version("askew"), self.version, plan, plan.hash,
+                    environment(gathered.device, started, live.stages), tuple(live.warnings),
+                    gathered.model, gathered.instruments, gathered.sets,
                 )  # fmt: skip
                 found = self.score(plan, gathered, head)
                 live.claim()

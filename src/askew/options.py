@@ -144,7 +144,11 @@ class RunOptions(WhereOptions, total=False):
     """Options of every command that runs a plan."""
 
     dry_run: Annotated[Flag, Parameter(help="Print what would be made and asked, and stop.")]
-    budget: Annotated[int | None, Parameter(help="Make at most this many pictures, then stop.")]
+    budget: Annotated[
+        int | str | None,
+        Parameter(help='Stop before more than 500 (pictures), "90min", or "$5 at $0.02" (the price of a picture).'),
+    ]
+    log: Annotated[Place, Parameter(help="Add what happens to this file, a JSON object a line.")]
     fail_if: Annotated[Texts, repeated(texts, 'Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorB
 
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request, pictures_made
+from askew.run.budget import Budget
 from askew.run.environment import environment
-from askew.run.live import Live
+from askew.run.live import Live, opened_run
 from askew.run.progress import Event, JsonLines, Terminal, choose
 from askew.store.store import Store
 from askew.types import Missing, Picture, Question
@@ -135,6 +137,58 @@ def test_budget_stops_between_batches_and_goes_on(tmp_path: Path, store: Store) 
         made.append(len(model.made))
     assert made == [8, 8]
     assert len(Live(tmp_path / "run", store, small_plan(), budget=9).pictures(PatternModel(), TEXTS, 8, 0)) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "pictures", "seconds"),
+    [(None, None, None), (0, 0, None), ("12", 12, None), ("90min", None, 5400), ("1.5h", None, 5400),
+     ("20 s", None, 20), ("$5 at $0.02", 250, None), ("$0.3 at $0.1", 3, None)],
+)  # fmt: skip
+def test_budgets_are_read(given: int | str | None, pictures: int | None, seconds: float | None) -> None:
+    found = Budget.parse(given)
+    assert (found.pictures, found.seconds) == (pictures, seconds)
+
+
+@pytest.mark.parametrize("given", ["much", "5 days", "$5", "$5 at $0", "1..2h", "-"])
+def test_budgets_that_cannot_be_read(given: str) -> None:
+    with pytest.raises(UsageError, match="90min"):
+        Budget.parse(given)
+
+
+def test_time_stops_before_it_is_crossed_and_goes_on(tmp_path: Path, store: Store) -> None:
+    model, begun = PatternModel(delay=0.1), time.monotonic()
+    with pytest.raises(RunError, match=r"budget of 0.45s is used up.*continues"):
+        Live(tmp_path / "run", store, small_plan(), budget="0.45s").pictures(model, TEXTS, 8, 0)
+    assert time.monotonic() - begun < 0.45 + 0.1
+    assert 0 < len(model.made) < 24
+    assert len(Live(tmp_path / "run", store, small_plan()).pictures(model, TEXTS, 8, 0)) == 3
+    assert len(model.made) == 24
+
+
+def test_stages_say_how_long_they_took(tmp_path: Path, store: Store) -> None:
+    run = Live(tmp_path / "run", store, small_plan())
+    run.pictures(PatternModel(delay=0.01), TEXTS, 8, 0)
+    assert run.stages["pictures"].count == 24
+    assert run.stages["pictures"].seconds >= 0.06
+    again = Live(tmp_path / "run", store, small_plan())
+    again.pictures(PatternModel(), TEXTS, 8, 0)
+    assert again.stages == {}, "nothing was left to do"
+
+
+def test_a_log_has_a_level_a_line_and_goes_on(tmp_path: Path) -> None:
+    for _ in range(2):
+        with opened_run(small_plan(), tmp_path / "run", tmp_path / "store", log=tmp_path / "log") as run:
+            run.pictures(PatternModel(), TEXTS, 8, 0)
+            run.warn("look out")
+    with (
+        pytest.raises(RunError),
+        opened_run(small_plan(9), tmp_path / "two", tmp_path / "store", budget=4, log=tmp_path / "log") as run,
+    ):
+        run.pictures(PatternModel(), TEXTS, 9, 0)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert {line["level"] for line in lines} == {"debug", "info", "warning", "error"}
+    assert [line["message"] for line in lines].count("look out") == 2
+    assert all(line["time"] for line in lines)
 
 
 def test_budget_below_a_batch(tmp_path: Path, store: Store) -> None:
@@ -286,7 +340,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
 def test_one_plan_per_folder(tmp_path: Path, store: Store) -> None:
     write(Live(tmp_path / "run", store, small_plan(6)), {"a": 1})
     Live(tmp_path / "run", store, small_plan(6))
-    with pytest.raises(UsageError, match=r"holds another plan.*another folder \(--run\)"):
+    with pytest.raises(UsageError, match=r"holds another plan.*another folder, as in --run"):
         Live(tmp_path / "run", store, small_plan(7))
 
 

@@ -98,7 +98,8 @@ def provenance(found: Head) -> tuple[Section, Section]:
     fold = Fold(
         "Instruments, model and packages", (Terms((*instruments, *model, *known.packages.items()), facts=True),)
     )
-    return plan, Section("Environment", (Terms(_plain(machine), facts=True), fold), screen=False)
+    stages = tuple((name, f"{one.count} in {one.seconds:.1f} s") for name, one in known.stages.items())
+    return plan, Section("Environment", (Terms((*_plain(machine), *stages), facts=True), fold), screen=False)
 
 
 def notes(found: Head) -> tuple[str, ...]:

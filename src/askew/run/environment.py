@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -17,8 +18,19 @@ PACKAGES = "askew diffusers networkx numpy pillow pydantic safetensors scipy tor
 
 
 @record
+class StageTime:
+    """How many pictures a stage was about that were not stored before, and for how many seconds it worked."""
+
+    count: int
+    seconds: float
+
+
+@record
 class Environment:
-    """Where and when a run was made; no score depends on it. Times are UTC, to the second."""
+    """Where and when a run was made; no score depends on it. Times are UTC, to the second.
+
+    `stages` are those of the last go at it: of one that went on, what was left.
+    """
 
     python: str
     platform: str
@@ -27,13 +39,18 @@ class Environment:
     threads: int
     started: str | None
     finished: str
+    stages: Mapping[str, StageTime] = field(default_factory=dict)
 
 
-def environment(device: str | None = None, started: datetime | None = None) -> Environment:
+def environment(
+    device: str | None = None, started: datetime | None = None, stages: Mapping[str, StageTime] | None = None
+) -> Environment:
     """This machine, and now as the time of finish."""
     began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
     ended = datetime.now(UTC).isoformat(timespec="seconds")
-    return Environment(python_version(), platform(), package_versions(), device, threads(), began, ended)
+    return Environment(
+        python_version(), platform(), package_versions(), device, threads(), began, ended, dict(stages or {})
+    )
 
 
 @lru_cache

@@ -20,7 +20,9 @@ from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
 from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import CONTINUES, Answer, Checked, Maker, Outcome, Rows, Run, expect, provider
-from askew.run.environment import environment
+from askew.run.budget import Budget
+from askew.run.environment import StageTime, environment
+from askew.run.log import Log
 from askew.run.progress import Progress, Stage, StageName, choose, silent, stage
 from askew.run.work import SLICE, Engine, Group, LocalEngine, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.files import write_file
@@ -43,9 +45,9 @@ W = TypeVar("W", bound=Wanted)
 class Live(Run):
     """One plan in one folder. Everything that it makes goes to the store at once, batch by batch.
 
-    `budget` is the largest number of pictures to make with this object; a run that needs more stops with what
-    is left. Raises UsageError for a folder that holds another plan. Nothing is written before there is something
-    to make or results to write.
+    `budget` is what to make with this object at most, as `Budget.parse` reads it; a run that needs more stops with what
+    is left. `stages` tells how long each stage took. Raises UsageError for a folder that holds another plan. Nothing is
+    written before there is something to make or results to write.
     """
 
     def __init__(
@@ -55,14 +57,15 @@ class Live(Run):
         plan: RunPlan,
         engine: Engine | None = None,
         progress: Progress | None = None,
-        budget: int | None = None,
+        budget: int | str | None = None,
     ) -> None:
         self.folder = folder
         self.store = store
         self.plan = plan
         self._engine = engine or LocalEngine()
         self._progress = progress or silent
-        self._budget = budget
+        self._budget = Budget.parse(budget)
+        self.stages: dict[str, StageTime] = {}
         self._spent = 0
         self.warnings: list[str] = []
         check_folder(folder, plan)
@@ -84,7 +87,7 @@ class Live(Run):
         if open_ones := [one for one in wanted if one.key not in stored]:
             prompts = list(dict.fromkeys(one.prompt for one in open_ones))
             raise RunError(
-                f"the budget of {self._budget} pictures is used up: {len(open_ones)} of {len(wanted)} pictures "
+                f"the budget of {self._budget.told} is used up: {len(open_ones)} of {len(wanted)} pictures "
                 f"are left, of {len(prompts)} prompts, the next being {prompts[0]!r}; {CONTINUES}"
             )
         return stored
@@ -213,14 +216,14 @@ class Live(Run):
 
     def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
         """The slices that the budget allows."""
-        if self._budget is None:
+        if (most := self._budget.pictures) is None:
             return list(left)
-        if self._budget < maker.batch_size and self._budget < len(left[0]):
+        if most < maker.batch_size and most < len(left[0]):
             raise UsageError(
-                f"the budget of {self._budget} pictures is smaller than one batch of {maker.name}: {len(left[0])}"
+                f"the budget of {self._budget.told} is smaller than one batch of {maker.name}: {len(left[0])}"
             )
         sizes = np.cumsum([len(part) for part in left]) + self._spent
-        return [part for part, spent in zip(left, sizes, strict=True) if spent <= self._budget]
+        return [part for part, spent in zip(left, sizes, strict=True) if spent <= most]
 
     def _turns(self, parts: Sequence[T], names: Callable[[T], Sequence[str]]) -> Iterator[T]:
         """Each part while no other process works on it; what others are at comes last, when they are done with it."""
@@ -230,7 +233,8 @@ class Live(Run):
             for part in left:
                 with self.store.turn(*names(part)) as mine:
                     if mine:
-                        yield part
+                        with self._budget.part():
+                            yield part
                     else:
                         busy.append(part)
             if len(busy) == len(left):
@@ -241,8 +245,13 @@ class Live(Run):
     def _stage(self, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:
         """A stage that tells its progress, and turns Ctrl-C into Interrupted."""
         with stage(self._progress, name, who, done, total) as current:
+            begun = time.monotonic()
             try:
                 yield current
+                before = self.stages.get(name, StageTime(0, 0.0))
+                count, seconds = before.count + current.made, before.seconds + time.monotonic() - begun
+                if current.made:
+                    self.stages[name] = StageTime(count, round(seconds, 3))
             except KeyboardInterrupt:
                 kept = f"{current.done} of {total} pictures are done ({name}, {who})"
                 raise Interrupted(f"stopped: {kept}, nothing of it is lost; {CONTINUES}") from None
@@ -250,11 +259,26 @@ class Live(Run):
 
 @contextmanager
 def opened_run(
-    plan: RunPlan, folder: Path, store: Path, *, budget: int | None = None, progress: bool = False
+    plan: RunPlan,
+    folder: Path,
+    store: Path,
+    *,
+    budget: int | str | None = None,
+    progress: bool = False,
+    log: str | Path | None = None,
 ) -> Iterator[Live]:
-    """A run that makes what is left of a plan, on a store that is closed afterwards."""
-    with Store(store) as opened:
-        yield Live(folder, opened, plan, progress=choose() if progress else silent, budget=budget)
+    """A run that makes what is left of a plan, on a store that is closed afterwards; what happens is added to `log`."""
+    tell = choose() if progress else silent
+    with Store(store) as opened, Log.opened(log) as noted:
+        try:
+            noted.note("info", "run", folder=str(folder), plan=plan.hash)
+            live = Live(folder, opened, plan, progress=noted.beside(tell) if log else tell, budget=budget)
+            yield live
+            for sentence in live.warnings:
+                noted.note("warning", sentence)
+        except (Exception, KeyboardInterrupt) as error:
+            noted.note("error", f"{type(error).__name__}: {error}")
+            raise
 
 
 def check_folder(folder: Path, plan: RunPlan) -> None:

@@ -125,6 +125,11 @@ class Stage:
     _made: int = field(default=0, init=False)
     _begun: float = field(default_factory=time.monotonic, init=False)
 
+    @property
+    def made(self) -> int:
+        """What was done of it here."""
+        return self._made
+
     def tell(self, kind: Kind) -> None:
         """Send an event of this kind with the present counts."""
         elapsed = time.monotonic() - self._begun
