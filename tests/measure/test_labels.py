@@ -165,6 +165,13 @@ def test_pictures_are_found_by_content_or_by_source(label: Label) -> None:
     assert reasons(found) == ["male", "female", "not_asked"]
 
 
+def test_files_that_are_no_pictures_may_be_alike_and_labelled_differently(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        (tmp_path / name).write_bytes(b"no picture")
+    (tmp_path / "manifest.csv").write_text("file,prompt,gender\na.png,p,F\nb.png,q,male\n", encoding="utf-8")
+    assert labels(collection=create(str(tmp_path)))
+
+
 def test_copies_must_agree(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         Image.new("RGB", (4, 4)).save(tmp_path / name)

@@ -13,7 +13,7 @@ from askew.methods.audit.findings import AuditFindings
 from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.score import score
-from askew.methods.audit.tibet import extract_concepts
+from askew.methods.audit.tibet import extract_concepts, tibet, with_second_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences
@@ -109,6 +109,16 @@ def names_gender(seed: int) -> bool:
     return "more female than even" in sentence(found)
 
 
+def what_else_changes(bias: float, seed: int) -> set[str]:
+    """The axes that are said to change with environment, with 48 pictures of each counterfactual."""
+    own = plan(("gender", "clothing", "environment")).prompts[0]
+    names = [axis.name for axis in own.axes]
+    initial, *others = [observed(one, names, 48, bias, seed) for one in own.prompts()]
+    scoring = Scoring(READER, seed=seed, draws=100)
+    entry = with_second_q([tibet(initial, others, [axis.axis() for axis in own.axes], scoring)])[0]
+    return {other for other, one in entry.axes["environment"].second_tests.items() if one.q < 0.05}
+
+
 def of_conditions(bias: float, seed: int) -> bool:
     """Whether two conditions, the first fair, the second at `bias`, are said to differ on any of eight axes."""
     own = plan(paired=False).prompts[0]
@@ -136,6 +146,13 @@ ROWS = (
          "could_have", "too_few", "open_lean", "open_none", "nearer"),
         "A nurse in 48 pictures on 8 axes: any lean at bias 0; female at bias 0.5.",
         claims_a_lean, names_gender, 0.88,
+    ),
+    Summary(
+        "What else changes with an axis",
+        ("second", "second_none"),
+        "48 pictures of each counterfactual of 3 axes: anything with environment at bias 0; clothing at bias 1.",
+        lambda seed: bool(what_else_changes(0.0, seed)), lambda seed: "clothing" in what_else_changes(1.0, seed), 0.9,
+        40, 15,
     ),
     Summary(
         "Differences between conditions",

@@ -9,7 +9,7 @@ import gzip
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -36,7 +36,10 @@ STOP_WORDS = frozenset(
 NO_CONCEPTS = frozenset("yes no none without image images".split())
 """Answers that say nothing by themselves, and the word for what every answer is about."""
 
-_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[.,;:!?]")
+JOINT = "_"
+"""Holds the words of a phrase together, which no word contains."""
+
+_WORD = re.compile(r"[^\W_]+(?:[-'_][^\W_]+)*|[.,;:!?]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,29 +64,41 @@ class ConceptCounts:
         return _per_picture((self.counts > 0).astype(np.int64))
 
 
-def words(text: str, variant: Variant = "paper") -> list[str]:
+def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) -> list[str]:
     """The concepts of one answer, in order: single words in lower case, without punctuation, stop words, yes and no.
 
-    A hyphen inside a word stays ("middle-aged"), other answers of several words fall apart as in the paper. Variant
-    "paper" keeps a denial with the word denied, so that "no glasses" and "without glasses" are the concept
-    "no glasses" instead of "glasses"; "code" drops the denial.
+    A hyphen inside a word stays ("middle-aged"), other answers of several words fall apart as in the paper. So do not,
+    in variant "paper", those of `phrases`, an axis's values: "south asian" is one concept and no "asian". "paper" keeps
+    a denial with the word denied, too, so that "no glasses" and "without glasses" are the concept "no glasses" instead
+    of "glasses"; "code" drops the denial.
     """
     found: list[str] = []
     denied = False
-    for token in _tokens(text):
+    kept = _joined(tuple(phrases)) if variant == "paper" else None
+    line = unicodedata.normalize("NFKC", text).replace("’", "'").lower()
+    for token in _tokens(kept.sub(lambda at: at.group().replace(" ", JOINT), line) if kept else line):
         if token in ("no", "without"):
             denied = variant == "paper"
         elif not token[0].isalnum():
             denied = False
         elif token not in STOP_WORDS and token not in NO_CONCEPTS:
-            found.append(f"no {token}" if denied else token)
+            found.append((f"no {token}" if denied else token).replace(JOINT, " "))
             denied = False
     return found
 
 
-def concept_counts(texts_by_picture: Sequence[Sequence[str]], variant: Variant = "paper") -> ConceptCounts:
+@lru_cache(maxsize=256)
+def _joined(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
+    """What finds those of several words, the longest first."""
+    several = sorted((p.lower() for p in phrases if " " in p), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, several))})(?!\w)") if several else None
+
+
+def concept_counts(
+    texts_by_picture: Sequence[Sequence[str]], variant: Variant = "paper", phrases: Collection[str] = ()
+) -> ConceptCounts:
     """The concepts in all answers and captions, counted by picture. Pictures without texts keep a row of zeros."""
-    said = [Counter(word for text in texts for word in words(text, variant)) for texts in texts_by_picture]
+    said = [Counter(word for text in texts for word in words(text, variant, phrases)) for texts in texts_by_picture]
     vocabulary = tuple(sorted(set().union(*said)))
     counts = np.array([[picture[word] for word in vocabulary] for picture in said], dtype=np.int64)
     return ConceptCounts(vocabulary, counts.reshape(len(said), len(vocabulary)))
@@ -132,7 +147,7 @@ def _per_picture(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", text).replace("’", "'").lower()):
+    for match in _WORD.finditer(text):
         token = match.group().removesuffix("'s")
         if not token.endswith("n't"):
             yield token

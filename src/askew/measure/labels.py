@@ -23,6 +23,7 @@ from askew.models.manifest import shorten
 from askew.prompts.axes import AXES, table_question
 from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.intervals import benjamini_hochberg
+from askew.store.imagefile import read
 from askew.types import MISSING_REASONS, Axis, Missing, MissingReason, Picture, Question
 
 VERSION = 1
@@ -181,6 +182,12 @@ def _describe(unknown: Mapping[tuple[str, str], Sequence[Path]], spellings: Mapp
     return "\n".join(lines)
 
 
+def _unreadable(path: Path) -> bool:
+    """Whether a file is no picture: such files, alike or not, are missing, each."""
+    found = read(path)
+    return isinstance(found, Missing) and found.reason == "corrupt_file"
+
+
 def _by_content(collection: FolderCollection, answers: Mapping[Path, Answers]) -> dict[str, Answers]:
     """Answers by the file's SHA-256. Raises ManifestError if copies of one picture are labelled differently."""
     first: dict[str, Path] = {}
@@ -189,7 +196,7 @@ def _by_content(collection: FolderCollection, answers: Mapping[Path, Answers]) -
     faults = [
         f"{first[digest]} and {path}"
         for path, digest in collection.digests.items()
-        if answers[path] != answers[first[digest]]
+        if answers[path] != answers[first[digest]] and not _unreadable(path)
     ]
     if faults:
         raise ManifestError(f"identical pictures have different labels: {shorten(faults)}")

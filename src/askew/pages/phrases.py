@@ -52,6 +52,9 @@ PHRASES: Mapping[str, Phrase] = {
         "nearest to {top} (CAS {high}), least to {low_value} (CAS {low})",
         "MAD has q < 0.05 and the intervals of the two CAS are apart", claims=True,
     ),
+    "second": Phrase("With it change: {axes}.", "another axis depends on the counterfactual set, q < 0.05 by χ²",
+                     claims=True),
+    "second_none": Phrase("Nothing beyond chance, of {count} other axes.", "no test of another axis has q < 0.05"),
     # conditions of a folder
     "set_differs": Phrase(
         "{axis}: {value} is seen {more} often in {after} than in {before}, {points} points; {q}.",

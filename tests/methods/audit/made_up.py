@@ -104,6 +104,7 @@ def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength:
         "alternatives": {"wasserstein": mad_estimate(0.3), "standard_deviation": mad_estimate(0.28)},
         "top_concepts": {"initial": top(), **{v: top() for v in values}},
         "second_axis": second,
+        "second_tests": {other: {"p": 0.001, "q": 0.004 if strength > 0.2 else 0.4} for other in AXES if other != name},
     }
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from askew.methods.audit.tibet import axis_concepts, extract_concepts, tibet
+from askew.methods.audit.tibet import axis_concepts, extract_concepts, tibet, with_second_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import BIASCONNECT
 from askew.studio.planted import female_share
 from askew.studio.scene import OCCUPATIONS
-from askew.types import Estimate, Missing
+from askew.types import Axis, Estimate, Missing, Picture, Prompt
 from planted_sets import planted_sets
 
 SCORING = Scoring("truth", draws=200)
@@ -81,7 +81,7 @@ def test_top_concepts_of_a_second_axis() -> None:
     entry = tibet(initial, others, axes, SCORING).axes["gender"]
     women, men = (dict(entry.second_axis[value]["age"]) for value in ("female", "male"))
     assert women["young"] > men["young"]
-    assert entry.top_concepts["initial"] == axis_concepts(initial, axes[0], "truth")
+    assert entry.top_concepts["initial"] == axis_concepts(initial, axes[0], SCORING)
     assert set(entry.second_axis["male"]) == {"age"}
 
 
@@ -113,3 +113,43 @@ def _with_missing(observed: ObservedSet, axis: str, count: int, reason: Any = "n
     column = observed.values["truth"][axis]
     values = {"truth": {**observed.values["truth"], axis: (Missing(reason),) * count + column[count:]}}
     return replace(observed, values=values)
+
+
+def exactly_fair(values: tuple[str, ...]) -> tuple[ObservedSet, list[ObservedSet], list[Axis]]:
+    """A set of every value equally often, and a counterfactual set of each value alone."""
+    axis = Axis("ethnicity", values, "societal", "nominal", ())
+
+    def of(prompt: Prompt, shown: tuple[str, ...]) -> ObservedSet:
+        pictures = tuple(Picture(f"{prompt.text} {k}", "", prompt.text) for k in range(len(shown)))
+        captions = tuple(f"a photo of a {one} person" for one in shown)
+        return ObservedSet(prompt, pictures, {"truth": {axis.name: shown}}, captions)
+
+    initial = of(Prompt("a person"), values * 8)
+    return initial, [of(Prompt(f"a {v} person", axis.name, v), (v,) * 48) for v in values], [axis]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_value_of_several_words_is_one_concept(own: bool) -> None:
+    initial, others, axes = exactly_fair(("white", "asian", "south asian", "middle eastern", "hearing aid"))
+    entry = tibet(initial, others, axes, SCORING, own_concepts=own)
+    assert entry.axes["ethnicity"].mad.value == pytest.approx(0)
+    assert dict(entry.axes["ethnicity"].top_concepts["initial"])["asian"] == pytest.approx(0.2)
+    assert "south asian" in dict(entry.top_concepts)
+    split = tibet(initial, others, axes, replace(SCORING, variant="code")).axes["ethnicity"]
+    assert split.mad.value > 0.1
+    assert dict(split.top_concepts["initial"])["asian"] == pytest.approx(0.4)
+
+
+def test_with_its_own_concepts_an_axis_does_not_depend_on_others() -> None:
+    initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 24, 1.0)
+    alone = tibet(initial, [s for s in others if s.prompt.axis == "gender"], axes[:1], SCORING, own_concepts=True)
+    both = tibet(initial, others, axes, SCORING, own_concepts=True)
+    assert both.axes["gender"].mad == alone.axes["gender"].mad
+    everything = tibet(initial, others, axes, SCORING).axes["gender"].mad
+    assert everything.value != pytest.approx(both.axes["gender"].mad.value)
+
+
+def test_what_else_changes_is_tested() -> None:
+    initial, others, axes = planted_sets("a photo of a nurse", ["clothing", "environment"], 48, 1.0)
+    found = with_second_q([tibet(initial, others, axes, SCORING)])[0].axes["environment"].second_tests
+    assert found["clothing"].q < 0.05

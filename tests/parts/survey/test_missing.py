@@ -26,20 +26,30 @@ def observed(axis: str | None, value: str | None, missing: int, planned: int) ->
     return ObservedSet(Prompt(NURSE, axis, value), (*gone, *there), {}, ())
 
 
-def gender(male: tuple[int, int], female: tuple[int, int]) -> list[ObservedSet]:
-    return [observed(None, None, 0, 48), observed("gender", "male", *male), observed("gender", "female", *female)]
+def gender(male: tuple[int, int], female: tuple[int, int], initial: tuple[int, int] | None = None) -> list[ObservedSet]:
+    """Sets with so many missing of so many; the initial set as that of men."""
+    return [
+        observed(None, None, *(initial or male)),
+        observed("gender", "male", *male),
+        observed("gender", "female", *female),
+    ]
 
 
 def test_a_rate_that_differs_is_found_and_said() -> None:
     (entry,) = missing_pictures({NURSE: gender((1, 48), (14, 48))}, SCORING)
-    assert entry.counts == {"male": Gone(1, 48), "female": Gone(14, 48)}
-    assert entry.p == pytest.approx(fisher_exact([[1, 47], [14, 34]]).pvalue, rel=1)
+    assert entry.counts == {"initial": Gone(1, 48), "male": Gone(1, 48), "female": Gone(14, 48)}
     assert entry.q == entry.p < 0.01
     text = sentence(entry)
     assert text is not None
     assert text.startswith(
-        "Gender: pictures of “a photo of a nurse” are missing more often for female (14 of 48) than for male (1 of 48)"
+        "Gender: pictures of “a photo of a nurse” are missing more often for female (14 of 48) "
+        "than for initial (1 of 48)"
     )
+
+
+def test_initial_pictures_that_are_missing_alone_are_found() -> None:
+    (entry,) = missing_pictures({NURSE: gender((0, 24), (0, 24), (10, 23))}, SCORING)
+    assert "more often for initial (10 of 23) than for male (0 of 24)" in (sentence(entry) or "")
 
 
 def test_a_difference_that_chance_would_make_is_not_said() -> None:
@@ -52,17 +62,18 @@ def test_a_condition_is_held_against_the_initial_pictures() -> None:
     sets = [observed(None, None, 1, 48), observed("condition", "controlled", 14, 48)]
     (entry,) = missing_pictures({NURSE: sets}, SCORING)
     assert entry.counts == {"initial": Gone(1, 48), "controlled": Gone(14, 48)}
+    assert entry.p == pytest.approx(fisher_exact([[1, 47], [14, 34]]).pvalue, rel=1)
     assert "more often for controlled (14 of 48) than for initial (1 of 48)" in (sentence(entry) or "")
 
 
 def test_many_prompts_share_one_family() -> None:
-    sets = {f"prompt {k}": gender((2, 48), (3, 48)) for k in range(9)} | {NURSE: gender((0, 48), (7, 48))}
+    sets = {f"prompt {k}": gender((2, 48), (3, 48)) for k in range(9)} | {NURSE: gender((0, 48), (5, 48))}
     *_, last = missing_pictures(sets, SCORING)
     assert last.p < 0.05 < last.q
 
 
 @pytest.mark.parametrize(
-    "sets", [gender((0, 48), (0, 48)), gender((48, 48), (48, 48)), gender((3, 48), (0, 0))[:2], []]
+    "sets", [gender((0, 48), (0, 48)), gender((48, 48), (48, 48)), gender((3, 48), (0, 0))[:1], []]
 )
 def test_there_is_no_test_where_nothing_could_differ(sets: list[ObservedSet]) -> None:
     assert missing_pictures({NURSE: sets}, SCORING) == ()
@@ -70,6 +81,6 @@ def test_there_is_no_test_where_nothing_could_differ(sets: list[ObservedSet]) ->
 
 def test_equal_rates_are_called_different_about_as_often_as_promised() -> None:
     rng = np.random.default_rng(0)
-    drawn = rng.binomial(24, 0.15, (300, 2))
-    found = [missing_pictures({NURSE: gender((a, 24), (b, 24))}, SCORING) for a, b in drawn.tolist()]
+    drawn = rng.binomial(24, 0.15, (300, 3))
+    found = [missing_pictures({NURSE: gender((a, 24), (b, 24), (c, 24))}, SCORING) for a, b, c in drawn.tolist()]
     assert np.mean([entry.p < 0.05 for some in found for entry in some]) <= 0.08

@@ -52,6 +52,7 @@ def audit(
     images: int | None = None,
     axes: Axes = None,
     ideal: Annotated[shared.Texts, shared.repeated(shared.texts)] = None,
+    concepts: Literal["all", "axis"] | None = None,
     variant: Literal["paper", "code"] | None = None,
     **options: Unpack[AuditOptions],
 ) -> AuditResult:
@@ -85,6 +86,9 @@ def audit(
     ideal
         The shares that pictures should have: bls-2022 (U.S. occupations), a CSV file, the folder of a finished run,
         gender=male:0.4,female:0.6, or uniform (if not given). May be repeated; later ones go first.
+    concepts
+        Of CAS and MAD: all (if not given, the paper's: those of all answers, so that an axis's score depends on which
+        other axes are asked about), or axis (those of the answers about it alone).
     variant
         Whose definition of the scores: paper (if not given) or code.
 
@@ -95,10 +99,19 @@ def audit(
     """
     shared.only_known(options, AuditOptions)
     if plan is not None:
-        shared.only_plan(options, prompts=prompts, model=model, images=images, axes=axes, ideal=ideal, variant=variant)
+        shared.only_plan(
+            options,
+            prompts=prompts,
+            model=model,
+            images=images,
+            axes=axes,
+            ideal=ideal,
+            concepts=concepts,
+            variant=variant,
+        )
         return METHOD.run(AuditPlan.read(Path(plan)), **shared.run_options(options))
     fields = shared.plan_fields({**options, "model": model})
-    own = shared.given(images=images, variant=variant)
+    own = shared.given(images=images, concepts=concepts, variant=variant)
     made = _planned(prompts, axes, options, ideal=shared.several(ideal), **own, **fields)
     sized = images is not None and axes is not None
     if options.get("progress") and not options.get("dry_run") and not sized and len(made.texts()) > len(made.prompts):

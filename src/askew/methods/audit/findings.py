@@ -30,6 +30,14 @@ class Alternatives:
 
 
 @record
+class SecondTest:
+    """Pearson's chi-squared test of the values of another axis against the counterfactual sets; q over all of a run."""
+
+    p: float
+    q: float
+
+
+@record
 class AxisScores:
     """TIBET's scores of one axis of a prompt.
 
@@ -39,7 +47,8 @@ class AxisScores:
     cas_clip      by embedding (Eq. 4), with their mad_clip; None without an embedder
     bipartite     the baseline of table 3: concepts matched by meaning
     top_concepts  by "initial" or value: those of the answers about this axis alone
-    second_axis   by value and other axis: what else changes with this one
+    second_axis   by value and other axis: concepts of the other in this one's counterfactual sets
+    second_tests  by other axis: whether it changes with this one beyond chance
     """
 
     kind: Kind
@@ -53,6 +62,7 @@ class AxisScores:
     bipartite: Mapping[str, float] | None
     top_concepts: Mapping[str, Frequencies]
     second_axis: Mapping[str, Mapping[str, Frequencies]]
+    second_tests: Mapping[str, SecondTest]
 
 
 @record

@@ -31,13 +31,16 @@ from askew.pages.blocks import (
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
 from askew.pages.words import (
+    SIGNIFICANT,
     axis_label,
     capital,
+    listing,
     measured,
     number,
     perceived,
     percent,
     plural,
+    probability,
     quote,
     set_label,
     shorten,
@@ -280,8 +283,8 @@ class View:
             yield Pictures("", rows)
         if concepts := _concepts(axis):
             yield concepts
-        if axis.second_axis:
-            yield Fold(f"What else changes with {axis_label(name)}", (_second(axis),))
+        if axis.second_tests:
+            yield Fold(f"What else changes with {axis_label(name)}", tuple(_second(axis)))
         yield Fold(f"Other scores of {axis_label(name)}", (_one_score(axis),))
 
     def _associations(self, prompt: str, name: str, axis: AxisScores) -> Lanes:
@@ -333,15 +336,20 @@ def _telling(initial: Mapping[str, float], others: Mapping[str, Mapping[str, flo
     return sorted(chosen, key=lambda c: (-initial.get(c, -1.0), -gap[c]))
 
 
-def _second(axis: AxisScores) -> Table:
-    """The most frequent concepts of the other axes in each counterfactual set."""
+def _second(axis: AxisScores) -> Iterator[Block]:
+    """Which other axes change with the counterfactuals beyond chance, and their most frequent concepts."""
+    beyond = {other: one.q for other, one in axis.second_tests.items() if one.q < SIGNIFICANT}
+    if not beyond:
+        yield Text(say("second_none", count=len(axis.second_tests)))
+        return
+    told = listing([f"{perceived(other)} ({probability(q, 'q')})" for other, q in beyond.items()])
+    yield Text(say("second", axes=told))
     values = list(axis.second_axis)
-    rows = tuple(
-        (capital(axis_label(other)), *(_frequencies(axis.second_axis[v].get(other, ())[:5]) or None for v in values))
-        for other in axis.second_axis[values[0]]
-    )
-    caption = "Most frequent concepts of the other axes in each counterfactual set, in % of its pictures"
-    return Table(caption, ("Axis", *(shorten(value, 40) for value in values)), rows)
+    rows = tuple((capital(axis_label(other)),
+                  *(_frequencies(axis.second_axis[v].get(other, ())[:5]) or None for v in values))
+                 for other in beyond)  # fmt: skip
+    caption = "Their most frequent concepts in each counterfactual set, in % of its pictures"
+    yield Table(caption, ("Axis", *(shorten(value, 40) for value in values)), rows)
 
 
 def _one_score(axis: AxisScores) -> Lanes:

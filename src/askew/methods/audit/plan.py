@@ -14,6 +14,8 @@ class AuditPlan(Plan):
     """Pictures of prompts and of their counterfactuals, or a collection's, and what is read in them (TIBET)."""
 
     method: Literal["audit"] = "audit"
+    concepts: Literal["all", "axis"] = "all"
+    """Whether CAS and MAD of an axis come from all answers (the paper's), or from those about the axis alone."""
 
 
 def plan_audit(prompts: Sequence[str], *, ideal: Sequence[str] = (), **settings: Any) -> AuditPlan:
@@ -21,6 +23,7 @@ def plan_audit(prompts: Sequence[str], *, ideal: Sequence[str] = (), **settings:
 
     `ideal` names the shares that pictures should have (`named_references`). Raises UsageError.
     """
+    own = {name: settings.pop(name) for name in ("concepts",) if name in settings}
     made = survey_plan(prompts, **settings)
     planned = [prompt.model_dump() for prompt in with_ideals(made.prompts, ideal)]
-    return AuditPlan.checked({**made.model_dump(), "prompts": planned}, "this request")
+    return AuditPlan.checked({**made.model_dump(), **own, "prompts": planned}, "this request")

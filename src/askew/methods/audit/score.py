@@ -9,7 +9,7 @@ from askew.findings import Head
 from askew.methods.audit.findings import AuditFindings, Tibet
 from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
-from askew.methods.audit.tibet import domain, paired, tibet
+from askew.methods.audit.tibet import domain, paired, tibet, with_second_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors, confusions, known_errors
 from askew.parts.survey.missing import missing_pictures
@@ -26,7 +26,7 @@ def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
             if isinstance(axis.mad, Estimate) and axis.mad.p is not None}  # fmt: skip
     counted, qs = with_verdicts(_shares(plan, found, known_errors(found.errors, confused)), plan.prompts, mads,
                                 found.captioner)  # fmt: skip
-    scores = tuple(_with_q(entry, qs) for entry in scores)
+    scores = with_second_q([_with_q(entry, qs) for entry in scores])
     return head.into(
         AuditFindings,
         missing_pictures=missing_pictures(found.observed, _scoring(plan, plan.vqa[0])),
@@ -68,7 +68,14 @@ def _tibet(plan: AuditPlan, found: AuditGathered) -> tuple[Tibet, ...]:
         return ()
     scoring = _scoring(plan, found.captioner)
     return tuple(
-        tibet(sets[0], sets[1:], [axis.axis() for axis in prompt.axes], scoring, (found.vectors or {}).get(prompt.text))
+        tibet(
+            sets[0],
+            sets[1:],
+            [axis.axis() for axis in prompt.axes],
+            scoring,
+            (found.vectors or {}).get(prompt.text),
+            plan.concepts == "axis",
+        )
         for prompt in plan.prompts
         if (sets := paired(prompt, found.observed[prompt.text]))
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,23 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.measure.concepts import ConceptCounts, concept_counts, merge_synonyms, top_concepts
-from askew.methods.audit.findings import Alternatives, AxisScores, Domain, Frequencies, PromptDifference, Tibet
+from askew.methods.audit.findings import (
+    Alternatives,
+    AxisScores,
+    Domain,
+    Frequencies,
+    PromptDifference,
+    SecondTest,
+    Tibet,
+)
+from askew.pages.words import SIGNIFICANT
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
 from askew.stats.association import bipartite
 from askew.stats.association_intervals import Associations, associations, cas_difference, embedding_associations
-from askew.stats.intervals import in_order
+from askew.stats.contingency import ChiSquare, chi_squares
+from askew.stats.intervals import benjamini_hochberg, in_order
 from askew.stats.means import student_mean
 from askew.types import Axis, Estimate, Missing, Picture
 
@@ -63,10 +73,13 @@ def tibet(
     axes: Sequence[Axis],
     scoring: Scoring,
     vectors: Vectors | None = None,
+    own_concepts: bool = False,
 ) -> Tibet:
     """Scores and concepts of one prompt, but for q-values.
 
-    Without `vectors` there is no CAS^CLIP and no bipartite baseline.
+    Without `vectors` there is no CAS^CLIP and no bipartite baseline. The concepts of CAS and MAD are those of all
+    answers and captions, so that a score depends on which other axes are asked about; with `own_concepts` they are
+    those of the answers about the axis itself.
     """
     sets = [initial, *counterfactuals]
     concepts = dict(zip([s.name for s in sets], extract_concepts(sets, axes, scoring), strict=True))
@@ -74,7 +87,7 @@ def tibet(
         initial.prompt.text,
         _top(concepts["initial"].counts),
         {
-            axis.name: _axis(axis, axes, [initial, *own], concepts, scoring, vectors)
+            axis.name: _axis(axis, axes, [initial, *own], concepts, scoring, vectors, own_concepts)
             for axis in axes
             if (own := [s for s in counterfactuals if s.prompt.axis == axis.name])
         },
@@ -93,17 +106,31 @@ def extract_concepts(sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring:
     kept = [[[text for text, keep in zip(row, answered, strict=True) if keep] for row in rows] for rows in sources]
     complete = [np.array([not any(isinstance(t, Missing) for t in row) for row in rows], dtype=bool) for rows in kept]
     tables = [
-        concept_counts([[str(t) for t in row] for row, whole in zip(rows, mask, strict=True) if whole])
+        concept_counts(
+            [[str(t) for t in row] for row, whole in zip(rows, mask, strict=True) if whole],
+            phrases=_phrases(axes, scoring),
+        )
         for rows, mask in zip(kept, complete, strict=True)
     ]
     merged = merge_synonyms(tables, scoring.variant)
     return [Concepts(counts, mask) for counts, mask in zip(merged, complete, strict=True)]
 
 
-def axis_concepts(observed: ObservedSet, axis: Axis, instrument: str) -> Frequencies:
+def concepts_of_axis(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring) -> list[Concepts]:
+    """Those of the answers about the axis alone, without captions."""
+    without = [replace(s, captions=(Missing("not_asked"),) * len(s.captions)) for s in sets]
+    return extract_concepts(without, [axis], scoring)
+
+
+def _phrases(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
+    """The values that are one concept whatever their number of words; variant "code" splits them as the authors do."""
+    return [] if scoring.variant == "code" else [value for axis in axes for value in axis.values]
+
+
+def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Frequencies:
     """Axis-aligned Top-K concepts (section 3.4): those of the answers about this axis alone."""
-    answers = [v for v in observed.values[instrument][axis.name] if not isinstance(v, Missing)]
-    return _top(concept_counts([[answer] for answer in answers])) if answers else ()
+    answers = [[v] for v in observed.values[scoring.instrument][axis.name] if not isinstance(v, Missing)]
+    return _top(concept_counts(answers, phrases=_phrases([axis], scoring))) if answers else ()
 
 
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
@@ -134,11 +161,15 @@ def _axis(
     concepts: Mapping[str, Concepts],
     scoring: Scoring,
     vectors: Vectors | None,
+    own_concepts: bool,
 ) -> AxisScores:
     """One axis; `sets` are the initial set and the axis's own counterfactuals."""
     own = {"initial" if s.prompt.value is None else str(s.prompt.value): s for s in sets}
     names, others = [*own][1:], [other for other in axes if other.name != axis.name]
-    scores, lean = _by_concepts(sets, axis, concepts, scoring)
+    counted = concepts
+    if own_concepts:
+        counted = dict(zip((s.name for s in sets), concepts_of_axis(sets, axis, scoring), strict=True))
+    scores, lean = _by_concepts(sets, axis, counted, scoring)
     clip = _by_vectors(sets, axis, scoring, vectors.pictures) if vectors else None
     return AxisScores(
         kind=axis.kind,
@@ -150,9 +181,32 @@ def _axis(
         mad_clip=_part(clip, "mad") if clip else None,
         cas_clip=_by_value(clip, names) if clip else None,
         bipartite=_bipartite(sets, concepts, vectors.concepts) if vectors else None,
-        top_concepts={name: axis_concepts(s, axis, scoring.instrument) for name, s in own.items()},
-        second_axis={v: {o.name: axis_concepts(own[v], o, scoring.instrument) for o in others} for v in names},
+        top_concepts={name: axis_concepts(s, axis, scoring) for name, s in own.items()},
+        second_tests=_second_tests(own, names, others, axis, scoring),
+        second_axis={v: {o.name: axis_concepts(own[v], o, scoring) for o in others} for v in names},
     )
+
+
+def _second_tests(
+    own: Mapping[str, ObservedSet], names: Sequence[str], others: Sequence[Axis], axis: Axis, scoring: Scoring
+) -> dict[str, SecondTest]:
+    """Of the other axes that have shares; q is p until all of a run are known (`with_second_q`)."""
+    rng = scoring.rng(own["initial"].prompt.text, axis.name, "second axes")
+    tables = [[own[v].counts(scoring.instrument, other) for v in names] for other in others if other.values]
+    found = zip((o.name for o in others if o.values), chi_squares(tables, rng=rng, threshold=SIGNIFICANT), strict=True)
+    return {name: SecondTest(test.p, test.p) for name, test in found if isinstance(test, ChiSquare)}
+
+
+def with_second_q(entries: Sequence[Tibet]) -> tuple[Tibet, ...]:
+    """The same, the tests of second axes being one family of Benjamini-Hochberg."""
+    every = [one for entry in entries for axis in entry.axes.values() for one in axis.second_tests.values()]
+    qs = iter(benjamini_hochberg(np.array([one.p for one in every])).tolist() if every else [])
+    return tuple(
+        replace(entry, axes={name: replace(axis, second_tests={
+            other: SecondTest(one.p, next(qs)) for other, one in axis.second_tests.items()
+        }) for name, axis in entry.axes.items()})
+        for entry in entries
+    )  # fmt: skip
 
 
 def _by_concepts(

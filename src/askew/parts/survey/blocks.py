@@ -173,7 +173,7 @@ def gaps(entries: Iterable[SetShares]) -> list[Gap]:
     ]  # fmt: skip
 
 
-def missing_sentences(entries: Iterable[MissingPictures]) -> list[str]:
-    """Where pictures of prompts are missing more often for one value than for another."""
-    told = (missing_sentence(entry, f"pictures of {quote(entry.prompt or '')}") for entry in entries)
+def missing_sentences(entries: Iterable[MissingPictures], what: str = "pictures of") -> list[str]:
+    """Where pictures of prompts, or answers about them, are missing more often for one value than for another."""
+    told = (missing_sentence(entry, f"{what} {quote(entry.prompt or '')}") for entry in entries)
     return [sentence for sentence in told if sentence]

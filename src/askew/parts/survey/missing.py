@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from askew.models.manifest import CONDITION, INITIAL
+from askew.models.manifest import INITIAL
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.stats.contingency import ChiSquare, chi_square
@@ -55,7 +55,7 @@ U = TypeVar("U", bound=MissingPictures)
 
 
 def missing_pictures(sets: Mapping[str, Sequence[ObservedSet]], scoring: Scoring) -> tuple[MissingPictures, ...]:
-    """Per prompt and axis. Conditions, which are no counterfactuals, stand beside the initial set."""
+    """Per prompt and axis, the initial set beside those of the axis."""
     counted = [
         ({"prompt": prompt, "axis": axis}, {one.prompt.value or INITIAL: Gone.of(one.pictures) for one in found})
         for prompt, some in sets.items()
@@ -95,5 +95,5 @@ def _by_axis(sets: Sequence[ObservedSet]) -> dict[str, list[ObservedSet]]:
     initial = [one for one in sets if one.prompt.axis is None]
     for one in sets:
         if (axis := one.prompt.axis) is not None:
-            found.setdefault(axis, [*initial] if axis == CONDITION else []).append(one)
+            found.setdefault(axis, [*initial]).append(one)
     return found

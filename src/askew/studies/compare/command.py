@@ -14,6 +14,8 @@ from askew.methods.audit.findings import AuditResult
 from askew.options import Flag, Place, Texts, listed, names, repeated, texts
 from askew.parts import drawings
 from askew.parts.scoring import Scoring
+from askew.parts.survey import blocks as survey
+from askew.parts.survey.missing import Gone, MissingPictures, uneven
 from askew.parts.survey.reader import captioner_of
 from askew.plan import PromptPlan
 from askew.studies.compare import COMPARISON_FILE, recorded
@@ -76,7 +78,8 @@ def compare(
     prompts, warnings = _matched(found)
     vectors = [run.found.instruments.embedder for run in audits]
     embedder = next(iter(vectors[0])) if vectors[0] and all(vectors) else None
-    readers = Readers(audits[0].plan.vqa, captioner_of(audits[0].plan.vqa), embedder)
+    readers = Readers(audits[0].plan.vqa, captioner_of(audits[0].plan.vqa), embedder,
+                      audits[0].plan.concepts == "axis")  # fmt: skip
     compared = [
         ComparedRun(name, recorded.identity(run), recorded.observed_sets(run, prompts),
                     recorded.stored_vectors(run, prompts, embedder) if embedder else None)
@@ -113,6 +116,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     seen: dict[str, str] = {}
     warnings += [SAME.format(twin, name) for name, run in runs.items()
                  if (twin := seen.setdefault(recorded.identity(run), name)) != name]  # fmt: skip
+    warnings += _missing_sentences(runs, prompts)
     warnings += [*_sets_left_out(runs, prompts), *([] if generated else [UNPAIRED])]
     for run in runs.values():
         read = run.found.instruments
@@ -165,6 +169,18 @@ def _sets_left_out(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan
     shared = set.intersection(*sets.values())
     lost = {name: len(own - shared) for name, own in sets.items()}
     return [f"{n} picture sets of {name} are left out, which not every run has" for name, n in lost.items() if n]
+
+
+def _missing_sentences(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan]) -> list[str]:
+    """Where one run lacks more answers about its own pictures than another: what is missing may be what differs."""
+    counted: dict[tuple[str, str], dict[str, Gone]] = {}
+    for name, run in runs.items():
+        for one in run.found.shares:
+            if one.set == "initial" and one.instrument == run.plan.vqa[0] and one.prompt in {p.text for p in prompts}:
+                lost = sum(one.missing.values())
+                counted.setdefault((one.prompt, one.axis), {})[name] = Gone(lost, lost + sum(one.counts.values()))
+    tables = [({"prompt": prompt, "axis": axis}, counts) for (prompt, axis), counts in counted.items()]
+    return survey.missing_sentences(uneven(MissingPictures, tables, _scoring(list(runs.values()))), "answers about")
 
 
 def _scoring(runs: Sequence[AuditResult]) -> Scoring:

@@ -155,7 +155,7 @@ def check_instruments(found: Mapping[str, Instruments]) -> None:
 
 def _differences(plan: Plan, reference: Plan, prompts: Sequence[PromptPlan], generated: bool) -> list[str]:
     """What a plan has otherwise than the reference, in words."""
-    fields = ("method", "variant", "vqa", "embedder", *(("images", "seed") if generated else ()))
+    fields = ("method", "variant", "concepts", "vqa", "embedder", *(("images", "seed") if generated else ()))
     both = {field: (getattr(plan, field), getattr(reference, field)) for field in fields}
     found = [f"{field} {_shown(own)}, not {_shown(other)}" for field, (own, other) in both.items() if own != other]
     by_text = {prompt.text: prompt for prompt in plan.prompts}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.audit.tibet import Concepts, extract_concepts
+from askew.methods.audit.tibet import Concepts, concepts_of_axis, extract_concepts
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import DISTANCE
@@ -36,8 +36,8 @@ from askew.types import Axis, Estimate, Missing, MissingReason, Picture
 CONCEPT_SCORES = {name: name for name in ("mad", "cas", "wasserstein", "standard_deviation")}
 EMBEDDING_SCORES = {"mad": "mad_clip", "cas": "cas_clip"}
 
-Paired = Callable[[str], tuple[PairedSets, int]]
-"""A set, by its name, as it is in both runs, and how many of its pictures are missing."""
+Paired = Callable[[str, str], tuple[PairedSets, int]]
+"""A set, by its name, as it is in both runs for the scores of an axis, and how many of its pictures are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,15 @@ class ComparedRun:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """What read the pictures of all runs: instruments of shares, the one whose answers are concepts, the embedder."""
+    """What read the pictures of all runs: instruments of shares, the one whose answers are concepts, the embedder.
+
+    `own_concepts`: those of an axis come from the answers about it alone.
+    """
 
     shares: Sequence[str]
     captioner: str | None = None
     embedder: str | None = None
+    own_concepts: bool = False
 
 
 def score(
@@ -76,7 +80,7 @@ def score(
         for prompt in prompts:
             turned = b.identity < a.identity
             pair = _Pair(*((a, b) if turned else (b, a)), prompt, scoring)
-            found = [*pair.concept_scores(readers.captioner)] if readers.captioner else []
+            found = [*pair.concept_scores(readers.captioner, readers.own_concepts)] if readers.captioner else []
             found += pair.embedding_scores(readers.embedder) if readers.embedder else []
             found += [one for name in readers.shares for one in pair.shares(name)]
             entries += [one.turned() for one in found] if turned else found
@@ -115,13 +119,16 @@ class _Pair:
         sides = [{s.name: s for s in run.sets[prompt.text]} for run in self._runs]
         self._sets = {name: (found, sides[1][name]) for name, found in sides[0].items() if name in sides[1]}
 
-    def concept_scores(self, instrument: str) -> Iterator[Difference]:
+    def concept_scores(self, instrument: str, own_concepts: bool) -> Iterator[Difference]:
         """MAD, its alternatives, and CAS, on every axis with counterfactuals in both runs."""
         scoring = replace(self._scoring, instrument=instrument)
         axes = [axis.axis() for axis in self._prompt.axes]
-        concepts = extract_concepts([sets[k] for k in (0, 1) for sets in self._sets.values()], axes, scoring)
+        sets = [own[k] for k in (0, 1) for own in self._sets.values()]
+        every = {} if own_concepts else dict.fromkeys((a.name for a in axes), extract_concepts(sets, axes, scoring))
+        tables = every or {axis.name: concepts_of_axis(sets, axis, scoring) for axis in axes}
         half = len(self._sets)
-        of_set = {name: (concepts[k], concepts[half + k]) for k, name in enumerate(self._sets)}
+        of_set = {(axis, name): (concepts[k], concepts[half + k])
+                  for axis, concepts in tables.items() for k, name in enumerate(self._sets)}  # fmt: skip
         yield from self._scores(instrument, CONCEPT_SCORES, partial(self._concepts, of_set=of_set))
 
     def embedding_scores(self, instrument: str) -> Iterator[Difference]:
@@ -172,7 +179,7 @@ class _Pair:
         names, scoring = ["initial", *(f"{axis.name}: {value}" for value in values)], self._scoring
         rng = scoring.rng(self._prompt.text, axis.name, what)
         try:
-            sets, lost = zip(*map(paired, names), strict=True)
+            sets, lost = zip(*(paired(name, axis.name) for name in names), strict=True)
             found = paired_association_differences(
                 sets[0], sets[1:], rng=rng, variant=scoring.variant, embeddings=instrument is None, **scoring.how
             )
@@ -183,13 +190,15 @@ class _Pair:
             *(replace(one, missing=sum(lost)) for one in (found.mad, found.wasserstein, found.standard_deviation)),
         )
 
-    def _concepts(self, name: str, of_set: Mapping[str, tuple[Concepts, Concepts]]) -> tuple[PairedSets, int]:
+    def _concepts(
+        self, name: str, axis: str, of_set: Mapping[tuple[str, str], tuple[Concepts, Concepts]]
+    ) -> tuple[PairedSets, int]:
         """The concepts of a set's pictures in both runs, and how many pictures gave none."""
-        (first, second), (a, b) = self._sets[name], of_set[name]
+        (first, second), (a, b) = self._sets[name], of_set[axis, name]
         keys = _seeds(first, a.complete), _seeds(second, b.complete)
         return PairedSets.of(a.counts.counts, b.counts.counts, *keys), a.missing + b.missing
 
-    def _vectors(self, name: str) -> tuple[PairedSets, int]:
+    def _vectors(self, name: str, axis: str) -> tuple[PairedSets, int]:
         """The embeddings of a set's pictures in both runs, and how many pictures there are not."""
         sides = []
         for run, observed in zip(self._runs, self._sets[name], strict=True):
