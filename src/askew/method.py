@@ -14,9 +14,9 @@ from re import sub
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, cast
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from PIL import Image
-from scipy.stats import fisher_exact
 
 from askew import conditions, findings, registry
 from askew.conditions import Condition
@@ -252,7 +252,7 @@ def lost(sets: Sequence[PictureSet]) -> list[str]:
     for one, own, size in zip(sets, gone, planned, strict=True):
         if own and own * all_planned > missing * size:
             table = [[own, size - own], [missing - own, all_planned - size - missing + own]]
-            if fisher_exact(table, alternative="greater").pvalue * len(sets) < DIFFERENT:
+            if scipy.stats.fisher_exact(table, alternative="greater").pvalue * len(sets) < DIFFERENT:
                 said.append(f"{own} of {size} pictures of {one.text!r} are missing, more than of the other sets: "
                             "what is seen of it may differ for that reason alone")  # fmt: skip
     return said
