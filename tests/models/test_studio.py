@@ -19,6 +19,7 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.studio import StudioVQA
 from askew.models.base import Request
 from askew.models.studio import StudioModel
+from askew.parts.survey.reader import unknown_words
 from askew.studio import NETWORKS, weights
 from askew.studio.caption import parse, phrase
 from askew.studio.scene import ATTRIBUTES
@@ -138,6 +139,17 @@ def test_idle_threads_sleep_unless_the_user_says_otherwise(told: str | None, fou
 def test_words_that_it_does_not_know_are_named(studio: StudioModel) -> None:
     assert studio.unknown_words("a photo of a nurse juggling") == ["juggling"]
     assert studio.unknown_words("a photo of an old nurse") == []
+
+
+def test_words_that_its_pictures_seldom_show_are_named(studio: StudioModel) -> None:
+    assert studio.unheard_words("a photo of welders in a room") == ["welders"]
+    assert studio.unheard_words("a photo of a room") == ["room"]
+    assert studio.unheard_words("a photo of women and nurses outside") == []
+    told = unknown_words(studio, ["a photo of a nurse", "a photo of attorneys juggling"])
+    assert [sentence.partition(":")[0] for sentence in told] == [
+        "studio does not know these words and ignores them",
+        "studio shows these words in less than nine of ten pictures",
+    ]  # fmt: skip
 
 
 def test_its_errors_name_what_would_be_right() -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
 from askew.errors import UnknownName, UsageError
-from askew.measure.attention import AttentionMaps
+from askew.measure.attention import WATCHED, AttentionMaps
 from askew.measure.passive_stream import SHARES, AttributionText, image_side, joint_block, single_block
 
 PIPELINES = (
@@ -157,10 +157,7 @@ def _size(transformer: Any, kwargs: Mapping[str, Any]) -> tuple[int, int]:
 
 def _check(pipe: Any, branch: str, definition: str, softmax: str) -> None:
     if type(pipe).__name__ not in PIPELINES:
-        raise UsageError(
-            f"a {type(pipe).__name__} has no attention that can be watched by its text; "
-            f"of transformer models this works with {', '.join(PIPELINES)}"
-        )
+        raise UsageError(f"a {type(pipe).__name__} has no attention that can be watched by its text: use {WATCHED}")
     if branch != "cond":
         raise UsageError(f"branch is {branch!r}; transformer models have maps of the conditional branch 'cond' alone")
     if definition != "ovam":

@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
 from askew.errors import ModelError, UnknownName, UsageError
-from askew.measure.attention import AttentionMaps, Maps
-from askew.measure.attribution import encode_attribution
+from askew.measure.attention import WATCHED, AttentionMaps, Maps
+from askew.measure.attribution import EncodedText, encode_attribution, encode_for_pixart
 
 BRANCHES = ("cond", "uncond")
 DEFINITIONS = ("ovam", "daam")
@@ -63,9 +63,13 @@ class UNetAttentionMaps(AttentionMaps):
             if chosen not in known:
                 raise UnknownName(what, chosen, known)
         self._guided, self._own_keys = guided, definition == "daam"
+        self._network: Any = getattr(pipe, "unet", None)
         self._layers: dict[str, _Layer] = dict(_cross_attention(pipe, middle))
-        self._text, self._clip_skip = encode_attribution(pipe, attribution), None
+        self._text, self._clip_skip = self._encoded(), None
         self._rows = slice(None)
+
+    def _encoded(self, clip_skip: int | None = None) -> EncodedText:
+        return encode_attribution(self._pipe, self._attribution, clip_skip)
 
     def layers(self) -> dict[str, Maps]:
         """As of every network."""
@@ -85,7 +89,7 @@ class UNetAttentionMaps(AttentionMaps):
         return mean
 
     def _watch(self) -> Iterator[RemovableHandle]:
-        yield self._pipe.unet.register_forward_pre_hook(self._begin, with_kwargs=True)
+        yield self._network.register_forward_pre_hook(self._begin, with_kwargs=True)
         for name, layer in self._layers.items():
             yield layer.image.register_forward_pre_hook(partial(self._enter, layer), with_kwargs=True)
             yield layer.attention.to_q.register_forward_hook(partial(self._query, name, layer))
@@ -109,7 +113,7 @@ class UNetAttentionMaps(AttentionMaps):
         """Encode the attribution anew if this call of the pipeline skips other layers of the text encoder."""
         clip_skip = getattr(self._pipe, "_clip_skip", None)
         if clip_skip != self._clip_skip:
-            self._text, self._clip_skip = encode_attribution(self._pipe, self._attribution, clip_skip), clip_skip
+            self._text, self._clip_skip = self._encoded(clip_skip), clip_skip
             for layer in self._layers.values():
                 layer.keys = None
 
@@ -122,7 +126,7 @@ class UNetAttentionMaps(AttentionMaps):
             raise UsageError("this run has no guidance and so no unconditional branch: use branch='cond'")
         copies = 1 + bool(guided) + bool(getattr(self._pipe, "do_perturbed_attention_guidance", False))
         pictures, rest = divmod(len(sample), copies)
-        latents = sample[:, : self._pipe.unet.config.out_channels]
+        latents = sample[:, : self._network.config.out_channels]
         if rest or (copies > 1 and not torch.equal(latents[:pictures], latents[pictures : 2 * pictures])):
             raise ModelError(
                 f"a {type(self._pipe).__name__} arranges its pictures for guidance in a way that is not known: "
@@ -176,6 +180,44 @@ class UNetAttentionMaps(AttentionMaps):
             total += weights[:, :tokens] if self._own_keys else weights.sum(dim=0)
 
 
+class PixArtAttentionMaps(UNetAttentionMaps):
+    """`AttentionMaps` of PixArt-α and PixArt-Σ, every block of which attends to the text as those of UNets do.
+
+    Neither tells whether it guides: a batch whose halves differ in their text alone is guided.
+    """
+
+    def __init__(self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam") -> None:
+        super(UNetAttentionMaps, self).__init__(pipe, attribution, branch)
+        if definition != "ovam":
+            raise UsageError(f"definition is {definition!r}; transformer models have maps by 'ovam' alone")
+        if branch not in BRANCHES:
+            raise UnknownName("branch", branch, BRANCHES)
+        self._own_keys, self._clip_skip, self._rows = False, None, slice(None)
+        self._network, self._text = pipe.transformer, self._encoded()
+        blocks = enumerate(self._network.transformer_blocks, 1)
+        self._layers = {f"block-{k}": _Layer(block.attn2, block) for k, block in blocks}
+
+    def _encoded(self, clip_skip: int | None = None) -> EncodedText:
+        return encode_for_pixart(self._pipe, self._attribution)
+
+    def _begin(self, network: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        sample, text = args[0] if args else kwargs["hidden_states"], kwargs["encoder_hidden_states"]
+        half, rest = divmod(len(sample), 2)
+        self._guided = not (rest or torch.equal(text[:half], text[half:])) and torch.equal(sample[:half], sample[half:])
+        self._rows = self._rows_of(sample)
+        for layer in self._layers.values():
+            layer.size = tuple(side // network.config.patch_size for side in sample.shape[-2:])
+        self._begin_run()
+
+    @torch.no_grad()
+    def _enter(self, layer: _Layer, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if layer.keys is None:
+            projection = self._network.caption_projection
+            layer.keys = layer.attention.to_k(
+                projection(self._text.vectors.to(args[0] if args else kwargs["hidden_states"]))[None]
+            )
+
+
 def _cross_attention(pipe: Any, middle: bool) -> Iterator[tuple[str, _Layer]]:
     """The cross-attention of a pipeline's UNet, from input to output, named as OVAM names it."""
     unet = getattr(pipe, "unet", None)
@@ -193,8 +235,7 @@ def _cross_attention(pipe: Any, middle: bool) -> Iterator[tuple[str, _Layer]]:
     ]
     if not found:
         raise UsageError(
-            f"a {type(pipe).__name__} has no cross-attention to words that could be watched: use Stable Diffusion 1, "
-            f"2, XL or 3, Flux, or the studio"
+            f"a {type(pipe).__name__} has no cross-attention to words that could be watched: use {WATCHED}"
         )
     yield from found
 

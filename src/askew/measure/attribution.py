@@ -78,6 +78,19 @@ def _ids(tokenizer: Any, text: str) -> list[int]:
 
 
 @torch.no_grad()
+def encode_for_pixart(pipe: Any, text: str) -> EncodedText:
+    """An attribution prompt as PixArt reads it: in small letters, by T5. Raises UsageError if it is too long."""
+    ids = pipe.tokenizer(text.lower().strip(), verbose=False).input_ids
+    with quiet():
+        rows, mask, *_ = pipe.encode_prompt(text, do_classifier_free_guidance=False)
+    if len(ids) > len(mask[0]):
+        raise UsageError(
+            f"the attribution prompt {text!r} has {len(ids)} tokens, but this model reads {len(mask[0])}: shorten it"
+        )
+    return EncodedText(pipe.tokenizer.convert_ids_to_tokens(ids), rows[0, : len(ids)])
+
+
+@torch.no_grad()
 def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
     """The meaning of a word to a pipeline's CLIP text encoders: a unit vector, the states at its end-of-text token.
 

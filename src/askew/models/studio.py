@@ -12,7 +12,7 @@ from askew.errors import MissingPackage, UnknownName
 from askew.models.base import Request, Setting, Suggestion
 from askew.models.hub import find_pretrained
 from askew.studio import weights
-from askew.studio.caption import parse
+from askew.studio.caption import parse, unheard
 from askew.types import Missing
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ class StudioModel:
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of the prompt that the caption grammar does not know."""
         return list(parse(prompt).unknown)
+
+    def unheard_words(self, prompt: str) -> list[str]:
+        """Words of the prompt that are known, and that less than nine in ten pictures show."""
+        return unheard(prompt)
 
 
 def create(name: str, **settings: Setting) -> StudioModel:

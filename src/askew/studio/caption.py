@@ -26,6 +26,7 @@ _AFTER: _Words = _TABLES["after"]
 _STYLE: Mapping[str, Sequence[str]] = _TABLES["style"]
 _PEOPLE: _Sayings = _TABLES["people"]
 _EMPTY: _Sayings = _TABLES["empty"]
+_UNHEARD: frozenset[str] = frozenset(_TABLES["unheard"]["words"])
 
 _PLACES = {"indoors": "empty room", "outdoors": "empty landscape"}
 
@@ -52,13 +53,18 @@ def parse(prompt: str) -> Said:
     The longest known phrase wins, a later word overrides an earlier one. A prompt that names no person, no
     occupation and nothing that only a person has asks for an empty scene.
     """
-    phrases = list(_phrases(re.findall(r"[a-z0-9'-]+", prompt.lower())))
+    phrases = list(_phrases(_words(prompt)))
     attributes = {name: value for _, known in phrases for name, value in (known or {}).items()}
     occupations = [_occupation_names()[words] for words, _ in phrases if words in _occupation_names()]
     of_person = bool(occupations) or bool(attributes.keys() - OF_ANY_SCENE)
     named = any(words in _PEOPLE for words, _ in phrases) and not any(words in _EMPTY for words, _ in phrases)
     unknown = tuple(words for words, known in phrases if known is None)
     return Said(attributes, occupations[-1] if occupations else None, of_person or named, unknown)
+
+
+def unheard(prompt: str) -> list[str]:
+    """Words of a prompt that `parse` understands, and that pictures of the studio's networks seldom show."""
+    return [words for words, _ in _phrases(_words(prompt)) if words in _UNHEARD]
 
 
 def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
@@ -101,6 +107,10 @@ def wordings(attribute: str, value: str) -> list[str]:
 
 
 LEADS = frozenset(("in", "with", "who", "on", "wearing", "working", "without", "indoors", "outdoors"))
+
+
+def _words(prompt: str) -> list[str]:
+    return re.findall(r"[a-z0-9'-]+", prompt.lower())
 
 
 def _phrases(words: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str] | None]]:

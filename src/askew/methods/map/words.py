@@ -5,7 +5,9 @@ from __future__ import annotations
 from askew.methods.map.findings import MapFindings
 from askew.pages.blocks import Terms, Text
 
-UNET_LAYERS = ("down", "up", "mid")
+LISTENING = frozenset(("joint", "single"))
+"""Layers with passive streams."""
+
 OVAM = "open-vocabulary attention maps (OVAM, Marcos-Manchón et al., CVPR 2024)"
 PASSIVE = (
     "attention weights of words that listen in every block of a transformer without being heard (after "
@@ -42,11 +44,7 @@ def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:
     """How the maps were made, by the plan and by the layers of its models."""
     own = found.plan.definition == "daam"
     layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.layers}
-    sources = [
-        name
-        for name, used in ((OVAM, layers & {*UNET_LAYERS} or not layers), (PASSIVE, layers - {*UNET_LAYERS}))
-        if used
-    ]
+    sources = [name for name, used in ((OVAM, layers - LISTENING or not layers), (PASSIVE, layers & LISTENING)) if used]
     resized = "each layer resized to the largest by bilinear interpolation"
     summed = (
         f"with the softmax over the prompt and its padding; {resized} after its heads were summed, where DAAM enlarges "

@@ -160,9 +160,14 @@ def oddities(plan: Plan, source: Source, instruments: Mapping[str, VQA]) -> list
 
 
 def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
-    """A sentence on the words that a model does not know, if there are any."""
-    unknown = {text: some for text in texts if (some := model.unknown_words(text))}
-    listed = ", ".join(map(repr, sorted({word for some in unknown.values() for word in some})))
-    first = next(iter(unknown), "")
-    told = f"{model.name} does not know these words and ignores them: {listed} (first in {first!r})"
-    return [told] if unknown else []
+    """Sentences on the words that a model does not know, and on those that its pictures seldom show."""
+    said = {"does not know these words and ignores them": model.unknown_words}
+    if hasattr(model, "unheard_words"):
+        said["shows these words in less than nine of ten pictures"] = model.unheard_words
+    told = []
+    for what, of in said.items():
+        found = {text: some for text in texts if (some := of(text))}
+        listed = ", ".join(map(repr, sorted({word for some in found.values() for word in some})))
+        if found:
+            told.append(f"{model.name} {what}: {listed} (first in {next(iter(found))!r})")
+    return told

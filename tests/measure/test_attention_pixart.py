@@ -1,0 +1,77 @@
+"""Attention maps of transformers with plain cross-attention: OVAM's own formula, the picture untouched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import diffusers as d
+import numpy as np
+import pytest
+import torch
+
+import tiny_pipelines
+from askew.errors import UsageError
+from askew.measure.attention import AttentionMaps
+
+PROMPT, ATTRIBUTION = "a nurse and sex", "a nurse and gender"
+
+
+@pytest.fixture(scope="module", params=[d.PixArtAlphaPipeline, d.PixArtSigmaPipeline])
+def pipe(request: pytest.FixtureRequest) -> Any:
+    torch.manual_seed(3)
+    made = tiny_pipelines.pixart(request.param)
+    made.set_progress_bar_config(disable=True)
+    return made
+
+
+def make(pipe: Any, prompts: Any = PROMPT, guidance: float = 4.0) -> Any:
+    count = len(prompts) if isinstance(prompts, list) else 1
+    noise = [torch.Generator().manual_seed(seed) for seed in range(count)]
+    return pipe(prompts, num_inference_steps=2, guidance_scale=guidance, height=32, width=48, generator=noise,
+                output_type="np", use_resolution_binning=False, clean_caption=False).images  # fmt: skip
+
+
+@pytest.mark.parametrize("guidance", [1.0, 4.0])
+def test_pictures_are_the_same_to_the_bit(pipe: Any, guidance: float) -> None:
+    with AttentionMaps(pipe, ATTRIBUTION) as maps:
+        watched = make(pipe, [PROMPT, "a cat"], guidance)
+    assert np.array_equal(watched, make(pipe, [PROMPT, "a cat"], guidance))
+    assert len(maps.aggregate()) == 2
+    heads = pipe.transformer.transformer_blocks[0].attn2.heads
+    np.testing.assert_allclose(maps.aggregate().sum(axis=1), 2 * heads, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("branch", "guidance"), [("cond", 1.0), ("cond", 4.0), ("uncond", 4.0)])
+def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(pipe: Any, branch: str, guidance: float) -> None:
+    """P' = P: the softmax over the run's own keys where its mask keeps them."""
+    attn, kept = pipe.transformer.transformer_blocks[0].attn2, []
+
+    def keep(_: Any, args: Any, kwargs: Any) -> None:
+        kept.append((args[0].clone(), kwargs["encoder_hidden_states"].clone()))
+
+    hook = attn.register_forward_pre_hook(keep, with_kwargs=True)
+    with AttentionMaps(pipe, PROMPT, branch) as maps:
+        make(pipe, guidance=guidance)
+    hook.remove()
+    row, tokens = int(branch == "cond" and guidance > 1), len(maps.tokens)
+    text = kept[0][1][int(guidance > 1)][:tokens]  # the prompt's, whichever branch is listened to
+    expected = 0
+    for hidden, _ in kept:
+        q, k = (x.reshape(len(x), attn.heads, -1).transpose(0, 1) for x in (attn.to_q(hidden[row]), attn.to_k(text)))
+        expected = expected + torch.softmax(q @ k.mT * attn.scale, dim=-1).sum(dim=0)
+    found = maps.layers()["block-1"][0]
+    np.testing.assert_allclose(found.reshape(tokens, -1), expected.T.detach(), rtol=1e-4, atol=1e-6)
+
+
+def test_words_are_found_in_capital_letters(pipe: Any) -> None:
+    maps = AttentionMaps(pipe, "a CEO and gender")
+    assert maps.positions("CEO") == maps.positions("ceo")
+
+
+def test_what_cannot_be_met_is_said(pipe: Any) -> None:
+    with pytest.raises(UsageError, match="'ovam' alone"):
+        AttentionMaps(pipe, ATTRIBUTION, definition="daam")
+    with pytest.raises(UsageError, match="shorten it"):
+        AttentionMaps(pipe, "c" * 400)
+    with pytest.raises(UsageError, match="no guidance"), AttentionMaps(pipe, ATTRIBUTION, "uncond"):
+        make(pipe, guidance=1.0)
