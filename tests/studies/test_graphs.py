@@ -60,7 +60,8 @@ def found(by_prompt: dict[str, Tables], plan: InteractionPlan = PLAN) -> Interac
     together = {None: pooled(list(by_prompt.values()))} if len(by_prompt) > 1 else {}
     drawn = graphs({**together, **by_prompt}, plan, scoring_of(plan))
     return head(plan).into(
-        InteractionFindings, missing_pictures=(), shares=(), confusion=(), biasconnect=tuple(drawn), joint=(),
+        InteractionFindings, missing_pictures=(), shares=(), confusion=(), biasconnect=tuple(drawn),
+        over_prompts=(), joint=(),
         validation=None, strategies=(),
     )  # fmt: skip
 

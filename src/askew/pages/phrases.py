@@ -78,6 +78,36 @@ PHRASES: Mapping[str, Phrase] = {
         "the mean is not shown to be beyond chance; of single prompts {beyond} of {of} are", "it is not",
     ),
     "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way", claims=True),
+    # a graph of interactions
+    "pairs_none": Phrase("{where} none of {pairs} of axes is seen to pull on another.",
+                         "a graph without an edge and without a sure move"),
+    "pairs_pull": Phrase(
+        "{where} in {edges} of {pairs} of axes the second changes with the first; {balance}. Strongest: {strongest}.",
+        "a graph with an edge (its χ² rule) or a sure move", claims=True,
+    ),
+    "surely_moves": Phrase(
+        "making the first equal surely moves the second in {count}, {sides}",
+        "an interval of IS leaves out 0, where those of all pairs of the page hold at once", claims=True,
+    ),
+    "moves_unsure": Phrase("which way making the first equal moves the second is sure in none", "no interval does"),
+    "sum_chance": Phrase(", no more than chance gives: {null}", "Σ |IS| has p of 0.05 or more"),
+    "sum_beyond": Phrase(", where chance gives {null}", "Σ |IS| has p < 0.05", claims=True),
+    # interactions over several prompts
+    "prompts_none": Phrase("Over {prompts} prompts none of {pairs} of axes is seen to pull on another.",
+                           "no pair has q < 0.05, of Fisher's sum over the prompts"),
+    "prompts_pull": Phrase(
+        "Over {prompts} prompts, in {acting} of {pairs} of axes the second changes with the first in some "
+        "prompt{agree}. Most often: {most}, {edges}, {way}.", "some pair has q < 0.05", claims=True,
+    ),
+    "prompts_differ": Phrase("; the prompts differ in how they move {differ} of them",
+                             "of these pairs IS differs between prompts, q < 0.05 by Cochran's Q", claims=True),
+    # estimates of interactions against a real mitigation
+    "estimates_hold": Phrase("Over {edges} the estimates correlate {r}, {p}, with what mitigation did",
+                             "p < 0.05, by exchanging whole targets", claims=True),
+    "estimates_chance": Phrase(
+        "Over {edges} the estimates correlate {r}, {p}, with what mitigation did, no more than chance would",
+        "p is 0.05 or more",
+    ),
 }  # fmt: skip
 
 

@@ -6,10 +6,23 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from askew.methods.interact.findings import Edge, Graph, ValidatedEdge
+from askew.methods.interact.findings import Edge, Graph, OverPrompts, ValidatedEdge
 from askew.pages import blocks, words
 from askew.pages.blocks import PLAIN, Cell, Lane, Lanes, Matrix, Network, Terms
-from askew.pages.words import ABSENT, axis_label, capital, listing, measured, number, perceived, percent, plural, signed
+from askew.pages.phrases import say
+from askew.pages.words import (
+    ABSENT,
+    axis_label,
+    capital,
+    listing,
+    measured,
+    number,
+    perceived,
+    percent,
+    plural,
+    probability,
+    signed,
+)
 from askew.types import Estimate, Missing
 
 VERBS = {
@@ -46,7 +59,7 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> Network:
 
 def _strength(edge: Edge) -> tuple[str, str]:
     """Cramér's V and q."""
-    return number(edge.cramers_v), words.probability(edge.q)
+    return number(edge.cramers_v), probability(edge.q)
 
 
 def summary(graph: Graph) -> Terms:
@@ -54,8 +67,8 @@ def summary(graph: Graph) -> Terms:
     whole, pairs = graph.amplification, sum(not one.direct and one.p is not None for one in graph.edges)
     chance = ""
     if isinstance(whole, Estimate):
-        within = (whole.p or 0) >= words.SIGNIFICANT
-        chance = f", {'no more than chance gives' if within else 'where chance gives'}: {number(whole.null)}"
+        kind = "sum_chance" if (whole.p or 0) >= words.SIGNIFICANT else "sum_beyond"
+        chance = say(kind, null=number(whole.null))
     sides = [f"{sum(one.effect == kind for one in graph.moved)} {kind}" for kind in ("worse", "better")]
     target, source = (capital(axis_label(one)) if one else ABSENT
                       for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
@@ -116,8 +129,8 @@ def _test(edge: Edge) -> str:
     if edge.p is None:
         return f"Not tested: {words.reason(edge.untested)}" if edge.untested else "Not tested"
     how = f"permutation, {words.thousands(edge.draws)} draws" if edge.draws else "χ² distribution"
-    found = f"χ² = {number(edge.chi2, 1)}, {edge.dof} d.f., {words.probability(edge.p, 'p')} ({how})"
-    return f"{found}, {words.probability(edge.q, 'q')}, Cramér's V {number(edge.cramers_v)}"
+    found = f"χ² = {number(edge.chi2, 1)}, {edge.dof} d.f., {probability(edge.p, 'p')} ({how})"
+    return f"{found}, {probability(edge.q, 'q')}, Cramér's V {number(edge.cramers_v)}"
 
 
 def answer(graph: Graph) -> str:
@@ -127,14 +140,55 @@ def answer(graph: Graph) -> str:
     where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
     if not pairs:
         return f"{where} no pair of axes could be tested."
+    told = {"where": where, "pairs": plural(pairs, "pair")}
     if not edges and not moved:
-        return f"{where} none of {plural(pairs, 'pair')} of axes is seen to pull on another."
+        return say("pairs_none", **told)
     sides = [f"{n:,} for the {kind}" for kind in ("worse", "better") if (n := sum(e.effect == kind for e in moved))]
-    seen = f"in {len(edges) or 'none'} of {plural(pairs, 'pair')} of axes the second changes with the first"
-    balance = (f"making the first equal surely moves the second in {len(moved):,}, {' and '.join(sides)}" if moved
-               else "which way making the first equal moves the second is sure in none")  # fmt: skip
+    balance = (say("surely_moves", count=f"{len(moved):,}", sides=" and ".join(sides)) if moved
+               else say("moves_unsure"))  # fmt: skip
     strongest = edge_sentence(graph, max(moved or edges, key=lambda one: one.size))
-    return f"{where} {seen}; {balance}. Strongest: {strongest}."
+    return say("pairs_pull", edges=len(edges) or "none", balance=balance, strongest=strongest, **told)
+
+
+def answer_over_prompts(found: Sequence[OverPrompts]) -> str:
+    """In how many pairs of axes the second changes with the first in some prompt, and where prompts disagree."""
+    prompts, tested = max(one.prompts for one in found), [one for one in found if one.q is not None]
+    acting = acting_pairs(found)
+    pairs = plural(len(tested), "pair")
+    if not acting:
+        return say("prompts_none", prompts=f"{prompts:,}", pairs=pairs)
+    differ = sum((one.differ_q or 1.0) < words.SIGNIFICANT for one in acting)
+    most = acting[0]
+    ways = [f"{n:,} for the {kind}" for kind, n in (("worse", most.worse), ("better", most.better)) if n]
+    return say(
+        "prompts_pull", prompts=f"{prompts:,}", acting=f"{len(acting):,}", pairs=pairs, most=pair(most),
+        agree=say("prompts_differ", differ=f"{differ:,}") if differ else "",
+        edges=f"an edge in {plural(most.edges, 'prompt')}" if most.edges else "though an edge in no prompt alone",
+        way=f"surely moved in {' and '.join(ways)}" if ways else "which way is sure in none",
+    )  # fmt: skip
+
+
+def acting_pairs(found: Iterable[OverPrompts]) -> list[OverPrompts]:
+    """Pairs whose second axis changes with the first in some prompt, those of most prompts first."""
+    acting = [one for one in found if (one.q or 0.0) < words.SIGNIFICANT and one.q is not None]
+    return sorted(acting, key=lambda one: (-one.edges, one.q or 0.0))
+
+
+def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> Lanes:
+    """The pairs that act in some prompt: their mean sensitivity, that of every prompt, and in how many they act."""
+    rows = []
+    for one in acting_pairs(found):
+        edges = [edge for graph in graphs if (edge := graph.edge(one.source, one.target))]
+        points = tuple(e.mark for edge in edges if isinstance(e := edge.sensitivity, Estimate))
+        more = (one.edges, one.worse, one.better, probability(one.q), probability(one.differ_q))
+        rows.append(Lane(pair(one), one.mean, more, points=points, strong=(one.differ_q or 1.0) < words.SIGNIFICANT))
+    return Lanes(
+        "Pairs of axes whose second changes with the first in some prompt: in how many prompts there is an edge, in "
+        "how many making the first equal surely moves the second away from its ideal (worse) or towards it. Bold: the "
+        "prompts differ in how they move it", "Pair", tuple(rows), "mean IS", "signed", PLAIN,
+        ("edges", "worse", "better", "q", "q that they differ"), points="one prompt",
+        interval="interval for the mean over these prompts",
+    )  # fmt: skip
 
 
 def edge_sentence(graph: Graph, edge: Edge) -> str:
@@ -178,7 +232,7 @@ def moved(graph: Graph, source: str) -> str:
     return "; ".join([*([changes] if changed else []), *([balance] if sides else [])]) or "moves nothing that was shown"
 
 
-def pair(edge: Edge | ValidatedEdge) -> str:
+def pair(edge: Edge | ValidatedEdge | OverPrompts) -> str:
     """ "Gender → age"."""
     return f"{capital(axis_label(edge.source))} → {axis_label(edge.target)}"
 

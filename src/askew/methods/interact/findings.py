@@ -199,6 +199,30 @@ class Graph:
 
 
 @record
+class OverPrompts:
+    """A pair of axes over the graphs of all prompts.
+
+    prompts            that could be tested; edges: in how many the pair is an edge
+    better, worse      in how many making `source` equal surely moves `target` nearer to its ideal, further from it
+    mean               IS averaged over the prompts
+    p, q               that `target` changes with `source` in no prompt, by Fisher's sum of their log p
+    differ_p, differ_q that IS is the same in all prompts, by Cochran's Q; q of both among all pairs of different axes
+    """
+
+    source: str
+    target: str
+    prompts: int
+    edges: int
+    better: int
+    worse: int
+    mean: E
+    p: float | None
+    q: float | None
+    differ_p: float | None
+    differ_q: float | None
+
+
+@record
 class JointCell:
     """A combination of values, or all rare ones pooled. `ratio`: share by expected, with its interval."""
 
@@ -289,6 +313,7 @@ class InteractionFindings(Head):
     shares: tuple[SetShares, ...]
     confusion: tuple[Confusion, ...]
     biasconnect: tuple[Graph, ...]
+    over_prompts: tuple[OverPrompts, ...]
     joint: tuple[JointShares, ...]
     validation: Validation | None
     strategies: tuple[Strategy, ...]

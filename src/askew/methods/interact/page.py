@@ -19,6 +19,7 @@ from askew.methods.interact.findings import (
 from askew.pages import common, words
 from askew.pages.blocks import PLAIN, Block, Fold, Lane, Lanes, Mark, Page, Pictures, Section, Table, Terms, Text
 from askew.pages.media import Media, allowance, set_row
+from askew.pages.phrases import say
 from askew.pages.words import ABSENT, axis_label, capital, listing, measured, percent, plural, quote, reason, shorten
 from askew.parts.survey.blocks import gaps, missing_sentences, numbers, seen
 from askew.parts.survey.words import LIMITS
@@ -46,7 +47,8 @@ def page(found: InteractionFindings, media: Media) -> Page:
     return Page(
         kicker=f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
         title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
-        answer=figures.answer(found.biasconnect[0]),
+        answer=figures.answer_over_prompts(found.over_prompts) if found.over_prompts
+        else figures.answer(found.biasconnect[0]),
         facts=(*common.facts(found), ("Axes", str(len(found.biasconnect[0].axes)))),
         sections=(
             *view.seen(), *view.graphs(), *view.mixtures(), *view.validation(), *view.joint(),
@@ -92,7 +94,13 @@ class View:
     def graphs(self) -> Iterator[Section]:
         """The graph of the only prompt, or of all together, then of each."""
         first, *own = self.found.biasconnect
-        yield Section("All prompts together" if own else "Which axis moves which", self._graph(first))
+        if pairs := figures.acting_pairs(self.found.over_prompts):
+            yield Section("Prompt by prompt", (figures.over_prompts(pairs, own),))
+        opposed = [figures.pair(one) for one in pairs if (one.differ_q or 1.0) < words.SIGNIFICANT]
+        warning = Text(f"Prompts move {listing(opposed[:6])} differently; added up they hide each other.", muted=True)
+        told = Text("The paper's pooled graph (Eq. 9–11): the counts of all prompts added up.", muted=True)
+        yield Section("All prompts together" if own else "Which axis moves which",
+                      (*([told] if own else []), *([warning] if opposed else []), *self._graph(first)))  # fmt: skip
         if own:
             rows = tuple(
                 (quote(one.prompt or "", 60), len(one.drawn),
@@ -202,12 +210,8 @@ def _validation(one: Validation) -> Iterator[Block]:
     """How well the estimates hold, in words, where axes are mitigated, and the edges of every prompt."""
     overall, paper, worse = one.overall_correlation, one.paper_correlation, one.made_worse
     if isinstance(overall, Estimate):
-        chance = "" if (overall.p or 0) < words.SIGNIFICANT else ", no more than chance would"
-        p = words.probability(overall.p, "p")
-        held = (
-            f"Over {plural(overall.n or 0, 'edge')} the estimates correlate {measured(overall)}, {p}, with what "
-            f"mitigation did{chance}"
-        )
+        kind = "estimates_hold" if (overall.p or 0) < words.SIGNIFICANT else "estimates_chance"
+        held = say(kind, edges=plural(overall.n or 0, "edge"), r=measured(overall), p=words.probability(overall.p, "p"))
     else:
         held = f"There is no correlation of estimates and mitigation: {reason(overall)}"
     if isinstance(paper, Estimate):

@@ -15,6 +15,7 @@ from askew.methods.interact.findings import InteractionFindings, JointCell, Join
 from askew.methods.interact.gather import InteractionGathered
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
 from askew.methods.interact.mitigation import chosen, measured, mixture, strategies
+from askew.methods.interact.over_prompts import over_prompts
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
@@ -52,6 +53,7 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
         shares=with_verdicts(_initial_shares(plan, sets, known), plan.prompts)[0],
         confusion=compared,
         biasconnect=drawn,
+        over_prompts=over_prompts(drawn, plan.level),
         joint=tuple(_joint_shares(plan, sets, scoring)),
         validation=validation(counted, drawn, found.mitigated, plan, scoring) if plan.mitigated else None,
         strategies=strategies(drawn, plan.level),

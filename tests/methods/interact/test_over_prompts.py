@@ -1,0 +1,82 @@
+"""Pairs of axes over several prompts: in how many they act, and whether the prompts agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy import stats
+
+from askew.methods.interact import figures
+from askew.methods.interact.findings import Graph
+from askew.methods.interact.over_prompts import heterogeneity, over_prompts
+from askew.methods.interact.page import page
+from askew.pages import terminal
+from askew.types import Estimate
+from made_graphs import edge, estimate, findings, graph
+
+
+def with_age(prompt: str, value: float) -> Graph:
+    """A graph in which making gender equal moves age by so much."""
+    own = graph(prompt)
+    moved = edge("gender", "age", value, 0.06, True)
+    return replace(own, edges=tuple(moved if (e.source, e.target) == ("gender", "age") else e for e in own.edges))
+
+
+NURSE, CHEF = with_age("a photo of a nurse", -0.3), with_age("a photo of a chef", 0.3)
+
+
+def test_effects_to_opposite_sides_do_not_cancel_out() -> None:
+    """The pooled graph may show nothing where the prompts show an edge each, in opposite directions."""
+    found = {(one.source, one.target): one for one in over_prompts([graph(None), NURSE, CHEF], 0.95)}
+    assert ("gender", "gender") not in found
+    age = found["gender", "age"]
+    assert (age.prompts, age.edges, age.better, age.worse) == (2, 2, 1, 1)
+    assert isinstance(age.mean, Estimate)
+    assert age.mean.value == pytest.approx(0)
+    assert age.p == pytest.approx(stats.combine_pvalues([1e-6, 1e-6]).pvalue)
+    assert age.differ_q is not None
+    assert age.differ_q < 1e-6
+    still = found["age", "gender"]
+    assert (still.better, still.differ_p) == (2, pytest.approx(1))
+    assert over_prompts([NURSE], 0.95) == ()
+
+
+def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
+    made = [graph(None), NURSE, CHEF]
+    shown = findings(*made, over_prompts=over_prompts(made, 0.95))
+    console = Console(width=100, file=StringIO(), record=True)
+    console.print(terminal.screen(page(shown, None)))  # type: ignore[arg-type]
+    text = " ".join(console.export_text().split())
+    assert "Over 2 prompts, in 3 of 6 pairs of axes the second changes with the first in some prompt" in text
+    assert "prompt; the prompts differ in how they move 1 of them. Most often" in text
+    assert text.index("Pairs of axes whose second changes") < text.index("Which axis moves which: All prompts together")
+    assert "Prompts move Gender → age differently; added up they hide each other." in text
+
+
+def test_heterogeneity_is_cochrans_q() -> None:
+    effects = [estimate(value, value - 0.1, value + 0.1) for value in (0.0, 0.1, 0.3)]
+    error = 0.1 / stats.norm.isf(0.025)
+    q = sum(((v - 0.4 / 3) / error) ** 2 for v in (0.0, 0.1, 0.3))
+    assert heterogeneity(effects) == pytest.approx(stats.chi2.sf(q, 2))
+    assert heterogeneity(effects[:1]) is None
+
+
+def test_alike_prompts_are_said_to_differ_as_rarely_as_stated() -> None:
+    rng = np.random.default_rng(0)
+    reach = 0.05 * float(stats.norm.isf(0.025))
+    p = [heterogeneity([estimate(v, v - reach, v + reach) for v in rng.normal(0.2, 0.05, 6)]) or 0 for _ in range(400)]
+    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.03)
+
+
+def test_pairs_that_act_are_those_of_most_prompts_first() -> None:
+    acting = figures.acting_pairs(over_prompts([NURSE, CHEF], 0.95))
+    assert {(one.source, one.target) for one in acting} == {
+        ("gender", "age"),
+        ("age", "gender"),
+        ("gender", "clothing"),
+    }
+    assert [one.edges for one in acting] == [2, 2, 2]

@@ -1,0 +1,112 @@
+"""What interactions say of worlds whose truth is known."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from askew.methods.interact.figures import acting_pairs, answer, answer_over_prompts, summary
+from askew.methods.interact.findings import Graph
+from askew.methods.interact.graph import CountedAxis, Tables, graphs, ideal, pair, tables
+from askew.methods.interact.over_prompts import over_prompts
+from askew.methods.interact.score import scoring_of
+from askew.pages.phrases import PHRASES
+from askew.stats.interaction_graph import correlation
+from askew.stats.sensitivity import debiased_value
+from planted_answers import INSTRUMENT, observed, planned
+from truth.summary import Summary
+
+AXES = ("gender", "age", "clothing", "environment", "emotion")
+PROMPTS = [f"a photo of a {one}" for one in ("nurse", "firefighter", "chef")]
+PLAN = planned(PROMPTS, AXES, draws=100)
+NURSE, PAIRS = PROMPTS[0], f"{len(AXES) * (len(AXES) - 1)} pairs"
+
+
+def fair(rng: np.random.Generator, images: int = 48) -> Tables:
+    """The tables of a prompt in a world where every axis is even, whatever the prompt says of the others."""
+    axes = tuple(CountedAxis(a.name, a.values, a.values, a.scale, ideal(a)) for a in PLAN.prompts[0].axes)
+    after = {
+        (x.name, y.name): np.array([[
+            rng.multinomial(images, np.eye(len(y.values))[k] if x is y else y.ideal) for k in range(len(x.values))
+        ]])
+        for x in axes for y in axes
+    }  # fmt: skip
+    initial = {axis.name: rng.multinomial(images, axis.ideal)[None] for axis in axes}
+    return Tables(axes, initial, after, dict.fromkeys(initial, 0))
+
+
+def graphs_of(seed: int, prompts: int, bias: float) -> list[Graph]:
+    """The graphs of the first prompts, in a fair world or in the planted one."""
+    rng = np.random.default_rng(seed)
+    counted = {}
+    for one in PLAN.prompts[:prompts]:
+        sets = [observed(p, one.axes, 48, bias, seed=seed) for p in one.prompts()] if bias else []
+        counted[one.text] = tables(sets, one.axes, INSTRUMENT) if bias else fair(rng)
+    return graphs(counted, PLAN, scoring_of(PLAN))
+
+
+@lru_cache(maxsize=256)
+def alone(seed: int, bias: float = 0.0) -> Graph:
+    return graphs_of(seed, 1, bias)[0]
+
+
+def claims_alone(seed: int) -> bool:
+    none = PHRASES["pairs_none"].text.format(where=f"For “{NURSE}”", pairs=PAIRS)
+    told = dict(summary(alone(seed)).terms)
+    return answer(alone(seed)) != none or not told["Surely made worse, better"].startswith("0 worse and 0 better")
+
+
+def sum_claims(seed: int) -> bool:
+    return "no more than chance" not in dict(summary(alone(seed)).terms)["Amplification, Σ |IS|"]
+
+
+def named_alone(seed: int) -> bool:
+    """Gender → age and clothing → emotion were planted."""
+    found = {(one.source, one.target) for one in alone(seed, 1.0).drawn}
+    return found >= {("gender", "age"), ("clothing", "emotion")}
+
+
+def together_claims(seed: int) -> bool:
+    found = over_prompts(graphs_of(seed, 3, 0.0), 0.95)
+    assert (answer_over_prompts(found) == f"Over 3 prompts none of {PAIRS} of axes is seen to pull on another.") is (
+        not acting_pairs(found)
+    )
+    return bool(acting_pairs(found))
+
+
+def named_together(seed: int) -> bool:
+    found = acting_pairs(over_prompts(graphs_of(seed, 2, 1.0), 0.95))
+    return {("gender", "age"), ("clothing", "emotion")} <= {(one.source, one.target) for one in found}
+
+
+def correlation_claims(seed: int) -> bool:
+    """A mitigation that does nothing, each side with initial pictures of its own."""
+    rng = np.random.default_rng(seed)
+    sides = np.full((2, len(AXES), len(AXES)), np.nan)
+    for side in sides:
+        counted = fair(rng)
+        for x, y in counted.pairs():
+            if x != y:
+                side[AXES.index(x), AXES.index(y)] = debiased_value(pair(counted, PLAN, x, y))
+    found = correlation(*sides, rng=rng, draws=99)
+    return (getattr(found, "p", None) or 1) < 0.05
+
+
+ROWS = [
+    Summary(
+        "A graph of interactions", ("pairs_none", "pairs_pull", "surely_moves", "moves_unsure"),
+        "One prompt, five axes, 48 pictures a set; in a fair world every axis is even.", claims_alone, named_alone, 0.9,
+        runs=60, named_runs=10,
+    ),
+    Summary("The sum of sensitivities", ("sum_chance", "sum_beyond"), "The same graphs.", sum_claims, runs=60),
+    Summary(
+        "Interactions over several prompts", ("prompts_none", "prompts_pull", "prompts_differ"),
+        "Three prompts in a fair world; a nurse and a firefighter in the planted one.", together_claims, named_together,
+        0.9, runs=25, named_runs=5,
+    ),
+    Summary(
+        "Estimates against a real mitigation", ("estimates_hold", "estimates_chance"),
+        "A mitigation that does nothing, in a fair world.", correlation_claims, runs=60,
+    ),
+]  # fmt: skip
