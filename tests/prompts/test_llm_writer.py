@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +284,17 @@ def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() ->
     assert writer.rejected["a nurse at work"]["who_it_is"].reason == "it is the same as 'gender'"
     assert writer.rejected["a nurse at work"]["emotion"].counterfactuals == (("happy", "Amenity"), ("sad", "Muted"))
     assert server.requests[-1]["response_format"]["json_schema"]["schema"]["properties"]["axes"]["minItems"] == 1
+
+
+@pytest.mark.parametrize(("on", "found"), [("stated", ["activity"]), ("open", [])])
+def test_an_axis_on_what_a_prompt_states_exchanges_it_where_that_was_asked_for(on: str, found: list[str]) -> None:
+    texts = {"swimming": "a nurse at swimming", "running": "a nurse at running"}
+    with serving(steps(axes_answer(("activity", "incidental", texts)))) as server:
+        writer = create("m", url=server.url, axes_on=on)  # type: ignore[arg-type]
+        with suppress(LanguageModelError) if not found else nullcontext():
+            assert [one.axis.name for one in writer.propose("a nurse at work", None, 0)] == found
+            assert found
+    assert bool(writer.rejected["a nurse at work"]) == (not found)
 
 
 def test_bad_requests_are_usage_errors() -> None:

@@ -60,7 +60,7 @@ def propose(
             except Unusable as error:
                 reason = str(error)
                 continue
-            _take(llm, answered, prompt, found, rejected)
+            _take(llm, answered, prompt, on != "open" or names is not None, found, rejected)
             missing = [name for name in names or () if name not in found]
             if found and not missing:
                 return list(found.values())[:most] if names is None else [found[name] for name in names]
@@ -126,13 +126,17 @@ def _take(
     llm: RememberedLLM,
     answered: Sequence[ReadAxis],
     prompt: str,
+    stated: bool,
     found: dict[str, AxisProposal],
     rejected: dict[str, Rejected],
 ) -> None:
-    """Sort the axes of an answer into those that can be used, merged where they are the same, and the others."""
+    """Sort the axes of an answer into those that can be used, merged where they are the same, and the others.
+
+    `stated`: they may be about what the prompt says.
+    """
     for axis in answered:
         name = axis_name(axis.name)
-        texts, faults = _counterfactuals(name, axis, prompt)
+        texts, faults = _counterfactuals(name, axis, prompt, stated)
         llm.tally.note(TEXTS, *faults)
         mine = set(map(bare, texts.values()))
         same = [other for other, one in found.items() if len(mine & {*map(bare, one.counterfactuals.values())}) >= 2]
@@ -149,7 +153,7 @@ def _take(
             rejected.setdefault(name, Rejected(name, reason, axis.counterfactuals))
 
 
-def _counterfactuals(name: str, axis: ReadAxis, prompt: str) -> tuple[dict[str, str], list[str | None]]:
+def _counterfactuals(name: str, axis: ReadAxis, prompt: str, stated: bool) -> tuple[dict[str, str], list[str | None]]:
     """By value, the prompts that can be used; and what is wrong with each of the others."""
     pairs = [(_value(name, value or _added(prompt, text)), text) for value, text in axis.counterfactuals[:MOST_VALUES]]
     values = [value for value, _ in pairs]
@@ -157,7 +161,7 @@ def _counterfactuals(name: str, axis: ReadAxis, prompt: str) -> tuple[dict[str, 
     faults: list[str | None] = []
     for value, text in pairs:
         taken = value in texts or bare(text) in map(bare, texts.values())
-        fault = "it repeats another" if taken else counterfactual_fault(prompt, name, value, text, values)
+        fault = "it repeats another" if taken else counterfactual_fault(prompt, name, value, text, values, stated)
         faults.append(fault if value else "it has no value")
         if faults[-1] is None:
             texts[value] = text
