@@ -24,7 +24,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import product
+from functools import partial
+from itertools import pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
@@ -147,60 +148,59 @@ def fair(options: argparse.Namespace) -> None:
             print(f"{type(reader).__name__}: p < .05 in {np.mean(np.array(p) < 0.05):.1%} of {len(p)}; male {male:.1%}")
 
 
-SEARCHES = {
-    "paper's search, 15 pictures of 150": (Evolution(10, 15, 5, 2, "people"), 15),
-    "learned, 15 pictures of 150": (Evolution(10, 15, 5, 2, "people", selection="learned"), 15),
-    "learned, 5 pictures of 375": (Evolution(25, 15, 5, 2, "people", selection="learned"), 5),
-    "learned, 5 pictures of 450": (Evolution(30, 15, 5, 2, "people", selection="learned"), 5),
-    "learned, 3 pictures of 750": (Evolution(50, 15, 5, 2, "people", selection="learned"), 3),
-}
-TOP = 5
-
-
 def winners(options: argparse.Namespace) -> None:
-    """Planted skew of the best prompts of searches by lean, less that of random search with as many pictures.
+    """Planted skew of the best prompts of searches, less that of random search with as many pictures.
 
-    No picture is drawn: a picture of a prompt shows a woman with the planted probability. Random search takes the
-    prompts whose own 15 pictures lean most, or, learned, those that all pictures with the same words let expect.
+    No picture is drawn: pictures of a prompt show attributes with the planted probability. Random search takes the
+    prompts whose own pictures score best. "Any prompt" is the mean over all that random search saw.
     """
     model = registry.model("studio/planted")
     assert isinstance(model, Model)
     writer = prompt_writer(MinePlan(), model)
-    print("| search | skew of its best | random, as many pictures | more | random, learned | more |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for name, (size, images) in SEARCHES.items():
+    print("| search | skew of its best | of random search | more | any prompt |\n| --- | ---: | ---: | ---: | ---: |")
+    for name, (size, images, loss) in SEARCHES.items():
         found: dict[str, list[float]] = defaultdict(list)
-        for k in range(options.repeats):
-            run = options.seed + k
+        for k in range(options.seed, options.seed + options.repeats):
             plain = replace(size, iterations=size.iterations * images // 15, selection="score")
-            for kind, by, own, each in (
-                ("mined", evolve, size, images), ("random", search_randomly, plain, 15),
-                ("random, learned", search_randomly, replace(size, selection="learned"), images),
-            ):  # fmt: skip
-                evaluated = by(
-                    writer, _drawn(run, each), own, lambda *names, run=run: derived_seed(run, *map(str, names))
-                )
+            for kind, by, own, each in (("mined", evolve, size, images), ("random", search_randomly, plain, 15)):
+
+                def seeds(*names: object, run: int = k) -> int:
+                    return derived_seed(run, *map(str, names))
+
+                evaluated = by(writer, partial(loss, run=k, images=each), own, seeds)
                 top = best(evaluated, TOP, word_effects(evaluated, own.selection))
                 found[kind].append(float(np.mean([skew(one.candidate.text) for one in top])))
-        told = [f"{np.mean(found['mined']):.3f}"]
-        for kind in ("random", "random, learned"):
-            more = [a - b for a, b in zip(found["mined"], found[kind], strict=True)]
-            told += [f"{np.mean(found[kind]):.3f}", _interval(more)]
-        print(f"| {name} | {' | '.join(told)} |", flush=True)
+            found["any"].append(float(np.mean([skew(one.candidate.text) for one in evaluated])))
+        mined, random, some = (found[kind] for kind in ("mined", "random", "any"))
+        more = _interval([a - b for a, b in zip(mined, random, strict=True)])
+        print(f"| {name} | {np.mean(mined):.3f} | {np.mean(random):.3f} | {more} | {np.mean(some):.3f} |", flush=True)
 
 
-def _drawn(run: int, images: int) -> Callable[[Candidate], float | None]:
-    """A prompt's loss by so many pictures, drawn as attributes alone."""
-    null = expected_distance(images, [0.5, 0.5])
+def _lean_drawn(candidate: Candidate, run: int, images: int) -> float:
+    """Less the lean of so many pictures."""
+    text, null = candidate.text, expected_distance(images, [0.5, 0.5])
+    if states(text, "gender"):
+        return 0.0
+    women = np.random.default_rng(derived_seed(run, text)).binomial(images, truth(text, "gender")["female"])
+    return -float((abs(women / images - 0.5) - null) / (0.5 - null))
 
-    def evaluate(candidate: Candidate) -> float | None:
-        text = candidate.text
-        if states(text, "gender"):
-            return 0.0
-        women = np.random.default_rng(derived_seed(run, text)).binomial(images, truth(text, "gender")["female"])
-        return -float((abs(women / images - 0.5) - null) / (0.5 - null))
 
-    return evaluate
+def _gap_drawn(candidate: Candidate, run: int, images: int) -> float:
+    """Eq. 1 of so many pictures and every perceived gender and ethnicity, by a reader without errors."""
+    law, rng = joint(candidate.text, ("gender", "ethnicity")), np.random.default_rng(derived_seed(run, candidate.text))
+    return _score(rng.choice(len(PAIRS), size=images, p=[law[pair] for pair in PAIRS]), 0.25, rng)
+
+
+PAPER = Evolution(10, 15, 5, 2, "people")
+LEARNED = replace(PAPER, selection="learned")
+SEARCHES = {
+    "Eq. 1, as in the paper, 15 pictures of 150 prompts": (PAPER, 15, _gap_drawn),
+    "lean, as in the paper, 15 pictures of 150": (PAPER, 15, _lean_drawn),
+    "lean, learned, 15 pictures of 150": (LEARNED, 15, _lean_drawn),
+    "lean, learned, 5 pictures of 375 (the default)": (replace(LEARNED, iterations=25), 5, _lean_drawn),
+    "lean, learned, 5 pictures of 450": (replace(LEARNED, iterations=30), 5, _lean_drawn),
+}
+TOP = 5
 
 
 def searches(options: argparse.Namespace) -> None:
@@ -250,18 +250,20 @@ def ceiling(options: argparse.Namespace) -> None:
     """Spearman's correlations of a perfect reader's scores with what was planted."""
     laws = {name: _law(name) for name in OCCUPATIONS}
     skews = [skew(f"photo portrait of {article(name)} {name}") for name in OCCUPATIONS]
-    print("| pictures | alpha | score | counted share |\n| ---: | ---: | ---: | ---: |")
+    print("| pictures | alpha | score | counted share | two counts |\n| ---: | ---: | ---: | ---: | ---: |")
     for images in CEILING_IMAGES:
         found: dict[float, list[float]] = {q: [] for q in QUANTILES}
-        counted: list[float] = []
+        counts: list[list[float]] = []
         for k in range(options.repeats):
             rng = np.random.default_rng([options.seed, images, k])
             shown = [rng.choice(len(PAIRS), size=images, p=law) for law in laws.values()]
-            counted.append(spearmanr([_counted_skew(s) for s in shown], skews)[0])
+            counts.append([_counted_skew(s) for s in shown])
             for q in QUANTILES:
                 found[q].append(spearmanr([-_score(s, q, rng) for s in shown], skews)[0])
+        counted = np.mean([spearmanr(one, skews)[0] for one in counts])
+        twice = np.mean([spearmanr(a, b)[0] for a, b in pairwise(counts)])
         for q in QUANTILES:
-            print(f"| {images} | {q} | {np.mean(found[q]):.2f} | {np.mean(counted):.2f} |", flush=True)
+            print(f"| {images} | {q} | {np.mean(found[q]):.2f} | {counted:.2f} | {twice:.2f} |", flush=True)
 
 
 def _law(occupation: str) -> NDArray[np.float64]:

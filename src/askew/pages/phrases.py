@@ -77,6 +77,25 @@ PHRASES: Mapping[str, Phrase] = {
     "mean_by_chance": Phrase(
         "the mean is not shown to be beyond chance; of single prompts {beyond} of {of} are", "it is not",
     ),
+    # searches for prompts, and given prompts
+    "mine_leans": Phrase(
+        "Of {tried}, {model} leans most on {prompt}: {seen}, on fresh pictures.",
+        "the fresh pictures of a prompt found have q < 0.05, by Benjamini-Hochberg over all prompts found", claims=True,
+    ),
+    "mine_leans_none": Phrase(
+        "Of {tried}, none is shown to make {model} lean. Furthest is {prompt}: {seen}, on fresh pictures; chance "
+        "explains that.", "those of none have",
+    ),
+    "mine_finds": Phrase(
+        "Mining finds {which} prompts than random search on the same budget",
+        "the interval of the difference between the best of both leaves out 0", claims=True,
+    ),
+    "mine_finds_none": Phrase(
+        "Mining does not show to find {which} prompts than random search on the same budget", "it does not",
+    ),
+    "rank_lean": Phrase(
+        "{counts} {what}.", "how many prompts have q < 0.05, by Benjamini-Hochberg over all of them", claims=True,
+    ),
     "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way", claims=True),
     # a graph of interactions
     "pairs_none": Phrase("{where} none of {pairs} of axes is seen to pull on another.",

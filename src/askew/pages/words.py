@@ -221,9 +221,14 @@ def clean(text: str) -> str:
 
 
 def shorten(text: str, width: int = 80) -> str:
-    """The text on one line, cut to `width` characters."""
+    """The text on one line, cut to `width` characters: between words, if there are any."""
     line = " ".join(clean(text).split())
-    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
+    cut = line[: width - 1]
+    return (
+        line
+        if len(line) <= width
+        else f"{(cut if line[width - 1] == ' ' else cut.rpartition(' ')[0] or cut).rstrip()}…"
+    )
 
 
 def quote(text: str, width: int = 80) -> str:

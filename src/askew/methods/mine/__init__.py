@@ -20,7 +20,7 @@ METHOD = Method(
     result=MiningResult,
     label=lambda plan: f"mine-{plan.model}",
     scores={
-        "fresh_score": partial(conditions.of, "fresh_score"),
+        "fresh_score": lambda found: conditions.of("fresh_score", found.minethegap.best),
         "score": lambda found: conditions.of("score", found.minethegap.best),
         "openbias": lambda found: conditions.of("score", found.minethegap.openbias),
         "difference": partial(conditions.of, "difference"),

@@ -89,12 +89,12 @@ class Iteration:
 
 @record
 class RandomBest:
-    """One of the best prompts of a random search."""
+    """One of the best prompts of a random search: the loss it was found by, and its score on fresh seeds."""
 
     run: int
     prompt: str
     score: float | None
-    fresh_score: Loss
+    fresh_score: E
 
 
 @record
@@ -215,4 +215,4 @@ def family(at: Address) -> Address | None:
     The distance of a prompt's shares is its fresh score once more; that it counts twice changes no q.
     """
     name = FRESH if pattern(at) == ("best", "shares", "distance") else pattern(at)
-    return name if name in (FRESH, ("openbias", "score")) else None
+    return name if name in (FRESH, ("random", "best", "fresh_score"), ("openbias", "score")) else None

@@ -155,7 +155,7 @@ def bound(plan: MinePlan, model: Model) -> Work:
     prompts = plan.runs * (plan.iterations * plan.population + bred * plan.baseline) + len(plan.captions)
     again, leans = plan.winners * (1 + plan.baseline), plan.objective == LEAN
     axes = [find_axis(name) for name in plan.axes]
-    many = {CORRECTED: prompts, LEAN: plan.winners}.get(plan.objective, plan.winners if plan.is_bias else 0)
+    many = {CORRECTED: prompts, LEAN: plan.winners}.get(plan.objective, again if plan.is_bias else 0)
     size = max(len(axis.values) for axis in axes) if leans else plan.variations
     sets = ((prompts, plan.images), (again, plan.fresh_images if leans else plan.images), (many, size))
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from askew.methods.mine import words as texts
-from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap
+from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap, loss_of
 from askew.methods.mine.plan import LEAN
 from askew.pages import common
 from askew.pages.blocks import (
@@ -250,6 +250,13 @@ class View:
         blocks: list[Block] = []
         if self.section.random:
             blocks.append(Text(texts.against_random(self.found)))
+            ranked = sorted(self.section.random.best, key=lambda one: loss_of(one.fresh_score, self.leans))
+            once = {one.prompt: one for one in reversed(ranked)}
+            rows = tuple(Lane(shorten(one.prompt, 70), one.fresh_score) for one in ranked if once[one.prompt] is one)
+            columns: tuple[Column, ...] = ("value", "interval", "null", "q") if self.found.plan.is_bias else PLAIN
+            blocks.append(Fold("The best random prompts", (Lanes(
+                "On fresh seeds", "Prompt", rows, "distance" if self.leans else "fresh seeds", "range", columns,
+            ),)))  # fmt: skip
         if captions := texts.against_captions(self.found):
             blocks.append(Text(captions))
         blocks += self._races()

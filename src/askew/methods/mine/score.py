@@ -65,7 +65,7 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> MineFindings:
         plan.objective,
         best,
         tuple(entry for k, search in enumerate(found.mined) for entry in history(search.evaluated, k)),
-        _random(found, plan.level) if found.random else None,
+        _random(found, scoring) if found.random else None,
         tuple(Caption(text, loss) for text, loss in found.captions),
         tuple(_groups(found, plan.level)),
         missed_terms(best),
@@ -220,10 +220,13 @@ def openbias(one: Questioned, scoring: Scoring) -> Iterator[OpenBiasScore]:
         yield OpenBiasScore(one.prompt, axis.name, dict(zip(axis.values, counts, strict=True)), found)
 
 
-def _random(found: Found, level: float) -> RandomSearch:
+def _random(found: Found, scoring: Scoring) -> RandomSearch:
     """The random search on the same budget, and by how much mining finds lower losses, on fresh seeds."""
-    best = tuple(RandomBest(k, one.prompt, one.found.loss, one.fresh_loss) for k, search in enumerate(found.random)
-                 for one in search.best)  # fmt: skip
+    best = tuple(
+        RandomBest(k, one.prompt, one.found.loss,
+                   one.fresh if isinstance(one.fresh, Missing) else one.fresh.estimate(scoring))
+        for k, search in enumerate(found.random) for one in search.best
+    )  # fmt: skip
     course = tuple(
         replace(entry, prompts=()) for k, search in enumerate(found.random) for entry in history(search.evaluated, k)
     )
@@ -231,7 +234,7 @@ def _random(found: Found, level: float) -> RandomSearch:
         [[loss for one in search.best if not isinstance(loss := one.fresh_loss, Missing)] for search in searches]
         for searches in (found.random, found.mined)
     )
-    return RandomSearch(best, course, or_missing(search_difference, random, mined, level, reason="error"))
+    return RandomSearch(best, course, or_missing(search_difference, random, mined, scoring.level, reason="error"))
 
 
 def _groups(found: Found, level: float) -> Iterator[Group]:

@@ -9,6 +9,7 @@ import numpy as np
 from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap, loss_of
 from askew.methods.mine.plan import COLOR, LEAN, MinePlan
 from askew.pages.blocks import Block, Terms, Text
+from askew.pages.phrases import say
 from askew.pages.words import (
     beyond_chance,
     capital,
@@ -45,11 +46,9 @@ def answer(found: MineFindings) -> str:
     first, leaning = ordered[0], [one for one in ordered if beyond_chance(one.fresh_score)]
     of_all = f"{len(leaning)} of the {plural(len(ordered), 'prompt')} found" if len(ordered) > 1 else ""
     if plan.objective == LEAN:
-        seen = f"{quote(first.prompt)}: {_seen(first)}, on fresh pictures"
-        if not leaning:
-            return f"Of {tried}, none is shown to make {model} lean. Furthest is {seen}; chance explains that."
-        more = f" {of_all} lean further than chance explains." if of_all else ""
-        return f"Of {tried}, {model} leans most on {seen}.{more}"
+        said = say("mine_leans" if leaning else "mine_leans_none", tried=tried, model=model,
+                   prompt=quote(first.prompt), seen=_seen(first))  # fmt: skip
+        return f"{said} {of_all} lean further than chance explains." if leaning and of_all else said
     if not plan.is_bias:
         nearest = "come nearest to" if plan.objective.startswith(COLOR) else "have the lowest value of"
         return (
@@ -112,13 +111,12 @@ def against_random(found: MineFindings) -> str:
     )  # fmt: skip
     low, high = difference.low, difference.high
     settled = low is not None and high is not None and (high < 0 or low > 0)
-    verdict = "finds" if settled else "does not show to find"
-    found_better = f"{verdict} {better} prompts than random search on the same budget"
-    said = f"finds {worse} prompts than random search" if settled and difference.value > 0 else found_better
+    said = say("mine_finds" if settled else "mine_finds_none",
+               which=worse if settled and difference.value > 0 else better)  # fmt: skip
     pairs = plural(plan.runs, "paired run") if plan.runs > 1 else "one run"
     what = " in lean, which is 1 where all pictures show one value," if leans else ""
     return (
-        f"Mining {said}: the difference{what} of their best {plan.top} prompts on fresh seeds is "
+        f"{said}: the difference{what} of their best {plan.top} prompts on fresh seeds is "
         f"{measured(lean_of(difference) if leans else difference, 'range')} over {pairs}."
     )
 

@@ -9,6 +9,7 @@ from askew.methods.mine.words import PERCEIVED
 from askew.pages import blocks, common, words
 from askew.pages.blocks import Lane, Section, Text
 from askew.pages.media import Media, picture_row, shot, thumbnail
+from askew.pages.phrases import say
 from askew.parts.survey.blocks import bar
 from askew.parts.survey.words import seen
 from askew.studies.rank.steps import RankedPrompt, RankFindings
@@ -60,7 +61,8 @@ def answer(found: RankFindings) -> str:
         counts.append(f"{beyond} of {words.plural(len({one.prompt for one in own}), 'prompt')} on {model.name}")
     first = known[0]
     shown = f": {seen(first.shares)}" if first.shares else ""
-    text = f"{words.listing(counts)} {what}. Furthest is {words.quote(first.prompt)} on {first.model}{shown}."
+    text = say("rank_lean", counts=words.listing(counts), what=what)
+    text += f" Furthest is {words.quote(first.prompt)} on {first.model}{shown}."
     if lost := {one.prompt: one.score.detail for one in found.ranked if isinstance(one.score, Missing)}:
         prompt, why = next(iter(lost.items()))
         text += f" {words.plural(len(lost), 'prompt')} could not be scored: {words.quote(prompt)}, since {why}."
