@@ -174,6 +174,10 @@ class ClipEmbedder:
             rows.append(self._features(self._model.get_text_features, inputs))
         return np.concatenate(rows)
 
+    def text_tower(self) -> tuple[Any, Any]:
+        """The whole network, and what texts are cut into."""
+        return self._model, self._tokenizer
+
     @cached_property
     def _model(self) -> Any:
         return load_weights(AutoModel, self._network, self.device, self.dtype)

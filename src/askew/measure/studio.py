@@ -84,6 +84,10 @@ class StudioEmbedder:
         logging.disable_progress_bar()
         return CLIPModel.from_pretrained(self._folder, dtype=torch.float32).eval()
 
+    def text_tower(self) -> tuple[CLIPModel, CLIPTokenizer]:
+        """The whole network, whose text tower the studio's pipelines share, and what texts are cut into."""
+        return self.model, self.tokenizer
+
     def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
         """(pictures, 128), unit rows. Remembered by picture, since VQA and embedder ask for the same ones."""
         new = list({p.id: p for p in pictures if p.id not in self._known}.values())

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from askew.methods.mitigate.steering import Call, Steering
-from askew.mitigation import place
+from askew.mitigation import Targets, place
 from askew.models.base import Request
 from askew.prompts.counterfactuals import counterfactual
 
@@ -52,16 +53,7 @@ class FairDiffusion(Steering):
 
     def statement(self, request: Request) -> Mapping[str, str]:
         """The value of every target axis that is asked of a picture."""
-        asked = request if self.rule == "quota" else replace(request, number=None)
-        found: dict[str, str] = {}
-        for axis, shares in self.targets.items():
-            at, reached = place(f"{request.prompt} {axis}", asked, len(found)), 0.0
-            for value, share in shares.items():
-                reached += share
-                if at < reached or value == list(shares)[-1]:
-                    found[axis] = value
-                    break
-        return found
+        return asked_values(self.targets, request, self.rule)
 
     def rows(self, call: Call, memory: dict[str, Any]) -> list[str]:
         """A text for every value of every target axis."""
@@ -94,3 +86,13 @@ class FairDiffusion(Steering):
         if call.step < self.warm_up * call.steps:
             return out
         return torch.cat([plain, prompted + total / call.scale])
+
+
+def asked_values(targets: Targets, request: Request, rule: Literal["quota", "independent"]) -> dict[str, str]:
+    """The value of every target axis that is asked of a picture, each as often as is wanted."""
+    counted = request if rule == "quota" else replace(request, number=None)
+    found: dict[str, str] = {}
+    for k, (axis, shares) in enumerate(targets.items()):
+        at = np.searchsorted(np.cumsum([*shares.values()]), place(f"{request.prompt} {axis}", counted, k), side="right")
+        found[axis] = list(shares)[min(int(at), len(shares) - 1)]
+    return found

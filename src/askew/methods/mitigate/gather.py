@@ -18,13 +18,13 @@ from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.base import VQA
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import Chosen, Tables, choose
-from askew.methods.mitigate.prompts import PromptPolicy
 from askew.mitigation import Mitigation
 from askew.models.base import Model, Request
 from askew.parts import drawings
 from askew.parts.survey.confusion import Errors, calibrations
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import (
+    Observed,
     Reader,
     fingerprints,
     identity_of,
@@ -44,6 +44,7 @@ from askew.types import Missing, Picture, Prompt, Question
 SUBJECT = Question(table_question("occupation"), (), "occupation")
 """What tells whether the subject of a prompt about people is still there."""
 
+TOKENS = "iti-gen"
 WAY = "mitigation"
 """The axis of the sets of pictures after a way to mitigate, whose value is the way's name."""
 
@@ -88,13 +89,19 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         raise UsageError(f"{model.name} holds pictures that exist already; a mitigation needs a model to work on")
     reader = Reader(run, instruments_of(plan, model), person=True)
     embedder = None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
-    chosen = _policies(plan, run, model, reader) if PROMPTS in plan.ways else {}
-    ways = {way: _way(plan, way, chosen) for way in plan.ways if way != PROMPTS or chosen}
+    planning = observed_sets(plan, run, model, reader) if {*plan.ways} & {PROMPTS, TOKENS} else {}
+    chosen = _policies(plan, run, model, reader, planning) if PROMPTS in plan.ways else {}
+    learned: dict[str, Mapping[str, object]] = {way: {} for way in plan.ways}
+    if chosen:
+        learned[PROMPTS] = {"policies": [one.policy.model_dump() for one in chosen.values()]}
+    if TOKENS in plan.ways:
+        learned[TOKENS] = _tokens(plan, run, planning, embedder)
+    ways = {way: _way(plan, way, own) for way, own in learned.items() if own or way not in (PROMPTS, TOKENS)}
     models: dict[str | None, Model] = {None: model, **{way: one.wrap(model) for way, one in ways.items()}}
     seed, texts = derived_seed(plan.seed, "confirm"), [prompt.text for prompt in plan.prompts]
     made = {way: run.pictures(one, texts, plan.confirm, seed) for way, one in models.items()}
-    if PROMPTS in plan.ways and not chosen:  # only counted: as many pictures of prompts that nobody knows yet
-        run.decide("the policy's pictures", dict, _unknown(plan, model, reader, plan.confirm), {})
+    for way in learned.keys() - ways.keys():  # only counted: pictures under a mitigation that nobody knows yet
+        run.decide(f"pictures under {way}", dict, _unknown(plan, model, reader, plan.confirm), {})
     judged = {
         prompt.text: [_judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed) for way in models]
         for prompt in plan.prompts
@@ -113,9 +120,8 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     )
 
 
-def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader) -> dict[str, Chosen]:
+def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, observed: Observed) -> dict[str, Chosen]:
     """The policy of every prompt; none where the run only counts."""
-    observed = observed_sets(plan, run, model, reader)
     seed = derived_seed(plan.seed, "refine")
 
     def draw(prompt: PromptPlan, text: str) -> ObservedSet:
@@ -134,22 +140,45 @@ def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader) -> d
     return run.decide("the policy", flow, _unknown(plan, model, reader, plan.refine * prompts * plan.rounds), {})
 
 
+def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object) -> Mapping[str, object]:
+    """What ITI-GEN learns from the counterfactual pictures of the first prompt; nothing where the run only counts."""
+    tower = getattr(embedder, "text_tower", None)
+    if tower is None:
+        raise UsageError(f"{TOKENS} learns by an embedder of pictures and texts with a CLIP text tower, not by "
+                         f"{plan.embedder!r}: studio or clip/ID")  # fmt: skip
+    from askew.methods.mitigate import iti_gen
+
+    first = plan.prompts[0]
+    sets = {(one.prompt.axis, one.prompt.value): [p for p in one.pictures if isinstance(p, Picture)]
+            for one in observed[first.text]}  # fmt: skip
+    vectors = {
+        axis.name: [run.read(embedder, sets.get((axis.name, value), [])) for value in axis.values]  # type: ignore[arg-type]
+        for axis in first.closed if axis.name in plan.aims
+    }  # fmt: skip
+
+    def flow() -> Mapping[str, object]:
+        model, tokenizer = tower()
+        found = iti_gen.learn(model, tokenizer, first.text, vectors, derived_seed(plan.seed, TOKENS))
+        width = next(iter(found.values())).shape[-1]
+        tokens = {axis: iti_gen.as_text(table) for axis, table in found.items()}
+        return {"tokens": tokens, "width": width, "encoder": iti_gen.digest(model.text_model)}
+
+    return run.decide("the tokens", flow, Work(), {})
+
+
 def _unknown(plan: MitigationPlan, model: Model, reader: Reader, images: int) -> Work:
     """So many pictures of every prompt of the plan, whose texts nobody can say yet."""
     return sum((unmade(model, images, [len(reader.questions(prompt, name)) for name in plan.vqa])
                 for prompt in plan.prompts), Work())  # fmt: skip
 
 
-def _way(plan: MitigationPlan, way: str, chosen: Mapping[str, Chosen]) -> Mitigation:
+def _way(plan: MitigationPlan, way: str, learned: Mapping[str, object]) -> Mitigation:
     """A way to mitigate with the plan's targets."""
     targets = {
         axis.name: axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values))
         for axis in plan.prompts[0].closed if axis.name in plan.aims
     }  # fmt: skip
-    settings = plan.settings_of(way)
-    own: dict[str, object] = {"method": way, "targets": targets, **settings}
-    if way == PROMPTS:
-        return PromptPolicy.checked({**own, "policies": [one.policy.model_dump() for one in chosen.values()]}, way)
+    own: dict[str, object] = {"method": way, "targets": targets, **plan.settings_of(way), **learned}
     return mitigation.of(own, f"the mitigation {way}")
 
 

@@ -54,8 +54,10 @@ class MitigationPlan(Plan):
             for name in self.aims:
                 if name not in known:
                     raise ValueError(f"{name!r} has no values to even out in {prompt.text!r}; it needs two or more")
-                if PROMPTS in self.ways and not known[name].counterfactuals:
-                    raise ValueError(f"{prompt.text!r} has no counterfactuals of {name!r}, which a policy is made of")
+                if {PROMPTS, "iti-gen"} & {*self.ways} and not known[name].counterfactuals:
+                    raise ValueError(
+                        f"{prompt.text!r} has no counterfactuals of {name!r}, which policies and tokens are made of"
+                    )
         if unknown := {*self.priorities} - {*self.aims}:
             raise ValueError(f"priorities are of mitigated axes ({', '.join(self.aims)}), not {', '.join(unknown)}")
         if len({*self.ways}) < len(self.ways):

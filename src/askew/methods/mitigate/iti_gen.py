@@ -1,0 +1,211 @@
+"""ITI-GEN (Zhang et al. 2023): tokens learned from pictures, one set per value, behind the words of the prompt.
+
+The tokens of an axis stand in three places from the end mark on; those of further axes are added there. They are
+learned so that the text of a value lies from another's in the direction in which its pictures lie from the other's.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from askew.errors import UsageError
+from askew.methods.mitigate.fair_diffusion import asked_values
+from askew.methods.mitigate.steering import Call, Steering
+from askew.models.base import Request
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PLACES = 3
+"""Tokens of an axis."""
+
+NEAR = 0.8
+"""The cosine to the prompt's own text below which a loss holds the learned texts to what the prompt says."""
+
+EPOCHS, STEPS, RATE = 30, 5, 0.01
+
+
+class ITIGen(Steering):
+    """Learned tokens in the place of the end mark of every prompt's conditional text.
+
+    tokens   by axis (values, 3, width) numbers in single precision, little-endian, as base64
+    width    of the text encoder
+    encoder  digest of the embeddings of the text encoder by which they were learned
+    """
+
+    method: Literal["iti-gen"] = "iti-gen"
+    targets: dict[str, dict[str, float]] = Field(min_length=1)
+    tokens: dict[str, str]
+    width: int = Field(ge=1)
+    encoder: str
+    rule: Literal["quota", "independent"] = "quota"
+
+    @model_validator(mode="after")
+    def _whole(self) -> ITIGen:
+        for axis, shares in self.targets.items():
+            wanted = len(shares) * PLACES * self.width * 4
+            try:
+                found = len(base64.b64decode(self.tokens.get(axis, ""), validate=True))
+            except ValueError:
+                found = -1
+            if found != wanted:
+                raise ValueError(f"the tokens of {axis!r} are cut or damaged: {wanted} bytes are needed")
+        return self
+
+    def table(self, axis: str) -> NDArray[np.float32]:
+        """The tokens of an axis, (values, 3, width)."""
+        numbers = np.frombuffer(base64.b64decode(self.tokens[axis]), dtype="<f4")
+        return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
+
+    def statement(self, request: Request) -> Mapping[str, str]:
+        """The value of every target axis that is asked of a picture."""
+        return asked_values(self.targets, request, self.rule)
+
+    def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+        """The conditional half with the states of the learned tokens."""
+        import torch
+
+        if "states" not in memory:
+            encoder, tokenizer = call.pipeline.text_encoder, call.pipeline.tokenizer
+            if hasattr(call.pipeline, "text_encoder_2") or digest(encoder) != self.encoder:
+                kind = type(call.pipeline).__name__
+                raise UsageError(f"iti-gen: these tokens were learned by another text encoder than that of {kind}")
+            parts = []
+            for request in call.requests:
+                said = self.statement(request)
+                added = sum(self.table(axis)[list(self.targets[axis]).index(value)] for axis, value in said.items())
+                with torch.inference_mode():
+                    parts.append(injected(encoder, tokenizer, request.prompt, torch.tensor(added))[0])
+            memory["states"] = torch.stack(parts)
+        batch = len(call.requests)
+        return torch.cat([states[:batch], memory["states"].to(states)])
+
+
+def digest(encoder: Any) -> str:
+    """A digest of a text encoder's token embeddings, whatever number format they are in."""
+    weights = encoder.get_input_embeddings().weight.detach().float().cpu().numpy().astype("<f2")
+    return hashlib.sha256(np.ascontiguousarray(weights).tobytes()).hexdigest()[:16]
+
+
+def injected(encoder: Any, tokenizer: Any, prompt: str, added: Tensor) -> tuple[Tensor, int]:
+    """States (tokens, width) of a prompt with `added` (3, width) from its end mark on, and the place of the read-out.
+
+    Embeddings there, token and position together, are replaced; the text is read out three places behind its old end,
+    where transformers' padding has an end mark (OpenAI's has a zero). Raises UsageError for a prompt without room.
+    """
+    ids = tokenizer(prompt, padding="max_length", truncation=True, return_tensors="pt").input_ids
+    end = int((ids[0, 1:] == tokenizer.eos_token_id).int().argmax()) + 1
+    if end + PLACES >= ids.shape[1]:
+        raise UsageError(f"iti-gen: the prompt {prompt!r} leaves no room for {PLACES} tokens more")
+    tower = getattr(encoder, "text_model", encoder)
+
+    def replace(_: Any, __: Any, embedded: Tensor) -> Tensor:
+        changed = embedded.clone()
+        changed[:, end : end + PLACES] = added.to(embedded)
+        return changed
+
+    hook = tower.embeddings.register_forward_hook(replace)
+    try:
+        states = tower(input_ids=ids.to(tower.embeddings.token_embedding.weight.device)).last_hidden_state
+    finally:
+        hook.remove()
+    return states[0], end + PLACES
+
+
+def direction_loss(
+    texts: Tensor, pictures: Sequence[Tensor], original: Tensor, axis: int, shape: Sequence[int]
+) -> Tensor:
+    """The loss of one axis's tokens.
+
+    Over pairs (i, j) of its values and combinations of the other axes' values, the mean of
+    1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - mean of cos(t_i, t_0), cos(t_j, t_0)), times the pairs over K - 1.
+    Where texts of a pair are equal, as all are at the start, there is no direction: 1 - cos(f_i, t_i) takes its place.
+
+    Args:
+        texts: (product of shape, d) unit texts t of all combinations, the last axis fastest.
+        pictures: by value of this axis its mean picture f (d,).
+        original: (d,) the prompt's own text t_0, unit.
+        axis: which of the axes.
+        shape: numbers of values of all axes.
+    """
+    import torch
+    from torch.nn.functional import cosine_similarity, normalize
+
+    own = texts.reshape(*shape, -1).movedim(axis, 0).reshape(shape[axis], -1, texts.shape[-1])
+    losses = []
+    for i, j in combinations(range(shape[axis]), 2):
+        away = own[i] - own[j]
+        if float(away.detach().norm(dim=-1).min()) < 1e-6:
+            near = sum(1 - cosine_similarity(pictures[k][None], own[k]) for k in (i, j))
+            losses.append(torch.as_tensor(near).mean())
+            continue
+        aligned = (normalize(pictures[i] - pictures[j], dim=-1) * normalize(away, dim=-1)).sum(-1)
+        kept = (cosine_similarity(own[i], original[None]) + cosine_similarity(own[j], original[None])) / 2
+        losses.append((1 - aligned + torch.relu(NEAR - kept)).mean())
+    return torch.stack(losses).sum() / (shape[axis] - 1)
+
+
+def learn(
+    model: Any, tokenizer: Any, prompt: str, pictures: Mapping[str, Sequence[NDArray[np.float32]]], seed: int
+) -> dict[str, NDArray[np.float32]]:
+    """The tokens (values, 3, width) of every axis.
+
+    Adam at .01, halved after ten of 30 epochs of five steps; every step takes a fifth of the pictures of each value;
+    the axes take turns. The network stays as it is.
+
+    Args:
+        model: a CLIP model, whose text tower is the pipeline's.
+        pictures: by axis, for each of its values in order, the unit vectors (n, d) of its pictures.
+        seed: of the order of the pictures.
+
+    Raises:
+        UsageError: a value without pictures.
+    """
+    import torch
+    from torch.nn.functional import normalize
+
+    shape = [len(values) for values in pictures.values()]
+    for axis, values in pictures.items():
+        if any(len(rows) == 0 for rows in values):
+            raise UsageError(f"iti-gen learns from pictures of every value, and a value of {axis!r} has none")
+    width = int(model.text_model.embeddings.token_embedding.weight.shape[1])
+    tokens = [torch.zeros(k, PLACES, width, requires_grad=True) for k in shape]
+    optimizers = [torch.optim.Adam([one], lr=RATE) for one in tokens]
+    rng = np.random.default_rng(seed)
+
+    def feature(added: Tensor) -> Tensor:
+        states, place = injected(model, tokenizer, prompt, added)
+        return normalize(model.text_projection(states[place]), dim=-1)
+
+    with torch.no_grad():
+        plain = tokenizer(prompt, padding=True, return_tensors="pt")
+        original = normalize(model.get_text_features(**plain).pooler_output[0], dim=-1)
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    for epoch in range(EPOCHS):
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
+        for _ in range(STEPS):
+            for turn, (optimizer, values) in enumerate(zip(optimizers, pictures.values(), strict=True)):
+                texts = torch.stack([feature(torch.stack([tokens[k][v] for k, v in enumerate(combo)]).sum(0))
+                                     for combo in product(*map(range, shape))])  # fmt: skip
+                means = [torch.tensor(rows[rng.permutation(len(rows))[: max(1, len(rows) // STEPS)]].mean(axis=0))
+                         for rows in values]  # fmt: skip
+                optimizer.zero_grad()
+                direction_loss(texts, means, original, turn, shape).backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+    return {axis: one.detach().numpy() for axis, one in zip(pictures, tokens, strict=True)}
+
+
+def as_text(tokens: NDArray[np.float32]) -> str:
+    """Tokens as they stand in a file."""
+    return base64.b64encode(np.ascontiguousarray(tokens, dtype="<f4").tobytes()).decode("ascii")

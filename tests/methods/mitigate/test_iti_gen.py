@@ -1,0 +1,90 @@
+"""ITI-GEN: its loss against a plain sum, what it learns on the studio's own text tower, and files that are damaged."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+
+from askew import mitigation
+from askew.errors import UsageError
+from askew.measure.studio import StudioEmbedder
+from askew.methods.mitigate.iti_gen import ITIGen, as_text, digest, direction_loss, injected, learn
+
+PROMPT = "a photo of a nurse"
+EVEN = {"gender": {"male": 0.5, "female": 0.5}}
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def test_the_loss_is_a_plain_sum() -> None:
+    rng, shape = np.random.default_rng(0), (3, 2)
+    texts, original = unit(rng.normal(size=(6, 8))), unit(rng.normal(size=8))
+    pictures = [unit(rng.normal(size=8)) for _ in range(3)]
+    found = direction_loss(
+        torch.tensor(texts), [torch.tensor(one) for one in pictures], torch.tensor(original), 0, shape
+    )
+    table, total = texts.reshape(3, 2, 8), 0.0
+    for i, j in combinations(range(3), 2):
+        parts = []
+        for other in range(2):
+            t_i, t_j = table[i, other], table[j, other]
+            aligned = float(unit(pictures[i] - pictures[j]) @ unit(t_i - t_j))
+            parts.append(1 - aligned + max(0.0, 0.8 - float(t_i @ original + t_j @ original) / 2))
+        total += float(np.mean(parts))
+    assert float(found) == pytest.approx(total / 2, abs=1e-6)
+
+
+def test_where_texts_are_equal_the_first_step_is_the_cosine_loss() -> None:
+    text, pictures = unit(np.ones(4)), [unit(np.array([1.0, 0, 0, 0])), unit(np.array([0, 1.0, 0, 0]))]
+    texts = torch.tensor(np.stack([text, text]))
+    found = direction_loss(texts, [torch.tensor(one) for one in pictures], texts[0], 0, (2,))
+    assert float(found) == pytest.approx(sum(1 - float(one @ text) for one in pictures), abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def learned() -> tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]]:
+    embedder, rng = StudioEmbedder(), np.random.default_rng(1)
+    texts = [embedder.embed_texts([f"a photo of a {value} nurse"])[0] for value in EVEN["gender"]]
+    pictures = [unit(one + 0.02 * rng.normal(size=(20, len(one)))).astype(np.float32) for one in texts]
+    return embedder, learn(*embedder.text_tower(), PROMPT, {"gender": pictures}, 0), pictures
+
+
+def test_learned_texts_differ_as_the_pictures_do(
+    learned: tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]],
+) -> None:
+    embedder, tokens, pictures = learned
+    model, tokenizer = embedder.text_tower()
+    texts = []
+    with torch.no_grad():
+        for table in tokens["gender"]:
+            states, place = injected(model, tokenizer, PROMPT, torch.tensor(table))
+            texts.append(unit(model.text_projection(states[place]).numpy()))
+    away = unit(pictures[0].mean(axis=0) - pictures[1].mean(axis=0))
+    assert float(unit(texts[0] - texts[1]) @ away) > 0.9
+    assert tokens["gender"].shape == (2, 3, 128)
+
+
+def test_a_cut_file_and_an_empty_value_are_one_sentence(
+    learned: tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]],
+) -> None:
+    embedder, tokens, _ = learned
+    whole = {"method": "iti-gen", "targets": EVEN, "tokens": {"gender": as_text(tokens["gender"])}, "width": 128,
+             "encoder": digest(embedder.model.text_model)}  # fmt: skip
+    found = mitigation.of(whole, "m.toml")
+    assert isinstance(found, ITIGen)
+    assert np.array_equal(found.table("gender"), tokens["gender"])
+    with pytest.raises(UsageError, match="the tokens of 'gender' are cut or damaged: 3072 bytes are needed"):
+        mitigation.of(whole | {"tokens": {"gender": whole["tokens"]["gender"][:-8]}}, "m.toml")
+    with pytest.raises(UsageError, match="a value of 'gender' has none"):
+        learn(*embedder.text_tower(), PROMPT, {"gender": [np.zeros((0, 128)), np.ones((1, 128))]}, 0)
+
+
+def test_no_room_is_said() -> None:
+    model, tokenizer = StudioEmbedder().text_tower()
+    with pytest.raises(UsageError, match="leaves no room for 3 tokens more"):
+        injected(model, tokenizer, "a photo of " + "old " * 60 + "nurse", torch.zeros(3, 128))
