@@ -6,14 +6,14 @@ absolute linear forms (`distance.linear_forms`): the best weights solve a linear
 
     min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1,
 
-whose goals g are axes and pairs of axes; bounds on goals keep others from getting worse, and a limit on the number of
-prompts makes it a mixed-integer one. What a cell of several statements shows is predicted from those of one.
+whose goals g are axes and pairs of axes; bounds on goals keep others from getting worse. What a cell of several
+statements shows is predicted from those of one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -86,6 +86,10 @@ def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], Ar
 def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_prompts: int | None = None) -> Floats:
     """The weights (cells,) that minimise the goals' weighted distances and the cells' costs.
 
+    Where more than `most_prompts` cells are used, the one with the least weight is left out and the rest weighed anew,
+    until few enough are left: seldom the best few, whose search grows exponentially, and always the same. The first
+    cell, the prompt itself, stays to choose from, since it keeps within every bound that is set by it.
+
     Args:
         goals: all about the same cells in the same order.
         costs: (cells,) added to the objective per unit of weight; None for none.
@@ -97,40 +101,39 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
     """
     if not goals:
         raise NotEnoughData("a policy needs at least one axis to improve")
-    if most_prompts is not None:  # the plain programme is much quicker, and often enough
-        free = plan_policy(goals, costs=costs)
-        if np.count_nonzero(free) <= most_prompts:
-            return free
-    number, forms = len(goals[0].shares), [linear_forms(goal.distance, len(goal.ideal)) for goal in goals]
-    counted = most_prompts is not None
-    sizes = [number, *(len(form) for form, _ in forms), *([number] if counted else [])]
-    starts = np.cumsum([0, *sizes])
+    among = np.arange(len(goals[0].shares))
+    cost = np.zeros(len(among)) if costs is None else np.asarray(costs, dtype=float)
+    while True:
+        weights = _solved([replace(goal, shares=goal.shares[among]) for goal in goals], cost[among])
+        used = np.flatnonzero(weights)
+        if most_prompts is None or len(used) <= most_prompts:
+            break
+        least = min((k for k in used if among[k] != 0), key=lambda k: weights[k])
+        among = np.array([0, *(among[k] for k in used if k != least and among[k] != 0)])
+    found = np.zeros(len(goals[0].shares))
+    found[among] = weights
+    return found
+
+
+def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
+    """The best weights; variables are these and the sizes of all goals' forms."""
+    number, forms = len(cost), [linear_forms(goal.distance, len(goal.ideal)) for goal in goals]
+    starts = np.cumsum([number, *(len(form) for form, _ in forms)])
     width = int(starts[-1])
-    rows, low, high = [_row(width, 0, np.ones((1, number)))], [np.ones(1)], [np.ones(1)]
-    cost = np.zeros(width)
-    cost[:number] = 0.0 if costs is None else costs
-    for goal, (form, unit), at in zip(goals, forms, starts[1:], strict=False):
-        size = scipy.sparse.eye_array(len(form))
+    whole, rows, most = np.concatenate([cost, np.zeros(width - number)]), list[scipy.sparse.coo_array](), list[Floats]()
+    for goal, (form, unit), at in zip(goals, forms, starts[:-1], strict=True):
         mixed, target = form @ goal.shares.T, form @ normalised(goal.ideal, "the ideal")
         for sign in (1, -1):  # |form . (mixture - ideal)| <= size
-            rows.append(_row(width, 0, sign * mixed) + _row(width, at, -size))
-            low.append(np.full(len(form), -np.inf))
-            high.append(sign * target)
-        cost[at : at + len(form)] = goal.weight * unit
+            rows.append(_row(width, 0, sign * mixed) + _row(width, at, -np.eye(len(form))))
+            most.append(sign * target)
+        whole[at : at + len(form)] = goal.weight * unit
         if goal.most is not None:
             rows.append(_row(width, at, np.full((1, len(form)), unit)))
-            low.append(np.array([-np.inf]))
-            high.append(np.array([goal.most + NOTHING]))
-    if counted:
-        used = int(starts[-2])
-        rows += [_row(width, 0, np.eye(number)) + _row(width, used, -np.eye(number)),
-                 _row(width, used, np.ones((1, number)))]  # fmt: skip
-        low += [np.full(number, -np.inf), np.zeros(1)]
-        high += [np.zeros(number), np.array([float(most_prompts or 0)])]
-    whole = np.zeros(width)
-    whole[width - number :] = counted
-    kept = scipy.optimize.LinearConstraint(scipy.sparse.vstack(rows), np.concatenate(low), np.concatenate(high))
-    found = scipy.optimize.milp(cost, integrality=whole, bounds=scipy.optimize.Bounds(0, 1), constraints=kept)
+            most.append(np.array([goal.most + NOTHING]))
+    found = scipy.optimize.linprog(
+        whole, A_ub=scipy.sparse.vstack(rows), b_ub=np.concatenate(most), A_eq=_row(width, 0, np.ones((1, number))),
+        b_eq=[1.0], bounds=(0, 1), method="highs",
+    )  # fmt: skip
     if found.x is None:
         raise AskewError(f"no policy over {number} prompts keeps within the bounds: {found.message}")
     weights = np.where(found.x[:number] > NOTHING, found.x[:number], 0.0)

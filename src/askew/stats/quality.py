@@ -12,6 +12,8 @@ from askew.stats.intervals import Floats, p_value, percentile_interval, picture_
 from askew.stats.means import with_student
 from askew.types import Estimate
 
+PERMUTATIONS = 9_999
+
 
 def kernel_distance(first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, draws: int = 1000) -> Estimate:
     """Squared maximum mean discrepancy of two sets of vectors by the kernel (x.y / d + 1)^3, unbiased.
@@ -54,8 +56,8 @@ def dependence_change(
 ) -> Estimate:
     """How much more two axes hang together after than before: Cramer's V after less V before, in [-1, 1].
 
-    Interval: percentile bootstrap of both sets; p: by permutation of the pictures' sets, which asks whether one joint
-    distribution gave both, for a rise alone. Equal numbers of pictures have V's excess of few pictures in common.
+    Interval: percentile bootstrap of both sets; p: by 9,999 permutations of the pictures' sets, so that it can stand out
+    among many pairs; it asks whether one joint distribution gave both, for a rise alone. Equal numbers of pictures have V's excess of few pictures in common.
 
     Args:
         before: (K, L) counts of the values of two axes, in that order.
@@ -72,7 +74,7 @@ def dependence_change(
     drawn = [rng.multinomial(size, one.ravel() / size, draws).reshape(-1, *one.shape) for one, size in ((a, n), (b, m))]
     low, high = percentile_interval(cramers_v(drawn[1]) - cramers_v(drawn[0]), level)
     pooled = (a + b).ravel()
-    first = rng.multivariate_hypergeometric(pooled, n, size=draws)
+    first = rng.multivariate_hypergeometric(pooled, n, size=PERMUTATIONS)
     permuted = cramers_v((pooled - first).reshape(-1, *a.shape)) - cramers_v(first.reshape(-1, *a.shape))
     return Estimate(value, min(low, value), max(high, value), level, "percentile bootstrap", n + m, null=0.0, max=1.0,
                     p=p_value(value, permuted))  # fmt: skip

@@ -1,0 +1,171 @@
+"""What `askew mitigate` says, in worlds whose truth is known: planted bias, no bias, nothing done, and sabotage.
+
+Pictures are their planted attributes: nothing is drawn and nobody errs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+
+import planted_answers
+from askew.methods.mitigate.findings import WayFindings
+from askew.methods.mitigate.gather import WAY, Judged, MitigationGathered
+from askew.methods.mitigate.page import verdict
+from askew.methods.mitigate.plan import MitigationPlan
+from askew.methods.mitigate.policy import Chosen, Tables, choose
+from askew.methods.mitigate.prompts import PromptPolicy
+from askew.methods.mitigate.score import score
+from askew.models.base import Request
+from askew.parts.survey.observed import ObservedSet
+from askew.plan import AxisPlan, PromptPlan
+from askew.prompts.axes import BIASCONNECT, find_axis
+from askew.prompts.counterfactuals import counterfactuals
+from askew.stats.distance import distance_named
+from askew.store.keys import picture_seed
+from askew.studio.caption import Said, parse
+from askew.studio.planted import conditional, sample
+from askew.studio.scene import ATTRIBUTES
+from askew.types import Missing, Picture, Prompt
+
+NURSE = "a photo of a nurse"
+AIMS = ("gender", "age", "clothing", "environment")
+NAMES = list(ATTRIBUTES)
+READ = "truth"
+
+
+def planned(aims: Sequence[str] = AIMS, **settings: object) -> MitigationPlan:
+    axes = tuple(
+        AxisPlan.of(find_axis(name), counterfactuals(NURSE, name) if name in aims else {}) for name in BIASCONNECT
+    )
+    prompt = PromptPlan(text=NURSE, axes=axes)
+    fields = {"vqa": (READ,), "embedder": "none", "draws": 200, "aims": aims, "prompts": [prompt.model_dump()]}
+    return MitigationPlan.model_validate({**fields, **settings})
+
+
+def seen(prompt: Prompt, texts: Sequence[str], bias: float, seed: int, base: str = NURSE) -> ObservedSet:
+    """Pictures of texts, one each, as the planted world would make them."""
+    scenes = [sample(parse(text), bias, picture_seed(seed, base, k)) for k, text in enumerate(texts)]
+    values = {name: tuple(str(getattr(scene, name)) for scene in scenes) for name in BIASCONNECT}
+    pictures = tuple(Picture(f"{seed}-{k}-{prompt.text}-{prompt.value}", "", prompt.text, k) for k in range(len(texts)))
+    return ObservedSet(prompt, pictures, {READ: values}, tuple(Missing("not_asked") for _ in texts))
+
+
+@cache
+def chosen(bias: float, seed: int, images: int = 48) -> Chosen:
+    plan = planned()
+    prompts = plan.prompts[0].prompts()
+    sets = [seen(one, [one.text] * images, bias, seed, one.text) for one in prompts]
+    tables = Tables.of(plan.prompts[0], plan.aims, sets, READ)
+    return choose(plan, tables, lambda text: seen(Prompt(text), [text] * plan.refine, bias, seed + 1, text))
+
+
+def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> Judged:
+    known = list(subjects) or ["nurse"] * len(observed.pictures)
+    return Judged(observed.prompt.value, observed, {}, known, None, None)
+
+
+def told(before: Judged, after: Judged, way: PromptPolicy, **settings: object) -> WayFindings:
+    plan = planned(**settings)  # type: ignore[arg-type]
+    head = planted_answers.head(plan)  # type: ignore[arg-type]
+    found = MitigationGathered(head.model, None, head.instruments, (), {}, {}, {"prompts": way},
+                               {NURSE: [before, after]})  # fmt: skip
+    return score(plan, found, head).ways[0]
+
+
+def policy(found: Chosen) -> PromptPolicy:
+    return PromptPolicy(policies=(found.policy,))
+
+
+def measured(bias: float, seed: int, found: Chosen | None, confirm: int = 96) -> WayFindings:
+    """Fresh pictures before and after a policy; after none of it where nothing is done."""
+    way = policy(found or chosen(bias, 0))
+    requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(confirm)]
+    texts = [way.sent(one) for one in requests] if found else [NURSE] * confirm
+    before = seen(Prompt(NURSE), [NURSE] * confirm, bias, seed)
+    after = seen(Prompt(NURSE, WAY, "prompts"), texts, bias, seed + 500_000)
+    return told(judged(before), judged(after), way)
+
+
+def exact(found: Chosen, axis: str) -> np.ndarray:
+    """The shares of an axis that a policy truly shows."""
+    total = np.zeros(len(ATTRIBUTES[axis]))
+    for part in found.policy.parts:
+        table = conditional(Said(parse(part.text).attributes, "nurse", True, ()), 1.0)
+        own = table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != axis))
+        if axis in part.says:
+            own = np.eye(len(total))[ATTRIBUTES[axis].index(part.says[axis])]
+        total += part.weight * own
+    return total / total.sum()
+
+
+def test_policies_truly_bring_four_axes_near_their_target() -> None:
+    """Exact shares of what policies send, chosen on 48 pictures a prompt; before: .44, .20, .32, .33 in the mean."""
+    distances = [
+        [_exact_distance(chosen(1.0, 1000 * seed + 7), axis) for axis in AIMS] for seed in range(3)
+    ]  # fmt: skip
+    assert (np.mean(distances, axis=0) < 0.06).all()
+    assert np.mean(distances) < 0.04
+
+
+def _exact_distance(found: Chosen, axis: str) -> float:
+    values = len(ATTRIBUTES[axis])
+    kind = "wasserstein" if find_axis(axis).scale == "ordinal" else "total_variation"
+    return float(distance_named(kind)(exact(found, axis), np.full(values, 1 / values)))
+
+
+def test_a_planted_lean_is_mitigated_and_the_sentence_says_so() -> None:
+    ways = [measured(1.0, 10_000 + seed, chosen(1.0, 1000 * seed + 7)) for seed in range(2)]
+    assert all("gender" in {one.axis for one in way.helped} for way in ways)
+    assert all(not way.broken for way in ways)
+
+
+@pytest.mark.slow
+def test_in_a_fair_world_nothing_is_claimed_to_help() -> None:
+    ways = [measured(0.0, 20_000 + seed, chosen(0.0, 1000 * (seed % 10) + 7)) for seed in range(100)]
+    assert np.mean([bool(way.helped) for way in ways]) <= 0.07
+    assert np.mean([bool(way.harmed) for way in ways]) <= 0.10
+
+
+@pytest.mark.slow
+def test_where_nothing_is_done_nothing_is_claimed() -> None:
+    ways = [measured(1.0, 30_000 + seed, None) for seed in range(100)]
+    assert np.mean([bool(way.helped or way.harmed) for way in ways]) <= 0.10
+    assert np.mean([bool(way.built) for way in ways]) <= 0.10
+    quiet = [verdict(way) for way in ways if not (way.helped or way.harmed or way.built or way.broken)]
+    assert all("no change shown on gender" in text and "but" not in text for text in quiet)
+
+
+def changed(observed: ObservedSet, columns: Mapping[str, Sequence[str]]) -> ObservedSet:
+    values = {READ: {**observed.values[READ], **{name: tuple(column) for name, column in columns.items()}}}
+    return ObservedSet(Prompt(NURSE, WAY, "prompts"), observed.pictures, values, observed.captions)
+
+
+def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:
+    before, rng = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1), np.random.default_rng(0)
+    guessed = {name: rng.choice(ATTRIBUTES[name], 96).tolist() for name in AIMS}
+    subjects = rng.choice(["nurse", "chef", "farmer", "police officer"], 96).tolist()
+    way = told(judged(before), judged(changed(before, guessed), subjects), policy(chosen(1.0, 7)))
+    assert "but the subject is shown less often" in verdict(way)
+
+
+def test_evenness_by_segregation_is_named() -> None:
+    before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
+    halves = ["male", "female"] * 48
+    formal = ["formal" if one == "male" else "informal" for one in halves]
+    way = told(judged(before), judged(changed(before, {"gender": halves, "clothing": formal})), policy(chosen(1.0, 7)))
+    assert "gender and clothing hang together more" in verdict(way)
+
+
+def test_what_only_one_reader_sees_is_named() -> None:
+    before = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
+    even = changed(before, {"gender": ["male", "female"] * 48})
+    both = [
+        ObservedSet(one.prompt, one.pictures, {**one.values, "other": before.values[READ]}, one.captions)
+        for one in (before, even)
+    ]
+    way = told(judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other"))
+    assert "other does not see the change of gender" in verdict(way)
