@@ -56,8 +56,9 @@ def dependence_change(
 ) -> Estimate:
     """How much more two axes hang together after than before: Cramer's V after less V before, in [-1, 1].
 
-    Interval: percentile bootstrap of both sets; p: by 9,999 permutations of the pictures' sets, so that it can stand out
-    among many pairs; it asks whether one joint distribution gave both, for a rise alone. Equal numbers of pictures have V's excess of few pictures in common.
+    Interval: percentile bootstrap of both sets. p: by 9,999 permutations of the pictures' sets, so that one pair can
+    stand out among many; it asks whether one joint distribution gave both, for a rise alone. Equal numbers of pictures
+    have V's excess of few pictures in common.
 
     Args:
         before: (K, L) counts of the values of two axes, in that order.
