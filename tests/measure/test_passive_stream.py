@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 
 from askew.measure import attention_transformers, passive_stream
+from askew.measure.attention_transformers import TransformerAttentionMaps
 from askew.measure.passive_stream import AttributionText
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,
     UNGUIDED,
     calls_of,
+    draw,
     error,
     expected,
     guided,
@@ -74,6 +76,40 @@ def test_the_prompt_itself_gives_its_own_maps(family: str, softmax: str) -> None
     for layer, wanted in zip(found.values(), expected(family, softmax, None, **more), strict=True):
         np.testing.assert_allclose(layer, wanted, rtol=1e-5, atol=0)
         assert np.abs(layer - wanted).max() <= 1e-6
+
+
+@every_family
+def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> None:
+    """And the picture is the same to the bit. SD3's last block gathers nothing for its text."""
+    pipe, kept = pipeline(family), dict[str, list[Tensor]]()
+    blocks = attention_transformers.layer_blocks(pipe.transformer)
+    more = {**own_prompt(family), **UNGUIDED.get(family, {})}
+
+    def keep(name: str, found: Tensor) -> None:
+        kept.setdefault(name, []).append(found.detach().clone())
+
+    hooks = []
+    for name, block in blocks.items():
+        if name.startswith("single"):
+            hooks.append(block.attn.register_forward_hook(lambda *a, n=name: keep(n, a[2])))
+        elif block.attn.to_add_out is not None:
+            hooks.append(block.attn.to_out[0].register_forward_pre_hook(lambda _, a, n=name: keep(f"{n} x", a[0])))
+            hooks.append(block.attn.to_add_out.register_forward_pre_hook(lambda _, a, n=name: keep(f"{n} c", a[0])))
+    bare = draw(family, **more)
+    for hook in hooks:
+        hook.remove()
+    with TransformerAttentionMaps(pipe, FULL, definition="output") as maps:
+        assert np.array_equal(draw(family, **more), bare)
+    for name, layer in maps.layers().items():
+        expected = 0
+        for step in range(2):
+            if name.startswith("single"):
+                c, x = kept[name][step].split([len(maps.tokens), layer[0, 0].size], dim=1)
+            else:
+                c, x = kept[f"{name} c"][step], kept[f"{name} x"][step]
+            expected = expected + (c @ x.mT).softmax(dim=1)
+        np.testing.assert_allclose(layer.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6)
+    assert set(blocks) - set(maps.layers()) <= {f"joint-{len(pipe.transformer.transformer_blocks)}"}
 
 
 @every_family

@@ -42,7 +42,7 @@ class AttentionMaps:
     pipe         a pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux or PixArt
     attribution  any text; all of its tokens get a map
     branch       `cond` or, with guidance, `uncond`: whose image is listened to
-    definition   `ovam` or, for UNets, `daam`
+    definition   `ovam` or, for UNets, `daam`, for Stable Diffusion 3 and Flux `output`
     options      `middle` and `guided` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`, which this is
                  then an instance of
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
@@ -46,13 +47,16 @@ class _Call:
     embedded: bool = False
     block: Mapping[str, Any] = field(default_factory=dict)
     image: dict[str, Tensor] = field(default_factory=dict)
+    gathered: dict[str, Tensor] = field(default_factory=dict)
 
 
 class TransformerAttentionMaps(AttentionMaps):
     """`AttentionMaps` of Stable Diffusion 3, 3.5 or Flux.
 
-    softmax      `text`: each pixel's attention divided among the tokens of the attribution alone, so that a pixel's
-                 maps sum to steps x heads; `joint`: among all pixels and these tokens, the weights that the model
+    definition   `ovam`: attention weights. `output`: what pixels gather from attention against what tokens gather,
+                 softmax(o_x o_cᵀ) over the tokens, which ConceptAttention found to fit objects better
+    softmax      of `ovam`. `text`: each pixel's attention divided among the tokens of the attribution alone, so that
+                 its maps sum to steps x heads; `joint`: among all pixels and these tokens, the weights that the model
                  itself would use for them as its prompt
 
     Of every step the conditional rows of the first call count: neither the unconditional rows, nor the calls that true
@@ -65,7 +69,9 @@ class TransformerAttentionMaps(AttentionMaps):
         super().__init__(pipe, attribution)
         _check(pipe, branch, definition, softmax)
         self._shares, self._text = SHARES[softmax], AttributionText(pipe, attribution)
-        self._layers = layer_blocks(pipe.transformer)
+        self._outputs, blocks = definition == "output", layer_blocks(pipe.transformer)
+        silent = {name for name, block in blocks.items() if self._outputs and getattr(block, "context_pre_only", False)}
+        self._layers = {name: block for name, block in blocks.items() if name not in silent}
         self._call: _Call | None = None
         self._heard: int | None = BEFORE
 
@@ -79,6 +85,11 @@ class TransformerAttentionMaps(AttentionMaps):
             yield block.register_forward_pre_hook(self._enter, with_kwargs=True)
             for projection in PROJECTIONS:
                 yield getattr(block.attn, projection).register_forward_hook(partial(self._keep, projection))
+            shared = not hasattr(block, "norm1_context")
+            if self._outputs:
+                yield (block.proj_out if shared else block.attn.to_add_out).register_forward_pre_hook(self._keep_tokens)
+            if self._outputs and not shared:
+                yield block.attn.to_out[0].register_forward_pre_hook(self._keep_pixels)
             yield block.attn.register_forward_hook(partial(self._listen, name, block))
 
     def __exit__(self, *_: object) -> None:
@@ -116,7 +127,16 @@ class TransformerAttentionMaps(AttentionMaps):
         if self._call is not None:
             self._call.image.setdefault(projection, output)
 
-    def _listen(self, name: str, block: Any, *_: Any) -> None:
+    def _keep_tokens(self, _module: Any, args: tuple[Tensor, ...]) -> None:
+        """What tokens gather: of the prompt's own, and at once replaced by that of the passive ones."""
+        if self._call is not None:
+            self._call.gathered["tokens"] = args[0]
+
+    def _keep_pixels(self, _module: Any, args: tuple[Tensor, ...]) -> None:
+        if self._call is not None:
+            self._call.gathered["pixels"] = args[0]
+
+    def _listen(self, name: str, block: Any, _module: Any, _args: Any, output: Any) -> None:
         """After a block's attention: let the tokens attend too, and add their maps."""
         call = self._call
         if call is None:
@@ -132,7 +152,12 @@ class TransformerAttentionMaps(AttentionMaps):
         advance = single_block if shared else joint_block
         keys, call.tokens = advance(block, call.tokens, image, call.block["temb"][call.pictures])
         call.image = {}
-        shares = self._shares(image, keys)
+        if self._outputs:
+            pixels = (output[:, text:] if shared else call.gathered["pixels"])[call.pictures].float()
+            tokens = call.gathered["tokens"][..., : pixels.shape[-1]].float()
+            shares = torch.matmul(tokens, pixels.mT).softmax(dim=1)
+        else:
+            shares = self._shares(image, keys)
         maps, run = shares.reshape(*shares.shape[:2], *call.size), self._runs[-1]
         if name in run:
             run[name] += maps
@@ -160,8 +185,8 @@ def _check(pipe: Any, branch: str, definition: str, softmax: str) -> None:
         raise UsageError(f"a {type(pipe).__name__} has no attention that can be watched by its text: use {WATCHED}")
     if branch != "cond":
         raise UsageError(f"branch is {branch!r}; transformer models have maps of the conditional branch 'cond' alone")
-    if definition != "ovam":
-        raise UsageError(f"definition is {definition!r}; transformer models have maps by 'ovam' alone")
+    if definition not in ("ovam", "output"):
+        raise UsageError(f"definition is {definition!r}; this model has maps by 'ovam' and by 'output' alone")
     if softmax not in SHARES:
         raise UnknownName("softmax", softmax, SHARES)
 

@@ -27,7 +27,7 @@ def map(
     baseline: o.Place = None,
     threshold: Threshold | None = None,
     tau: float | None = None,
-    definition: Literal["ovam", "daam"] | None = None,
+    definition: Literal["ovam", "daam", "output"] | None = None,
     branch: Literal["cond", "uncond"] | None = None,
     **options: Unpack[MapOptions],
 ) -> MapResult:
@@ -64,7 +64,7 @@ def map(
     tau
         The threshold, 0 to 100; 70 if not given.
     definition
-        ovam (if not given): any word; daam: words of the prompt.
+        ovam (if not given): any word; daam: words of the prompt; output: any, of SD3 and Flux.
     branch
         cond (if not given) or, with guidance, uncond.
 

@@ -38,7 +38,8 @@ class MapPlan(Plan):
     against     by prompt, the word of it whose place in the picture theirs is held against, such as its occupation
     compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
     baseline    folder of a finished run of maps, whose first model all models are held against instead
-    definition  ovam: any concept, as if it stood in the prompt; daam: words of the prompt itself
+    definition  ovam: any concept, as if it stood in the prompt; daam: words of the prompt itself; output:
+                any, by what attention gathers (transformers)
     branch      whose image is listened to where there is guidance: cond or uncond
     threshold   where a map is high: percentile, max or minmax, at `tau`
     """
@@ -49,7 +50,7 @@ class MapPlan(Plan):
     against: tuple[Text, ...] = Field(min_length=1)
     compared: tuple[Text, ...] = ()
     baseline: str = ""
-    definition: Literal["ovam", "daam"] = "ovam"
+    definition: Literal["ovam", "daam", "output"] = "ovam"
     branch: Literal["cond", "uncond"] = "cond"
     threshold: Literal["percentile", "max", "minmax"] = "percentile"
     tau: float = Field(default=70.0, ge=0, le=100)

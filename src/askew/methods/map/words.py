@@ -13,6 +13,10 @@ PASSIVE = (
     "attention weights of words that listen in every block of a transformer without being heard (after "
     "ConceptAttention, Helbling et al., arXiv 2502.04320)"
 )
+OUTPUT = (
+    "what pixels gather from attention against what words gather that listen in every block of a transformer without "
+    "being heard: softmax(o_x o_cᵀ) over the words (ConceptAttention, Helbling et al., arXiv 2502.04320)"
+)
 DAAM = "attention to the words of the prompt itself (DAAM, Tang et al., ACL 2023)"
 
 SOURCE = Text("BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are "
@@ -44,7 +48,8 @@ def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:
     """How the maps were made, by the plan and by the layers of its models."""
     own = found.plan.definition == "daam"
     layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.layers}
-    sources = [name for name, used in ((OVAM, layers - LISTENING or not layers), (PASSIVE, layers & LISTENING)) if used]
+    passive = OUTPUT if found.plan.definition == "output" else PASSIVE
+    sources = [name for name, used in ((OVAM, layers - LISTENING or not layers), (passive, layers & LISTENING)) if used]
     resized = "each layer resized to the largest by bilinear interpolation"
     summed = (
         f"with the softmax over the prompt and its padding; {resized} after its heads were summed, where DAAM enlarges "
