@@ -111,6 +111,11 @@ def test_what_is_missing_is_named_with_its_reason(models: tuple[str, ...]) -> No
     assert "2 missing)" in shown  # of three prompts, for gender
 
 
+def test_the_method_tells_how_maps_were_made() -> None:
+    for definition, map_of in (("ovam", "K′ᵀ"), ("daam", "softmax(Q Kᵀ"), ("output", "softmax(oₓ o_cᵀ)")):
+        assert map_of in page(found(("one",), definition=definition))
+
+
 def test_every_model_has_its_rows_and_lines() -> None:
     said = page(found(("one", "other")))
     assert said.count("Overlap by layer, from input to output</caption>") == len(CONCEPTS)

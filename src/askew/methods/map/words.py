@@ -63,6 +63,7 @@ def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:
          else "A word need not stand in the prompt: it is read as if it followed."),
         *([("Branch", "It is the unconditional image, without the prompt, that was listened to.")]
           if found.plan.branch == "uncond" else []),
+        ("Map", f"Σ over layers and steps of softmax(oₓ o_cᵀ), {summed}") if found.plan.definition == "output" else
         ("Map (Eq. 1–2)", f"Σ over layers, steps and heads of softmax(Q K{prime}ᵀ ⁄ √d), {summed}"),
         ("IoU (Eq. 4)", "|A ∩ B| ⁄ |A ∪ B| of the masks"),
         ("mBIoU (Eq. 6)", "mean of the IoU of every block's maps"),
