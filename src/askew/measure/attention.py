@@ -186,7 +186,7 @@ def _occurrences(tokens: Sequence[str], pieces: Sequence[str]) -> Iterable[int]:
             yield from range(start, start + length)
 
 
-VERSION = 1
+VERSION = 2
 SAME = 2.0
 """Mean difference, of 255, up to which a picture made again counts as the same."""
 
