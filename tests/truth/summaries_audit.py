@@ -75,7 +75,7 @@ def judged(
     names = [axis.name for axis in own.axes]
     initial, *others = [observed(one, names, images, bias, seed) for one in own.prompts()
                         if one.axis is None or one.axis in by_mad]  # fmt: skip
-    axes, scoring = [axis.axis() for axis in own.axes], Scoring(READER, seed=seed, draws=1000)
+    axes, scoring = [axis.axis() for axis in own.axes], Scoring(READER, seed=seed, draws=100)
     read = dict(
         zip((s.name for s in (initial, *others)), extract_concepts([initial, *others], axes, scoring), strict=True)
     )
@@ -145,7 +145,7 @@ ROWS = (
         ("seen", "lean", "lean_elsewhere", "none", "none_with", "none_possible", "leans_on", "leans_on_none",
          "could_have", "too_few", "open_lean", "open_none", "nearer"),
         "A nurse in 48 pictures on 8 axes: any lean at bias 0; female at bias 0.5.",
-        claims_a_lean, names_gender, 0.88,
+        claims_a_lean, names_gender, 0.88, 100, 50,
     ),
     Summary(
         "What else changes with an axis",

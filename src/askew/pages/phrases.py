@@ -42,7 +42,7 @@ PHRASES: Mapping[str, Phrase] = {
     ),
     "could_have": Phrase(
         "A distance of {distance} from the ideal would have been shown in nine of ten runs.",
-        "below a headline that names no lean; the largest over its axes",
+        "below a headline, of the axes without a lean; the largest over them",
     ),
     "too_few": Phrase("These are too few pictures to show any lean.", "the same, where no lean reaches q < 0.05"),
     "open_lean": Phrase("By concepts (MAD), a lean is shown on {count} of {of}.", "an axis without shares has q < 0.05",

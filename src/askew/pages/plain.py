@@ -48,7 +48,7 @@ def _(one: blocks.Shares) -> Table | None:
     grouped = any(bar.group for bar in one.bars)
     heads = (one.heading, "") if grouped else (one.heading,)
     rows = tuple(((bar.group, bar.label) if grouped else (bar.label,)) + _seen(bar) for bar in one.bars)
-    return Table(one.caption, (*heads, "seen", "pictures", "found"), rows, labels=len(heads))
+    return Table(one.caption, (*heads, "seen", "ideal", "pictures", "found"), rows, labels=len(heads))
 
 
 def _seen(bar: blocks.Bar) -> tuple[Content, ...]:
@@ -60,7 +60,8 @@ def _seen(bar: blocks.Bar) -> tuple[Content, ...]:
         for p, share in sorted(known, key=lambda item: -item[1].value)
     )
     seen, found = (Cell(text, strong=bar.strong) for text in (told or words.bar_note(bar), bar.verdict))
-    return seen, Cell(bar.n, f"{lost} not read" if lost else ""), found
+    ideal = words.percent(lead.ideal) if lead and lead.ideal is not None else None
+    return seen, ideal, Cell(bar.n, f"{lost} not read" if lost else ""), found
 
 
 @as_table.register

@@ -257,7 +257,9 @@ def _domain(name: str, values: tuple[str, ...], tibet: list[Results]) -> Results
         for a, b in pairs
         for entry in tibet
     ]
-    return {"axis": name, "cas": {v: estimate(0.5, 0.03) for v in values}, "differences": differences}
+    means = {v: estimate(0.5, 0.03) for v in values}
+    rest = {v: estimate(0.02, 0.03, p=0.2) for v in (values if len(values) > 2 else values[:1])}
+    return {"axis": name, "cas": means, "against_rest": rest, "scaled": means, "differences": differences}
 
 
 def folder_results() -> Results:

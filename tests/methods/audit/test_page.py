@@ -258,7 +258,8 @@ def test_prompts_are_compared_from_one_side_to_the_other(
     results = results_of("many prompts")
     seen = (("nurse", make_estimate(-0.3)), ("ghost", {"reason": "error", "detail": ""}), ("pilot", make_estimate(0.4)))
     differences = [{"prompt": p, "values": ["male", "female"], "estimate": e} for p, e in seen]
-    results["domain"] = [{"axis": "gender", "cas": {}, "differences": differences}]
+    one = {"male": make_estimate(0.5), "female": make_estimate(0.4)}
+    results["domain"] = [{"axis": "gender", "cas": one, "against_rest": one, "scaled": {}, "differences": differences}]
     (lanes,) = (one for one in blocks(page(found_in(results), media).sections)
                 if isinstance(one, Lanes) and "minus" in one.caption)  # fmt: skip
     assert [row.label for row in lanes.rows] == ["pilot", "nurse", "ghost"]

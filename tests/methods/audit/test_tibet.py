@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from askew.methods.audit.tibet import axis_concepts, extract_concepts, tibet, with_second_q
+from askew.methods.audit.findings import Tibet
+from askew.methods.audit.tibet import axis_concepts, domain, extract_concepts, tibet, with_second_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import BIASCONNECT
@@ -153,3 +154,22 @@ def test_what_else_changes_is_tested() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["clothing", "environment"], 48, 1.0)
     found = with_second_q([tibet(initial, others, axes, SCORING)])[0].axes["environment"].second_tests
     assert found["clothing"].q < 0.05
+
+
+def test_means_over_a_domain_are_those_of_the_population() -> None:
+    prompts, axes = [f"a photo of a {name}" for name in list(OCCUPATIONS)[::8]], ["gender", "ethnicity", "emotion"]
+
+    def scored(prompt: str, images: int) -> Tibet:
+        initial, others, records = planted_sets(prompt, axes, images, 1.0)
+        return tibet(initial, [s for s in others if s.prompt.axis == "gender"], records, SCORING)
+
+    small, large = ([scored(prompt, images) for prompt in prompts] for images in (24, 600))
+    (found,) = domain(small, 0.95)
+    for value in ("male", "female"):
+        truth, plug_in = (np.mean([e.axes["gender"].cas[value].value for e in some]) for some in (large, small))
+        assert abs(found.cas[value].mark - truth) < abs(plug_in - truth) / 2
+    assert found.scaled["male"].value + found.scaled["female"].value == pytest.approx(1)
+    marks = [entry.axes["gender"].cas for entry in small]
+    each = [one["male"].mark - one["female"].mark for one in marks]
+    assert found.against_rest["male"].value == pytest.approx(np.mean(each))
+    assert set(found.against_rest) == {"male"}

@@ -85,10 +85,18 @@ class PromptDifference:
 
 @record
 class Domain:
-    """An axis over all prompts that share it with the same values (section 5.2): mean CAS by value."""
+    """An axis over all prompts that share it with the same values (section 5.2), prompts being the sample.
+
+    cas           by value its mean debiased CAS
+    against_rest  by value how much nearer it is than the others' mean, prompt by prompt; of two values one alone
+    scaled        by value its mean share of the sum of CAS, as the paper's .56 and .44; empty where all are 0
+    differences   of two values, by prompt
+    """
 
     axis: str
     cas: Annotated[Mapping[str, E], Keyed("value")]
+    against_rest: Annotated[Mapping[str, E], Keyed("value")]
+    scaled: Annotated[Mapping[str, E], Keyed("value")]
     differences: tuple[PromptDifference, ...]
 
 

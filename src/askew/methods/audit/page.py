@@ -14,7 +14,6 @@ from askew.pages.blocks import (
     DIFFERENCE,
     PLAIN,
     Block,
-    Cell,
     Column,
     Content,
     Fold,
@@ -47,7 +46,7 @@ from askew.pages.words import (
 )
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import difference_sentence, exceeds_chance, leans, sentence, verdict
+from askew.parts.survey.words import difference_sentence, exceeds_chance, sentence, verdict
 from askew.types import Estimate
 
 FIRST = 24
@@ -180,7 +179,7 @@ class View:
     def _ranking(self, entries: Sequence[Tibet]) -> Lanes:
         """The axes of prompts by corrected MAD, on the scale of MAD itself."""
         rows = [
-            Lane(capital(axis_label(name)), axis.mad, (words.nearest(axis),), strong=self._bold(entry.prompt, name),
+            Lane(capital(axis_label(name)), axis.mad, (words.nearest(axis),),
                  group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=f"{entry.prompt} {name}")
             for entry in entries
             for name, axis in words.ranked(entry.axes.items())
@@ -188,20 +187,12 @@ class View:
         caption = "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
         return Lanes(caption, "Axis", tuple(rows), "MAD", more=("nearest to",))
 
-    def _bold(self, prompt: str, axis: str) -> bool:
-        """By the verdict on the axis; where it has no shares, by MAD alone."""
-        own = self._shares_of(prompt, axis)
-        mad = next((e.axes[axis].mad for e in self.found.tibet if e.prompt == prompt), None)
-        return bool(leans(own) if own else exceeds_chance(mad))
-
-    def _cell(self, entry: Tibet, name: str) -> Cell | None:
-        return Cell(entry.axes[name].mad, strong=self._bold(entry.prompt, name)) if name in entry.axes else None
-
     def _overview(self) -> Matrix:
         """MAD of every prompt and axis."""
         names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
-        rows = tuple((entry.prompt, tuple(self._cell(entry, name) for name in names)) for entry in self.tibet)
-        note = "Dot: MAD; line: its interval; grey: what chance alone would give. Bold: a lean is shown (q < 0.05)."
+        rows = tuple((entry.prompt, tuple(entry.axes[n].mad if n in entry.axes else None for n in names))
+                     for entry in self.tibet)  # fmt: skip
+        note = "Dot: MAD; line: its interval; grey: what chance alone would give. Bold: beyond chance (q < 0.05)."
         return Matrix("MAD of every prompt and axis, the prompt that leans most first", "Prompt",
                       tuple(capital(axis_label(n)) for n in names), rows, "lanes", note=note)  # fmt: skip
 
@@ -222,8 +213,10 @@ class View:
         if found := self.found.domain:
             folds = []
             for one in found:
-                means = ", ".join(f"{shorten(value, 40)} {measured(e)}" for value, e in one.cas.items())
-                summary = f"{capital(axis_label(one.axis))}: mean CAS over all prompts {means}."
+                first, *others = one.cas
+                rest = shorten(others[0], 40) if len(others) == 1 else "the others"
+                summary = (f"{capital(axis_label(one.axis))}: CAS of {shorten(first, 40)} less that of {rest}, mean "
+                           f"over all prompts {measured(one.against_rest[first], 'signed')}")  # fmt: skip
                 folds.append(Fold(summary, tuple(_domain(one))))
             yield Section("Prompts compared", tuple(folds), screen=False)
 
@@ -364,14 +357,21 @@ def _one_score(axis: AxisScores) -> Lanes:
 
 
 def _domain(entry: Domain) -> Iterator[Lanes]:
-    """The difference of two values' CAS per prompt, the largest first."""
-    for pair in dict.fromkeys(one.values for one in entry.differences):
-        own = [(one.prompt, one.estimate) for one in entry.differences if one.values == pair]
-        own.sort(key=lambda item: -item[1].value if isinstance(item[1], Estimate) else float("inf"))
-        first, second = (shorten(value, 30) for value in pair)
+    """Mean CAS of every value, and how much nearer it is than the others; of two values that of every prompt."""
+    rows = tuple(
+        Lane(shorten(value, 40), score, (entry.against_rest.get(value), entry.scaled.get(value)))
+        for value, score in entry.cas.items()
+    )
+    caption = "Mean CAS over the prompts, without the bias of few pictures"
+    more = ("less the others", "of the sum of CAS (the paper's scaling)")
+    yield Lanes(caption, capital(axis_label(entry.axis)), rows, "CAS", columns=PLAIN, more=more)
+    if entry.differences:
+        own = sorted(((one.prompt, one.estimate) for one in entry.differences),
+                     key=lambda item: -item[1].mark if isinstance(item[1], Estimate) else float("inf"))  # fmt: skip
+        first, second = (shorten(value, 30) for value in entry.differences[0].values)
         caption = f"CAS {first} minus CAS {second}: left of zero nearer to {second}, right of zero nearer to {first}"
-        rows = tuple(Lane(shorten(prompt, 60), score, strong=exceeds_chance(score)) for prompt, score in own)
-        yield Lanes(caption, "Prompt", rows, "difference", "signed", DIFFERENCE)
+        lanes = tuple(Lane(shorten(prompt, 60), score, strong=exceeds_chance(score)) for prompt, score in own)
+        yield Lanes(caption, "Prompt", lanes, "difference", "signed", DIFFERENCE)
 
 
 def _frequencies(found: Frequencies) -> str:

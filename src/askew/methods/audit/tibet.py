@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Freque
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
     """Every axis that at least two prompts share with the same values (section 5.2).
 
-    Prompts are the sample: mean CAS of each value with Student's t interval, and what sets two values apart per prompt.
+    Means of debiased scores over prompts, with Student's interval; what sets two values apart, per prompt.
     """
     shared: dict[tuple[str, tuple[str, ...]], list[tuple[str, AxisScores]]] = {}
     for entry in entries:
@@ -147,11 +148,22 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
 
 
 def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScores]], level: float) -> Domain:
-    known = {value: [e.value for _, axis in rows if isinstance(e := axis.cas[value], Estimate)] for value in values}
-    differences = (PromptDifference(prompt, (values[0], values[1]), axis.difference) for prompt, axis in rows
-                   if isinstance(axis.difference, Estimate))  # fmt: skip
-    means = {value: student_mean(scores, level, "t over prompts") for value, scores in known.items()}
-    return Domain(name, means, tuple(differences))
+    scores = np.array([[e.mark for e in axis.cas.values() if isinstance(e, Estimate)] for _, axis in rows])
+    totals = scores.sum(axis=1, keepdims=True)
+    rest = scores - (totals - scores) / (len(values) - 1)
+    scaled = scores / totals if totals.all() else scores[:, :0]
+    mean = partial(student_mean, level=level, interval="t over prompts")
+    return Domain(
+        axis=name,
+        cas={value: mean(column, bounds=(0, 1)) for value, column in zip(values, scores.T, strict=True)},
+        against_rest={value: mean(rest[:, k], null=0.0, bounds=(-1, 1)) for k, value in enumerate(values)
+                      if k == 0 or len(values) > 2},
+        scaled={value: mean(column, bounds=(0, 1)) for value, column in zip(values, scaled.T, strict=False)},
+        differences=tuple(
+            PromptDifference(prompt, (values[0], values[1]), axis.difference) for prompt, axis in rows
+            if len(values) == 2 and isinstance(axis.difference, Estimate)
+        ),
+    )  # fmt: skip
 
 
 def _axis(

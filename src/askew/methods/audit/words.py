@@ -39,7 +39,8 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
         return open_axes(found) or f"Nothing could be measured: {made} of {of}, and no answer about any of them."
     lean, prompts = [entry for entry in read if leans(entry)], list(dict.fromkeys(entry.prompt for entry in leads))
     if not lean:
-        axes = listing(list(dict.fromkeys(perceived(entry.axis) for entry in read)))
+        names = list(dict.fromkeys(perceived(entry.axis) for entry in read))
+        axes = listing(names) if len(names) <= NAMED else f"any of {len(names)} axes"
         of = quote(prompts[0]) if len(prompts) == 1 else f"each of {plural(len(prompts), 'prompt')}"
         return say("leans_on_none", axes=axes, pictures=f"{common.sizes(found.sets)} pictures", of=of, who=who)
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
@@ -58,11 +59,11 @@ def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     if not tested:
         return "No share could be tested against chance." if leads else ""
     count = sum(leans(entry) is True for entry in tested)
+    shown = [entry.verdict.detectable if entry.verdict else None for entry in tested if not leans(entry)]
+    known = [one for one in shown if one is not None]
+    could = say("could_have", distance=number(max(known))) if known and len(known) == len(shown) else ""
     if not count:
-        shown = [entry.verdict.detectable if entry.verdict else None for entry in tested]
-        known = [one for one in shown if one is not None]
-        told = say("could_have", distance=number(max(known))) if len(known) == len(shown) else say("too_few")
-        return " ".join(filter(None, (told, open_axes(found))))
+        return " ".join(filter(None, (could or say("too_few"), open_axes(found))))
     of = f"{count} of {thousands(len(tested))}"
     if len(tested) == 1:
         where = f"on {perceived(tested[0].axis)}"
@@ -72,8 +73,9 @@ def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
         where = f"in {of} picture sets on {perceived(tested[0].axis)}"
     else:
         where = f"in {of} pairs of a picture set and an axis"
-    told = say("leans_on", where=where, reader=shorten(leads[0].instrument, 40))
-    return " ".join(filter(None, (told, open_axes(found))))
+    lean = say("leans_on", where=where, reader=shorten(leads[0].instrument, 40))
+    others = f"On the others: {could[:1].lower()}{could[1:]}" if could else ""
+    return " ".join(filter(None, (lean, others, open_axes(found))))
 
 
 def open_axes(found: AuditFindings) -> str:
