@@ -9,7 +9,8 @@ from difflib import SequenceMatcher
 
 from askew.prompts.axes import catalogue
 from askew.prompts.base import bare
-from askew.prompts.noun_phrases import FRAME, NounPhrase, parse_prompt
+from askew.prompts.noun_phrases import FRAME, parse_prompt
+from askew.prompts.open_details import main_phrase
 from askew.prompts.phrases import kin, topics
 from askew.prompts.statements import statements, states, values_said
 from askew.prompts.vocabulary import nouns
@@ -59,15 +60,10 @@ def counterfactual_fault(
         return "it does not say its value"
     if [other for other in said if other != value and not set(other.split()) < set(value.split())]:
         return "it says another value, too"
-    before, after = content(prompt), content(text)
-    lost, added = (
-        list((Counter(before) - Counter(after)).elements()),
-        list((Counter(after) - Counter(before)).elements()),
-    )
+    before, after = Counter(content(prompt)), Counter(content(text))
     own = [*content(f"{value} {axis.replace('_', ' ')}"), *_spelled(text, axis)]
-    extra = [word for word in added if not any(_alike(word, other) for other in own)]
-    subject = _subject(prompt)
-    if fault := _lost_fault(prompt, text, axis, lost, subject, stated):
+    extra = [word for word in (after - before).elements() if not any(_alike(word, other) for other in own)]
+    if fault := _lost_fault(prompt, text, axis, list((before - after).elements()), stated):
         return fault
     if len(extra) > 2 or len(text.split()) > len(prompt.split()) + len(value.split()) + MOST_ADDED:
         return "it adds more than its value"
@@ -76,13 +72,12 @@ def counterfactual_fault(
     return prompt_fault(text)
 
 
-def _lost_fault(
-    prompt: str, text: str, axis: str, lost: Collection[str], subject: NounPhrase | None, stated: bool
-) -> str | None:
+def _lost_fault(prompt: str, text: str, axis: str, lost: Collection[str], stated: bool) -> str | None:
     """What is wrong with the words that a counterfactual prompt has no more: only what the axis is about may go."""
     entry = catalogue().get(axis)
-    noun = subject.noun if subject else None
     parsed = parse_prompt(prompt)
+    subject = main_phrase(parsed)
+    noun = subject.noun if subject else None
     may_go: set[str] = set()
     if entry:
         for found in statements(parsed, entry, parsed.subjects(entry.about)):
@@ -103,9 +98,8 @@ def _lost_fault(
 
 def _other_axis(prompt: str, text: str, axis: str, own: Sequence[str]) -> str | None:
     """Another axis of the catalogue that the text settles without its `own` words and the prompt does not."""
-    kept = [word for word in text.split() if not any(_alike(a, b) for a in content(word) for b in own)]
-    rest = " ".join(kept)
-    subject = _subject(prompt)
+    rest = " ".join(word for word in text.split() if not any(_alike(a, b) for a in content(word) for b in own))
+    subject = main_phrase(parse_prompt(prompt))
     kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
     for other, entry in catalogue().items():
         may = not entry.about & kinds or other == axis or topics(other) & topics(axis)
@@ -136,11 +130,6 @@ def _spelled(text: str, axis: str) -> list[str]:
     found = [text[one.start : one.end] for one in statements(parsed, entry, subjects)]
     found += [parsed.words[one.end - 1].text for one in subjects if one.noun and axis in one.noun.says]
     return content(" ".join(found))
-
-
-def _subject(prompt: str) -> NounPhrase | None:
-    parsed = parse_prompt(prompt)
-    return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 
 def content(text: str) -> list[str]:
