@@ -126,7 +126,10 @@ def _finished(folder: Path) -> MiningResult:
         raise UsageError(f"{folder} is no search for prompts; this needs runs of `askew mine`")
     found = MINE.load(folder)
     if found.plan.objective != BIAS:
-        raise UsageError(f"{folder} searched for {found.plan.objective}; only searches for bias are compared")
+        raise UsageError(
+            f"{folder} searched for {found.plan.objective}; only searches for bias are compared. `askew rank` scores "
+            "prompts on several models by their leans"
+        )
     if not _prompts(found):
         raise UsageError(f"{folder} found no prompt that could be scored")
     return found
