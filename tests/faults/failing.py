@@ -1,0 +1,84 @@
+"""Runs commands of askew in children of one process, in each of which one chosen system call fails or ends it.
+
+Usage, under LD_PRELOAD=shim.so: failing.py FOLDER MODE ERROR POINTS SEED ARGUMENTS. For POINTS moments, drawn by SEED,
+prints a JSON line of what happened: the exit codes of the disturbed command, of the same command again and of `check`,
+what the first said, and whether the results are those of an undisturbed run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+COUNT = 1
+shim = ctypes.CDLL(None)
+shim.shim_arm.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+shim.shim_count.restype = ctypes.c_long
+
+
+def child(arguments: list[str], folder: Path, mode: int = 0, error: int = 0, at: int = 0) -> tuple[int, int, str]:
+    """Exit code, how many calls were counted, and what was said on standard error."""
+    said, count = folder.with_suffix(".said"), folder.with_suffix(".count")
+    count.write_text("0")
+    if (process := os.fork()) == 0:
+        os.chdir(folder)
+        for stream, path in ((1, os.devnull), (2, str(said))):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        code = 99
+        try:
+            shim.shim_arm(f"{folder}/".encode(), mode, error, at)
+            code = run(arguments)
+            calls = shim.shim_count()
+            shim.shim_arm(b"/", 0, 0, 0)
+            count.write_text(str(calls))
+        except BaseException as failure:
+            print(f"Traceback: {failure!r}", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return code, int(count.read_text()), said.read_text(errors="replace")
+
+
+def results(folder: Path) -> str | None:
+    """results.json without its times."""
+    path = folder / "runs" / "run" / "results.json"
+    if not path.exists():
+        return None
+    found = json.loads(path.read_text())
+    found.pop("environment")
+    return re.sub(r"runs/run", "", json.dumps(found))
+
+
+def main(place: str, mode: str, error: str, points: str, seed: str, *arguments: str) -> None:
+    folder = Path(place)
+    command = [*arguments, "--run", str(folder / "runs" / "run")]
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):  # loads for all children what they need
+        assert run([*arguments, "--run", f"{place}-warm/run"]) == 0
+    folder.mkdir()
+    _, total, said = child(command, folder, COUNT)
+    wanted = results(folder)
+    assert wanted is not None, said
+    for at in sorted(random.Random(seed).sample(range(1, total + 1), min(int(points), total))):
+        shutil.rmtree(folder)
+        folder.mkdir()
+        first, _, said = child(command, folder, int(mode), int(error), at)
+        again, _, told = child(command, folder)
+        check, _, _ = child(["check", str(folder / "runs" / "run")], folder)
+        same = results(folder) == wanted
+        print(json.dumps({"at": at, "of": total, "first": first, "again": again, "check": check, "same": same,
+                          "said": said[-600:], "told": told[-300:] if again else ""}), flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    from askew.cli import run
+
+    main(*sys.argv[1:])

@@ -1,0 +1,76 @@
+"""At moments drawn by a seed a system call fails, or the process ends there: nothing is lost, and nothing differs."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from processes import SOURCE
+
+HERE = Path(__file__).parent
+FAIL, FAIL_ON, KILL, TERM = 2, 3, 4, 5
+NURSE, PLANTED, DRAWS = "a photo of a nurse", ("--model", "studio/planted"), ("--draws", "100")
+COMMANDS = {
+    "audit": ["audit", NURSE, *PLANTED, "--images", "3", "--axes", "gender", *DRAWS],
+    "interact": ["interact", NURSE, *PLANTED, "--images", "3", "--axes", "gender,clothing", *DRAWS],
+    "mine": ["mine", *PLANTED, "--iterations", "2", "--population", "3", "--selected", "1", "--mutations", "1",
+             "--images", "3", "--variations", "3", "--top", "1", *DRAWS],
+    "map": ["map", NURSE, "--concept", "gender", "--against", "nurse", "--images", "2", *DRAWS],
+    "edit": ["edit", "caucasian man", "--sources", "studio/planted", "--images", "2", "--strengths", "0.5", *DRAWS],
+    "classify": ["classify", "caucasian man", "--sources", "studio/planted", "--images", "2", "--samples", "1", *DRAWS],
+}  # fmt: skip
+FAULTS = {
+    "killed": (KILL, 0, {-9}),
+    "told to end": (TERM, 0, {0, 130}),
+    "a full disk": (FAIL_ON, errno.ENOSPC, {0, 1}),
+    "an error of the disk": (FAIL, errno.EIO, {0, 1}),
+}
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("shim") / "shim.so"
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if sys.platform != "linux" or compiler is None:
+        pytest.skip("this needs Linux and a C compiler")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", made, HERE / "shim.c", "-ldl"], check=True)
+    return made
+
+
+def disturbed(shim: Path, place: Path, fault: str, points: int, seed: int, command: str) -> list[dict[str, Any]]:
+    """What happened at each of the moments."""
+    mode, error, _ = FAULTS[fault]
+    arguments = [sys.executable, HERE / "failing.py", place / "work", mode, error, points, seed, *COMMANDS[command]]
+    environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(list(map(str, arguments)), env=environment, capture_output=True, text=True, timeout=1800)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def held(found: list[dict[str, Any]], codes: set[int]) -> None:
+    """The promises."""
+    assert found
+    for one in found:
+        assert one["first"] in codes, one
+        assert "Traceback" not in one["said"], one
+        assert (one["again"], one["check"], one["same"]) == (0, 0, True), one
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_audit_disturbed_at_some_moments(fault: str, shim: Path, tmp_path: Path) -> None:
+    held(disturbed(shim, tmp_path, fault, 2, 0, "audit"), FAULTS[fault][2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_command_disturbed_at_many_moments(fault: str, command: str, shim: Path, tmp_path: Path) -> None:
+    held(disturbed(shim, tmp_path, fault, 17, 1, command), FAULTS[fault][2])
