@@ -127,6 +127,30 @@ PHRASES: Mapping[str, Phrase] = {
         "Over {edges} the estimates correlate {r}, {p}, with what mitigation did, no more than chance would",
         "p is 0.05 or more",
     ),
+    # edits
+    "edit_differs": Phrase(
+        "Edited towards {targets} at strength {strength}, {share} of the pictures of {most} change their perceived "
+        "gender, of {least} {low}.",
+        "the groups that change most and least differ with q < 0.05, and one changes above its floor", claims=True,
+    ),
+    "edit_alike": Phrase(
+        "Edited towards {targets} at strength {strength}, {range} of a group's pictures change their perceived gender, "
+        "no difference between the groups that chance would not produce.",
+        "some group changes above its floor with q < 0.05, and these two groups do not differ", claims=True,
+    ),
+    "edit_one": Phrase(
+        "Edited towards {targets} at strength {strength}, {share} of the pictures of {most} change their perceived "
+        "gender.", "the same, of one group alone, or of groups that change as often", claims=True,
+    ),
+    "edit_none": Phrase(
+        "Edited towards {targets} at strength {strength}, no more pictures are shown to change their perceived gender "
+        "than by encoding and decoding alone.", "no group changes above its floor with q < 0.05",
+    ),
+    "edit_skin": Phrase("Towards {targets} skin becomes {how}.", "a group's ITA changes with q < 0.05", claims=True),
+    # classification
+    "chosen_apart": Phrase("{points} points, beyond chance ({q})", "the difference of two groups has q < 0.05",
+                           claims=True),
+    "chosen_alike": Phrase("{points} points, no more than chance gives ({q})", "it has not"),
 }  # fmt: skip
 
 

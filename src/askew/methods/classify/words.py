@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from askew.methods.classify.findings import Agreement, Differential, Pruning, SamplesEffect, Truth
 from askew.pages.blocks import Block, Terms, Text
+from askew.pages.phrases import say
 from askew.pages.words import beyond_chance, interval, measured, percent, plural, points, probability, quote
 from askew.types import Estimate, Missing
 
@@ -29,8 +30,8 @@ def difference(score: Estimate | Missing) -> str:
     """A difference of shares in points, and whether chance would give it."""
     if not isinstance(score, Estimate):
         return "not measured"
-    test = "beyond chance" if beyond_chance(score) else "no more than chance gives"
-    return f"{measured(score, 'points')} points, {test} ({probability(score.q, 'q')})"
+    phrase = "chosen_apart" if beyond_chance(score) else "chosen_alike"
+    return say(phrase, points=measured(score, "points"), q=probability(score.q, "q"))
 
 
 def effect(one: SamplesEffect, gains: Sequence[float]) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from askew.methods.edit.findings import Contrast, EditFindings, Editing, MissingEdits, Place
 from askew.methods.edit.plan import EditPlan
 from askew.pages.blocks import Block, Terms, Text
+from askew.pages.phrases import say
 from askew.pages.words import beyond_chance, degrees, listing, measured, percent, quote, shorten
 from askew.types import Estimate
-
-NOTHING = "no difference between the groups that chance would not produce"
 
 
 def told_strength(plan: EditPlan) -> float:
@@ -35,15 +34,16 @@ def _gender(cells: Sequence[Editing], contrasts: Sequence[Contrast]) -> str:
     if not known:
         return ""
     (most, high), (least, low) = (end(known, key=lambda pair: pair[1].value) for end in (max, min))
-    where = f"Edited towards {quote(most.targets, 40)} at strength {most.strength:g},"
-    of_most = f"{measured(high, 'share')} of the pictures of {quote(most.group, 40)} change their perceived gender"
+    where = {"targets": quote(most.targets, 40), "strength": f"{most.strength:g}"}
+    if not any(beyond_chance(change) for _, change in known):
+        return say("edit_none", **where)
+    of_most = {"share": measured(high, "share"), "most": quote(most.group, 40)}
     if high.value == low.value:
-        return f"{where} {of_most}."
+        return say("edit_one", **where, **of_most)
     ends = {Place(one.group, one.targets, one.strength) for one in (most, least)}
     if any({one.first, one.second} == ends and beyond_chance(one.gender_change) for one in contrasts):
-        return f"{where} {of_most}, of {quote(least.group, 40)} {measured(low, 'share')}."
-    range_ = f"{percent(low.value)} to {percent(high.value)}"
-    return f"{where} {range_} of a group's pictures change their perceived gender, {NOTHING}."
+        return say("edit_differs", **where, **of_most, least=quote(least.group, 40), low=measured(low, "share"))
+    return say("edit_alike", **where, range=f"{percent(low.value)} to {percent(high.value)}")
 
 
 def _skin(cells: Sequence[Editing]) -> str:
@@ -53,7 +53,7 @@ def _skin(cells: Sequence[Editing]) -> str:
     ways = (("lighter", [pair for pair in sure if pair[1] > 0]), ("darker", [pair for pair in sure if pair[1] < 0]))
     parts = [f"{word} for {listing([f'{quote(one.group, 40)} ({degrees(value)})' for one, value in some])}"
              for word, some in ways if some]  # fmt: skip
-    return f"Towards {quote(cells[0].targets, 40)} skin becomes {' and '.join(parts)}." if parts else ""
+    return say("edit_skin", targets=quote(cells[0].targets, 40), how=" and ".join(parts)) if parts else ""
 
 
 def contrast(one: Contrast) -> tuple[str, str]:
