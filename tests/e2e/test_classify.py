@@ -125,7 +125,7 @@ def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accurac
     assert found.differential("BF", "WM", 1).value == pytest.approx(
         found.association("BF", 1).value - found.association("WM", 1).value
     )
-    with pytest.raises(UsageError, match="measured nothing of group .nobody."):
+    with pytest.raises(UsageError, match="measured nothing of group 'nobody'"):
         found.association("nobody")
     work = METHOD.count(found.plan, tmp_path / "run", folder.parent / ".askew").work
     assert (work.pictures, work.evaluations, work.left) == (6, 6 * 6 * 5, 0)
