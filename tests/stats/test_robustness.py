@@ -65,6 +65,15 @@ def test_change_agrees_with_a_plain_loop() -> None:
     np.testing.assert_allclose(np.array(found, dtype=float), expected)
 
 
+def test_a_signed_change_is_the_mean_difference() -> None:
+    sets = [np.zeros((400, 1), dtype=int), np.zeros((400, 1), dtype=int), np.ones((400, 1), dtype=int)]
+    change = score_change(sets[0], sets[1:], [2], 0.2, rng=np.random.default_rng(0), runs=50, signed=True)
+    assert change.mad is not None
+    assert change.mad < -0.1  # errors make clear sets alike
+    none = score_change(sets[0], [sets[0], sets[0]], [2], 0.0, rng=np.random.default_rng(0), signed=True)
+    assert (none.cas, none.mad) == (0, 0)
+
+
 def test_a_clean_score_of_zero_has_no_change_in_percent() -> None:
     same = answers(0)
     found = score_change(same, [same, same], SIZES, 0.2, rng=np.random.default_rng(0))

@@ -145,7 +145,7 @@ ROWS = (
         ("seen", "lean", "lean_elsewhere", "none", "none_with", "none_possible", "leans_on", "leans_on_none",
          "could_have", "too_few", "open_lean", "open_none", "nearer"),
         "A nurse in 48 pictures on 8 axes: any lean at bias 0; female at bias 0.5.",
-        claims_a_lean, names_gender, 0.88, 100, 50,
+        claims_a_lean, names_gender, 0.88,
     ),
     Summary(
         "What else changes with an axis",

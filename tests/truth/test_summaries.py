@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-sys.path[:0] = [] if str(HERE.parent) in sys.path else [str(HERE.parent)]
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]  # given as a script, too
 
 from truth.summary import Summary  # noqa: E402
 

@@ -169,7 +169,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ScoreChange:
-    """Mean absolute change in percent of the clean score; None where the clean score is 0."""
+    """Mean absolute change in percent of the clean score, None where that is 0; or the signed change."""
 
     cas: float | None
     mad: float | None
@@ -205,9 +205,11 @@ def score_change(
     rng: np.random.Generator,
     runs: int = 10,
     variant: Variant = "paper",
+    signed: bool = False,
 ) -> ScoreChange:
     """Mean absolute change of CAS, MAD and MAD's alternatives over `runs` corruptions of all sets, in percent.
 
+    `signed`: the mean change itself, in the score's own units; noise in both directions then cancels.
     Every possible answer is one concept. For CAS the mean also goes over the counterfactuals whose clean CAS is not 0.
 
     Args:
@@ -223,6 +225,8 @@ def score_change(
     repeated = [np.broadcast_to(codes, (runs, *codes.shape)) for codes in sets]
     clean = _all_scores([_frequencies(codes[None], sizes) for codes in sets], variant)
     noisy = _all_scores([_frequencies(corrupt(codes, sizes, rate, rng=rng), sizes) for codes in repeated], variant)
+    if signed:
+        return ScoreChange(*(float(np.mean(after - before)) for before, after in zip(clean, noisy, strict=True)))
     return ScoreChange(*(_change(before, after) for before, after in zip(clean, noisy, strict=True)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as jsons
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,18 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
-from askew.errors import NotEnoughData, UsageError
+from askew.errors import UsageError
+from askew.findings import E
 from askew.method import load
 from askew.methods.audit.gather import gather
 from askew.methods.audit.plan import AuditPlan
 from askew.options import Flag
 from askew.pages.blocks import Table
 from askew.pages.terminal import Fitted
-from askew.pages.words import ABSENT
+from askew.pages.words import measured, plural
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.verdicts import Place
+from askew.parts.survey.words import exceeds_chance
 from askew.plan import PromptPlan
 from askew.run.live import opened_run
-from askew.stats.association import score_change
+from askew.stats.association import ScoreChange, score_change
+from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, record
 
@@ -36,32 +40,35 @@ Codes = NDArray[np.int64]
 
 @record
 class ErrorRate:
-    """Mean absolute change of scores, in percent, where a share of the answers is wrong; None where all are 0."""
+    """How much scores change where a share of the answers is wrong: the mean over axes, with Student's interval.
+
+    axes  those whose MAD is beyond chance (q < 0.05): what errors do to others is noise
+    """
 
     rate: float
-    cas: float | None
-    mad: float | None
-    wasserstein: float | None
-    standard_deviation: float | None
+    axes: int
+    cas: E
+    mad: E
+    wasserstein: E
+    standard_deviation: E
 
 
 class Sensitivity(tuple[ErrorRate, ...]):
     """An `ErrorRate` for each of the rates."""
 
     def __rich__(self) -> RenderableType:
-        rows = tuple(
-            (f"{row.rate:.0%}", *(ABSENT if (change := getattr(row, name)) is None else f"{change:.1f} %"
-                                  for name in SCORES))
-            for row in self
-        )  # fmt: skip
+        rows = tuple((f"{row.rate:.0%}", *(measured(getattr(row, name), "signed") for name in SCORES)) for row in self)
         heads = ("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation")
-        return Fitted(Table("Mean absolute change of the scores when the VQA errs", heads, rows))
+        told = f"the mean over {plural(self[0].axes, 'axis')}".replace("axiss", "axes") if self[0].axes else "no axis"
+        return Fitted(Table(f"Change of the scores when the VQA errs, {told} beyond chance by MAD", heads, rows))
 
 
 def sensitivity(
     run: str | Path, /, *, store: str | Path | None = None, repeats: int = 10, json: Flag = False
 ) -> Sensitivity | None:
     """How much the scores of a run would change if its VQA made errors: 5 to 40 % of the answers.
+
+    Axes whose MAD is within chance are left out: what errors do to them is noise.
 
     Example: `askew sensitivity runs/mine`
 
@@ -80,8 +87,6 @@ def sensitivity(
     ------
     UsageError
         For a folder that holds no finished audit.
-    NotEnoughData
-        Where no axis has answers in its initial and in its counterfactual sets.
     """
     result = load(run, store)
     if not isinstance(result.plan, AuditPlan):
@@ -89,48 +94,54 @@ def sensitivity(
         raise UsageError(f"{run} is a run of the method {method!r}; this needs a run of `askew audit`")
     if repeats < 1:
         raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
+    beyond = {(entry.prompt, name) for entry in result.found.tibet for name, axis in entry.axes.items()
+              if exceeds_chance(axis.mad)}  # fmt: skip
     with opened_run(result.plan, result.folder, result.store) as live:
-        changes = changes_by_rate(gather(result.plan, live).observed, result.plan, repeats)
+        changes = changes_by_rate(gather(result.plan, live).observed, result.plan, beyond, repeats)
     if not json:
         return changes
     print(jsons.dumps([asdict(row) for row in changes], indent=1))
     return None
 
 
-def changes_by_rate(sets: Mapping[str, Sequence[ObservedSet]], plan: AuditPlan, repeats: int = 10) -> Sensitivity:
-    """Over all prompts and axes of a plan, by error rate.
+def changes_by_rate(
+    sets: Mapping[str, Sequence[ObservedSet]], plan: AuditPlan, beyond: Set[Place], repeats: int = 10
+) -> Sensitivity:
+    """Over the prompts and axes that are `beyond` chance, by error rate.
 
     Errors are independent over pictures and questions: an answer becomes any other of the same question's values.
-    Captions stay out. Raises NotEnoughData where no axis has answers in its initial and counterfactual sets.
+    Captions stay out.
     """
     rows = []
     for rate in RATES:
-        changes: dict[str, list[float]] = {score: [] for score in SCORES}
-        for prompt in plan.prompts:
-            for found in _changes(sets[prompt.text], prompt, plan, rate, repeats):
-                for score, change in found.items():
-                    changes[score].append(change)
-        if not changes["cas"]:
-            raise NotEnoughData("no axis of this run has answers in its initial set and in its counterfactual sets")
-        rows.append(ErrorRate(rate, *(float(np.mean(c)) if c else None for c in changes.values())))
+        changes = [
+            one for prompt in plan.prompts for one in _changes(sets[prompt.text], prompt, plan, rate, repeats, beyond)
+        ]
+        means = (
+            student_mean([getattr(one, name) for one in changes], plan.level, "t over axes") if changes else WITHIN
+            for name in SCORES
+        )
+        rows.append(ErrorRate(rate, len(changes), *means))
     return Sensitivity(rows)
 
 
+WITHIN = Missing("not_asked", "the MAD of every axis is within chance")
+
+
 def _changes(
-    sets: Sequence[ObservedSet], prompt: PromptPlan, plan: AuditPlan, rate: float, repeats: int
-) -> list[dict[str, float]]:
+    sets: Sequence[ObservedSet], prompt: PromptPlan, plan: AuditPlan, rate: float, repeats: int, beyond: Set[Place]
+) -> Iterator[ScoreChange]:
+    """Of every axis beyond chance that has answers."""
     closed = [axis.axis() for axis in prompt.axes if axis.values]
     sizes = np.array([len(axis.values) for axis in closed])
     codes = {s.name: encode(s, closed, plan.vqa[0]) for s in sets}
-    found = []
     for axis in closed:
         own = [codes[s.name] for s in sets if s.prompt.axis == axis.name]
-        if len(own) < 2 or not all(len(c) for c in (codes["initial"], *own)):
-            continue
-        rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, axis.name, f"errors {rate}"))
-        change = score_change(codes["initial"], own, sizes, rate, rng=rng, runs=repeats, variant=plan.variant)
-        found.append({s: value for s in SCORES if (value := getattr(change, s)) is not None})
-    return found
+        if (prompt.text, axis.name) in beyond and len(own) > 1 and all(len(c) for c in (codes["initial"], *own)):
+            rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, axis.name, f"errors {rate}"))
+            yield score_change(
+                codes["initial"], own, sizes, rate, rng=rng, runs=repeats, variant=plan.variant, signed=True
+            )
 
 
 def encode(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> Codes:
