@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from askew.errors import NotEnoughData
 from askew.stats.association import cas
-from askew.stats.association_intervals import cas_difference
+from askew.stats.association_intervals import associations
 
 COUNTS = arrays(np.int64, (6, 4), elements=st.integers(0, 2)).map(lambda a: a + np.eye(6, 4, dtype=np.int64))
 
@@ -21,13 +20,18 @@ def rng() -> np.random.Generator:
 
 @given(COUNTS, COUNTS, COUNTS)
 def test_it_is_the_difference_and_changes_sign_when_swapped(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
-    forth, back = cas_difference(a, b, c, rng=rng(), draws=100), cas_difference(a, c, b, rng=rng(), draws=100)
+    found = associations(a, [b, c], rng=rng(), draws=100)
+    forth, back = found.leans
     expected = cas(a.mean(axis=0), b.mean(axis=0)) - cas(a.mean(axis=0), c.mean(axis=0))
     assert forth.value == pytest.approx(float(expected))
     assert back.value == pytest.approx(-forth.value)
     assert forth.low is not None
     assert forth.high is not None
-    assert -1 <= forth.low <= forth.value <= forth.high <= 1
+    assert -1 <= forth.low <= forth.mark <= forth.high <= 1
+    assert (back.low, back.high) == pytest.approx((-forth.high, -forth.low))
+    ends = sorted((abs(forth.low), abs(forth.high)))
+    assert found.mad.high == pytest.approx(ends[1] ** 0.5)
+    assert found.mad.low == pytest.approx(0 if forth.low <= 0 <= forth.high else ends[0] ** 0.5)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
@@ -38,16 +42,26 @@ def test_intervals_cover_the_population_difference(share: float) -> None:
     covered = 0
     for _ in range(200):
         sets = [_draw(p, generator) for p in populations]
-        estimate = cas_difference(*sets, rng=generator, draws=200)
+        estimate = associations(sets[0], sets[1:], rng=generator, draws=100).leans[0]
         assert estimate.low is not None
         assert estimate.high is not None
         covered += estimate.low <= truth <= estimate.high
     assert covered >= 180
 
 
-def test_an_empty_set_is_no_estimate() -> None:
-    with pytest.raises(NotEnoughData, match="first"):
-        cas_difference(np.eye(3), np.zeros((0, 3)), np.eye(3), rng=rng())
+def test_leans_of_few_pictures_are_marked_near_those_of_the_population() -> None:
+    """The plug-in difference is shrunk by concepts that differ by chance alone; its mark, and means of it, are not."""
+    generator = np.random.default_rng(2)
+    rest = generator.uniform(0.1, 0.6, 20)
+    populations = [np.concatenate([own, rest]) for own in ([0.9, 0.1], [1.0, 0.0], [0.0, 1.0])]
+    truth = float(cas(populations[0], populations[1]) - cas(populations[0], populations[2]))
+    found = []
+    for _ in range(60):
+        sets = [(generator.random((24, 22)) < p).astype(float) for p in populations]
+        found.append(associations(sets[0], sets[1:], rng=generator, draws=60).leans[0])
+    assert np.mean([e.value for e in found]) < truth - 0.04
+    assert abs(np.mean([e.mark for e in found]) - truth) < 0.03
+    assert np.mean([e.low <= truth <= e.high for e in found]) > 0.9
 
 
 def _draw(population: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -1,23 +1,26 @@
 """All association scores of one axis with their intervals, nulls and p-values, from one set of draws.
 
-Which of two counterfactuals a picture set is closer to: the difference of two CAS that share the initial set.
+**What sets values apart.** CAS = (S - D) / (S + D) falls the more slowly the larger D is, and the D of few pictures is
+too large: plug-in scores are too low and too close together. With C a score and C* its debiased value, a difference in
+concepts that clearly differ is ((1 + C*) / (1 + C))**2 = c times as large in the population (the ratio of the slopes).
+Spread over many concepts it is hidden further by their noise, in simulated worlds by up to c**3 more. So the pattern of
+the scores is stretched with its errors, by the powers of c in `STRETCH`: one for the low end, one for the high end, and
+one between for the debiased value. Coverage: docs/reference/calibration.md.
 
-Association scores of a fair model: its initial set is an equal mixture of the counterfactual populations.
-
-Redrawing the initial set from the counterfactual *samples* and holding those samples fixed gives a null that is too
-narrow: the samples' mixture is off the populations' mixture by its own sampling error. So
+**Fair models.** Their initial set is an equal mixture of the counterfactual populations. Redrawing it from the
+counterfactual *samples* and holding those fixed gives a null that is too narrow: the samples' mixture is off the
+populations' mixture by its own sampling error. So
 
 - a concept on which the counterfactual sets clearly differ keeps its counterfactual frequencies, and the initial set is
   drawn from an equal mixture of *resampled* counterfactual sets. The resampling stands for the error of the mixture,
   which is independent of the differences between the sets, and only these enter the scores.
 - any other concept is exchangeable between all pictures of the axis, so its frequencies come from permuting them. For
   rare concepts this is exact, where resampling would repeat the few pictures that hold them.
-
-Interval of a measure of spread (MAD and its alternatives) of K scores that carry correlated errors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -37,12 +40,13 @@ from askew.stats.association import (
     unit_vectors,
     variant_of,
 )
-from askew.stats.concept_shift import PATHS, ConceptShift, Curve, Path, concept_shift, interval
+from askew.stats.concept_shift import concept_shift, interval
 from askew.stats.intervals import (
     POINT,
     Floats,
     bootstrap_errors,
     bootstrap_weights,
+    ends,
     first_accepted,
     missing_per_set,
     picture_matrix,
@@ -51,14 +55,22 @@ from askew.stats.intervals import (
 )
 from askew.types import Estimate
 
-Noisy = tuple[Floats, Floats]  # unbiased scores (K,) and draws of their joint error (draws, K)
+STRETCH = 1.0, 1.5, 4.0
+"""Powers of c for the low end, the debiased value and the high end."""
+WIDER = 1.06  # standard errors of the bootstrap, which are so much too small where sets differ in everything
+Noisy = tuple[Floats, Floats]  # scores (K,) and draws of their joint error (draws, K)
 
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """The scores of one axis: one CAS per counterfactual, in the order given, and their spread by three measures."""
+    """The scores of one axis: CAS and lean per counterfactual, in the order given, and their spread by three measures.
+
+    A lean is a counterfactual's CAS less the mean of the others, in [-1, 1] (TIBET, section 5.2, figure 4). For two
+    values MAD is the root of its size (paper), and so is MAD's interval.
+    """
 
     cas: tuple[Estimate, ...]
+    leans: tuple[Estimate, ...]
     mad: Estimate
     wasserstein: Estimate
     standard_deviation: Estimate
@@ -78,8 +90,8 @@ def associations(
     """CAS of every counterfactual and MAD with its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4).
 
     Values are the plug-in scores. Intervals are for the population scores: those of CAS by test inversion
-    (`concept_shift`), those of MAD by test inversion on debiased scores (`spread`). At small n the plug-in CAS is far
-    too low and may lie outside its interval. Nulls: see `fair_null`. CAS has no null.
+    (`concept_shift`), those of MAD by test inversion on stretched scores. At small n the plug-in CAS is far too low and
+    may lie outside its interval. Nulls: see `fair_histograms`. CAS has no null.
 
     Args:
         initial: (n0, concepts) count of each concept in each picture of the initial set.
@@ -101,15 +113,19 @@ def associations(
 
     errors = bootstrap_errors(first, draws, rng)
     shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in others]
-    curves = [{path: shift.curve(path, level) for path in PATHS} for shift in shifts]
-    noisy = [_debiased(shifts, [curve[path] for curve in curves], path) for path in PATHS]
     estimates, name = [], "test inversion, sparse and dense path"
-    for score, shift, curve, other, gone in zip(scores, shifts, curves, others, missing, strict=True):
-        low, high, debiased = interval(shift, curve["sparse"], curve["dense"], level)
+    for score, shift, other, gone in zip(scores, shifts, others, missing, strict=True):
+        low, high, debiased = interval(shift, shift.curve("sparse", level), shift.curve("dense", level), level)
         n, lost = len(first) + len(other), initial_missing + gone
         estimates.append(Estimate(float(score), low, high, level, name, n, lost, max=1.0, debiased=debiased))
     initial_null, counterfactual_null = fair_histograms(first, others, draws, rng)
     null = np.moveaxis(_cas_of_draws(initial_null, counterfactual_null), 0, -1)
+    drawn = np.stack([shift.joint_draws() for shift in shifts], axis=-1)
+    few = min(len(s) for s in (first, *others))
+    student = scipy.stats.t.isf(tail(level), max(few - 1, 1)) / scipy.stats.norm.isf(tail(level))
+    errors = (drawn - drawn.mean(axis=0)) * student * WIDER
+    nearer = max(1.0, float(np.mean(((1 + np.array([e.mark for e in estimates])) / (1 + scores)) ** 2)))
+    noisy = [(scores * nearer**power, errors * nearer**power) for power in STRETCH]
     n, gone = _pictures(first, others), initial_missing + sum(missing)
     return _summary(estimates, scores, noisy, null, variant, level, n, gone)
 
@@ -153,7 +169,7 @@ def embedding_associations(
         estimates.append(Estimate(float(score), low, high, level, name, size, initial_missing + gone, max=1.0))
     null = mixture_means(others, len(first), draws, rng) @ np.stack([other.mean(axis=0) for other in others]).T
     n, gone = _pictures(first, others), initial_missing + sum(missing)
-    return _summary(estimates, scores, [(scores, errors)], null, variant, level, n, gone)
+    return _summary(estimates, scores, [(scores, errors)] * len(STRETCH), null, variant, level, n, gone)
 
 
 def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -> tuple[Floats, list[Floats]]:
@@ -176,17 +192,6 @@ def _equal_mass(pictures: Floats) -> Floats:
     return np.asarray(scaled - scaled.mean(axis=0) * (scaled.sum(axis=1, keepdims=True) - 1))
 
 
-def _debiased(shifts: list[ConceptShift], curves: list[Curve], path: Path) -> Noisy:
-    """Median-unbiased CAS along one path, and draws of the joint error: every pair shares the initial set's error."""
-    scores, draws = [], []
-    for shift, curve in zip(shifts, curves, strict=True):
-        scores.append(float(curve.debiased(shift.score)))
-        sampled = shift.joint_draws(path, curve.center(shift.score))
-        draws.append(curve.debiased(sampled))
-    errors = np.stack(draws, axis=-1)
-    return np.array(scores), errors - np.median(errors, axis=0)
-
-
 def _cas_of_draws(initial: Floats, counterfactual: Floats) -> Floats:
     """CAS along the last axis, for frequencies that linearisation may have pushed slightly below 0."""
     w, v = np.maximum(initial, 0), np.maximum(counterfactual, 0)
@@ -204,53 +209,46 @@ def _summary(
     n: int,
     missing: int,
 ) -> Associations:
-    """The three measures of spread of the K scores. `null` is (draws, K).
+    """Leans and the three measures of spread of the K scores. `null` is (draws, K), `noisy` as in `STRETCH`.
 
     Scores below 0 (a mean cosine can be, or an error drives one there) count as 0 where they are scaled to sum 1.
     """
     k, least = len(scores), 0.0 if variant == "code" else -np.inf
+    (near, of_near), (middle, of_middle), (far, of_far) = noisy
 
-    def spread(measure: Spread, maximum: float) -> Estimate:
-        ends = [spread_interval(center, errors, measure, level) for center, errors in noisy]
-        low, high = min(low for low, _ in ends), min(max(high for _, high in ends), maximum)
-        debiased = float(np.mean([spread_interval(center, errors, measure, POINT)[0] for center, errors in noisy]))
-        value, name = float(measure(scores)), "test inversion on debiased scores"
-        estimate = Estimate(value, min(low, high), high, level, name, n, missing, debiased=debiased)
-        return with_null(estimate, measure(null), maximum)
+    def lean(one: int) -> Estimate:
+        contrast = np.full(k, -1 / (k - 1))
+        contrast[one] = 1.0
+        reaches = [float(scipy.stats.norm.isf(tail(level)) * (drawn @ contrast).std()) for drawn in (of_near, of_far)]
+        ends = [float(at @ contrast) + sign * r for at, r in zip((near, far), reaches, strict=True) for sign in (-1, 1)]
+        low, high, name = max(min(ends), -1.0), min(max(ends), 1.0), "normal, stretched"
+        value, mark = float(scores @ contrast), float(middle @ contrast)
+        return Estimate(value, low, high, level, name, n, missing, null=0.0, max=1.0, debiased=mark)
 
+    leans = tuple(map(lean, range(k)))
+
+    def spread(measure: Spread, maximum: float, *, rooted: bool = False) -> Estimate:
+        low, high = low_end(near, of_near, measure, level), high_end(far, of_far, measure, level)
+        if rooted:
+            a, b = ends(leans[0])
+            low, high = math.sqrt(max(a, -b, 0.0)), math.sqrt(max(-a, b))
+        high, debiased = min(high, maximum), low_end(middle, of_middle, measure, POINT)
+        name = "root of the lean's" if rooted else "test inversion on stretched scores"
+        found = Estimate(float(measure(scores)), min(low, high), high, level, name, n, missing, debiased=debiased)
+        return with_null(found, measure(null), maximum)
+
+    alone = k == 2 and variant == "paper"
     return Associations(
-        cas=tuple(estimates),
-        mad=spread(lambda s: mad(np.maximum(s, least), variant), mad_max(k, variant)),
-        wasserstein=spread(lambda s: mad(np.maximum(s, 0.0), "code"), 1.0),
-        standard_deviation=spread(
-            lambda s: standard_deviation(np.maximum(s, least), variant), standard_deviation_max(k, variant)
+        tuple(estimates),
+        leans,
+        spread(lambda s: mad(np.maximum(s, least), variant), mad_max(k, variant), rooted=alone),
+        spread(lambda s: mad(np.maximum(s, 0.0), "code"), 1.0),
+        spread(
+            lambda s: standard_deviation(np.maximum(s, least), variant),
+            standard_deviation_max(k, variant),
+            rooted=alone,
         ),
     )
-
-
-def cas_difference(
-    initial: ArrayLike,
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-    variant: Variant = "paper",
-) -> Estimate:
-    """CAS(initial, first) - CAS(initial, second), in [-1, 1]; TIBET, section 5.2, figure 4.
-
-    Arrays are concept counts (pictures, concepts). The interval is normal, with the standard deviation of the
-    difference when all three sets are resampled together. Raises NotEnoughData for an empty set.
-    """
-    sets = [picture_matrix(s, name) for s, name in ((initial, "initial"), (first, "first"), (second, "second"))]
-    base, a, b = (s.mean(axis=0) for s in sets)
-    value = float(cas(base, a, variant) - cas(base, b, variant))
-    base, a, b = (bootstrap_weights(len(s), draws, rng) @ s for s in sets)
-    spread = float(np.std(cas(base, a, variant) - cas(base, b, variant), ddof=1))
-    reach = float(scipy.stats.norm.isf(tail(level))) * spread
-    low, high = max(-1.0, value - reach), min(1.0, value + reach)
-    return Estimate(value, low, high, level, "normal, bootstrap standard deviation", min(len(s) for s in sets))
 
 
 CLEAR_DIFFERENCE = 0.05  # p-value of a concept's differences between counterfactual sets below which they are kept
@@ -294,37 +292,40 @@ Spread = Callable[[Floats], Floats]
 FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
 
 
-def spread_interval(scores: Floats, errors: Floats, spread: Spread, level: float) -> tuple[float, float]:
-    """Interval of the spread of the K population scores, by test inversion.
+def low_end(scores: Floats, errors: Floats, spread: Spread, level: float) -> float:
+    """Low end of the interval of the spread of the K population scores, by test inversion.
 
     The spread of noisy scores is too large where they are nearly equal, so a percentile interval would never reach 0.
-    Each end is looked for among patterns that are unfavourable to it:
-
-    - low: the scores are drawn towards their median by the same amount each, so that few stay apart. The end is the
-      smallest spread whose samples reach the observed one in at least (1 - level) / 2 of cases.
-    - high: the pattern shrinks or grows as a whole; beyond the observed one each score moves outward by the same number
-      of its standard errors. The end is the smallest spread whose samples exceed the observed one in all but
-      (1 - level) / 2 of cases. Scores more alike than equal populations usually give do not exclude a small spread:
-      for this end the observed spread counts at least as the median under equality.
+    Scores are drawn towards their median by the same amount each, so that few stay apart, which is unfavourable to this
+    end: it is the smallest spread whose samples reach the observed one in at least (1 - level) / 2 of cases.
 
     Args:
-        scores: (K,) unbiased estimates of the scores.
+        scores: (K,) scores.
         errors: (draws, K) draws of their joint error, centred at 0.
         spread: maps (..., K) to (...), 0 where all scores are equal.
     """
-    alpha, observed = tail(level), float(spread(scores))
-    at_least = max(observed, float(np.median(spread(_gathered(scores, 0.0) + errors))))
+    observed = float(spread(scores))
 
     def reached(t: float) -> bool:
-        return bool(np.quantile(spread(_gathered(scores, t) + errors), 1 - alpha) >= observed)
+        return bool(np.quantile(spread(_gathered(scores, t) + errors), 1 - tail(level)) >= observed)
+
+    return float(spread(_gathered(scores, first_accepted(reached, 0.0, 1.0))))
+
+
+def high_end(scores: Floats, errors: Floats, spread: Spread, level: float) -> float:
+    """High end of the same: the smallest spread whose samples exceed the observed one but for (1 - level) / 2 of cases.
+
+    The pattern shrinks or grows as a whole; beyond the observed one each score moves outward by the same number of its
+    standard errors. Scores more alike than equal populations usually give do not exclude a small spread: the observed
+    spread counts at least as the median under equality.
+    """
+    at_least = max(float(spread(scores)), float(np.median(spread(_gathered(scores, 0.0) + errors))))
 
     def exceeded(t: float) -> bool:
-        return bool(np.quantile(spread(_stretched(scores, t, errors) + errors), alpha) > at_least)
+        return bool(np.quantile(spread(_stretched(scores, t, errors) + errors), tail(level)) > at_least)
 
-    low = first_accepted(reached, 0.0, 1.0)
     high = first_accepted(exceeded, 0.0, 1.0) if exceeded(1.0) else first_accepted(exceeded, 1.0, 1.0 + FURTHEST)
-    low_end, high_end = float(spread(_gathered(scores, low))), float(spread(_stretched(scores, high, errors)))
-    return min(low_end, high_end), max(low_end, high_end)
+    return float(spread(_stretched(scores, high, errors)))
 
 
 def _gathered(scores: Floats, t: float) -> Floats:

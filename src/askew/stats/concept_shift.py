@@ -30,7 +30,6 @@ SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
 DENSE_STEPS = np.concatenate([np.linspace(0.0, 1.0, 8), [1.25, 1.6, 2.1, 2.8, 4.0, 6.0, 9.0]])
 Path = Literal["sparse", "dense"]
 FEW = 5.0  # shared occurrences below which the normal shape of errors is not to be trusted
-SLOPES = (1.0, 3.0)  # of population CAS against observed CAS beyond the start of a path
 PATHS: tuple[Path, ...] = ("sparse", "dense")
 
 
@@ -50,21 +49,6 @@ class Curve:
     def population(self, observed: ArrayLike, quantile: Floats) -> Floats:
         """Population CAS for which `observed` is that quantile (`low`, `median` or `high` of this curve)."""
         return np.asarray(np.interp(np.asarray(observed), quantile[::-1], self.scores[::-1]))
-
-    def debiased(self, observed: ArrayLike) -> Floats:
-        """As `population` by the median, but going on beyond the start of the path at the slope of its first half.
-
-        Unclipped, so that errors around populations that are (nearly) equal stay two-sided.
-        """
-        half = len(self.steps) // 2
-        drop = self.median[0] - self.median[half]
-        slope = np.clip((self.scores[0] - self.scores[half]) / drop, *SLOPES) if drop > 0 else SLOPES[0]
-        beyond = np.maximum(np.asarray(observed) - self.median[0], 0.0)
-        return np.asarray(self.population(observed, self.median) + slope * beyond)
-
-    def center(self, observed: float) -> float:
-        """The step at which `observed` is the median."""
-        return float(np.interp(observed, self.median[::-1], self.steps[::-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +98,9 @@ class ConceptShift:
             difference, share * self.bootstrap + np.sqrt(1 - share**2) * self.permuted, share * self.sum_errors
         )
 
-    def joint_draws(self, path: Path, step: float) -> Floats:
-        """As `draws`, with bootstrap errors alone: in draw i, pairs that share a set share its error."""
-        return self._scores_of_errors(self.at(path, step)[0], self.bootstrap, self.sum_errors)
+    def joint_draws(self) -> Floats:
+        """CAS of bootstrap samples (draws,): in draw i, pairs that share a set share its error."""
+        return self._scores_of_errors(self.difference, self.bootstrap, self.sum_errors)
 
     def _scores_of_errors(self, difference: Floats, errors: Floats, sum_errors: Floats) -> Floats:
         totals = np.maximum(self.total + sum_errors, 0.0)

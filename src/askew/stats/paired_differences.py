@@ -144,12 +144,14 @@ def paired_association_differences(
     r = _correlations(scores([s.resampled(draws, rng) for s in sets]), min(len(s) for s in sets))
     observed = np.subtract(*scores([s.means for s in sets]))
     p = _p_values(observed, lambda: np.subtract(*scores([s.exchanged(draws, rng) for s in sets])))
-    listed = zip(*([*one.cas, one.mad, one.wasserstein, one.standard_deviation] for one in (a, b)), strict=True)
+    listed = zip(
+        *([*one.cas, *one.leans, one.mad, one.wasserstein, one.standard_deviation] for one in (a, b)), strict=True
+    )
     differences = [
         _difference(one, other, float(r[i]), float(p[i]), top=i < k and not embeddings)
         for i, (one, other) in enumerate(listed)
     ]
-    return Associations(tuple(differences[:k]), *differences[k:])
+    return Associations(tuple(differences[:k]), tuple(differences[k : 2 * k]), *differences[2 * k :])
 
 
 def _difference(a: Estimate, b: Estimate, correlation: float, p: float, *, top: bool) -> Estimate:
@@ -183,11 +185,13 @@ def _joined(
 
 
 def _with_spread(similarity: Floats, variant: Variant) -> Floats:
-    """CAS (..., K) with its three measures of spread: (..., K + 3)."""
+    """CAS (..., K) with its leans and three measures of spread: (..., 2 K + 3)."""
     positive = np.maximum(similarity, 0.0)  # as where scores are scaled to sum 1: a mean cosine may be negative
     scaled = positive if variant == "code" else similarity
     spreads = [mad(scaled, variant), mad(positive, "code"), standard_deviation(scaled, variant)]
-    return np.concatenate([similarity, np.stack(spreads, axis=-1)], axis=-1)
+    k = similarity.shape[-1]
+    leans = (k * similarity - similarity.sum(axis=-1, keepdims=True)) / (k - 1)
+    return np.concatenate([similarity, leans, np.stack(spreads, axis=-1)], axis=-1)
 
 
 def _twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:

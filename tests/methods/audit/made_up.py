@@ -93,7 +93,7 @@ def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength:
 
     second = {v: {other: top()[:5] for other in AXES if other != name} for v in values}
     return {
-        "difference": estimate(0.1, 0.05),
+        "leans": {v: estimate(cas[v]["value"] - sum(e["value"] for e in cas.values()) / len(cas), 0.05) for v in cas},
         "kind": "incidental" if name == "environment" else "societal",
         "question": [f"What is the {name} of the person?"],
         "mad": mad,
@@ -241,18 +241,12 @@ def tibet_results(prompts: list[str], axes: dict[str, tuple[str, ...]] | None = 
 
 
 def _domain(name: str, values: tuple[str, ...], tibet: list[Results]) -> Results:
-    pairs = [(a, b) for k, a in enumerate(values) for b in values[k + 1 :]]
+    pairs = [values] if len(values) == 2 else [(value, "the others") for value in values]
     differences = [
         {
             "prompt": entry["prompt"],
             "values": [a, b],
-            "estimate": estimate(
-                entry["axes"][name]["cas"][a]["value"] - entry["axes"][name]["cas"][b]["value"],
-                0.06,
-                q=0.01
-                if abs(entry["axes"][name]["cas"][a]["value"] - entry["axes"][name]["cas"][b]["value"]) > 0.06
-                else 0.7,
-            ),
+            "estimate": estimate(entry["axes"][name]["cas"][a]["value"] - 0.5, 0.06),
         }
         for a, b in pairs
         for entry in tibet

@@ -30,6 +30,7 @@ def gender(results_of: Any, found_in: Found, make_mad: Any, make_estimate: Any) 
         axis, entry = results["tibet"][0]["axes"]["gender"], results["shares"][0]
         axis["mad"] = mad or make_mad(0.61, q=q)
         axis["cas"] = {"male": make_estimate(0.38, 0.04), "female": make_estimate(0.71, 0.04)}
+        axis["leans"] = {"male": make_estimate(-0.33, 0.06), "female": make_estimate(0.33, 0.06)}
         entry["counts"], entry["ideal"] = {"male": 4, "female": 44}, ideal or entry["ideal"]
         entry["distance"]["q"] = q if of_distance is None else of_distance
         entry["verdict"] = {"value": "female", "p": q / 2, "q": q, "detectable": 0.29}

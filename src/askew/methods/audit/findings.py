@@ -43,7 +43,7 @@ class AxisScores:
 
     cas           by value how near the prompt's pictures are to its counterfactual's, by concepts (Eq. 1-3)
     mad           how unequal these are (Eq. 5-7)
-    difference    CAS of the first value less that of the second
+    leans         by value its CAS less the mean of the others'
     cas_clip      by embedding (Eq. 4), with their mad_clip; None without an embedder
     bipartite     the baseline of table 3: concepts matched by meaning
     top_concepts  by "initial" or value: those of the answers about this axis alone
@@ -55,7 +55,7 @@ class AxisScores:
     question: tuple[str, ...]
     mad: E
     cas: Annotated[Mapping[str, E], Keyed("value")]
-    difference: E
+    leans: Annotated[Mapping[str, E], Keyed("value")]
     alternatives: Alternatives
     mad_clip: E | None
     cas_clip: Annotated[Mapping[str, E], Keyed("value")] | None

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +30,13 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
 from askew.stats.association import bipartite
-from askew.stats.association_intervals import Associations, associations, cas_difference, embedding_associations
+from askew.stats.association_intervals import Associations, associations, embedding_associations
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.intervals import benjamini_hochberg, in_order
 from askew.stats.means import student_mean
 from askew.types import Axis, Estimate, Missing, Picture
 
+E = Estimate | Missing
 TOP_K = 10
 
 
@@ -150,7 +150,7 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
 def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScores]], level: float) -> Domain:
     scores = np.array([[e.mark for e in axis.cas.values() if isinstance(e, Estimate)] for _, axis in rows])
     totals = scores.sum(axis=1, keepdims=True)
-    rest = scores - (totals - scores) / (len(values) - 1)
+    rest = np.array([[e.mark for e in axis.leans.values() if isinstance(e, Estimate)] for _, axis in rows])
     scaled = scores / totals if totals.all() else scores[:, :0]
     mean = partial(student_mean, level=level, interval="t over prompts")
     return Domain(
@@ -160,8 +160,8 @@ def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScor
                       if k == 0 or len(values) > 2},
         scaled={value: mean(column, bounds=(0, 1)) for value, column in zip(values, scaled.T, strict=False)},
         differences=tuple(
-            PromptDifference(prompt, (values[0], values[1]), axis.difference) for prompt, axis in rows
-            if len(values) == 2 and isinstance(axis.difference, Estimate)
+            PromptDifference(prompt, (values[0], values[1]), axis.leans[values[0]]) for prompt, axis in rows
+            if len(values) == 2
         ),
     )  # fmt: skip
 
@@ -181,14 +181,14 @@ def _axis(
     counted = concepts
     if own_concepts:
         counted = dict(zip((s.name for s in sets), concepts_of_axis(sets, axis, scoring), strict=True))
-    scores, lean = _by_concepts(sets, axis, counted, scoring)
+    scores = _by_concepts(sets, axis, counted, scoring)
     clip = _by_vectors(sets, axis, scoring, vectors.pictures) if vectors else None
     return AxisScores(
         kind=axis.kind,
         question=tuple(question.text for question in axis.questions),
         mad=_part(scores, "mad"),
         cas=_by_value(scores, names),
-        difference=lean,
+        leans=_by_value(scores, names, "leans"),
         alternatives=Alternatives(_part(scores, "wasserstein"), _part(scores, "standard_deviation")),
         mad_clip=_part(clip, "mad") if clip else None,
         cas_clip=_by_value(clip, names) if clip else None,
@@ -223,20 +223,17 @@ def with_second_q(entries: Sequence[Tibet]) -> tuple[Tibet, ...]:
 
 def _by_concepts(
     sets: Sequence[ObservedSet], axis: Axis, concepts: Mapping[str, Concepts], scoring: Scoring
-) -> tuple[Associations | Missing, Estimate | Missing]:
-    """CAS, MAD and the alternatives, and the lean between the first two values."""
+) -> Associations | Missing:
+    """CAS with its leans, MAD and the alternatives."""
     counts, missing = zip(*((in_order(concepts[s.name].counts.counts), concepts[s.name].missing) for s in sets),
                           strict=True)  # fmt: skip
     rng = scoring.rng(sets[0].prompt.text, axis.name, "concepts")
-    how: dict[str, Any] = {"rng": rng, "variant": scoring.variant, **scoring.how}
     try:
-        scores = associations(counts[0], counts[1:], initial_missing=missing[0], counterfactual_missing=missing[1:],
-                              **how)  # fmt: skip
-        return scores, cas_difference(*counts[:3], **how)
+        return associations(counts[0], counts[1:], rng=rng, variant=scoring.variant, initial_missing=missing[0],
+                            counterfactual_missing=missing[1:], **scoring.how)  # fmt: skip
     except NotEnoughData as error:  # for the commonest reason why a set has no answers on this axis
         reasons = Counter(r for s in sets for r, n in s.missing(scoring.instrument, axis).items() for _ in range(n))
-        why = Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
-        return why, why
+        return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
 
 
 def _by_vectors(
@@ -269,10 +266,10 @@ def _part(scores: Associations | Missing, name: str) -> Estimate | Missing:
     return found
 
 
-def _by_value(scores: Associations | Missing, names: Sequence[str]) -> dict[str, Estimate | Missing]:
+def _by_value(scores: Associations | Missing, names: Sequence[str], field: str = "cas") -> dict[str, E]:
     if isinstance(scores, Missing):
         return dict.fromkeys(names, scores)
-    return dict(zip(names, scores.cas, strict=True))
+    return dict(zip(names, getattr(scores, field), strict=True))
 
 
 def _top(counts: ConceptCounts) -> Frequencies:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.pages import common
@@ -23,6 +23,7 @@ from askew.pages.words import (
 )
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.words import LIMITS, exceeds_chance, leans, seen, strongest_first, tests
+from askew.stats.intervals import ends as ends_of
 from askew.types import Estimate, Missing
 
 NAMED = 3
@@ -99,7 +100,7 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
     expected = f"; chance alone would give {number(axis.mad.null)}" if axis.mad.null is not None else ""
     asks = "" if even else (" MAD asks whether the pictures are equally near to all values; it is no verdict here, "
                             "since the ideal is another.")  # fmt: skip
-    ends, near = extremes(axis.cas), ""
+    ends, near = extremes(axis), ""
     if ends and ends[2] and even and exceeds_chance(axis.mad):
         near = f"By concepts the pictures are {nearness(axis, ends)}. "
     return f"{near}MAD {measured(axis.mad)}{expected}{tests(axis.mad)}.{asks}"
@@ -111,14 +112,13 @@ def nearness(axis: AxisScores, ends: tuple[str, str, bool]) -> str:
     return say("nearer", top=shorten(ends[0], 40), high=high, low_value=shorten(ends[1], 40), low=low)
 
 
-def extremes(scores: Mapping[str, Estimate | Missing]) -> tuple[str, str, bool] | None:
-    """The values with the highest and the lowest score, and whether their intervals are apart."""
-    known = {value: e for value, e in scores.items() if isinstance(e, Estimate)}
+def extremes(axis: AxisScores) -> tuple[str, str, bool] | None:
+    """The values with the highest and the lowest CAS, and whether they surely lie above and below the others' mean."""
+    known = {value: e for value, e in axis.leans.items() if isinstance(e, Estimate)}
     if len(known) < 2:
         return None
     top, low = max(known, key=lambda v: known[v].value), min(known, key=lambda v: known[v].value)
-    above, below = known[top].low, known[low].high
-    return top, low, above is not None and below is not None and above > below
+    return top, low, ends_of(known[top])[0] > 0 > ends_of(known[low])[1]
 
 
 def ranked(axes: Iterable[tuple[str, AxisScores]]) -> list[tuple[str, AxisScores]]:
@@ -128,7 +128,7 @@ def ranked(axes: Iterable[tuple[str, AxisScores]]) -> list[tuple[str, AxisScores
 
 def nearest(axis: AxisScores) -> str | None:
     """The counterfactual with the highest CAS, if the pictures lean and it is settled which way."""
-    ends = extremes(axis.cas)
+    ends = extremes(axis)
     return shorten(ends[0], 24) if ends and ends[2] and exceeds_chance(axis.mad) else None
 
 

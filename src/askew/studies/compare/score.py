@@ -187,6 +187,7 @@ class _Pair:
             return Missing(self._why(names, axis, instrument), str(error))
         return Associations(
             tuple(replace(one, missing=lost[0] + own) for one, own in zip(found.cas, lost[1:], strict=True)),
+            tuple(replace(one, missing=sum(lost)) for one in found.leans),
             *(replace(one, missing=sum(lost)) for one in (found.mad, found.wasserstein, found.standard_deviation)),
         )
 
