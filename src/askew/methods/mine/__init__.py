@@ -20,7 +20,7 @@ METHOD = Method(
     result=MiningResult,
     label=lambda plan: f"mine-{plan.model}",
     scores={
-        "fresh_score": lambda found: conditions.of("fresh_score", found.minethegap.best),
+        "fresh_score": lambda found: (one for one in conditions.of("fresh_score", found) if "random" not in one.at),
         "score": lambda found: conditions.of("score", found.minethegap.best),
         "openbias": lambda found: conditions.of("score", found.minethegap.openbias),
         "difference": partial(conditions.of, "difference"),

@@ -171,9 +171,9 @@ def bound(plan: MinePlan, model: Model) -> Work:
         questions = plan.winners * plan.images * (int(plan.llm_args.get("axes", AXES)) + FURTHER) * asks
         answering = plan.winners * -(-plan.images // SLICE) * asks
         if plan.is_bias:  # what variations say is read in the pictures of the best prompts
-            details = 1 + sum(len(entry.axis.questions) for entry in catalogue().values())
+            details = sum(1 + len(entry.axis.questions) for entry in catalogue().values())
             questions += plan.winners * (plan.images + plan.variations) * details
-            answering += plan.winners * (-(-plan.images // SLICE) - (-plan.variations // SLICE))
+            answering += plan.winners * len(catalogue()) * (-(-plan.images // SLICE) - (-plan.variations // SLICE))
     return Work(prompts, pictures, 0, calls(model.batch_size), questions, questions, answering, embedded, embedded,
                 calls(SLICE) if embedded else 0)  # fmt: skip
 
@@ -342,7 +342,12 @@ class Miner:
             reader = registry.vqa(self.plan.embedder, **self.plan.embedder_args)
         objective = lean.LeanObjective(self.run, reader, self.pictures, (), self.plan.images, self.plan.images)
         axes = [find_axis(name) for name in dict.fromkeys(name for one in said.values() for name in one)]
-        read = [objective.observed(prompt, some, axes).values[reader.name] for some in (pictures, [*varied.values()])]
+        read: tuple[dict[str, Sequence[object]], ...] = ({}, {})
+        for axis in axes:
+            with suppress(UsageError):  # an instrument that does not know these values
+                sets = [objective.observed(prompt, some, [axis]) for some in (pictures, [*varied.values()])]
+                for values, seen in zip(read, sets, strict=True):
+                    values.update(seen.values[reader.name])
 
         def count(one: Mapping[str, str], values: Mapping[str, Sequence[object]]) -> int:
             rows = zip(*(values[axis] for axis in one), strict=True)
