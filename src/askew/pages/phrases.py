@@ -109,8 +109,8 @@ PHRASES: Mapping[str, Phrase] = {
         "an interval of IS leaves out 0, where those of all pairs of the page hold at once", claims=True,
     ),
     "moves_unsure": Phrase("which way making the first equal moves the second is sure in none", "no interval does"),
-    "sum_chance": Phrase(", no more than chance gives: {null}", "Σ |IS| has p of 0.05 or more"),
-    "sum_beyond": Phrase(", where chance gives {null}", "Σ |IS| has p < 0.05", claims=True),
+    "sum_chance": Phrase(", no more than chance gives", "Σ |IS| has p of 0.05 or more"),
+    "sum_beyond": Phrase(", more than chance gives", "Σ |IS| has p < 0.05", claims=True),
     # interactions over several prompts
     "prompts_none": Phrase("Over {prompts} prompts none of {pairs} of axes is seen to pull on another.",
                            "no pair has q < 0.05, of Fisher's sum over the prompts"),

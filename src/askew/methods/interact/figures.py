@@ -68,12 +68,12 @@ def summary(graph: Graph) -> Terms:
     chance = ""
     if isinstance(whole, Estimate):
         kind = "sum_chance" if (whole.p or 0) >= words.SIGNIFICANT else "sum_beyond"
-        chance = say(kind, null=number(whole.null))
+        chance = say(kind)
     sides = [f"{sum(one.effect == kind for one in graph.moved)} {kind}" for kind in ("worse", "better")]
     target, source = (capital(axis_label(one)) if one else ABSENT
                       for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
     return Terms((("Changed by most others", target), ("Changes most others", source),
-                  ("Amplification, Σ |IS|", f"{measured(whole)}{chance}"),
+                  ("Amplification, Σ |IS| less chance", f"{measured(whole)}{chance}"),
                   ("Surely made worse, better", f"{' and '.join(sides)} of {plural(pairs, 'pair')}")),
                  facts=True)  # fmt: skip
 
