@@ -79,10 +79,10 @@ class Live(Run):
         """
         stored = self.store.pictures(one.key for one in wanted)
         left = unfinished(slices(wanted, maker.batch_size), stored)
+        if left and isinstance(maker, Checked):
+            maker.check()
+        self.claim(wanted)  # also what another run has made already: this one needs it, too
         if left:
-            if isinstance(maker, Checked):
-                maker.check()
-            self.claim(wanted)
             self._make(maker, self._affordable(left, maker), len(wanted), stored)
         if open_ones := [one for one in wanted if one.key not in stored]:
             prompts = list(dict.fromkeys(one.prompt for one in open_ones))

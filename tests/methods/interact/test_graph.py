@@ -229,7 +229,10 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
 def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> None:
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
     fewer = {NURSE: [picked(s, range(0, 96, 2)) for s in sets[NURSE]]}
-    moved = {(one.kind, one.size): one.sensitivity_change or 0 for one in simulated(fewer, small, SCORING, repeats=2)}
+    found = {(one.kind, one.size): one for one in simulated(fewer, small, SCORING, repeats=2)}
+    moved = {at: known(one.sensitivity_change).value for at, one in found.items()}
+    assert known(found["pictures", 40].rank_correlation).value > known(found["errors", 0.4].rank_correlation).value
+    assert known(found["errors", 0.4].edges_kept).value < known(found["pictures", 40].edges_kept).value <= 1
     assert moved["pictures", 8] > moved["pictures", 40] > 0
     assert moved["errors", 0.4] > moved["errors", 0.05] > 0
 

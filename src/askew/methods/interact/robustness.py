@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import json as jsons
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import scipy
 from rich.console import RenderableType
 
 from askew.errors import NotEnoughData, UsageError
+from askew.findings import E
 from askew.methods.interact.gather import seen
 from askew.methods.interact.graph import Tables, pair, tables, tests, thresholds
 from askew.methods.interact.mitigation import picked
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import scoring_of
 from askew.options import Flag, Place
-from askew.pages.blocks import Table
+from askew.pages.blocks import Scale, Table
 from askew.pages.terminal import Fitted
-from askew.pages.words import ABSENT, percent
+from askew.pages.words import measured, percent
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed
 from askew.plan import PLAN_FILE, AxisPlan, PromptPlan
 from askew.run.count import counted_run
 from askew.stats.contingency import ChiSquare
-from askew.stats.sensitivity import debiased_value
+from askew.stats.interaction_graph import AxisPair
+from askew.stats.means import student_mean
+from askew.stats.sensitivity import interactions
 from askew.store.keys import derived_seed
 from askew.store.store import default_store
-from askew.types import Missing, record
+from askew.types import Estimate, Missing, record
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
 """Shares of the answers that are replaced by another one."""
@@ -39,20 +43,28 @@ PICTURES = (48, 40, 32, 24, 16, 8)
 """Pictures left in every set, where it has more."""
 
 Kind = Literal["pictures", "errors"]
+COLUMNS: Mapping[str, Scale] = {
+    "edges_kept": "share", "sensitivity_change": "unit", "rank_correlation": "unit", "paper_change": "share",
+}  # fmt: skip
+"""What is told of a change, and how it is written."""
 
 
 @record
 class Change:
     """How a graph changes where so many pictures are left of every set, or that share of answers is wrong.
 
-    edges_changed       edges that come and go
-    sensitivity_change  percent of the sizes of IS by which they move; None where there is none to move
+    edges_kept          share of the graph's edges that are still there; Missing without an edge
+    sensitivity_change  mean of |change of IS| over pairs of different axes, in units of IS
+    rank_correlation    Spearman's, of IS before and after, over the same pairs
+    paper_change        the paper's percentage: summed change over summed |IS|, of pairs whose IS is beyond chance alone
     """
 
     kind: Kind
     size: float
-    edges_changed: float
-    sensitivity_change: float | None
+    edges_kept: E
+    sensitivity_change: E
+    rank_correlation: E
+    paper_change: E
 
 
 class Robustness(tuple[Change, ...]):
@@ -62,13 +74,14 @@ class Robustness(tuple[Change, ...]):
         rows = tuple(
             (
                 f"{one.size:g} pictures a set" if one.kind == "pictures" else f"{percent(one.size)} answers wrong",
-                f"{one.edges_changed:.1f}",
-                ABSENT if one.sensitivity_change is None else f"{one.sensitivity_change:.0f} %",
+                *(measured(getattr(one, name), scale) for name, scale in COLUMNS.items()),
             )
             for one in self
         )
-        caption = "Mean change of a prompt's graph when pictures are fewer, or the VQA errs"
-        return Fitted(Table(caption, ("what happens", "edges changed", "change of IS"), rows))
+        caption = ("A prompt's graph when pictures are fewer, or the VQA errs: means over prompts, with intervals. The "
+                   "last column is the paper's, over pairs whose IS is beyond chance")  # fmt: skip
+        heads = ("what happens", "edges kept", "change of IS", "rank correlation", "change in percent")
+        return Fitted(Table(caption, heads, rows))
 
 
 def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, json: Flag = False) -> Robustness | None:
@@ -112,11 +125,11 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
 
 
 def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> Robustness:
-    """Edges changed, and the change of IS in percent, by pictures left and by error rate.
+    """How many edges are kept and how IS moves, by pictures left and by error rate.
 
-    Both are means over prompts and `repeats`. The change of IS is the sum of its absolute changes over the sum of its
-    sizes, of pairs of different axes, debiased for the number of pictures: the plug-in IS of fewer pictures would move
-    by itself. Answers are taken as read.
+    Of every prompt the mean over `repeats`; then the mean over prompts, with Student's t where there are several. IS is
+    debiased for the number of pictures: the plug-in IS of fewer pictures would move by itself. Answers are taken as
+    read.
 
     Raises NotEnoughData where no prompt has a graph.
     """
@@ -133,9 +146,9 @@ def _change(
     kind: Kind, size: float, prompts: Sequence[PromptPlan], sets: Observed, plan: InteractionPlan, scoring: Scoring,
     repeats: int,
 ) -> Change:  # fmt: skip
-    edges_changed, moved = [], []
+    found: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for prompt in prompts:
-        own = sets[prompt.text]
+        own, told = sets[prompt.text], []
         before = _graph(tables(own, prompt.axes, scoring.instrument), plan, scoring, prompt.text)
         for k in range(repeats):
             rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}"))
@@ -145,30 +158,48 @@ def _change(
                 else _with_errors(s, prompt.axes, scoring.instrument, size, rng)
                 for s in own
             ]
-            after = _graph(tables(changed, prompt.axes, scoring.instrument), plan, scoring, prompt.text)
-            edges_changed.append(len(before[0] ^ after[0]))
-            moved.append(_moved(before[1], after[1]))
-    known = [one for one in moved if one is not None]
-    return Change(kind, size, float(np.mean(edges_changed)), float(np.mean(known)) if known else None)
+            told.append(_changes(before, _graph(tables(changed, prompt.axes, scoring.instrument), plan, scoring,
+                                                prompt.text)))  # fmt: skip
+        for name in COLUMNS:
+            if known := [one[name] for one in told if np.isfinite(one[name])]:
+                found[name].append(float(np.mean(known)))
+    nothing = Missing("not_asked", "no prompt has an edge, or a sensitivity beyond chance")
+    return Change(kind, size, **{name: student_mean(values, scoring.level, "Student's t over prompts") if values
+                                 else nothing for name, values in found.items()})  # fmt: skip
 
 
-Graph = tuple[frozenset[tuple[str, str]], dict[tuple[str, str], float]]
-"""The edges, and the debiased IS of every pair of different axes."""
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The edges, the debiased IS of every pair of different axes, and the pairs whose IS is beyond chance."""
+
+    edges: frozenset[AxisPair]
+    sizes: Mapping[AxisPair, float]
+    clear: frozenset[AxisPair]
 
 
 def _graph(counted: Tables, plan: InteractionPlan, scoring: Scoring, prompt: str) -> Graph:
     threshold, _ = thresholds(counted, plan, prompt)
     found = {one: test for one, test in tests(counted, plan, scoring, prompt).items() if one[0] != one[1]}
     chosen = frozenset(one for one, test in found.items() if isinstance(test, ChiSquare) and test.p < threshold)
-    sizes = {one: debiased_value(pair(counted, plan, *one)) for one in found} if counted.initial else {}
-    return chosen, {one: size for one, size in sizes.items() if not isinstance(size, Missing)}
+    known = [pair(counted, plan, *one) for one in found] if counted.initial else []
+    effects = interactions(known, rng=scoring.rng(prompt, "robustness"), **scoring.how)
+    told = {one: e for one, e in zip(found, effects, strict=False) if isinstance(e, Estimate)}
+    clear = frozenset(one for one, e in told.items() if e.p is not None and e.p < 1 - scoring.level)
+    return Graph(chosen, {one: e.value for one, e in told.items()}, clear)
 
 
-def _moved(before: Mapping[tuple[str, str], float], after: Mapping[tuple[str, str], float]) -> float | None:
-    """Percent of the sizes by which sensitivities moved; None where there is none to move."""
-    shared = before.keys() & after.keys()
-    total = sum(abs(before[one]) for one in shared)
-    return 100 * sum(abs(after[one] - before[one]) for one in shared) / total if total else None
+def _changes(before: Graph, after: Graph) -> dict[str, float]:
+    """What `Change` holds; NaN where there is nothing to tell it from."""
+    shared = [one for one in before.sizes if one in after.sizes]
+    x, y = (np.array([graph.sizes[one] for one in shared]) for graph in (before, after))
+    clear = np.array([one in before.clear for one in shared], dtype=bool)
+    varied = len(shared) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0
+    return {
+        "edges_kept": len(before.edges & after.edges) / len(before.edges) if before.edges else np.nan,
+        "sensitivity_change": float(np.abs(y - x).mean()) if shared else np.nan,
+        "rank_correlation": float(scipy.stats.spearmanr(x, y).statistic) if varied else np.nan,
+        "paper_change": float(np.abs(y - x)[clear].sum() / np.abs(x[clear]).sum()) if clear.any() else np.nan,
+    }
 
 
 def _with_errors(
