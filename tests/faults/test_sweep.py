@@ -25,6 +25,7 @@ COMMANDS = {
              "--images", "3", "--variations", "3", "--top", "1", *DRAWS],
     "map": ["map", NURSE, "--concept", "gender", "--against", "nurse", "--images", "2", *DRAWS],
     "edit": ["edit", "caucasian man", "--sources", "studio/planted", "--images", "2", "--strengths", "0.5", *DRAWS],
+    "mitigate": ["mitigate", NURSE, *PLANTED, "--axes", "gender", "--images", "6", "--confirm", "8", *DRAWS],
     "classify": ["classify", "caucasian man", "--sources", "studio/planted", "--images", "2", "--samples", "1", *DRAWS],
 }  # fmt: skip
 FAULTS = {

@@ -28,9 +28,11 @@ def file_key(collection: str, revision: str, path: str) -> str:
     return _digest("file", collection, revision, path)
 
 
-def slot_key(model_name: str, prompt: str, seed: int | None, path: str | None) -> str:
+def slot_key(
+    model_name: str, prompt: str, seed: int | None, path: str | None, settings: Mapping[str, Setting] | None = None
+) -> str:
     """The place of a picture in a run's plan, which stays the same when the model gets new weights."""
-    return _digest("slot", model_name, prompt, seed, path)
+    return _digest("slot", model_name, prompt, seed, path, *([dict(sorted(settings.items()))] if settings else []))
 
 
 def picture_seed(run_seed: int, prompt: str, k: int) -> int:

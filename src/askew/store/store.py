@@ -67,7 +67,8 @@ class Wanted:
     @property
     def slot(self) -> str:
         """Its place in a run's plan."""
-        return slot_key(self.model, self.prompt, self.seed, None if self.source is None else str(self.source))
+        settings = {name: value for name, value in self.made_by.items() if name != "revision"}
+        return slot_key(self.model, self.prompt, self.seed, None if self.source is None else str(self.source), settings)
 
 
 @dataclass(frozen=True, slots=True)
