@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from askew.pages.media import Media
 
 REPORT_FILE = "report.html"
-TOLERATED, DIFFERENT = 0.03, 0.01
+TOLERATED, DIFFERENT, MOST_TOLD = 0.03, 0.01, 5
 """The share of missing pictures from which a reader is warned, and the p at which a set is said to lack more."""
 
 P = TypeVar("P", bound=RunPlan)
@@ -249,12 +249,16 @@ def lost(sets: Sequence[PictureSet]) -> list[str]:
             reasons.update(one.missing)
         told = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         said.append(f"{missing} of {all_planned} pictures are missing ({told}): every score is of the others alone")
+    uneven = []
     for one, own, size in zip(sets, gone, planned, strict=True):
-        if own and own * all_planned > missing * size:
-            table = [[own, size - own], [missing - own, all_planned - size - missing + own]]
-            if scipy.stats.fisher_exact(table, alternative="greater").pvalue * len(sets) < DIFFERENT:
-                said.append(f"{own} of {size} pictures of {one.text!r} are missing, more than of the other sets: "
-                            "what is seen of it may differ for that reason alone")  # fmt: skip
+        table = [[own, size - own], [missing - own, all_planned - size - missing + own]]
+        if own and scipy.stats.fisher_exact(table, alternative="greater").pvalue * len(sets) < DIFFERENT:
+            name = one.text + (f", {one.value}" if one.value and one.text == one.prompt else "")
+            uneven.append(f"{name!r} ({own} of {size})")
+    if uneven:
+        more = f" and {len(uneven) - MOST_TOLD} more sets" if len(uneven) > MOST_TOLD else ""
+        said.append(f"more pictures are missing than of the other sets: {', '.join(uneven[:MOST_TOLD])}{more}; what is "
+                    "seen of these may differ for that reason alone")  # fmt: skip
     return said
 
 

@@ -90,4 +90,4 @@ def test_many_missing_pictures_are_told(tmp_path: Path, capsys: pytest.CaptureFi
     assert run(["audit", "--model", f"folder/{folder}", "--draws", "100", "--run", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().err
     assert "16 of 40 pictures are missing (16 blank_image)" in said
-    assert "16 of 20 pictures of" in said
+    assert "'nurse, other' (16 of 20)" in said
