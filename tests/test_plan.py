@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from askew.errors import UsageError
 from askew.method import read_plan
 from askew.methods.audit.plan import AuditPlan, plan_audit
-from askew.plan import Plan
 
 GENDER = {
     "name": "gender",
@@ -56,7 +55,7 @@ def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
     import tomllib
 
     plan = AuditPlan.checked(minimal(model_args=settings))
-    assert Plan.model_validate(tomllib.loads(plan.to_toml())).model_args == plan.model_args
+    assert AuditPlan.model_validate(tomllib.loads(plan.to_toml())).model_args == plan.model_args
 
 
 @pytest.mark.parametrize(

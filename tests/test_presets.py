@@ -12,7 +12,6 @@ from askew import registry
 from askew.cli import run
 from askew.errors import UsageError
 from askew.methods.audit.plan import plan_audit
-from askew.methods.mine.command import search_fields
 from askew.models.diffusers import RECOMMENDED
 from askew.options import plan_fields
 from askew.presets import Preset, presets, with_preset
@@ -98,15 +97,6 @@ def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:
     kept = {"model": "studio", "vqa": ("studio",), "model_args": {"offload": True}}
     assert plan_fields({**kept, "preset": "sd15-clip", "embedder": "none"}) == {**kept, "embedder": "none"}
     assert plan_fields({"preset": None, "offload": False}) == {}
-
-
-def test_searches_take_the_model_and_the_embedder_of_a_preset() -> None:
-    preset = presets()["sd15-clip"]
-    made = search_fields({"preset": "sd15-clip"})
-    assert made == {"model": preset.model, "embedder": preset.embedder, "model_args": {}, "llm_args": {}}
-    given = {"model": "studio", "embedder": "studio"}
-    assert search_fields({**given, "preset": "sd15-clip"}) == {**given, "llm_args": {}}
-    assert search_fields({"preset": None}) == {"llm_args": {}}
 
 
 def test_a_preset_on_the_command_line_of_searches(

@@ -15,6 +15,7 @@ OTHER = {
     "classify": [["--groups", "old man"], ["--images", "8"], ["--preset", "sd15-clip"], ["--seed", "0"]],
     "edit": [["--groups", "old man"], ["--images", "8"], ["-M", "num_inference_steps=3"], ["--seed", "0"]],
     "mine": [["--images", "8"], ["--seed", "1"]],
+    "mitigate": [["a photo of a nurse"], ["--axes", "gender"], ["--confirm", "8"], ["--seed", "1"]],
     "interact": [["a photo of a nurse"], ["--occupations"], ["--mixture"], ["--seed", "1"]],
 }
 
