@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from askew import cli
 from askew.cli import run
 from askew.errors import LanguageModelError, ServerError, UsageError
 from askew.method import read_plan
@@ -158,7 +159,7 @@ def test_a_server_that_is_of_no_use_at_all_is_an_error_that_tells_the_cost(
 def test_the_report_counts_usable_answers_by_step(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(cli.out, "_width", 160)
     with serving(useless_for("desert")) as server:
         assert run(axes_command(server, tmp_path, "--report")) == 0
     table = capfd.readouterr().out
