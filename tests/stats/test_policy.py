@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from askew.errors import AskewError, NotEnoughData
 from askew.stats.distance import total_variation
-from askew.stats.policy import Goal, cells, composed, one_by_one, plan_policy
+from askew.stats.policy import Goal, cells, composed, plan_policy
 from askew.studio.caption import Said
 from askew.studio.planted import conditional
 from askew.studio.scene import ATTRIBUTES
@@ -80,16 +80,3 @@ def test_composed_prompts_show_what_the_planted_world_says() -> None:
                 errors.append(float(total_variation(predicted, exact({one: v, other: w}, axis))))
     assert np.mean(errors) < 0.01
     assert max(errors) < 0.25
-
-
-@given(st.integers(0, 10_000))
-def test_steps_lower_the_total_and_heeding_is_no_worse_at_its_first(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    total = {frozenset(some): float(rng.random()) for some in ([], [0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2])}
-    alone = rng.random(3).tolist()
-    heeding, worst = (one_by_one(total, alone, heeding=heeds) for heeds in (True, False))
-    for steps in (heeding, worst):
-        assert list(steps.totals) == sorted(steps.totals, reverse=True)
-        assert len(steps.totals) == len(steps.axes) + 1
-    if worst.axes:
-        assert heeding.totals[1] <= worst.totals[1]

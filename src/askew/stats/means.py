@@ -95,9 +95,21 @@ def _welch(a: Floats, b: Floats, level: float) -> Estimate:
     value = float(b.mean() - a.mean())
     if min(len(a), len(b)) < 2:
         return Estimate(value, n=min(len(a), len(b)))
+    error, freedom = welch_error(a, b)
+    if error == 0:
+        return Estimate(value, value, value, level, OVER_PROMPTS, n=min(len(a), len(b)))
+    return with_student(value, error, freedom, min(len(a), len(b)), level, OVER_PROMPTS, 0.0)
+
+
+def welch_error(a: Floats, b: Floats) -> tuple[float, float]:
+    """The standard error of the difference of two means, and Welch's degrees of freedom; 1 without any spread.
+
+    Args:
+        a, b: (n,), (m,) numbers, two or more each.
+    """
     parts = [x.var(ddof=1) / len(x) for x in (a, b)]
     total = float(sum(parts))
     if total == 0:
-        return Estimate(value, value, value, level, OVER_PROMPTS, n=min(len(a), len(b)))
+        return 0.0, 1.0
     freedom = total**2 / float(sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)))
-    return with_student(value, math.sqrt(total), freedom, min(len(a), len(b)), level, OVER_PROMPTS, 0.0)
+    return math.sqrt(total), freedom

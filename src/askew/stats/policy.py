@@ -140,38 +140,6 @@ def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Axes stated one after another, and the weighted sum of distances after each step; the first is the start's."""
-
-    axes: tuple[int, ...]
-    totals: tuple[float, ...]
-
-
-def one_by_one(
-    total: Mapping[frozenset[int], float], alone: Sequence[float], *, heeding: bool, enough: float = 0.0
-) -> Steps:
-    """Axes stated one after another, each value as often as is wanted, in the form of InterMit (arXiv 2505.17280).
-
-    Args:
-        total: the weighted sum of distances, by the set of axes that are stated.
-        alone: the weighted distance of every axis where nothing is stated.
-        heeding: take the axis after which the total is least, interactions included; else that which is worst at first.
-        enough: a total at which the steps end; they end too where no axis lowers it any more.
-    """
-    done: list[int] = []
-    totals = [total[frozenset()]]
-    while totals[-1] > enough and len(done) < len(alone):
-        left = [axis for axis in range(len(alone)) if axis not in done]
-        after = {axis: total[frozenset([*done, axis])] for axis in left}
-        chosen = min(left, key=lambda axis: (after[axis] if heeding else -alone[axis], axis))
-        if after[chosen] >= totals[-1]:
-            break
-        done.append(chosen)
-        totals.append(after[chosen])
-    return Steps(tuple(done), tuple(totals))
-
-
 def _shrunk(counts: ArrayLike) -> Floats:
     table = np.asarray(counts, dtype=float) + SHRINK
     return np.asarray(table / table.sum())

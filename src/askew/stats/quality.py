@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import Floats, p_value, percentile_interval, picture_matrix
-from askew.stats.means import with_student
+from askew.stats.means import welch_error, with_student
 from askew.types import Estimate
 
 PERMUTATIONS = 9_999
@@ -104,12 +102,6 @@ def mean_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95)
     sides = [np.asarray(one, dtype=float) for one in (first, second)]
     if min(map(len, sides)) < 2:
         raise NotEnoughData("a difference of means needs at least two pictures in each set")
-    parts = np.array([one.var(ddof=1) / len(one) for one in sides])
-    spread = float(parts.sum())
-    freedom = (
-        spread**2 / float(sum(part**2 / (len(one) - 1) for part, one in zip(parts, sides, strict=True)))
-        if spread
-        else 1.0
-    )
     value = float(sides[0].mean() - sides[1].mean())
-    return with_student(value, math.sqrt(spread), freedom, sum(map(len, sides)), level, "Welch", null=0.0)
+    error, freedom = welch_error(sides[0], sides[1])
+    return with_student(value, error, freedom, sum(map(len, sides)), level, "Welch", null=0.0)
