@@ -3,7 +3,7 @@
     python -m benchmarks.calibration_interactions [--repeats 2000] [--draws 200] [--out PAGE.md] [PART ...]
 
 The populations are those of the studio's planted world, so that every truth is exact; answers are drawn from them, no
-pictures. Parts: edges, sensitivity, equal, instrument, validation, mixture; all without any. The page is written anew
+pictures. Parts: edges, sensitivity, equal, instrument, validation; all without any. The page is written anew
 after every part. About three minutes on one free core.
 """
 
@@ -26,7 +26,6 @@ from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import sensitivity, total_variation
 from askew.stats.distance_intervals import SampledShares, distance_intervals
 from askew.stats.interaction_graph import correlation, mean_correlation
-from askew.stats.mixture import Goal, MixturePlan, mixture_plan, plan_mixture, predicted_distances, worst_axis
 from askew.stats.sensitivity import Pair, debiased_value, interactions
 from askew.studio.scene import OCCUPATIONS
 from askew.types import Estimate
@@ -200,51 +199,6 @@ def _before_and_after(
     return float(debiased_value(before)), float(debiased_value(after))  # type: ignore[arg-type]
 
 
-def mixture_rows(options: argparse.Namespace) -> Rows:
-    """Plans made from 24 pictures a prompt, predicted on 24 others, against the truth."""
-    rng = np.random.default_rng(4)
-    names = NAMES[:: options.mixture_every]
-    strategies: dict[str, Callable[[list[Goal]], MixturePlan]] = {
-        "the initial prompt": lambda goals: mixture_plan(goals, np.eye(len(goals[0].shares))[0]),
-        "the worst axis alone": lambda goals: worst_axis(goals, _groups()),
-        "joint plan": lambda goals: plan_mixture(goals),
-        "joint plan, no axis worse by more than .02": lambda goals: plan_mixture(goals, worsening=0.02),
-        "joint plan, 4 prompts at most": lambda goals: plan_mixture(goals, most_prompts=4),
-    }
-    worlds = [world(name, 1.0) for name in names]
-    data = [[_goals(w, rng) for _ in range(2)] for w in worlds]
-    for name, strategy in strategies.items():
-        found, covered = [], []
-        for w, (fit, held_out) in zip(worlds, data, strict=True):
-            plan = strategy(fit)
-            truth = mixture_plan(_exact(w), plan.weights)
-            predicted = predicted_distances(plan.weights, held_out, rng=rng, draws=options.draws)
-            covered += [(e.low or 0) - 1e-9 <= d <= (e.high or 0) + 1e-9
-                        for e, d in zip(predicted, truth.distances, strict=True)]  # fmt: skip
-            found.append((plan.total, sum(e.value for e in predicted), truth.total, len(plan.prompts)))
-        numbers = np.mean(found, axis=0)
-        yield (
-            name,
-            *(f"{x:.2f}" for x in numbers[:3] / len(SIZES)),
-            f"{numbers[3]:.1f}",
-            f"{np.mean(covered):.3f}",
-        )
-
-
-def _groups() -> list[range]:
-    ends = np.cumsum([1, *SIZES]).tolist()
-    return [range(a, a + m) for a, m in zip(ends, SIZES, strict=False)]
-
-
-def _exact(w: World) -> list[Goal]:
-    return [Goal(np.vstack([w.initial[t], *(axis[t] for axis in w.after)]), np.ones(m), DISTANCES[t])
-            for t, m in enumerate(SIZES)]  # fmt: skip
-
-
-def _goals(w: World, rng: np.random.Generator) -> list[Goal]:
-    return [Goal(drawn(np.asarray(g.counts), 24, rng, 1)[0], g.ideal, g.distance) for g in _exact(w)]
-
-
 def _rate(called: Sequence[bool]) -> str:
     return f"{np.mean(called):.4f} of {len(called)}" if len(called) else "–"
 
@@ -307,14 +261,6 @@ PARTS: dict[str, tuple[str, str, Sequence[str], Callable[[argparse.Namespace], R
         ("pictures a set", "edges a prompt", "mean over prompts", "all edges together"),
         validation_rows,
     ),
-    "mixture": (
-        "Several biases at once",
-        "Mean distance of the eight axes from uniform, over occupations: on the 24 pictures a prompt that the plan "
-        "was made from, on 24 others, and in truth. `covered`: true distances of axes within their predicted "
-        "95 % intervals.",
-        ("strategy", "as fitted", "predicted", "true", "prompts", "covered"),
-        mixture_rows,
-    ),
 }  # fmt: skip
 
 
@@ -323,7 +269,6 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=[], help=", ".join(PARTS))
     parser.add_argument("--repeats", type=int, default=2000)
     parser.add_argument("--instrument-repeats", type=int, default=200)
-    parser.add_argument("--mixture-every", type=int, default=4, help="every n-th occupation")
     parser.add_argument("--pictures", type=int, nargs="+", default=PICTURES, help="of the part sensitivity")
     parser.add_argument("--bias", type=float, nargs="+", default=list(CHOSEN), help="of the part sensitivity")
     parser.add_argument("--draws", type=int, default=200)

@@ -55,11 +55,11 @@ def graph(prompt: str | None = PROMPT) -> Graph:
     counts = Counts({y: (5,) * len(VALUES[y]) for y in AXES}, after, dict.fromkeys(AXES, 0))
     scope = "prompt" if prompt else "global"
     return Graph(scope, prompt, "studio", 1e-4, 0.0, tuple(axes), tuple(edges), "age", "gender",
-                 estimate(0.6, 0.4, 0.8), estimate(0.2, 0.1, 0.5, 6), None, counts)  # type: ignore[arg-type]  # fmt: skip
+                 estimate(0.6, 0.4, 0.8), estimate(0.2, 0.1, 0.5, 6), counts)  # type: ignore[arg-type]  # fmt: skip
 
 
 def findings(*graphs: Graph, **others: object) -> InteractionFindings:
     """Findings with these graphs, by default that of one prompt."""
     own = {"missing_pictures": (), "shares": (), "confusion": (), "biasconnect": graphs or (graph(),),
-           "over_prompts": (), "joint": (), "validation": None, "strategies": ()}  # fmt: skip
+           "over_prompts": (), "joint": (), "validation": None}  # fmt: skip
     return head(PLAN).into(InteractionFindings, **{**own, **others})

@@ -213,7 +213,7 @@ CROSSED: dict[str, Any] = {
 
 @recorded(counted="interact")
 def interact_validated(at: Workplace, run: Path) -> Path:
-    askew.interact(CHEF, **CROSSED, mixture=True, mixture_images=6, joint=(("gender", "clothing"),),
+    askew.interact(CHEF, **CROSSED, joint=(("gender", "clothing"),),
                    mitigated="studio/planted", mitigated_args={"equal": "{axis}"}, run=run, store=at.store)  # fmt: skip
     return run / "results.json"
 

@@ -16,7 +16,7 @@ OTHER = {
     "edit": [["--groups", "old man"], ["--images", "8"], ["-M", "num_inference_steps=3"], ["--seed", "0"]],
     "mine": [["--images", "8"], ["--seed", "1"]],
     "mitigate": [["a photo of a nurse"], ["--axes", "gender"], ["--confirm", "8"], ["--seed", "1"]],
-    "interact": [["a photo of a nurse"], ["--occupations"], ["--mixture"], ["--seed", "1"]],
+    "interact": [["a photo of a nurse"], ["--occupations"], ["--as-read"], ["--seed", "1"]],
 }
 
 

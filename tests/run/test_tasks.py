@@ -45,7 +45,7 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
     "audit": lambda run: askew.audit("a photo of a nurse", axes=["gender"], draws=100, run=run, **PLANTED),
     "interact": lambda run: askew.interact(
         "a photo of a nurse", axes=["gender", "age"], draws=100, run=run, mitigated="gender=studio/planted",
-        mixture_images=2, **PLANTED,
+        **PLANTED,
     ),
     "map": lambda run: askew.map(
         "a photo of a nurse", model="studio", concept="gender", against="nurse", images=2, draws=100, run=run

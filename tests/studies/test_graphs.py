@@ -62,7 +62,7 @@ def found(by_prompt: dict[str, Tables], plan: InteractionPlan = PLAN) -> Interac
     return head(plan).into(
         InteractionFindings, missing_pictures=(), shares=(), confusion=(), biasconnect=tuple(drawn),
         over_prompts=(), joint=(),
-        validation=None, strategies=(),
+        validation=None,
     )  # fmt: skip
 
 

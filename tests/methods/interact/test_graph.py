@@ -10,15 +10,13 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from askew.errors import UsageError
-from askew.methods.interact.findings import Edge, Graph, Mixture
+from askew.methods.interact.findings import Edge, Graph
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
-from askew.methods.interact.mitigation import Chosen, chosen, mixture, picked
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.robustness import simulated
 from askew.methods.interact.score import joint, scoring_of
 from askew.methods.interact.validation import Mitigation, of_pictures, of_run, validation
 from askew.stats.distance import sensitivity
-from askew.stats.mixture import mixture_plan
 from askew.studio.caption import Said
 from askew.studio.planted import NAMES, conditional
 from askew.studio.scene import ATTRIBUTES
@@ -147,40 +145,15 @@ def test_the_order_of_the_axes_changes_nothing(sets: dict[str, Any], entry: Grap
 
 
 def test_scores_hold_all_that_was_asked_for(sets: dict[str, Any]) -> None:
-    wanted = PLAN.model_copy(update={"mixture": True, "joint": (("gender", "age"),)})
+    wanted = PLAN.model_copy(update={"joint": (("gender", "age"),)})
     found = scored(wanted, sets)
     assert [g.prompt for g in found.biasconnect] == [None, NURSE, MECHANIC]
-    assert isinstance(found.biasconnect[1].mixture, Mixture)
     assert len(found.joint) == 2
     assert {s.set for s in found.shares} == {"initial"}
 
 
-def test_the_mixture_beats_one_axis_alone_and_its_shares_make_whole_pictures(sets: dict[str, Any]) -> None:
-    prompt = PLAN.prompts[0]
-    best = chosen(prompt, sets[NURSE], PLAN, INSTRUMENT)
-    assert isinstance(best, Chosen)
-    found = mixture(best, SCORING)
-    assert sum(one.weight for one in found.prompts) == pytest.approx(1)
-    totals = {name: mixture_plan(best.held_out, way.weights).total for name, way in best.ways.items()}
-    assert totals["this mixture"] < totals["the worst axis made equal"] < totals["as it is"]
-    assert [sum(best.pictures(way, 47).values()) for way in best.ways.values()] == [47, 47, 47]
-
-
-def test_a_limit_on_the_prompts_of_the_mixture_holds(sets: dict[str, Any]) -> None:
-    few = chosen(PLAN.prompts[0], sets[NURSE], PLAN.model_copy(update={"mixture_prompts": 2}), INSTRUMENT)
-    assert isinstance(few, Chosen)
-    assert len(few.best.prompts) <= 2
-
-
-def test_an_axis_without_counterfactual_pictures_leaves_no_mixture(sets: dict[str, Any]) -> None:
-    some = [one for one in sets[NURSE] if one.prompt.axis != "age"]
-    found = chosen(PLAN.prompts[0], some, PLAN, INSTRUMENT)
-    assert isinstance(found, Missing)
-    assert "no counterfactual pictures of age" in found.detail
-
-
 def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> None:
-    first, second = (picked(sets[NURSE][0], range(k, 96, 2)) for k in (0, 1))
+    first, second = (sets[NURSE][0].picked(range(k, 96, 2)) for k in (0, 1))
     assert {*first.pictures, *second.pictures} == set(sets[NURSE][0].pictures)
     assert not {*first.pictures} & {*second.pictures}
 
@@ -228,7 +201,7 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
 @pytest.mark.slow
 def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> None:
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
-    fewer = {NURSE: [picked(s, range(0, 96, 2)) for s in sets[NURSE]]}
+    fewer = {NURSE: [s.picked(range(0, 96, 2)) for s in sets[NURSE]]}
     found = {(one.kind, one.size): one for one in simulated(fewer, small, SCORING, repeats=2)}
     moved = {at: known(one.sensitivity_change).value for at, one in found.items()}
     assert known(found["pictures", 40].rank_correlation).value > known(found["errors", 0.4].rank_correlation).value

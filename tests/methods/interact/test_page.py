@@ -25,7 +25,6 @@ from askew.methods.interact.findings import (
     InteractionResult,
     JointCell,
     JointShares,
-    Strategy,
     ValidatedEdge,
     ValidatedPrompt,
     Validation,
@@ -165,22 +164,6 @@ def test_the_terminal_fits_80_columns() -> None:
     lines = printed(findings(graph(None), graph()))
     assert max(map(len, lines)) <= 80
     assert any("−0.11" in line and "harms" in line for line in lines)
-
-
-def test_ways_to_mitigate_stand_in_one_table() -> None:
-    assert not any("Ways to mitigate" in line for line in printed(findings(graph(None), graph())))
-
-    def strategy(name: str, final: float, beyond: float | None) -> Strategy:
-        more = None if beyond is None else estimate(beyond, beyond - 0.02, beyond + 0.02)
-        return Strategy(name, estimate(final, final - 0.05, final + 0.05, 26), more)
-
-    ways = (strategy("the worst axis made equal", 0.33, 0.1), strategy("this mixture", 0.23, None))
-    planned = replace(graph(), mixture=Missing("not_asked", "no answers"))
-    found = findings(graph(None), planned, strategies=ways)
-    text = " ".join(" ".join(printed(found)).split())
-    assert "averaged over 26 prompts" in text
-    assert "+0.33 [0.28, 0.38] +0.10 [0.08, 0.12]" in text
-    assert "No mixture: not asked (no answers)" in rendered(found)
 
 
 def test_a_correction_for_reading_errors_is_told() -> None:

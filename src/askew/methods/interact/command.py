@@ -43,10 +43,6 @@ def interact(
     joint_ideal: Annotated[shared.Texts, shared.repeated(shared.texts)] = None,
     mitigated: Annotated[shared.Texts, shared.repeated(shared.texts)] = None,
     mitigated_args: Annotated[shared.SETTINGS, shared.repeated(shared.settings, name="--mitigated-arg")] = None,
-    mixture: shared.Flag = False,
-    mixture_prompts: int | None = None,
-    mixture_worsening: float | None = None,
-    mixture_images: int | None = None,
     dot: shared.Place = None,
     graphml: shared.Place = None,
     **options: Unpack[InteractOptions],
@@ -104,14 +100,6 @@ def interact(
         Model or run to validate against: AXIS=NAME, or with {axis} for the mitigated axis.
     mitigated_args
         Setting of that model, such as equal={axis}.
-    mixture
-        Plan the mixture of prompts against all biases.
-    mixture_prompts
-        The most prompts of the mixture; no limit if 0 or not given.
-    mixture_worsening
-        How much further from its ideal any axis may get; no limit if not given.
-    mixture_images
-        Draw so many pictures of the mixture and measure them.
     dot
         Write the graph for Graphviz to this file.
     graphml
@@ -126,11 +114,10 @@ def interact(
     fields = shared.given(
         images=images, distance=distance, threshold=threshold, open_threshold=open_threshold,
         global_threshold=global_threshold, least_sensitivity=least_sensitivity, mitigated_args=mitigated_args,
-        mixture_prompts=mixture_prompts, mixture_worsening=mixture_worsening, mixture_images=mixture_images,
     )  # fmt: skip
     wanted: dict[str, Any] = {
         "axes": None if axes is None else shared.names(axes), "open_answers": open_answers, "as_read": as_read,
-        "ideal": shared.several(ideal), "joint_ideal": shared.several(joint_ideal), "mixture": mixture,
+        "ideal": shared.several(ideal), "joint_ideal": shared.several(joint_ideal),
         "joint": tuple(tuple(shared.names(group)) for group in shared.several(joint)),
         "mitigated": shared.several(mitigated),
     }  # fmt: skip

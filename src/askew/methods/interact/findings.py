@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import networkx as nx
 
 from askew.errors import UsageError
-from askew.findings import E, Head, Keyed, Names
+from askew.findings import E, Head, Names
 from askew.method import Result
 from askew.methods.interact.plan import InteractionPlan
 from askew.models.base import Setting
@@ -26,7 +26,6 @@ Effect = Literal["better", "worse", "changed"]
 Row = tuple[int, ...]
 
 AS_IT_IS = "as it is"
-WORST_AXIS, THIS_MIXTURE = "the worst axis made equal", "this mixture"
 
 STYLES = {"better": ("#0072b2", "solid"), "worse": ("#d55e00", "dashed"), "changed": ("#757b82", "dotted")}
 
@@ -122,40 +121,6 @@ class Counts:
 
 
 @record
-class MixedPrompt:
-    """A prompt of a mixture; `axis` and `value` are None for the initial one."""
-
-    text: str
-    axis: str | None
-    value: str | None
-    weight: float
-
-
-@record
-class Way:
-    """A way to mitigate, or the prompt as it is: distances from the ideals in `images` fresh pictures."""
-
-    name: Annotated[str, Names(False)]
-    images: int
-    distances: Annotated[Mapping[str, E], Keyed("axis")]
-
-
-@record
-class Mixture:
-    """Prompts whose pictures together are nearest to all ideals.
-
-    before, predicted  distances from the ideals on pictures that had no part in choosing it: of the initial prompt, and
-                       of the mixture
-    ways               what was measured where it was drawn, and beside it the rivals, each in as many fresh pictures
-    """
-
-    prompts: tuple[MixedPrompt, ...]
-    before: Annotated[Mapping[str, E], Keyed("axis")]
-    predicted: Annotated[Mapping[str, E], Keyed("axis")]
-    ways: tuple[Way, ...] = ()
-
-
-@record
 class Graph:
     """Which axis moves which in the pictures of a prompt, or of all together where `prompt` is None.
 
@@ -175,7 +140,6 @@ class Graph:
     most_influential: Annotated[str | None, Names(False)]
     amplification: E
     negative_share: E
-    mixture: Mixture | Missing | None
     counts: Counts
 
     @property
@@ -292,19 +256,6 @@ class Validation:
 
 
 @record
-class Strategy:
-    """A way to mitigate several biases: means over the prompts whose ways were drawn, each in as many fresh pictures.
-
-    final_bias      mean distance of all axes from their ideals that is left, less what chance gives in an ideal world
-    beyond_mixture  the same less that of the mixture, prompt by prompt; of both few pictures add alike
-    """
-
-    strategy: str
-    final_bias: E
-    beyond_mixture: E | None
-
-
-@record
 class InteractionFindings(Head):
     """The content of results.json. Graphs of several prompts begin with that of all together."""
 
@@ -316,7 +267,6 @@ class InteractionFindings(Head):
     over_prompts: tuple[OverPrompts, ...]
     joint: tuple[JointShares, ...]
     validation: Validation | None
-    strategies: tuple[Strategy, ...]
 
 
 @dataclass(frozen=True)

@@ -317,7 +317,6 @@ def _graph(
         most_influential=interaction_graph.most_influential(found),
         amplification=interaction_graph.amplification(found, nulls),
         negative_share=interaction_graph.negative_share(found),
-        mixture=None,
         counts=Recorded(initial, after, dict(tables.missing)),
     )
 

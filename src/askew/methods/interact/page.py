@@ -1,4 +1,4 @@
-"""The page of `askew interact`: what was seen, which axis moves which, and what to do about several biases at once."""
+"""The page of `askew interact`: what was seen, and which axis moves which."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from functools import cached_property
 
 from askew.methods.interact import figures
 from askew.methods.interact.findings import (
-    THIS_MIXTURE,
     Graph,
     InteractionFindings,
     JointShares,
-    Mixture,
-    Strategy,
     Validation,
 )
 from askew.pages import common, words
@@ -51,7 +48,7 @@ def page(found: InteractionFindings, media: Media) -> Page:
         else figures.answer(found.biasconnect[0]),
         facts=(*common.facts(found), ("Axes", str(len(found.biasconnect[0].axes)))),
         sections=(
-            *view.seen(), *view.graphs(), *view.mixtures(), *view.validation(), *view.joint(),
+            *view.seen(), *view.graphs(), *view.validation(), *view.joint(),
             common.missing_data(found, gaps(found.shares), uneven),
             Section("How to read this", _reading(found), screen=False),
             Section("Method", _method(found), screen=False),
@@ -144,17 +141,6 @@ class View:
                     (*direct, figures.effects(graph, axis), *initial, *shown, counts),
                     anchor=f"{graph.prompt} {axis}")  # fmt: skip
 
-    def mixtures(self) -> Iterator[Section]:
-        """Several biases at once: the mixture of every prompt, and what else could be done."""
-        planned = [(one, one.mixture) for one in self.found.biasconnect if one.mixture is not None]
-        if not planned:
-            return
-        blocks: list[Block] = [_strategies(self.found.strategies)] if self.found.strategies else []
-        for graph, mix in planned:
-            shown = (Text(f"No mixture: {reason(mix)}."),) if isinstance(mix, Missing) else _mixture(mix)
-            blocks += [Fold(figures.title(graph.prompt), shown)] if self.several else shown
-        yield Section("Several biases at once", tuple(blocks))
-
     def validation(self) -> Iterator[Section]:
         """Estimates against a real mitigation."""
         if one := self.found.validation:
@@ -166,44 +152,6 @@ class View:
             pooled = Text(f"Combinations of which fewer than {own[0].least_expected:g} pictures are expected are "
                           "pooled, by what is expected alone, whatever was seen.", muted=True)  # fmt: skip
             yield Section("Joint shares", (pooled, *(_joint(one) for one in own)))
-
-
-def _mixture(one: Mixture) -> tuple[Block, ...]:
-    """What to draw in which proportions, and what it does to every axis."""
-    ordered = sorted(one.prompts, key=lambda prompt: -prompt.weight)
-    prompts = Table(
-        "Draw these prompts in these proportions: the mixture with the least sum of all axes' distances",
-        ("Prompt", "share"), tuple((shorten(prompt.text, 160), percent(prompt.weight)) for prompt in ordered),
-    )  # fmt: skip
-    return prompts, _distances(one)
-
-
-def _strategies(found: tuple[Strategy, ...]) -> Lanes:
-    """Ways to mitigate, over all prompts: the bias that each leaves, and how much more than the mixture."""
-    rows = tuple(Lane(capital(one.strategy), one.final_bias,
-                      (measured(one.beyond_mixture, "signed") if one.beyond_mixture else ABSENT,),
-                      strong=one.strategy == THIS_MIXTURE) for one in found)  # fmt: skip
-    over = found[0].final_bias.n if isinstance(found[0].final_bias, Estimate) else None
-    return Lanes(
-        f"Ways to mitigate, averaged over {plural(over or 0, 'prompt')}, each drawn in as many fresh pictures: the "
-        "mean distance of all axes from their ideals that is left, less what so few pictures show in an ideal world",
-        "Way", rows, "bias left", "signed", PLAIN, ("more than the mixture",),
-        interval="interval for the mean over prompts like these",
-    )  # fmt: skip
-
-
-def _distances(one: Mixture) -> Lanes:
-    """Every axis's distance from its ideal: as it is, as predicted, and as measured where the mixture was drawn."""
-    stages = {"before": one.before, "predicted": one.predicted, **{f"{w.name}, drawn": w.distances for w in one.ways}}
-    rows = tuple(Lane(name, scores[axis], group=capital(axis_label(axis)), strong=name.startswith(THIS_MIXTURE),
-                      hollow=name == "predicted")
-                 for axis in one.before for name, scores in stages.items())  # fmt: skip
-    drawn = f", and in {plural(one.ways[0].images, 'fresh picture')} drawn of each way" if one.ways else ""
-    return Lanes(
-        f"Distance of every axis from its ideal before and with the mixture{drawn}", "Axis", rows, "distance",
-        columns=PLAIN, interval="interval for the true distance",
-        hollow="predicted, from pictures that had no part in choosing the weights",
-    )  # fmt: skip
 
 
 def _validation(one: Validation) -> Iterator[Block]:

@@ -50,10 +50,6 @@ class InteractionPlan(Plan):
     joint_ideal       the shares that they are held against; groups without are held against independence
     mitigated         by axis, the model or the folder of the finished run in which it is mitigated
     mitigated_args    settings of those models, {axis} standing for the axis
-    mixture           whether to plan the mixture of prompts that mitigates all axes at once
-    mixture_prompts   the most prompts of that mixture; 0 is no limit
-    mixture_worsening how much further any axis may be from its ideal than it is; None is no limit
-    mixture_images    pictures of it to draw, so that what was predicted can be measured; 0 draws none
     """
 
     method: Literal["interact"] = "interact"
@@ -67,10 +63,6 @@ class InteractionPlan(Plan):
     joint_ideal: tuple[JointIdeal, ...] = ()
     mitigated: dict[str, Text] = Field(default_factory=dict)
     mitigated_args: Settings = Field(default_factory=dict)
-    mixture: bool = False
-    mixture_prompts: int = Field(default=0, ge=0)
-    mixture_worsening: float | None = Field(default=None, ge=0, le=1)
-    mixture_images: int = Field(default=0, ge=0, le=100_000)
 
     @model_validator(mode="after")
     def _fits_axes(self) -> InteractionPlan:

@@ -16,7 +16,6 @@ from askew.errors import NotEnoughData, UsageError
 from askew.findings import E
 from askew.methods.interact.gather import seen
 from askew.methods.interact.graph import Tables, pair, tables, tests, thresholds
-from askew.methods.interact.mitigation import picked
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import scoring_of
 from askew.options import Flag, Place
@@ -153,7 +152,7 @@ def _change(
         for k in range(repeats):
             rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}"))
             changed = [
-                picked(s, sorted(rng.permutation(len(s.pictures))[: int(size)].tolist()))
+                s.picked(sorted(rng.permutation(len(s.pictures))[: int(size)].tolist()))
                 if kind == "pictures"
                 else _with_errors(s, prompt.axes, scoring.instrument, size, rng)
                 for s in own

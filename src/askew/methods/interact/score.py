@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,10 +10,9 @@ import numpy as np
 from askew import conditions
 from askew.errors import NotEnoughData
 from askew.findings import Head, Scored
-from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares, Mixture
+from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares
 from askew.methods.interact.gather import InteractionGathered
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
-from askew.methods.interact.mitigation import chosen, measured, mixture, strategies
 from askew.methods.interact.over_prompts import over_prompts
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.validation import validation
@@ -25,7 +23,7 @@ from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Observed
 from askew.parts.survey.shares import SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts
-from askew.plan import AxisPlan, PromptPlan
+from askew.plan import AxisPlan
 from askew.stats.intervals import Floats
 from askew.stats.shares import LEAST_EXPECTED, joint_shares
 from askew.types import Estimate, Missing
@@ -42,11 +40,7 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     counted = {one.text: tables(sets[one.text], one.axes, scoring.instrument, errors) for one in plan.prompts}
     every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
     every.update(counted)
-    prompts = {prompt.text: prompt for prompt in plan.prompts}
-    drawn = tuple(
-        graph if graph.prompt is None else replace(graph, mixture=_mixture(prompts[graph.prompt], found, plan, scoring))
-        for graph in graphs(every, plan, scoring)
-    )
+    drawn = tuple(graphs(every, plan, scoring))
     return head.into(
         InteractionFindings,
         missing_pictures=missing_pictures(sets, scoring),
@@ -56,7 +50,6 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
         over_prompts=over_prompts(drawn, plan.level),
         joint=tuple(_joint_shares(plan, sets, scoring)),
         validation=validation(counted, drawn, found.mitigated, plan, scoring) if plan.mitigated else None,
-        strategies=strategies(drawn, plan.level),
     )
 
 
@@ -78,20 +71,6 @@ def pulls(found: InteractionFindings) -> Iterator[Scored]:
 def distances(found: InteractionFindings) -> Iterator[Scored]:
     """The distances of the initial pictures' shares from the ideals, for --fail-if."""
     return (one for one in conditions.of("distance", found) if one.at[0] == "shares")
-
-
-def _mixture(
-    prompt: PromptPlan, found: InteractionGathered, plan: InteractionPlan, scoring: Scoring
-) -> Mixture | Missing | None:
-    """The mixture of a prompt, if it was asked for, with what is seen in pictures drawn from it."""
-    if not (plan.mixture or plan.mixture_images):
-        return None
-    best = chosen(prompt, found.observed[prompt.text], plan, scoring.instrument)
-    if isinstance(best, Missing):
-        return best
-    drawn = found.mixed.get(prompt.text, {})
-    ways = (measured(name, prompt, some, plan, scoring) for name, some in drawn.items())
-    return replace(mixture(best, scoring), ways=tuple(ways))
 
 
 def _initial_shares(plan: InteractionPlan, sets: Observed, known: Errors) -> Iterator[SetShares]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from askew.types import Axis, Missing, MissingReason, Picture, Prompt
 
@@ -37,6 +37,16 @@ class ObservedSet:
     def missing(self, instrument: str, axis: Axis) -> dict[MissingReason, int]:
         """How many pictures gave no value on this axis, by reason."""
         return tally_missing(self.values[instrument][axis.name])
+
+    def picked(self, places: Iterable[int]) -> ObservedSet:
+        """Some of the pictures, with what was read in them."""
+        kept = [*places]
+        values = {
+            name: {axis: tuple(column[k] for k in kept) for axis, column in by_axis.items()}
+            for name, by_axis in self.values.items()
+        }
+        pictures, captions = tuple(self.pictures[k] for k in kept), tuple(self.captions[k] for k in kept)
+        return replace(self, pictures=pictures, values=values, captions=captions)
 
 
 def observe(
