@@ -278,8 +278,7 @@ MINED: dict[str, Any] = {"iterations": 1, "population": 4, "selected": 1, "image
 
 @recorded(NETWORKS, counted="mine")
 def mine_bias(at: Workplace, run: Path) -> Path:
-    askew.mine(**{**MINED, "iterations": 2}, vqa="studio", captions=("a photo of a nurse", "a tree", "a red car"),
-               run=run, store=at.store)  # fmt: skip
+    askew.mine(**{**MINED, "iterations": 2}, vqa="studio", run=run, store=at.store)  # fmt: skip
     return run / "results.json"
 
 
@@ -293,7 +292,7 @@ def mine_fair(at: Workplace, run: Path) -> Path:
 @recorded(NETWORKS, counted="mine")
 def mine_lean(at: Workplace, run: Path) -> Path:
     askew.mine(target="people", axes="gender,age", iterations=3, population=4, selected=1, images=4, fresh_images=8,
-               top=2, draws=100, captions=("a photo of a nurse", "a photo of a male nurse", "a tree"), run=run,
+               top=2, draws=100, run=run,
                store=at.store)  # fmt: skip
     return run / "results.json"
 
@@ -309,15 +308,9 @@ def searches(at: Workplace) -> list[str]:
     return [str(at.folder(name)) for name in ("mine_bias", "mine_fair")]
 
 
-@recorded(NETWORKS, counted="mine-compare", options=searches)
-def mine_compare(at: Workplace, run: Path) -> Path:
-    askew.mine_compare(*searches(at), run=run, store=at.store)
-    return run / "results.json"
-
-
-@recorded(NETWORKS, counted="mine-compare", options=lambda at: [*searches(at)[:1], "--vary", "bias=0,1"])
-def mine_compare_setting(at: Workplace, run: Path) -> Path:
-    askew.mine_compare(searches(at)[0], vary={"bias": [0, 1]}, run=run, store=at.store)
+@recorded(NETWORKS, counted="rank", options=lambda at: ["--mined", ",".join(searches(at)), "--draws", "100"])
+def rank_mined(at: Workplace, run: Path) -> Path:
+    askew.rank(mined=searches(at), draws=100, run=run, store=at.store)
     return run / "results.json"
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from askew.plan import Plan
     from askew.studies.compare.command import compare
     from askew.studies.compare.result import Comparison
-    from askew.studies.mine_compare.command import mine_compare
-    from askew.studies.mine_compare.findings import MiningComparisonResult
     from askew.studies.rank import RankResult
     from askew.studies.rank.command import rank
     from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
@@ -50,7 +48,6 @@ __all__ = [
     "Estimate",
     "InteractionResult",
     "MapResult",
-    "MiningComparisonResult",
     "MiningResult",
     "Missing",
     "MitigationResult",
@@ -70,7 +67,6 @@ __all__ = [
     "load_mitigation",
     "map",
     "mine",
-    "mine_compare",
     "mitigate",
     "rank",
     "read_plan",
@@ -90,7 +86,6 @@ _HOMES = {
     "askew.methods.mitigate.findings": ("MitigationResult",),
     "askew.mitigation": ("load_mitigation",),
     "askew.plan": ("Plan",),
-    "askew.studies.mine_compare.findings": ("MiningComparisonResult",),
     "askew.studies.rank": ("RankResult",),
     "askew.types": ("Axis", "Estimate", "Missing", "Picture", "Prompt", "Question"),
 }

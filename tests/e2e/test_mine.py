@@ -86,7 +86,7 @@ def test_compare_names_the_command_for_searches(
 ) -> None:
     twin = shutil.copytree(blue.folder, tmp_path / "twin")
     assert command(["compare", str(blue.folder), str(twin)]) == 2
-    assert "`askew mine-compare` compares such runs" in capsys.readouterr().err
+    assert "`askew rank --mined` compares such runs" in capsys.readouterr().err
 
 
 def test_the_report_holds_the_prompts_and_their_pictures(blue: askew.MiningResult) -> None:

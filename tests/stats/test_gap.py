@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
@@ -19,7 +17,6 @@ from askew.stats.gap import (
     gap_estimate,
     least_aligned,
     missed_concepts,
-    nearest_similarity,
     null_scores,
     unit_similarity,
 )
@@ -133,17 +130,3 @@ def test_the_ranks_of_table_s2_give_these_correlations(shared: Path, column: str
         rows = list(csv.DictReader(file))
     truth, ranks = ([float(row[name]) for row in rows] for name in ("gt_rank", column))
     assert spearman(truth, ranks, rng=np.random.default_rng(0)).value == pytest.approx(published, abs=0.0005)
-
-
-@given(arrays(float, (3, 6), elements=st.floats(-1, 1)), st.integers(1, 6))
-def test_it_is_the_mean_over_all_draws(similarity: np.ndarray, among: int) -> None:
-    draws = [similarity[:, list(columns)].max(axis=1) for columns in combinations(range(6), among)]
-    assert nearest_similarity(similarity, among) == pytest.approx(np.mean(draws, axis=0), abs=1e-9)
-
-
-def test_more_neighbours_than_there_are_cannot_be_asked() -> None:
-    for among in (0, 4):
-        with pytest.raises(NotEnoughData):
-            nearest_similarity(np.ones((2, 3)), among)
-    with pytest.raises(ValueError, match="rows"):
-        nearest_similarity([1.0], 1)

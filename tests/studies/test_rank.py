@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy import stats
@@ -30,16 +31,16 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ranked(table: Path) -> askew.RankResult:
-    return askew.rank(table=table, model="studio/planted,studio/balanced", images=24, draws=200,
+    return askew.rank(table=table, model="studio/planted", vary={"bias": [1, 0]}, images=24, draws=200,
                       run=table.parent / "run", store=table.parent / "store")  # fmt: skip
 
 
 def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.RankResult) -> None:
     found = ranked.found
-    planted, balanced = found.agreement
+    planted, fair = found.agreement
     assert isinstance(planted.share, askew.Estimate)
     assert planted.share.value > 0.8
-    own = [one for one in found.ranked if one.model == "studio/planted"]
+    own = [one for one in found.ranked if one.model == "bias=1"]
     shown = [one.shares.counts["female"] / 24 for one in own if one.shares]
     assert planted.share.value == pytest.approx(stats.spearmanr(shown, [one.share for one in own])[0])
     sizes = [one_sidedness(one) for one in own]
@@ -48,8 +49,8 @@ def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.R
     assert isinstance(planted.skew, askew.Estimate)
     assert planted.skew.value == pytest.approx(stats.spearmanr(sizes, skews)[0])
     beyond = [one.model for one in found.ranked if isinstance(one.score, askew.Estimate) and (one.score.q or 1) < 0.05]
-    assert set(beyond) == {"studio/planted"}
-    assert isinstance(balanced.share, askew.Estimate | askew.Missing)
+    assert set(beyond) == {"bias=1"}
+    assert isinstance(fair.share, askew.Estimate | askew.Missing)
 
 
 def test_all_models_get_the_same_seeds_and_stand_in_one_plane(ranked: askew.RankResult) -> None:
@@ -61,6 +62,60 @@ def test_all_models_get_the_same_seeds_and_stand_in_one_plane(ranked: askew.Rank
     page = load(ranked.folder, ranked.store).write_report().read_text(encoding="utf-8")
     assert "All its pictures in one plane" in page
     assert "Against the table" in page
+
+
+def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
+    (one,) = ranked.found.differences
+    sizes = {name: {r.prompt: one_sidedness(r) for r in ranked.found.ranked if r.model == name} for name in one.models}
+    oracle = stats.ttest_rel(*([sizes[name][prompt] for prompt in sizes["bias=1"]] for name in ("bias=0", "bias=1")))
+    assert (one.models, one.mined_for) == (("bias=1", "bias=0"), None)
+    assert isinstance(one.difference, askew.Estimate)
+    assert one.difference.value < -0.3
+    assert (one.difference.p, one.difference.n) == (pytest.approx(oracle.pvalue), len(NAMES))
+    assert "Models against each other" in ranked.write_report().read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Searches on the planted model with its bias and without, in one store."""
+    place = tmp_path_factory.mktemp("searches")
+    size: dict[str, Any] = {"iterations": 1, "population": 4, "selected": 1, "images": 6, "variations": 6, "top": 3,
+                            "baseline": False, "target": "people", "objective": "bias", "draws": 100}  # fmt: skip
+    found = [askew.mine(**size, model_args=own, seed=k, run=place / str(k), store=place / "store")
+             for k, own in enumerate(({}, {"bias": 0.0}))]  # fmt: skip
+    return [one.folder for one in found]
+
+
+def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path]) -> None:
+    result = askew.rank(mined=list(map(str, searches)), draws=100, run=searches[0].parent / "ranked",
+                        store=searches[0].parent / "store")  # fmt: skip
+    found = result.found
+    assert [one.name for one in found.models] == ["studio/planted", "studio/planted bias=0.0"]
+    assert len(found.ranked) == 2 * 6
+    best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"]["best"]
+    own = {one.prompt: one.score.value for one in found.ranked
+           if one.model == "studio/planted" and isinstance(one.score, askew.Estimate)}  # fmt: skip
+    for one in best:  # on the fresh seeds of the search, against the variations that it was mined with
+        assert own[one["prompt"]] == pytest.approx(one["fresh_score"]["value"])
+    assert [one.mined_for for one in found.differences] == [None, *map(str, searches)]
+    assert {one.difference.n for one in found.differences if isinstance(one.difference, askew.Estimate)} == {3, 6}
+
+
+@pytest.mark.parametrize("vary", [{"bias": [1.0]}, {"bias": [0.0, 1.0], "equal": ["", "age"]}])
+def test_one_setting_is_varied_over_two_values_or_more(vary: Any) -> None:
+    with pytest.raises(UsageError, match="one setting and two values or more"):
+        askew.rank("a photo of a nurse", vary=vary)
+
+
+def test_searches_of_other_size_or_purpose_are_refused(searches: list[Path], tmp_path: Path) -> None:
+    where: dict[str, Any] = {"iterations": 1, "population": 2, "selected": 1, "mutations": 1, "images": 2, "top": 1,
+                             "baseline": False, "draws": 100, "store": tmp_path / "store"}  # fmt: skip
+    few = askew.mine(**where, variations=2, objective="bias", run=tmp_path / "few")
+    with pytest.raises(UsageError, match="images 2, not 6"):
+        askew.rank(mined=[str(searches[0]), str(few.folder)])
+    blue = askew.mine(**where, objective="color:blue", run=tmp_path / "blue")
+    with pytest.raises(UsageError, match="no search for leans or for bias"):
+        askew.rank(mined=str(blue.folder))
 
 
 def test_the_paper_s_score_and_what_it_misses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,9 +18,8 @@ from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate, Evaluated
 from askew.stats.means import search_difference
-from askew.studies.mine_compare.plan import ConditionPlan
 from askew.studies.rank.page import answer as ranking
-from askew.studies.rank.steps import RankedModel, RankFindings, RankGathered, RankPlan, score
+from askew.studies.rank.steps import ModelPlan, RankedModel, RankFindings, RankGathered, RankPlan, score
 from askew.studio.planted import truth
 from askew.types import Missing, Picture, Prompt
 from truth.summary import Summary
@@ -52,7 +51,7 @@ def mined(bias: float, seed: int) -> MineFindings:
             text: Missing("refused") for text in (prompt.replace("of a", f"of a {v}") for v in GENDER.values)
         }))  # fmt: skip
         best.append(best_prompt(one, 0, Search((one.found,), (one,)), Scoring("none", seed, 1000)))
-    section = with_q(MineTheGap("lean", tuple(best), (), None, (), (), None, ()), family)
+    section = with_q(MineTheGap("lean", tuple(best), (), None, (), None, ()), family)
     plan = MinePlan(target="people")
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(vqa={READER: "1"}), ())
     return head.into(MineFindings, minethegap=section)
@@ -70,12 +69,12 @@ def beats_random(better: float, seed: int) -> bool:
     found, plan = mined(0.0, 0), MinePlan(target="people", runs=8)
     difference = RandomSearch((), (), search_difference(random.tolist(), best.tolist(), 0.95))
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(), ())
-    section = MineTheGap("lean", found.minethegap.best, (), difference, (), (), None, ())
+    section = MineTheGap("lean", found.minethegap.best, (), difference, (), None, ())
     return "Mining finds" in against_random(head.into(MineFindings, minethegap=section))
 
 
 def ranked(bias: float, seed: int) -> RankFindings:
-    plan = RankPlan(models=(ConditionPlan(name="m", model="m"),), prompts=PROMPTS)
+    plan = RankPlan(models=(ModelPlan(name="m", model="m"),), prompts=PROMPTS)
     read = {("m", prompt): (reading(prompt, bias, seed), Shown((), {
         prompt.replace("of a", f"of a {v}"): Missing("refused") for v in GENDER.values
     })) for prompt in PROMPTS}  # fmt: skip

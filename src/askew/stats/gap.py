@@ -141,27 +141,3 @@ def _matrix(similarity: ArrayLike) -> Floats:
     if not np.all(np.isfinite(s)):
         raise ValueError("a similarity matrix holds numbers that are not finite")
     return s
-
-
-def nearest_similarity(similarity: ArrayLike, among: int) -> Floats:
-    """Mean similarity of every row's nearest neighbour among `among` columns drawn without replacement: (rows,).
-
-    The mean over all draws, computed exactly. The more neighbours there are, the nearer is the nearest, so sets of
-    different size are compared by the same number of neighbours.
-
-    Args:
-        similarity: (rows, columns) finite numbers; larger is nearer.
-        among: at least 1, at most the number of columns.
-
-    Raises:
-        NotEnoughData: fewer columns than `among`, or `among` below 1.
-        ValueError: not two axes, or a number that is not finite.
-    """
-    s = np.asarray(similarity, dtype=float)
-    if s.ndim != 2 or not np.all(np.isfinite(s)):
-        raise ValueError("similarities are finite numbers in (rows, columns)")
-    if not 1 <= among <= s.shape[1]:
-        raise NotEnoughData(f"a nearest neighbour among {among} cannot be found in a set of {s.shape[1]}")
-    left = s.shape[1] - np.arange(s.shape[1])
-    none = np.cumprod(np.maximum(1 - among / left, 0))  # chance that none of the k largest is drawn
-    return np.asarray(-np.sort(-s, axis=1) @ -np.diff(none, prepend=1))

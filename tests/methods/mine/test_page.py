@@ -15,7 +15,6 @@ from askew.findings import FORMAT, Environment, Head, Identity, Instruments, Pic
 from askew.methods.mine import METHOD
 from askew.methods.mine.findings import (
     BestPrompt,
-    Caption,
     Evaluation,
     Group,
     Iteration,
@@ -60,7 +59,6 @@ SECTION = MineTheGap(
     (best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.001)),
     COURSE,
     RandomSearch((), (Iteration(0, 0, None, None, 1.05),), e(-0.02, low=-0.03, high=-0.01)),
-    (Caption("x", 1.04), Caption("y", REFUSED)),
     (Group("random", e(1.05), (1.04, 1.06, None)), Group("mined", e(1.03), (1.01, 1.06))),
     MissedTerms(2, (("male", 2),), (("Perceived gender", 2),)),
     (OpenBiasScore(HOSTILE, "gender", {}, e(0.1, null=0.05, q=0.4)),),
@@ -160,11 +158,6 @@ def test_the_methods_part_where_only_one_finds_a_bias() -> None:
     assert "only the" not in page(found(openbias=(asked,)))
 
 
-def test_given_prompts_are_compared() -> None:
-    assert "The median score of 1 given prompt is 1.040" in page(found())
-    assert "given prompt" not in page(found(captions=()))
-
-
 def test_the_page_has_every_part_and_no_foreign_markup() -> None:
     one = found()
     text = page(one)
@@ -188,7 +181,7 @@ def test_every_picture_says_what_it_is() -> None:
 
 
 def test_a_page_without_the_optional_parts() -> None:
-    text = page(found(random=None, captions=(), groups=(), missed=None, openbias=(), best=(), history=()))
+    text = page(found(random=None, groups=(), missed=None, openbias=(), best=(), history=()))
     assert "by OpenBias</bdi>" not in text
     assert "No prompt could be scored" in text
 

@@ -16,7 +16,6 @@ from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import MinePlan, read_mine_plan, runs_code
 from askew.options import Place, Texts, given, listed, repeated
 from askew.prompts.evolution import Selection
-from askew.prompts.files import read_prompts
 
 
 def _objective(_: object, tokens: Sequence[Token]) -> str:
@@ -76,8 +75,6 @@ def mine(
     images: int | None = None,
     runs: int | None = None,
     baseline: Annotated[bool | None, Parameter(negative="--no-baseline")] = None,
-    baseline_prompts: Place = None,
-    captions: Annotated[Sequence[str], Parameter(parse=False)] = (),
     **options: Unpack[SearchOptions],
 ) -> MiningResult:
     """Search for the prompts that a model is most one-sided on (MineTheGap).
@@ -120,10 +117,6 @@ def mine(
         Independent searches; 1 if not given.
     baseline
         Put a random search of the same size beside each; done if not told otherwise.
-    baseline_prompts
-        A file of prompts, one a line, to score beside those found.
-    captions
-        Such prompts themselves.
 
     Raises
     ------
@@ -133,13 +126,11 @@ def mine(
     own = given(objective=objective, vqa=vqa, iterations=iterations, population=population, selected=selected,
                 mutations=mutations, images=images, runs=runs, baseline=baseline)  # fmt: skip
     if plan is not None:
-        shared.only_plan(options, model=model, captions=captions, baseline_prompts=baseline_prompts,
-                         **{name: str(value) for name, value in own.items()})  # fmt: skip
+        shared.only_plan(options, model=model, **{name: str(value) for name, value in own.items()})
         return METHOD.run(read_mine_plan(Path(plan)), **shared.run_options(options))
-    beside = (*captions, *(read_prompts(Path(baseline_prompts)) if baseline_prompts else ()))
     fields = {**shared.plan_fields({"model": model, **options}), "llm_args": shared.writer_settings(options)}
     fields.pop("vqa", None)  # of a preset: OpenBias asks nothing unless told to
     searched = SearchOptions.__annotations__.keys() & MinePlan.model_fields.keys()
-    data = {**given(**{name: options.get(name) for name in searched}), **fields, **own, "captions": beside,
+    data = {**given(**{name: options.get(name) for name in searched}), **fields, **own,
             "axes": shared.names(options.get("axes"))}  # fmt: skip
     return METHOD.run(MinePlan.checked(data, "this request"), **shared.run_options(options))

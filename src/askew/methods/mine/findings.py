@@ -107,18 +107,10 @@ class RandomSearch:
 
 
 @record
-class Caption:
-    """A prompt that was given."""
-
-    prompt: str
-    score: Loss
-
-
-@record
 class Group:
     """Losses that no prompt was picked by (MineTheGap, figure S2)."""
 
-    group: Literal["given", "random", "mined"]
+    group: Literal["random", "mined"]
     mean: E
     scores: tuple[float | None, ...]
 
@@ -150,7 +142,6 @@ class MineTheGap:
     best: tuple[BestPrompt, ...]
     history: tuple[Iteration, ...]
     random: RandomSearch | None
-    captions: tuple[Caption, ...]
     groups: tuple[Group, ...]
     missed: MissedTerms | None
     openbias: tuple[OpenBiasScore, ...]

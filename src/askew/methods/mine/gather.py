@@ -98,11 +98,10 @@ class Questioned:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All searches of a run; `random` is empty where there is no random search. `captions` are prompts with losses."""
+    """All searches of a run; `random` is empty where there is no random search."""
 
     mined: tuple[Search, ...] = ()
     random: tuple[Search, ...] = ()
-    captions: tuple[tuple[str, float | Missing], ...] = ()
     questioned: tuple[Questioned, ...] = ()
 
     def best(self) -> dict[str, Shown]:
@@ -152,7 +151,7 @@ def bound(plan: MinePlan, model: Model) -> Work:
     The random search shares its first population with what mining begins with, and what mining injects.
     """
     bred = (plan.iterations - 1) * plan.selected * plan.mutations
-    prompts = plan.runs * (plan.iterations * plan.population + bred * plan.baseline) + len(plan.captions)
+    prompts = plan.runs * (plan.iterations * plan.population + bred * plan.baseline)
     again, leans = plan.winners * (1 + plan.baseline), plan.objective == LEAN
     axes = [find_axis(name) for name in plan.axes]
     many = {CORRECTED: prompts, LEAN: plan.winners}.get(plan.objective, again if plan.is_bias else 0)
@@ -206,8 +205,11 @@ class Miner:
     _variations: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def prepare(cls, plan: MinePlan, run: Run) -> Miner:
-        """Load what the plan names. Raises UsageError for names that do not exist or cannot search."""
+    def prepare(cls, plan: MinePlan, run: Run, given: Mapping[str, Sequence[str]] | None = None) -> Miner:
+        """Load what the plan names; `given` are variations that some prompts have already.
+
+        Raises UsageError for names that do not exist or cannot search.
+        """
         model = registry.model(plan.model, **plan.model_args)
         if not isinstance(model, Model):
             raise UsageError(f"{plan.model} holds pictures that exist already; a search needs a model to make new ones")
@@ -216,6 +218,7 @@ class Miner:
             registry.embedder(plan.embedder, **plan.embedder_args)
             if plan.is_bias or (plan.objective == LEAN and plan.vqa == NO_VQA) else None,
             None if plan.vqa == NO_VQA else registry.vqa(plan.vqa),
+            _variations={prompt: list(texts) for prompt, texts in (given or {}).items()},
         )  # fmt: skip
 
     def search(self) -> Found:
@@ -225,8 +228,7 @@ class Miner:
         with self.run.steps("prompts", self.model.name, total) as steps:
             mined = tuple(self._search("mining", evolve, k, steps) for k in runs)
             random = tuple(self._search("random", search_randomly, k, steps) for k in runs) if plan.baseline else ()
-        captions = tuple((text, _loss(self.objective.read(text, plan.seed))) for text in plan.captions)
-        found = Found(mined, random, captions)
+        found = Found(mined, random)
         return replace(found, questioned=tuple(self._questioned(found)))
 
     @cached_property

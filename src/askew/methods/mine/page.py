@@ -45,7 +45,7 @@ PICTURES = 48
 SPREAD = 0.34
 """How far the prompts of one iteration are spread to either side, in iterations."""
 
-GROUPS = {"given": "given", "random": "random, at the start", "mined": "mined, on fresh seeds"}
+GROUPS = {"random": "random, at the start", "mined": "mined, on fresh seeds"}
 """Sets of prompts in words."""
 
 
@@ -257,8 +257,6 @@ class View:
             blocks.append(Fold("The best random prompts", (Lanes(
                 "On fresh seeds", "Prompt", rows, "distance" if self.leans else "fresh seeds", "range", columns,
             ),)))  # fmt: skip
-        if captions := texts.against_captions(self.found):
-            blocks.append(Text(captions))
         blocks += self._races()
         if len(self.section.groups) > 1:
             rows = tuple(
@@ -268,7 +266,7 @@ class View:
             )  # fmt: skip
             groups = Lanes(f"{capital(self.name)}s that no prompt was picked by", "Prompts", rows, "mean", "range",
                            PLAIN, ("prompts",), points="score of one prompt")  # fmt: skip
-            blocks.append(Fold("Given, random and mined prompts", (groups,)))
+            blocks.append(Fold("Random and mined prompts", (groups,)))
         if blocks:
             title = "Against random search" if self.section.random else "Against other prompts"
             yield Section(title, tuple(blocks), anchor="random")

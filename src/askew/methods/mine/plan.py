@@ -43,7 +43,6 @@ class MinePlan(RunPlan):
     top           prompts of each search that are scored again on fresh seeds
     runs          independent searches
     baseline      whether random prompts, as many, are searched beside each
-    captions      prompts to score beside them
     vqa           who reads the axes of leans, in place of the embedder; in other searches, who answers the questions
                   of OpenBias about the prompts found; "none" is nobody
     """
@@ -73,7 +72,6 @@ class MinePlan(RunPlan):
     top: Count = 5
     runs: Count = 1
     baseline: bool = True
-    captions: tuple[Text, ...] = ()
     seed: int = 0
     level: float = Field(default=0.95, gt=0.5, lt=1)
     draws: int = Field(default=1000, ge=100, le=1_000_000)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from askew.findings import Head, with_q
 from askew.methods.mine.findings import (
     BestPrompt,
-    Caption,
     Evaluation,
     Group,
     Iteration,
@@ -66,7 +65,6 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> MineFindings:
         best,
         tuple(entry for k, search in enumerate(found.mined) for entry in history(search.evaluated, k)),
         _random(found, scoring) if found.random else None,
-        tuple(Caption(text, loss) for text, loss in found.captions),
         tuple(_groups(found, plan.level)),
         missed_terms(best),
         tuple(entry for one in found.questioned for entry in openbias(one, scoring)),
@@ -238,16 +236,15 @@ def _random(found: Found, scoring: Scoring) -> RandomSearch:
 
 
 def _groups(found: Found, level: float) -> Iterator[Group]:
-    """Losses of the given prompts, of the random prompts that the searches began with, and of the best (figure S2).
+    """Losses of the random prompts that the searches began with, and of the best on fresh seeds (figure S2).
 
-    None of them is a score that a prompt was picked by, so all three are free of luck.
+    None of them is a score that a prompt was picked by, so both are free of luck.
     """
     evaluated = [one for search in found.mined for one in search.evaluated]
     first = {one.candidate.text: one.loss for one in evaluated if one.candidate.iteration == 0}
-    given = [loss for _, loss in found.captions]
     random = [NOT_SCORED if loss is None else loss for loss in first.values()]
     mined = [one.fresh_loss for search in found.mined for one in search.best]
-    groups: dict[Literal["given", "random", "mined"], list[Loss]] = {"given": given, "random": random, "mined": mined}
+    groups: dict[Literal["random", "mined"], list[Loss]] = {"random": random, "mined": mined}
     for name, losses in groups.items():
         if losses:
             scores = tuple(None if isinstance(loss, Missing) else loss for loss in losses)

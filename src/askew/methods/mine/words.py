@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap, loss_of
+from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap
 from askew.methods.mine.plan import COLOR, LEAN, MinePlan
 from askew.pages.blocks import Block, Terms, Text
 from askew.pages.phrases import say
@@ -118,22 +116,6 @@ def against_random(found: MineFindings) -> str:
     return (
         f"{said}: the difference{what} of their best {plan.top} prompts on fresh seeds is "
         f"{measured(lean_of(difference) if leans else difference, 'range')} over {pairs}."
-    )
-
-
-def against_captions(found: MineFindings) -> str:
-    """How the prompts found compare with a given set; empty where none was given."""
-    section, leans = found.minethegap, found.plan.objective == LEAN
-    scores = [one.score for one in section.captions if not isinstance(one.score, Missing)]
-    fresh = [loss for one in section.best if (loss := loss_of(one.fresh_score, leans)) < float("inf")]
-    if not scores or not fresh:
-        return ""
-    given, mined = float(np.median(scores)), float(np.median(fresh))
-    below, sign = sum(value < mined for value in scores), -1 if leans else 1
-    name, further = ("lean", "lean further") if leans else ("score", "score lower")
-    return (
-        f"The median {name} of {plural(len(scores), 'given prompt')} is {score(sign * given)}, that of the prompts "
-        f"found {score(sign * mined)} on fresh seeds; {below} of the given ones {further} than that."
     )
 
 

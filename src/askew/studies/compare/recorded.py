@@ -28,7 +28,7 @@ from askew.types import Missing, Picture, Prompt
 
 NOT_STORED = Missing("error", "the store holds no answer")
 
-COMPARED_BY = {"mine": "askew mine-compare", "interact": "askew graphs"}
+COMPARED_BY = {"mine": "askew rank --mined", "interact": "askew graphs"}
 """Which command compares finished runs of another method."""
 
 

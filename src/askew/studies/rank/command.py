@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from typing import Annotated, Any, Literal, Unpack
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from askew import options as o
 from askew.errors import UsageError
+from askew.method import load
+from askew.methods.mine.findings import MiningResult
+from askew.methods.mine.plan import BIAS, LEAN
+from askew.models.base import Setting
+from askew.store.keys import derived_seed
 from askew.studies.rank import METHOD, RankResult
 from askew.studies.rank.steps import RankPlan
 
@@ -23,9 +28,23 @@ class RankOptions(
     """Options that other commands have, too."""
 
 
+SAME = ("objective", "axes", "images", "variations", "quantile", "similarity", "embedder", "embedder_args", "vqa")
+"""What decides the size of a score: searches that differ in it are not scored together."""
+
+
+def _varied(_: object, tokens: Sequence[Token]) -> dict[str, list[Setting]]:
+    """Converter: a setting and its values from NAME=A,B,C."""
+    return {name: [o.key_values([f"{name}={one}"], "--vary")[name] for one in some]
+            for name, some in o.lists(_, tokens).items()}  # fmt: skip
+
+
 def rank(
     *prompts: o.Prompt,
     model: Annotated[o.Texts, o.repeated(o.listed)] = None,
+    mined: Annotated[o.Texts, o.repeated(o.listed)] = None,
+    vary: Annotated[
+        Mapping[str, Sequence[Setting]] | None, Parameter(converter=_varied, n_tokens=1, metavar="NAME=VALUE,…")
+    ] = None,
     objective: Literal["lean", "bias"] | None = None,
     axes: Annotated[o.Texts, o.repeated(o.listed)] = None,
     images: int | None = None,
@@ -35,7 +54,7 @@ def rank(
     value: Annotated[str | None, Parameter(help="What the table's shares are of; female if not given.")] = None,
     **options: Unpack[RankOptions],
 ) -> RankResult:
-    """Score given prompts on some models, and hold their ranks against a table of shares (MineTheGap, section 4.2).
+    """Score given prompts on some models, hold models against each other, and ranks against a table (MineTheGap, 4.2).
 
     All models get the same seeds and are held against the same variations.
 
@@ -47,12 +66,19 @@ def rank(
 
     - `askew rank --prompts prompts.txt --objective bias`
 
+    - `askew rank --mined runs/mine-studio,runs/mine-planted --vary guidance_scale=1,2,4`
+
     Parameters
     ----------
     prompts
         Prompts, or a file of them by --prompts.
     model
-        Models, separated by commas: studio/planted if not given.
+        Models, separated by commas: those of the searches, else studio/planted, if not given.
+    mined
+        Folders of finished searches, separated by commas: their best prompts, on fresh seeds, against the variations
+        that they were mined with.
+    vary
+        A setting and its values, such as guidance_scale=1,3,7.5: every model then stands once per value.
     objective
         lean (if not given): how far the shares of --axes are from equal ones; bias: the paper's score.
     axes
@@ -75,17 +101,72 @@ def rank(
     """
     shares = read_shares(Path(table), value or "female") if table is not None else {}
     texts = o.prompts_of(prompts, options)
-    own = o.names(model)
+    own, searches = o.names(model), [_finished(Path(folder)) for folder in o.names(mined)]
     fields = {**o.plan_fields({**options, "model": own[0] if own else None}), "llm_args": o.writer_settings(options)}
-    settings = fields.pop("model_args", {})
-    first = str(fields.pop("model", "studio/planted"))
+    settings, first = fields.pop("model_args", {}), str(fields.pop("model", "studio/planted"))
+    found = _searched(searches, o.names(mined))
+    models = [{"name": one, "model": one, "model_args": settings} for one in own or [first]]
+    if searches and not own:
+        models = found["models"]
+    given = o.given(objective=objective, images=images, variations=variations, value=value, vqa=vqa)
     data = {
-        **{name: found for name, found in fields.items() if name in RankPlan.model_fields},
-        **o.given(objective=objective, images=images, variations=variations, value=value, vqa=vqa),
-        "models": [{"name": one, "model": one, "model_args": settings} for one in own or [first]],
-        "prompts": texts, "axes": o.names(axes), "table": shares,
+        **found, **{name: one for name, one in fields.items() if name in RankPlan.model_fields}, **given,
+        "models": _over(vary, models), "prompts": [*texts, *found.get("prompts", ())],
+        "axes": o.names(axes) or found.get("axes", ()), "table": shares,
     }  # fmt: skip
     return METHOD.run(RankPlan.checked(data, "this request"), **o.run_options(options))
+
+
+def _finished(folder: Path) -> MiningResult:
+    run = load(folder)
+    if not isinstance(run, MiningResult) or run.plan.objective not in (LEAN, BIAS):
+        raise UsageError(f"{folder} is no search for leans or for bias; --mined needs runs of `askew mine`")
+    return run
+
+
+def _searched(searches: Sequence[MiningResult], names: Sequence[str]) -> dict[str, Any]:
+    """What finished searches say of a plan: their best prompts and variations, models, sizes, and fresh seeds.
+
+    Raises UsageError for searches whose scores cannot stand side by side.
+    """
+    if not searches:
+        return {}
+    first = searches[0].plan
+    lean = first.objective == LEAN
+    same = (
+        SAME if lean else [name for name in SAME if name != "vqa"]
+    )  # in a search for bias it asks OpenBias's questions
+    for other in searches[1:]:
+        differ = [name for name in same if getattr(other.plan, name) != getattr(first, name)]
+        if differ:
+            told = "; ".join(f"{name} {getattr(other.plan, name)}, not {getattr(first, name)}" for name in differ)
+            raise UsageError(f"{other.folder} cannot stand beside {searches[0].folder}, since it has {told}")
+    best = [(one, name) for run, name in zip(searches, names, strict=True) for one in run.found.minethegap.best]
+    mined_for: dict[str, str] = {}
+    for one, name in best:
+        mined_for.setdefault(one.prompt, name)
+    plans = {(run.plan.model, *sorted(run.plan.model_args.items())): run.plan for run in searches}
+    models = [{"name": " ".join([plan.model, *(f"{name}={value}" for name, value in sorted(plan.model_args.items()))]),
+               "model": plan.model, "model_args": plan.model_args} for plan in plans.values()]  # fmt: skip
+    return {
+        **{name: getattr(first, name) for name in same}, "images": first.fresh_images if lean else first.images,
+        "seed": derived_seed(first.seed, "fresh"), "models": models, "prompts": [one.prompt for one, _ in best],
+        "mined_for": mined_for,
+        "given": {} if lean else {one.prompt: one.variations for one, _ in best if one.variations},
+    }  # fmt: skip
+
+
+def _over(vary: Mapping[str, Sequence[Setting]] | None, models: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every model once per value of the setting that is varied."""
+    if vary is None:
+        return models
+    if len(vary) != 1 or any(len({str(value) for value in values}) < 2 for values in vary.values()):
+        raise UsageError("--vary takes one setting and two values or more, such as guidance_scale=1,3,7.5")
+    return [
+        {**one, "name": f"{one['name']} {name}={value}" if len(models) > 1 else f"{name}={value}",
+         "model_args": {**one["model_args"], name: value}}
+        for one in models for name, values in vary.items() for value in values
+    ]  # fmt: skip
 
 
 def read_shares(path: Path, value: str = "") -> dict[str, float]:

@@ -35,6 +35,7 @@ def page(found: RankFindings, media: Media) -> blocks.Page:
         ),
         sections=(
             Section("The prompts, most one-sided first", tuple(_scores(found))),
+            *_models(found),
             *_agreement(found),
             Section("Pictures", tuple(_pictures(found, media)), screen=False),
             common.missing_data(found),
@@ -96,6 +97,27 @@ def _scores(found: RankFindings) -> Iterator[blocks.Block]:
     lanes = blocks.Lanes(caption, "Prompt", rows, "distance" if lean else "score", "range",
                          ("value", "interval", "null", "q"))  # fmt: skip
     yield lanes if not lean else blocks.Fold("Distances with interval, chance and q", (lanes,))
+
+
+def _models(found: RankFindings) -> Iterator[Section]:
+    """Models against each other, over all prompts and over those of each search."""
+    if not found.differences:
+        return
+    several = len({one.axis for one in found.means}) > 1
+
+    def group(axis: str, search: str | None) -> str:
+        of = f"prompts of {words.shorten(search, 60)}" if search else "all prompts"
+        return f"{words.capital(words.perceived(axis))}, {of}" if several else words.capital(of)
+
+    means = tuple(Lane(one.model, one.mean, group=group(one.axis, one.mined_for)) for one in found.means)
+    apart = tuple(Lane(f"{b} less {a}", one.difference, group=group(one.axis, one.mined_for))
+                  for one in found.differences for a, b in [one.models])  # fmt: skip
+    yield Section("Models against each other", (
+        blocks.Lanes("Mean over the prompts. Further right is more one-sided", "Model", means, "mean", "range",
+                     ("value", "interval")),
+        blocks.Lanes("Differences, prompt by prompt on the same seeds. Right of 0 the first named is more one-sided",
+                     "Models", apart, "difference", "signed", ("value", "interval", "q")),
+    ))  # fmt: skip
 
 
 def _agreement(found: RankFindings) -> Iterator[Section]:

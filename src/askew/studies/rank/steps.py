@@ -5,8 +5,9 @@ Nothing is searched, so nothing is lucky: every prompt has one score with its in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -22,16 +23,25 @@ from askew.methods.mine.score import best_prompt, principal_components
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.reader import unknown_words
 from askew.parts.survey.shares import SetShares
-from askew.plan import RunPlan, Settings, Text
+from askew.plan import Part, RunPlan, Settings, Text
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate, Evaluated
 from askew.prompts.grammar import article
 from askew.run.base import Rows, Run
+from askew.stats.means import student_mean
 from askew.stats.rank import spearman
-from askew.studies.mine_compare.plan import ConditionPlan
 from askew.types import Estimate, Missing, Picture, record
 
 IMAGES = {LEAN: 48, BIAS: 15}
+OVER_PROMPTS = "t over prompts"
+
+
+class ModelPlan(Part):
+    """A model with its settings, under the name that it has here."""
+
+    name: Text
+    model: Text
+    model_args: Settings = Field(default_factory=dict)
 
 
 class RankPlan(RunPlan):
@@ -39,15 +49,20 @@ class RankPlan(RunPlan):
 
     objective  lean, how far the shares of `axes` are from equal ones, or bias, the paper's score by `variations`
     table      by name a share of `value`; a prompt has that of the longest name that it holds
+    mined_for  by prompt the search that found it; given: by prompt the variations that it was mined with
     """
 
     method: Literal["rank"] = "rank"
-    models: tuple[ConditionPlan, ...] = Field(min_length=1)
+    models: tuple[ModelPlan, ...] = Field(min_length=1)
     prompts: tuple[Text, ...] = Field(min_length=1)
     objective: Literal["lean", "bias"] = "lean"
     axes: tuple[Text, ...] = ()
     images: Annotated[int, Field(ge=2, le=10_000)] = 48
     variations: Annotated[int, Field(ge=2, le=10_000)] = 15
+    mined_for: dict[str, Text] = Field(default_factory=dict)
+    given: dict[str, tuple[Text, ...]] = Field(default_factory=dict)
+    quantile: float = Field(default=0.25, ge=0, le=1)
+    similarity: Literal["auto", "cosine", "unit"] = "auto"
     vqa: Text = "none"
     embedder: Text = "studio"
     embedder_args: Settings = Field(default_factory=dict)
@@ -67,18 +82,29 @@ class RankPlan(RunPlan):
         prompts = data.get("prompts") or [f"photo portrait of {article(name)} {name}" for name in table]
         return {"images": IMAGES.get(objective, 48), **data, "axes": axes, "prompts": list(dict.fromkeys(prompts))}
 
+    @model_validator(mode="after")
+    def _distinct(self) -> RankPlan:
+        names = [one.name for one in self.models]
+        if len(set(names)) < len(names):
+            raise ValueError(f"a model is named twice: {', '.join(names)}")
+        return self
+
     def share(self, prompt: str) -> float | None:
         """The table's share of a prompt."""
         held = [name for name in self.table if f" {name.lower()} " in f" {prompt.lower()} "]
         return self.table[max(held, key=len)] if held else None
 
-    def search(self, one: ConditionPlan) -> MinePlan:
+    def search(self, one: ModelPlan) -> MinePlan:
         """The search that would score a prompt of a model in this way."""
         return MinePlan(
             model=one.model, model_args=one.model_args, objective=self.objective, axes=self.axes, images=self.images,
-            variations=self.variations, vqa=self.vqa, embedder=self.embedder, embedder_args=self.embedder_args,
-            llm=self.llm, llm_args=self.llm_args, seed=self.seed, level=self.level, draws=self.draws,
+            variations=self.variations, quantile=self.quantile, similarity=self.similarity, vqa=self.vqa,
+            embedder=self.embedder, embedder_args=self.embedder_args, llm=self.llm, llm_args=self.llm_args,
+            seed=self.seed, level=self.level, draws=self.draws,
         )  # fmt: skip
+
+
+Sizes = dict[str, float | None]
 
 
 @record
@@ -123,6 +149,29 @@ class Agreement:
 
 
 @record
+class Mean:
+    """A model's mean over the prompts of how one-sided they are: its lean, or less the score of Eq. 1.
+
+    mined_for  of the prompts that this search found; None: of all
+    """
+
+    model: str
+    axis: str
+    mined_for: str | None
+    mean: E
+
+
+@record
+class Difference:
+    """The second model's mean less the first's, paired by prompt: above 0 the second is more one-sided."""
+
+    models: tuple[str, str]
+    axis: str
+    mined_for: str | None
+    difference: E
+
+
+@record
 class PromptMap:
     """Pictures of a prompt by model on the two directions that tell them apart best; `explained` is what these hold."""
 
@@ -138,6 +187,8 @@ class RankFindings(Head):
     plan: RankPlan
     models: tuple[RankedModel, ...]
     ranked: tuple[RankedPrompt, ...]
+    means: tuple[Mean, ...]
+    differences: tuple[Difference, ...]
     agreement: tuple[Agreement, ...]
     maps: tuple[PromptMap, ...]
 
@@ -167,7 +218,7 @@ class RankGathered:
 
 def gather(plan: RankPlan, run: Run) -> RankGathered:
     """Raises UsageError for names that do not exist, or pictures that exist already."""
-    miners = {one.name: Miner.prepare(plan.search(one), run) for one in plan.models}
+    miners = {one.name: Miner.prepare(plan.search(one), run, plan.given) for one in plan.models}
     first = next(iter(miners.values()))
     read, vectors = {}, {}
     for name, own in miners.items():
@@ -202,8 +253,10 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
                      key=lambda one: -np.inf if (size := one_sidedness(one)) is None else size)  # fmt: skip
     names = [one.name for one in gathered.models]
     agreement = tuple(_agreement(plan, name, [one for one in ordered if one.model == name], scoring) for name in names)
+    means, differences = tuple(_means(plan, ordered)), tuple(_differences(plan, ordered))
     maps = tuple(one for one in (_map(prompt, names, gathered) for prompt in plan.prompts) if one is not None)
-    return head.into(RankFindings, models=gathered.models, ranked=tuple(ordered),
+    return head.into(RankFindings, models=gathered.models, ranked=tuple(ordered), means=means,
+                     differences=with_q(differences, lambda at: "differences"),
                      agreement=agreement if plan.table else (), maps=maps)  # fmt: skip
 
 
@@ -224,6 +277,39 @@ def one_sidedness(one: RankedPrompt) -> float | None:
 def _family(at: Address) -> str | None:
     """Tests that are adjusted together: the scores of all prompts."""
     return "ranked" if pattern(at) in (("score",), ("shares", "distance")) else None
+
+
+def _groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> Iterator[tuple[str, str | None, dict[str, Sizes]]]:
+    """By axis and search (None: all), by model how one-sided its prompts are; None of those without a score."""
+    searches = list(dict.fromkeys(plan.mined_for.values()))
+    for axis in sorted({one.axis for one in ranked}):
+        for search in (None, *(searches if len(searches) > 1 else ())):
+            found: dict[str, Sizes] = {one.name: {} for one in plan.models}
+            for one in ranked:
+                if one.axis == axis and search in (None, plan.mined_for.get(one.prompt)):
+                    found[one.model][one.prompt] = one_sidedness(one)
+            yield axis, search, found
+
+
+def _means(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> Iterator[Mean]:
+    for axis, search, by_model in _groups(plan, ranked) if len(plan.models) > 1 else ():
+        for model, sizes in by_model.items():
+            yield Mean(model, axis, search, _mean(list(sizes.values()), plan.level))
+
+
+def _differences(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> Iterator[Difference]:
+    """Of every two models, on pictures of the same seeds."""
+    for axis, search, by_model in _groups(plan, ranked):
+        for a, b in combinations(by_model, 2):
+            pairs = [(by_model[a][text], size) for text, size in by_model[b].items() if text in by_model[a]]
+            apart = [None if x is None or y is None else y - x for x, y in pairs]
+            yield Difference((a, b), axis, search, _mean(apart, plan.level, null=0.0))
+
+
+def _mean(sizes: Sequence[float | None], level: float, null: float | None = None) -> Estimate | Missing:
+    known = [one for one in sizes if one is not None]
+    return or_missing(student_mean, known, level, OVER_PROMPTS, missing=len(sizes) - len(known), null=null,
+                      reason="error", detail="no prompt could be scored")  # fmt: skip
 
 
 def _agreement(plan: RankPlan, model: str, own: list[RankedPrompt], scoring: Scoring) -> Agreement:
