@@ -84,7 +84,8 @@ class Server:
     def _refused(self, error: openai.APIStatusError) -> ServerError:
         status, response = error.status_code, error.response
         if response.is_redirect:
-            return ServerError(f"{self.url} redirects to {response.headers['location']}: give that address instead")
+            address = self._quoted(response.headers["location"])
+            return ServerError(f"{self.url} redirects to {address}: give that address instead")
         said = error.body.get("message") if isinstance(error.body, dict) else error.body
         if status in (401, 403):
             hint = f"put a valid key into the environment variable {KEY_VARIABLE}"

@@ -117,6 +117,7 @@ class Method(Generic[P, G, F, R_co]):
             log = options.get("log")
             with opened_run(plan, folder, store, budget=budget, progress=progress, log=log) as live:
                 gathered = self.gather(plan, live)
+                live.settle()
                 live.warn(*lost(gathered.sets))
                 head = Head(
                     FORMAT, version("askew"), self.version, plan, plan.hash,

@@ -73,6 +73,21 @@ def test_pictures_depend_on_the_request_alone(drawn_folder: Path) -> None:
             assert np.abs(np.asarray(image, int) - np.asarray(alone, int)).max() <= 1
 
 
+@pytest.mark.parametrize("size", [1, 2, 8])
+def test_pictures_are_the_same_in_any_batch_and_order(size: int, drawn_folder: Path) -> None:
+    for name, model in generators(drawn_folder).items():
+        requests = [Request("a photo of a nurse", seed) for seed in (5, 1, 7, 3, 2, 8, 6, 4)]
+        ordered = sorted(requests, key=lambda one: one.seed)
+        whole = dict(zip(ordered, model.generate(ordered), strict=True))
+        again = load(name, drawn_folder)
+        assert isinstance(again, Model)
+        for start in range(0, len(requests), size):
+            part = requests[start : start + size]
+            for request, image in zip(part, again.generate(part), strict=True):
+                far = np.abs(np.asarray(image, int) - np.asarray(whole[request], int)).max()
+                assert far <= 1, f"{name}, seed {request.seed}"
+
+
 def test_settings_are_scalars_that_change_the_picture(drawn_folder: Path) -> None:
     for model in generators(drawn_folder).values():
         assert all(isinstance(value, str | int | float | bool) for value in model.settings.values())

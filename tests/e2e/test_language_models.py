@@ -13,6 +13,7 @@ import pytest
 from askew import cli
 from askew.cli import run
 from askew.errors import LanguageModelError, ServerError, UsageError
+from askew.hosted import KEY_VARIABLE
 from askew.method import read_plan
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
@@ -206,3 +207,29 @@ def test_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]
         assert run(command) == 0
     assert "2 calls" in capfd.readouterr().err
     assert [axis.name for axis in read_plan(tmp_path / "plan.toml").prompts[0].axes] == ["gender", "light"]
+
+
+@pytest.mark.parametrize("fails_at", [0, 1, 99])
+def test_a_key_is_in_no_file_and_goes_to_its_own_host_alone(
+    fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    canary = "canary-5d1f"
+    monkeypatch.setenv(KEY_VARIABLE, canary)
+
+    def reply(number: int, content: dict[str, Any]) -> Reply:
+        if number == fails_at:
+            return Reply(f"who is {canary}?".encode(), 307, {"Location": f"{other.url}/{canary}"})
+        return answer(number, content)
+
+    with serving(answer) as other, serving(reply) as server:
+        code = run(["audit", PROMPT, "--model", "studio/planted", "--axes", "gender,light", "--images", "2", "--draws",
+                    "100", "--llm", "openai/m", "--llm-url", server.url, "--run", str(tmp_path / "run"), "--log",
+                    str(tmp_path / "log.jsonl")])  # fmt: skip
+        assert code == (0 if fails_at == 99 else 1)
+        assert {one["authorization"] for one in server.headers} == {f"Bearer {canary}"}
+        assert other.requests == []
+    said = capsys.readouterr()
+    assert canary not in said.out + said.err
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 5 or code
+    assert not [path for path in files if canary.encode() in path.read_bytes()]

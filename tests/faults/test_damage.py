@@ -8,11 +8,17 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from askew.cli import run
+from askew.errors import RunError
+from askew.methods.audit import METHOD as AUDIT
+from askew.methods.audit.gather import AuditGathered
+from askew.methods.audit.plan import AuditPlan, plan_audit
+from askew.run.base import Run
 from askew.store.index import TABLES
 from askew.store.store import Store
 
@@ -168,3 +174,16 @@ def test_a_torn_line_of_the_journal_costs_nothing(place: Path) -> None:
     with Store(place / ".askew") as store:
         counts = {table: len(store._index.select(f"SELECT 1 FROM {table}")) for table in TABLES}
     assert all(counts[table] for table in ("pictures", "planned", "answers")), counts
+
+
+def test_a_run_ends_only_if_every_planned_picture_is_stored_or_missing(tmp_path: Path) -> None:
+    def gather(plan: AuditPlan, live: Run) -> AuditGathered:
+        found = AUDIT.gather(plan, live)
+        sql(tmp_path, "DELETE FROM pictures WHERE key = (SELECT min(key) FROM pictures)")
+        return found
+
+    plan = plan_audit(["a photo of a nurse"], axes=["gender"], images=4, model="studio/planted", draws=100)
+    with pytest.raises(RunError, match="1 of 12 planned pictures are neither stored nor missing"):
+        replace(AUDIT, gather=gather).run(plan, run=tmp_path / "run")
+    assert not (tmp_path / "run" / "results.json").exists()
+    assert run([*COMMAND, str(tmp_path / "run")]) == 0

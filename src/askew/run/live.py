@@ -190,6 +190,14 @@ class Live(Run):
         if wanted:
             self.store.plan_pictures(self.plan.hash, wanted)
 
+    def settle(self) -> None:
+        """Raises RunError unless every picture that was planned is stored, or missing with a reason."""
+        planned = self.store.planned(self.plan.hash)
+        left = sum(one.path is None and one.reason is None for one in planned)
+        if left:
+            raise RunError(f"{left} of {len(planned)} planned pictures are neither stored nor missing: something else "
+                           f"changed the store meanwhile; {CONTINUES}")  # fmt: skip
+
     def _make(
         self,
         maker: Maker[W],

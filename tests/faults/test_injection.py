@@ -1,0 +1,161 @@
+"""Pages run nothing: scripts in prompts, labels, file names, models' names and words, for every kind of page.
+
+The pages are opened without their policy too, so that it is no net below a hole.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from askew.cli import run
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the PATH")
+
+SWITCHES = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --virtual-time-budget=2000"
+)
+RUNS = "document.title='owned'"
+PLACES = ("{}", '"{}', "'{}", "</title>{}", "</style>{}", "-->{}", "]]>{}", "</textarea>{}", "</svg>{}", "`{}", "\\{}")
+SCRIPTS = (
+    "<script>{run}</script>",
+    "<img src=x onerror={run}>",
+    "<svg onload={run}>",
+    '<a href="javascript:{run}" autofocus onfocus={run}>x</a>',
+    '<iframe srcdoc="<script>parent.{run}</script>"></iframe>',
+    "<link rel=stylesheet href={url}>",
+)
+"""{run} says that it was run, {url} that something was fetched."""
+
+
+def payloads(url: str) -> list[str]:
+    """Every script out of every place that a text may stand in: 66."""
+    return [place.format(script.format(run=RUNS, url=url)) for place in PLACES for script in SCRIPTS]
+
+
+@contextmanager
+def listening() -> Iterator[tuple[str, list[bytes]]]:
+    """An address on this machine, and what anybody sends there."""
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def listen() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    heard.append(connection.recv(200))
+
+        threading.Thread(target=listen, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/", heard
+
+
+def pictures(folder: Path, texts: list[str]) -> list[str]:
+    """A folder of labelled pictures in which prompts, groups, labels, values and conditions are such texts."""
+    folder.mkdir()
+    rng, rows = np.random.default_rng(0), ["file,prompt,condition,gender"]
+    for k, text in enumerate(texts):
+        for j in range(2):
+            name = f"{k} {j} <img src=x onerror={RUNS}>.png".replace("/", "")
+            Image.fromarray(rng.integers(0, 256, (24, 24, 3), dtype=np.uint8)).save(folder / name)
+            prompt, label = (part.replace('"', '""') for part in (text, texts[(k + j) % 6]))
+            rows.append(f'"{name}","{prompt} nurse","{"plain" if j else label}","{label}"')
+    (folder / "manifest.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
+    return ["--model", f"folder/{folder}", "--condition", "condition", "--initial", "plain"]
+
+
+def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
+    """By kind of page the commands that make it, the last one the page."""
+    small = ["--draws", "100"]
+    named = place / f"a {RUNS} <svg onload={RUNS}>".replace("/", "")
+    given = pictures(named, texts)
+    prompts = place / "prompts.txt"
+    prompts.write_text("\n".join(f"{text} nurse" for text in texts), encoding="utf-8")
+    planted, two = ["--model", "studio/planted"], [*(f"{text} nurse" for text in texts[:2])]
+    audit = ["audit", *given, "--vqa", "labels", "--label", "probe=gender", *small]
+    return {
+        "audit": [audit],
+        "compare": [["audit", *two, *planted, "--images", "2", "--axes", "gender", *small, "--run", str(place / name)]
+                    + ([] if name == "a" else ["-M", "bias=0"]) for name in ("a", "b")]
+        + [["compare", str(place / "a"), str(place / "b"), "--names", f"{texts[1]},{texts[2]}"]],
+        "interact": [["interact", *two, *planted, "--images", "2", "--axes", "gender,age", *small]],
+        "rank": [["rank", "--prompts", str(prompts), *planted, "--images", "2", "--axes", "gender", *small]],
+        "mine": [["mine", *planted, "--objective", "color:blue", "--iterations", "1", "--population", "2",
+                  "--selected", "1", "--mutations", "1", "--images", "2", "--top", "1", *small]],
+        "map": [["map", f"{texts[2]} nurse", "--concept", "<b id=x>", "--against", "nurse", "--images", "2", *small]],
+        "edit": [["edit", texts[1], "--sources", "studio/planted", "--images", "2", "--strengths", "0.5",
+                  "--targets", "<script>0</script>=nurse,chef", *small]],
+        "classify": [["classify", texts[1], "--sources", "studio/planted", "--images", "2", "--samples", "1", *small]],
+        "mitigate": [["mitigate", two[0], *planted, "--axes", "gender", "--images", "6", "--confirm", "8", *small]],
+    }  # fmt: skip
+
+
+def opened(page: Path, folder: Path) -> str:
+    """The page as it stands after its scripts, if it has any, have run."""
+    profile = f"--user-data-dir={folder / 'profile'}"
+    command = [str(CHROMIUM), *SWITCHES.split(), profile, "--dump-dom", page.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def test_the_probe_sees_what_runs_and_what_is_fetched(tmp_path: Path) -> None:
+    with listening() as (url, heard):
+        page = tmp_path / "page.html"
+        page.write_text(f"<title>x</title><body>{''.join(payloads(url)[:6])}", encoding="utf-8")
+        assert "<title>owned" in opened(page, tmp_path)
+        assert heard
+
+
+@pytest.mark.parametrize("policy", [True, False], ids=["with its policy", "without"])
+@pytest.mark.parametrize(
+    "kind", ["audit", "compare", "interact", "rank", "mine", "map", "edit", "classify", "mitigate"]
+)
+def test_no_page_runs_or_fetches_anything(
+    kind: str, policy: bool, made: Callable[[str], Path], tmp_path: Path, heard: list[bytes]
+) -> None:
+    text = made(kind).read_text(encoding="utf-8")
+    assert kind == "mine" or "&lt;" in text  # texts of others are there
+    if not policy:
+        text, removed = re.subn(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+        assert removed == 1
+    (page := tmp_path / "page.html").write_text(text, encoding="utf-8")
+    assert "owned</title>" not in opened(page, tmp_path)
+    assert heard == []
+
+
+@pytest.fixture(scope="module")
+def heard() -> Iterator[list[bytes]]:
+    with listening() as (url, said):
+        said.append(url.encode())
+        yield said
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, heard: list[bytes]) -> Callable[[str], Path]:
+    """The page of a kind, made once."""
+    place = tmp_path_factory.mktemp("pages")
+    commands = kinds(place, payloads(heard.pop().decode()))
+    pages: dict[str, Path] = {}
+
+    def page(kind: str) -> Path:
+        if kind not in pages:
+            for arguments in commands[kind]:
+                place_of = [] if "--run" in arguments else ["--to" if kind == "compare" else "--run", str(place / kind)]
+                assert run([*arguments, *place_of]) == 0, arguments
+            (pages[kind],) = (place / kind).glob("*.html")
+        return pages[kind]
+
+    return page
