@@ -60,3 +60,9 @@ def test_any_answer_is_read_or_unusable(text: str) -> None:
     for read in (read_texts, lambda answer: read_axes(parse(answer))):
         with suppress(Unusable):
             read(Completion(text))
+
+
+@pytest.mark.parametrize("text", ['{"gender": [null]}', "{0: [[]]}", '{"gender": [["a"], 3, {}]}'])
+def test_what_is_no_prompt_is_left_out(text: str) -> None:
+    (axis,) = read_axes(parse(Completion(text)))
+    assert not [prompt for _, prompt in axis.counterfactuals if prompt]

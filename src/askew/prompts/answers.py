@@ -164,6 +164,6 @@ def _pairs(part: Any) -> Iterator[tuple[str, str]]:
             text = one["prompt"] if named else words[-1] if words else ""
             value = one.get("value", "") if named else words[0] if len(words) > 1 else next(iter(one), "")
         else:
-            value, text = ("", one) if isinstance(one, str) else one
+            value, text = one if isinstance(one, tuple | list) and len(one) == 2 else ("", one)
         if isinstance(value, str | int | float) and isinstance(text, str):
             yield " ".join(str(value).lower().split()), " ".join(text.split())
