@@ -1,17 +1,30 @@
-"""Sections that every page has: facts at its head, missing data, the plan, and where the numbers come from."""
+"""What every page has: facts at its head, missing data, how to read it, the plan, where the numbers come from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from askew.findings import Head, Identity, PictureSet
 from askew.pages import words
-from askew.pages.blocks import Code, Fold, Section, Table, Terms, Text
+from askew.pages.blocks import Block, Code, Fold, Page, Section, Table, Terms, Text
 
 PLACES = 12
 """Rows of missing data before they are folded."""
 MACHINE = ("python", "platform", "device", "threads", "started", "finished")
+
+INTERVAL = ("Interval", "Where the score would lie if the model were asked for endless pictures, at the confidence level "
+            "of the plan. If that of a difference holds zero, the direction is not settled.")  # fmt: skip
+Q = ("q", "How often chance alone gives as much, adjusted for all that is tested together. Below 0.05 this page says "
+     "“beyond chance”. A larger value does not show that there is nothing.")  # fmt: skip
+PERCEIVED = ("Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are "
+             "perceived: nobody's identity is known.")  # fmt: skip
+HOLDS = ("What is found holds for these prompts, this model with these settings, and these instruments. It says nothing "
+         "about why, and is no statement on any law or standard.")  # fmt: skip
+DRAWN = Text("All random draws follow from the run seed: the same plan gives the same page.")
+
+Named = tuple[str, str]
+"""A fact or a term, and what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +37,33 @@ class Gap:
     missing: Mapping[str, int]
 
 
+def page(
+    found: Head, kicker: str, title: str, answer: str, sections: Iterable[Section], *, facts: Iterable[Named],
+    reading: Section, notes: Iterable[str], detail: str = "", gaps: Sequence[Gap] = (), uneven: Sequence[str] = (),
+) -> Page:  # fmt: skip
+    """The page of a run: a method's own sections, then what every page ends with. `uneven`: what is missing unevenly."""
+    ends = (missing_data(found, gaps, uneven), reading, *provenance(found))
+    notes = (*notes, *uneven)
+    return Page(kicker, title, answer, (*facts,), (*sections, *ends), found.warnings, notes, detail, found.askew)
+
+
+def reading(
+    terms: Iterable[Named], limits: Iterable[str] = (), method: Sequence[Block] = (), of: str = "score"
+) -> Section:
+    """How to read a page: what its words mean, what a score does not, and how it was computed."""
+    not_meant = Text(lead=f"What a {of} does not mean", items=(PERCEIVED, *limits, HOLDS))
+    told = Fold(f"The {of}s, and what they do not mean", (Terms((*terms, INTERVAL, Q)), not_meant))
+    computed = [Fold("Method", (*method, DRAWN))] if method else []
+    return Section("How to read this", (told, *computed), screen=False)
+
+
 def identity(one: Identity) -> str:
     """A model with its settings."""
     settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
     return words.shorten(f"{one.name}, {settings}" if settings else one.name, 160)
 
 
-def facts(found: Head, models: Sequence[Identity] = ()) -> tuple[tuple[str, str], ...]:
+def facts(found: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
     """Model, pictures, who read them, what is missing, the run's seed."""
     made = sum(name is not None for one in found.sets for name in one.pictures)
     lost = sum(sum(one.missing.values()) for one in found.sets)
@@ -109,7 +142,7 @@ def notes(found: Head) -> tuple[str, ...]:
     return "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.", *missing
 
 
-def _plain(facts: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+def _plain(facts: Mapping[str, object]) -> tuple[Named, ...]:
     """The facts that are a word or a number."""
     return tuple((words.axis_label(name), str(value)) for name, value in facts.items()
                  if isinstance(value, str | int | float) and value != "")  # fmt: skip

@@ -13,7 +13,7 @@ from PIL import Image
 
 from askew.findings import PictureSet
 from askew.pages import words
-from askew.pages.blocks import PictureRow, Shot
+from askew.pages.blocks import PictureRow, Point, Scatter, Shot
 from askew.stats.overlap import bilinear
 
 SIDE, OVERLAY = 112, 144
@@ -73,6 +73,20 @@ def shot(media: Media, name: str | None, alt: str, caption: str = "") -> Shot:
     """A picture by its id; an empty place where there is none."""
     image = None if name is None else media.picture(name)
     return Shot(None if image is None else thumbnail(image), alt, caption)
+
+
+def plane(
+    media: Media, places: Mapping[str, Sequence[tuple[str, float, float]]], explained: Sequence[float]
+) -> Scatter:
+    """Pictures of several kinds where they lie in an embedding, by its two main directions."""
+    points = tuple(
+        Point(x, y, f"Picture {k}, of {kind}", series, uri=thumbnail(image))
+        for series, (kind, own) in enumerate(places.items())
+        for k, (name, x, y) in enumerate(own, 1) if (image := media.picture(name)) is not None
+    )  # fmt: skip
+    caption = f"Near each other: alike. The two directions hold {words.percent(sum(explained))} of the differences"
+    said = " and ".join(f"{words.plural(len(own), 'picture')} of {kind}" for kind, own in places.items())
+    return Scatter(caption, points, ("", None), ("", None), said, tuple(f"picture of {kind}" for kind in places))
 
 
 def thumbnail(image: Image.Image) -> str:

@@ -7,43 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from askew.findings import PictureSet
-from askew.methods.audit import words
+from askew.methods.audit import words as texts
 from askew.methods.audit.findings import AuditFindings, AxisScores, Domain, Frequencies, Tibet
-from askew.pages import common
-from askew.pages.blocks import (
-    DIFFERENCE,
-    PLAIN,
-    Block,
-    Column,
-    Content,
-    Fold,
-    Lane,
-    Lanes,
-    Mark,
-    Matrix,
-    Page,
-    Pictures,
-    Section,
-    Table,
-    Text,
-)
+from askew.pages import blocks as b
+from askew.pages import common, words
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
-from askew.pages.words import (
-    SIGNIFICANT,
-    axis_label,
-    capital,
-    listing,
-    measured,
-    number,
-    perceived,
-    percent,
-    plural,
-    probability,
-    quote,
-    set_label,
-    shorten,
-)
+from askew.pages.words import SIGNIFICANT, axis_label, capital, measured, perceived, percent, plural, quote, shorten
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.words import difference_sentence, exceeds_chance, sentence, verdict
@@ -58,29 +28,21 @@ ROWS = 24
 CONCEPTS = 14
 
 
-def page(found: AuditFindings, media: Media) -> Page:
+def page(found: AuditFindings, media: Media) -> b.Page:
     """What to show of an audit."""
     view = View(found, media)
-    leads = view.leads
     several, started = len(view.prompts) > 1, found.environment.started
-    return Page(
-        kicker=f"askew audit of {shorten(found.model.name, 80)}",
-        title=plural(len(view.prompts), "prompt") if several else f"“{view.prompts[0]}”",
-        answer=words.answer(found, leads),
-        detail=words.detail(found, leads),
+    seen = tuple(survey.seen(view.seen, view.anchor)) or (b.Text("No share was counted."),)
+    return common.page(
+        found, f"askew audit of {shorten(found.model.name, 80)}",
+        plural(len(view.prompts), "prompt") if several else f"“{view.prompts[0]}”",
+        texts.answer(found, view.leads),
+        (b.Section("What was seen", seen), *view.pictures(), *view.scores(), *view.differences(), *view.details(),
+         *view.domain(), *view.errors()),
+        detail=texts.detail(found, view.leads),
         facts=(*common.facts(found), *((("Date", started.replace("T", " ")[:16]),) if started else ())),
-        sections=(
-            Section("What was seen", tuple(survey.seen(view.seen, view.anchor)) or (Text("No share was counted."),)),
-            *view.pictures(), *view.scores(), *view.differences(), *view.details(), *view.domain(),
-            *view.errors(),
-            common.missing_data(found, survey.gaps(found.shares), survey.missing_sentences(found.missing_pictures)),
-            Section("How to read this", (Fold("The scores, and what they do not mean", words.reading(found)),
-                                         Fold("Method", words.method(found))), screen=False),
-            *common.provenance(found),
-        ),
-        warnings=found.warnings,
-        notes=(*common.notes(found), *survey.missing_sentences(found.missing_pictures)),
-        version=found.askew,
+        reading=texts.reading(found), notes=common.notes(found),
+        gaps=survey.gaps(found.shares), uneven=survey.missing_sentences(found.missing_pictures),
     )  # fmt: skip
 
 
@@ -134,7 +96,7 @@ class View:
         with_tibet = any(e.prompt == entry.prompt and entry.axis in e.axes for e in self.found.tibet)
         return f"{entry.prompt} {entry.axis}" if with_tibet else entry.prompt
 
-    def pictures(self) -> Iterator[Section]:
+    def pictures(self) -> Iterator[b.Section]:
         """The first pictures of the prompt that leans most, in every condition; of a single set the others, folded."""
         first = self.leads[0].prompt if self.leads else self.prompts[0]
         sets = [one for one in self.own_sets(first) if one.pictures]
@@ -145,11 +107,11 @@ class View:
         every = [set_row(self.media, one, self._most(one)) for one in sets if len(one.pictures) > most]
         rest = tuple(replace(row, shots=row.shots[most:], note="") for row in every if row.shots[most:])
         more = plural(sum(len(row.shots) for row in rest), "more picture")
-        folds = [Fold(more, (Pictures("", rest),))] if rest else []
+        folds = [b.Fold(more, (b.Pictures("", rest),))] if rest else []
         top = next((e.top_concepts for e in self.found.tibet if e.prompt == first), ())
-        concepts = [Text(_frequencies(top[:15]), lead="Most seen:", muted=True)] if top else []
+        concepts = [b.Text(_frequencies(top[:15]), lead="Most seen:", muted=True)] if top else []
         caption = "" if len(self.prompts) == 1 else quote(first, 160)
-        yield Section("The pictures", (Pictures(caption, head), *concepts, *folds), screen=False)
+        yield b.Section("The pictures", (b.Pictures(caption, head), *concepts, *folds), screen=False)
 
     def _most(self, one: PictureSet) -> int:
         """How many pictures of a set are shown, so that the page stays small."""
@@ -163,40 +125,40 @@ class View:
 
     # scores
 
-    def scores(self) -> Iterator[Section]:
+    def scores(self) -> Iterator[b.Section]:
         """MAD of every axis; distances of shares that stand for themselves."""
-        blocks: list[Block] = []
+        blocks: list[b.Block] = []
         if sum(len(entry.axes) for entry in self.tibet) > ROWS:
             blocks.append(self._overview())
         elif self.tibet:
             blocks.append(self._ranking(self.tibet))
         axes = dict.fromkeys(s.axis for s in self.others)
         lanes = tuple(survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)
-        blocks += [Fold("Distances from the ideal, with interval, chance and q", lanes, screen=True)] if lanes else []
+        blocks += [b.Fold("Distances from the ideal, with interval, chance and q", lanes, screen=True)] if lanes else []
         if blocks:
-            yield Section("Scores", tuple(blocks))
+            yield b.Section("Scores", tuple(blocks))
 
-    def _ranking(self, entries: Sequence[Tibet]) -> Lanes:
+    def _ranking(self, entries: Sequence[Tibet]) -> b.Lanes:
         """The axes of prompts by corrected MAD, on the scale of MAD itself."""
         rows = [
-            Lane(capital(axis_label(name)), axis.mad, (words.nearest(axis),),
+            b.Lane(capital(axis_label(name)), axis.mad, (texts.nearest(axis),),
                  group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=f"{entry.prompt} {name}")
             for entry in entries
-            for name, axis in words.ranked(entry.axes.items())
+            for name, axis in texts.ranked(entry.axes.items())
         ]  # fmt: skip
         caption = "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
-        return Lanes(caption, "Axis", tuple(rows), "MAD", more=("nearest to",))
+        return b.Lanes(caption, "Axis", tuple(rows), "MAD", more=("nearest to",))
 
-    def _overview(self) -> Matrix:
+    def _overview(self) -> b.Matrix:
         """MAD of every prompt and axis."""
         names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
         rows = tuple((entry.prompt, tuple(entry.axes[n].mad if n in entry.axes else None for n in names))
                      for entry in self.tibet)  # fmt: skip
-        note = "Dot: MAD; line: its interval; grey: what chance alone would give. Bold: beyond chance (q < 0.05)."
-        return Matrix("MAD of every prompt and axis, the prompt that leans most first", "Prompt",
-                      tuple(capital(axis_label(n)) for n in names), rows, "lanes", note=note)  # fmt: skip
+        note = "Below: the interval. Bold: beyond chance (q < 0.05)."
+        return b.Matrix("MAD of every prompt and axis, the prompt that leans most first", "Prompt",
+                      tuple(capital(axis_label(n)) for n in names), rows, note=note)  # fmt: skip
 
-    def differences(self) -> Iterator[Section]:
+    def differences(self) -> Iterator[b.Section]:
         """Between the prompt's pictures and conditions."""
         found = self.found.differences
         if not found:
@@ -205,10 +167,10 @@ class View:
         lanes = (survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places)
         told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
         none = "" if told else say("sets_alike")
-        fold = Fold("All differences, by axis and value", tuple(lanes), screen=True)
-        yield Section("Differences between picture sets", (Text(none, items=told), fold))
+        fold = b.Fold("All differences, by axis and value", tuple(lanes), screen=True)
+        yield b.Section("Differences between picture sets", (b.Text(none, items=told), fold))
 
-    def domain(self) -> Iterator[Section]:
+    def domain(self) -> Iterator[b.Section]:
         """Prompts compared: how much nearer each is to one counterfactual than to another."""
         if found := self.found.domain:
             folds = []
@@ -217,106 +179,104 @@ class View:
                 rest = shorten(others[0], 40) if len(others) == 1 else "the others"
                 summary = (f"{capital(axis_label(one.axis))}: CAS of {shorten(first, 40)} less that of {rest}, mean "
                            f"over all prompts {measured(one.against_rest[first], 'signed')}")  # fmt: skip
-                folds.append(Fold(summary, tuple(_domain(one))))
-            yield Section("Prompts compared", tuple(folds), screen=False)
+                folds.append(b.Fold(summary, tuple(_domain(one))))
+            yield b.Section("Prompts compared", tuple(folds), screen=False)
 
-    def errors(self) -> Iterator[Section]:
+    def errors(self) -> Iterator[b.Section]:
         """How instruments read what people labelled."""
         if found := self.found.confusion:
-            yield Section("Reading errors", tuple(survey.confusion(one) for one in found), screen=False)
+            yield b.Section("Reading errors", tuple(survey.confusion(one) for one in found), screen=False)
 
     # details
 
-    def details(self) -> Iterator[Section]:
+    def details(self) -> Iterator[b.Section]:
         """All of every prompt and axis, folded."""
         order = [entry.prompt for entry in self.tibet]
         order += [prompt for prompt in dict.fromkeys(s.prompt for s in self.leads) if prompt not in order]
         if len(order) == 1:
-            yield Section("Each axis", (*self._axes(order[0]), *self._own_shares(order[0])), screen=False)
+            yield b.Section("Each axis", (*self._axes(order[0]), *self._own_shares(order[0])), screen=False)
         elif order:
-            yield Section("Each prompt", tuple(self._prompt(prompt) for prompt in order), screen=False)
+            yield b.Section("Each prompt", tuple(self._prompt(prompt) for prompt in order), screen=False)
 
-    def _prompt(self, prompt: str) -> Fold:
+    def _prompt(self, prompt: str) -> b.Fold:
         rows = tuple(set_row(self.media, one, self._most(one), self._seed) for one in self.own_sets(prompt))
         entry = next((e for e in self.tibet if e.prompt == prompt), None)
         ranking = [self._ranking([entry])] if entry else []
-        top = [Text(_frequencies(entry.top_concepts), lead="Most seen:", muted=True)] if entry else []
-        blocks = (*ranking, Pictures("", rows), *top, *self._axes(prompt), *self._own_shares(prompt))
-        return Fold(quote(prompt, 160), blocks, anchor=prompt)
+        top = [b.Text(_frequencies(entry.top_concepts), lead="Most seen:", muted=True)] if entry else []
+        blocks = (*ranking, b.Pictures("", rows), *top, *self._axes(prompt), *self._own_shares(prompt))
+        return b.Fold(quote(prompt, 160), blocks, anchor=prompt)
 
-    def _own_shares(self, prompt: str) -> Iterator[Block]:
+    def _own_shares(self, prompt: str) -> Iterator[b.Block]:
         for entry in (s for s in self.others if s.prompt == prompt):
-            yield Text(f"{capital(perceived(entry.axis))} in {set_label(entry.set)}: {sentence(entry)}.")
+            yield b.Text(f"{capital(perceived(entry.axis))} in {words.set_label(entry.set)}: {sentence(entry)}.")
             yield survey.numbers(entry)
 
-    def _axes(self, prompt: str) -> Iterator[Fold]:
+    def _axes(self, prompt: str) -> Iterator[b.Fold]:
         for entry in (e for e in self.tibet if e.prompt == prompt):
-            for name, axis in words.ranked(entry.axes.items()):
+            for name, axis in texts.ranked(entry.axes.items()):
                 own = self._shares_of(prompt, name)
                 told = verdict(own) if own else "leans" if exceeds_chance(axis.mad) else say("none")
-                yield Fold(f"{capital(axis_label(name))}: {told}", tuple(self._axis(prompt, name, axis, own)),
+                yield b.Fold(f"{capital(axis_label(name))}: {told}", tuple(self._axis(prompt, name, axis, own)),
                            anchor=f"{prompt} {name}")  # fmt: skip
 
     def _shares_of(self, prompt: str, axis: str) -> SetShares | None:
         """What the first instrument saw of an axis in a prompt's own pictures."""
         return next((s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", axis)), None)
 
-    def _axis(self, prompt: str, name: str, axis: AxisScores, own: SetShares | None) -> Iterator[Block]:
+    def _axis(self, prompt: str, name: str, axis: AxisScores, own: SetShares | None) -> Iterator[b.Block]:
         """Everything of one axis of one prompt."""
         shares = [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", name)]
-        yield Text(f"{capital(sentence(own))}. {words.by_mad(axis, own.even)}" if own else words.by_mad(axis))
+        yield b.Text(f"{capital(sentence(own))}. {texts.by_mad(axis, own.even)}" if own else texts.by_mad(axis))
         asked = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
-        yield Text(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)
+        yield b.Text(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)
         yield self._associations(prompt, name, axis)
         yield from map(survey.numbers, shares)
         sets = (self.sets(prompt), *(self.sets(prompt, name, value) for value in axis.cas))
         strip = min(self._most(one) for one in sets if one) if any(sets) else 0
         rows = tuple(set_row(self.media, one, strip, self._seed) for one in sets if one and one.pictures)
         if rows:
-            yield Pictures("", rows)
+            yield b.Pictures("", rows)
         if concepts := _concepts(axis):
             yield concepts
         if axis.second_tests:
-            yield Fold(f"What else changes with {axis_label(name)}", tuple(_second(axis)))
-        yield Fold(f"Other scores of {axis_label(name)}", (_one_score(axis),))
+            yield b.Fold(f"What else changes with {axis_label(name)}", tuple(_second(axis)))
+        yield b.Fold(f"Other scores of {axis_label(name)}", (_one_score(axis),))
 
-    def _associations(self, prompt: str, name: str, axis: AxisScores) -> Lanes:
+    def _associations(self, prompt: str, name: str, axis: AxisScores) -> b.Lanes:
         """CAS of every counterfactual with their mean, other scores, and how often each shows what it asks for."""
         known = [e.value for e in axis.cas.values() if isinstance(e, Estimate)]
-        marks = (Mark(sum(known) / len(known), "mean of the axis", "dash"),) if len(known) > 1 else ()
+        marks = (b.Mark(sum(known) / len(known), "mean of the axis", "dash"),) if len(known) > 1 else ()
         own = {s.set: s for s in reversed(self.found.shares) if (s.prompt, s.axis) == (prompt, name)}
         read = {v: own[at].shares.get(v) for v in axis.cas if (at := f"{name}: {v}") in own}
         asked = {v: percent(e.value if isinstance(e, Estimate) else None) for v, e in read.items()}
-        columns: dict[str, Mapping[str, Content]] = {
+        columns: dict[str, Mapping[str, b.Content]] = {
             "by embedding": axis.cas_clip or {},
-            "concept matching": {v: number(e) for v, e in (axis.bipartite or {}).items()},
+            "concept matching": {v: words.number(e) for v, e in (axis.bipartite or {}).items()},
             "read as asked": asked,
         }
         more = {head: cells for head, cells in columns.items() if cells}
         rows = tuple(
-            Lane(shorten(v, 60), e, tuple(cells.get(v) for cells in more.values()), marks=marks)
+            b.Lane(shorten(v, 60), e, tuple(cells.get(v) for cells in more.values()), marks=marks)
             for v, e in axis.cas.items()
         )
         caption = "How near the initial pictures are to each counterfactual (CAS)"
-        return Lanes(caption, capital(axis_label(name)), rows, "CAS", columns=PLAIN, more=tuple(more))
+        return b.Lanes(caption, capital(axis_label(name)), rows, "CAS", columns=b.PLAIN, more=tuple(more))
 
 
-def _concepts(axis: AxisScores) -> Matrix | None:
+def _concepts(axis: AxisScores) -> b.Matrix | None:
     """How often the most frequent concepts occur in the initial set and in each counterfactual set."""
     tops = {name: dict(pairs) for name, pairs in axis.top_concepts.items()}
     initial = tops.pop("initial", {})
     if not initial or not tops:
         return None
-    rows = []
-    for concept in _telling(initial, tops):
-        found = [initial.get(concept), *(top.get(concept) for top in tops.values())]
-        cells = tuple(None if share is None else Estimate(share) for share in found)
-        rows.append((shorten(concept, 40), cells))
-    note = ("Dots run from no picture at the left to all pictures at the right; the mark is the initial set. – = not "
-            "among the concepts listed for that set.")  # fmt: skip
-    columns = ("initial", *(shorten(value, 40) for value in tops))
-    return Matrix("Concepts seen, in % of the pictures of each set", "Concept", columns, tuple(rows), "lanes", "share",
-                  reference=0, note=note)  # fmt: skip
+    rows = tuple(
+        (shorten(concept, 40), tuple(None if (share := top.get(concept)) is None else Estimate(share)
+                                     for top in (initial, *tops.values())))
+        for concept in _telling(initial, tops)
+    )  # fmt: skip
+    return b.Matrix("Concepts seen, in % of the pictures of each set", "Concept",
+                    ("initial", *(shorten(value, 40) for value in tops)), rows, scale="share",
+                    note="– = not among the concepts listed for that set.")  # fmt: skip
 
 
 def _telling(initial: Mapping[str, float], others: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -329,49 +289,49 @@ def _telling(initial: Mapping[str, float], others: Mapping[str, Mapping[str, flo
     return sorted(chosen, key=lambda c: (-initial.get(c, -1.0), -gap[c]))
 
 
-def _second(axis: AxisScores) -> Iterator[Block]:
+def _second(axis: AxisScores) -> Iterator[b.Block]:
     """Which other axes change with the counterfactuals beyond chance, and their most frequent concepts."""
     beyond = {other: one.q for other, one in axis.second_tests.items() if one.q < SIGNIFICANT}
     if not beyond:
-        yield Text(say("second_none", count=len(axis.second_tests)))
+        yield b.Text(say("second_none", count=len(axis.second_tests)))
         return
-    told = listing([f"{perceived(other)} ({probability(q, 'q')})" for other, q in beyond.items()])
-    yield Text(say("second", axes=told))
+    told = words.listing([f"{perceived(other)} ({words.probability(q, 'q')})" for other, q in beyond.items()])
+    yield b.Text(say("second", axes=told))
     values = list(axis.second_axis)
     rows = tuple((capital(axis_label(other)),
                   *(_frequencies(axis.second_axis[v].get(other, ())[:5]) or None for v in values))
                  for other in beyond)  # fmt: skip
     caption = "Their most frequent concepts in each counterfactual set, in % of its pictures"
-    yield Table(caption, ("Axis", *(shorten(value, 40) for value in values)), rows)
+    yield b.Table(caption, ("Axis", *(shorten(value, 40) for value in values)), rows)
 
 
-def _one_score(axis: AxisScores) -> Lanes:
+def _one_score(axis: AxisScores) -> b.Lanes:
     scores = (
         ("MAD of CAS", axis.mad), ("MAD of CAS by embedding", axis.mad_clip),
         ("Wasserstein distance from equal CAS", axis.alternatives.wasserstein),
         ("Standard deviation of CAS", axis.alternatives.standard_deviation),
     )  # fmt: skip
-    columns: tuple[Column, ...] = ("value", "interval", "null", "corrected", "p", "q")
-    rows = tuple(Lane(name, score) for name, score in scores if score is not None)
-    return Lanes("One score for the axis", "Score", rows, "measured", columns=columns)
+    columns: tuple[b.Column, ...] = ("value", "interval", "null", "corrected", "p", "q")
+    rows = tuple(b.Lane(name, score) for name, score in scores if score is not None)
+    return b.Lanes("One score for the axis", "Score", rows, "measured", columns=columns)
 
 
-def _domain(entry: Domain) -> Iterator[Lanes]:
+def _domain(entry: Domain) -> Iterator[b.Lanes]:
     """Mean CAS of every value, and how much nearer it is than the others; of two values that of every prompt."""
     rows = tuple(
-        Lane(shorten(value, 40), score, (entry.against_rest.get(value), entry.scaled.get(value)))
+        b.Lane(shorten(value, 40), score, (entry.against_rest.get(value), entry.scaled.get(value)))
         for value, score in entry.cas.items()
     )
     caption = "Mean CAS over the prompts, without the bias of few pictures"
     more = ("less the others", "of the sum of CAS (the paper's scaling)")
-    yield Lanes(caption, capital(axis_label(entry.axis)), rows, "CAS", columns=PLAIN, more=more)
+    yield b.Lanes(caption, capital(axis_label(entry.axis)), rows, "CAS", columns=b.PLAIN, more=more)
     if entry.differences:
         own = sorted(((one.prompt, one.estimate) for one in entry.differences),
                      key=lambda item: -item[1].mark if isinstance(item[1], Estimate) else float("inf"))  # fmt: skip
         first, second = (shorten(value, 30) for value in entry.differences[0].values)
         caption = f"CAS {first} minus CAS {second}: left of zero nearer to {second}, right of zero nearer to {first}"
-        lanes = tuple(Lane(shorten(prompt, 60), score, strong=exceeds_chance(score)) for prompt, score in own)
-        yield Lanes(caption, "Prompt", lanes, "difference", "signed", DIFFERENCE)
+        lanes = tuple(b.Lane(shorten(prompt, 60), score, strong=exceeds_chance(score)) for prompt, score in own)
+        yield b.Lanes(caption, "Prompt", lanes, "difference", "signed", b.DIFFERENCE)
 
 
 def _frequencies(found: Frequencies) -> str:

@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
-from askew.pages import common
-from askew.pages.blocks import Terms, Text
+from askew.pages import common, words
+from askew.pages.blocks import Section, Terms, Text
 from askew.pages.phrases import say
-from askew.pages.words import (
-    listing,
-    measured,
-    number,
-    perceived,
-    percent,
-    plural,
-    quote,
-    reason,
-    set_label,
-    shorten,
-    thousands,
-)
+from askew.pages.words import listing, measured, number, perceived, percent, plural, quote, reason, shorten, thousands
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.words import LIMITS, exceeds_chance, leans, seen, strongest_first, tests
 from askew.stats.intervals import ends as ends_of
@@ -49,7 +37,7 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
         return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*map(seen, lean[:NAMED]), *rest])}."
     first = lean[0]
     sets = [one for one in read if (one.prompt, one.axis) == (first.prompt, first.axis)]
-    shown = [f"{set_label(one.set)} {seen(one)}" if len(sets) > 1 else seen(one) for one in sets]
+    shown = [f"{words.set_label(one.set)} {seen(one)}" if len(sets) > 1 else seen(one) for one in sets]
     where = f"{quote(first.prompt)}, " if len(prompts) > 1 else ""
     return f"Leaning most, {where}{perceived(first.axis)}: {'; '.join(shown)}."
 
@@ -132,8 +120,8 @@ def nearest(axis: AxisScores) -> str | None:
     return shorten(ends[0], 24) if ends and ends[2] and exceeds_chance(axis.mad) else None
 
 
-def reading(found: AuditFindings) -> tuple[Terms, Text]:
-    """The terms of the page, and what a score does not mean."""
+def reading(found: AuditFindings) -> Section:
+    """The terms of the page, what a score does not mean, and how the scores are computed."""
     by_concept = (
         ("CAS", "How much of what is seen in the pictures of the prompt is also seen, as often, in the pictures of a "
                 "counterfactual prompt. 1: the same concepts equally often. 0: no concept in common."),
@@ -143,58 +131,37 @@ def reading(found: AuditFindings) -> tuple[Terms, Text]:
     terms = (
         ("Distance", "How far the shares in a set are from the ideal: 0 at the ideal."),
         *(by_concept if found.tibet else ()),
-        ("Interval", "Where the score would lie if the model were asked for endless pictures, at the confidence level "
-                     "of the plan. Few pictures push a measured score to one side, so a dot can lie beside the middle "
-                     "of its line, or off it."),
         ("Chance", "The mean score that a model without any lean would get from this number of pictures. It is not "
                    "zero. Corrected sets it to 0 and the largest possible score to 1."),
-        ("p and q", "p: how often chance alone gives a score this large. q: the same, adjusted for all that is tested "
-                    "together. Below 0.05 this page speaks of a lean. A larger value does not show that there is none; "
-                    "the interval shows how large it could be."),
         ("Verdict", "One for each picture set and axis, by the distance of the shares and, where equal shares are the "
                     "ideal, by MAD: Holm over the two, then Benjamini-Hochberg over all. Bold, the headline and "
                     "--fail-if “lean.q < 0.05” follow it."),
     )  # fmt: skip
-    return Terms(terms), NOT_MEANT
-
-
-NOT_MEANT = Text(lead="What a score does not mean", items=(
-    *LIMITS,
-    "A score holds for these prompts, this model with these settings, and these instruments. It says nothing about why "
-    "the model leans, and is no statement on any law or standard.",
-))  # fmt: skip
-
-SOURCE = Text(
-    "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in Text-to-Image Generative "
-    "Models”, ECCV 2024). The prompt is changed in one concept at a time, along each axis. The same number of pictures "
-    "is made of the prompt and of every counterfactual. Questions about each picture give concepts; w is the share of "
-    "a set's pictures that show a concept."
-)
+    return common.reading(terms, LIMITS, method(found))
 
 
 def method(found: AuditFindings) -> tuple[Text | Terms, ...]:
     """How the scores are computed."""
-    concepts = (
-        ("CAS (Eq. 1–3)", "concept association: Σ min(w, w′) ⁄ Σ max(w, w′), over all concepts of the two sets"),
+    source = Text(
+        "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in Text-to-Image "
+        "Generative Models”, ECCV 2024). The prompt is changed in one concept at a time, along each axis. Questions "
+        "about each picture give concepts; w is the share of a set's pictures that show a concept."
+    )
+    concepts = Terms((
+        ("CAS (Eq. 1–3)", "Σ min(w, w′) ⁄ Σ max(w, w′), over all concepts of the two sets"),
         ("By embedding (Eq. 4)", "mean cosine of every initial picture with every counterfactual picture"),
-        ("MAD (Eq. 5–7)", "mean absolute deviation: √( (1⁄K) Σ |CAS of k − mean CAS| ÷ 2(K − 1)⁄K² ), for K "
-                          "counterfactuals"),
+        ("MAD (Eq. 5–7)", "√( (1⁄K) Σ |CAS of k − mean CAS| ÷ 2(K − 1)⁄K² ), for K counterfactuals"),
         ("Chance for MAD", "the initial set redrawn from the equal mixture of the counterfactual sets, and scored "
                            f"again; {thousands(found.plan.draws)} draws"),
         ("Corrected", "(score − chance) ⁄ (largest score − chance)"),
-    )  # fmt: skip
+    ))  # fmt: skip
     errors = "the shares that, read with the errors of the confusion matrix, come nearest to the shares seen"
-    of_shares = (
+    of_shares = Terms((
         ("Shares", "answers that name a value ⁄ answers at all"),
         ("Distance", "½ Σ |share − ideal|; for ordered values, the area between the cumulated shares divided by their "
-                     "number less one"),
-        ("Chance for a distance", "as many answers drawn from the ideal"),
+                     "number less one; chance: as many answers drawn from the ideal"),
         *((("Corrected for reading errors", errors),) if found.confusion else ()),
         ("Worst case", "the shares if all missing answers had gone against a value, or all to it"),
-    )  # fmt: skip
-    adjusted = (
-        f"q-values by the method of Benjamini and Hochberg (1995). Intervals at {percent(found.plan.level)}. All "
-        "random draws follow from the run seed: the same plan gives the same report."
-    )
-    told: list[Text | Terms] = [SOURCE, Terms(concepts)] if found.tibet else []
-    return (*told, *([Terms(of_shares)] if found.shares else []), Text(adjusted))
+    ))  # fmt: skip
+    adjusted = Text(f"q by Benjamini and Hochberg (1995). Intervals at {percent(found.plan.level)}.")
+    return *([source, concepts] if found.tibet else []), *([of_shares] if found.shares else []), adjusted

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askew.methods.classify.findings import Agreement, Differential, Pruning, SamplesEffect, Truth
-from askew.pages.blocks import Block, Terms, Text
+from askew.pages import common
+from askew.pages.blocks import Section, Terms
 from askew.pages.phrases import say
 from askew.pages.words import beyond_chance, interval, measured, percent, plural, points, probability, quote
 from askew.types import Estimate, Missing
@@ -77,43 +78,33 @@ def pruning(one: Pruning) -> str:
     return f"Classes were given up on the way ({stages}): {saved}. Pairs are decided by the samples that both have."
 
 
-def reading(first: str) -> tuple[Block, ...]:
-    """How to read the scores."""
-    return (
-        Terms((
-            ("Decision", "Noise is added to a picture, and the model is asked to find it, once told that the picture "
-             "shows one class, once the other. The class with which it errs less is its choice."),
-            ("Association", f"The share of decisions for the {first} class, over all pictures of a group and all pairs "
-             "of classes. One half is no preference."),
-            ("Difference", "One group's association less another's. Zero means that the group makes no difference."),
-            ("Interval", "Where the score would lie with endless pictures. Decisions about one picture count as one."),
-            ("q", "How often chance alone would give as much, adjusted for the number of scores of its kind. Bold is "
-             "below 0.05."),
-        )),
-        Text(items=(
-            "No class is right for these pictures: nothing in them is meant to show an occupation. What the model "
-            "chooses tells what it connects with how people look.",
-            "Groups are what a prompt or a label says. Gender, age, ethnicity and the like are perceived in pictures: "
-            "nobody's identity is known.",
-            "What is found holds for these pictures, classes and settings. It says nothing about why, and is no "
-            "statement on any law or standard.",
-        )),
+def reading(first: str, level: float, planted: bool) -> Section:
+    """How to read the scores, and how they are computed."""
+    terms = (
+        ("Decision", "Noise is added to a picture, and the model is asked to find it, once told that the picture shows "
+         "one class, once the other. The class with which it errs less is its choice."),
+        ("Association", f"The share of decisions for the {first} class, over all pictures of a group and all pairs of "
+         "classes. One half is no preference. Decisions about one picture count as one."),
+        ("Difference", "One group's association less another's. Zero means that the group makes no difference."),
     )  # fmt: skip
-
-
-def method(level: float, planted: bool) -> tuple[Block, ...]:
-    """How the scores are computed."""
-    return (Terms((
+    limits = (
+        "No class is right for these pictures: nothing in them is meant to show an occupation. What the model chooses "
+        "tells what it connects with how people look.",
+        "Groups are what a prompt or a label says.",
+    )
+    truth = ("Planted and measured", "share: slope of the measured on the planted differences through zero, Welch's t "
+             "over pictures; order: Spearman's correlation, its interval by a jackknife over classes, since pairs "
+             "share them, its p by dealing the classes out anew")  # fmt: skip
+    computed = Terms((
         ("Error of a class", "mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N timesteps, evenly spread, and as "
          "many noises, which all classes share; no guidance (Li et al. 2023)"),
         ("Association and difference", "Eq. 2 and 3 of Saravanan et al. (2023), “Exploring social bias in downstream "
          "applications of text-to-image foundation models”"),
         ("Intervals", "Wilson's at the number of independent decisions that would vary as much over pictures; of "
          f"differences both joined (MOVER); of single pairs mid-P; at {percent(level)}"),
-        *([("Planted and measured", "share: slope of the measured on the planted differences through zero, Welch's t "
-            "over pictures; order: Spearman's correlation, its interval by a jackknife over classes, since pairs share "
-            "them, its p by dealing the classes out anew")] if planted else []),
+        *([truth] if planted else []),
         ("p and q", "of an association: the classes change places at random, picture by picture; of a difference: "
          "pictures are dealt to the groups at random; of noise samples: few and many change places; of a pair: exact "
          "binomial; q by Benjamini and Hochberg (1995) within each kind"),
-    )),)  # fmt: skip
+    ))  # fmt: skip
+    return common.reading(terms, limits, (computed,))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from askew.methods.edit.findings import Contrast, EditFindings, Editing, MissingEdits, Place
 from askew.methods.edit.plan import EditPlan
-from askew.pages.blocks import Block, Terms, Text
+from askew.pages import common
+from askew.pages.blocks import Section, Terms, Text
 from askew.pages.phrases import say
 from askew.pages.words import beyond_chance, degrees, listing, measured, percent, quote, shorten
 from askew.types import Estimate
@@ -73,55 +74,37 @@ def hidden(one: MissingEdits) -> str:
     return f"edits towards {shorten(one.targets, 30)}, any of a source,"
 
 
-def reading(scheme: str) -> tuple[Block, ...]:
-    """How to read the scores."""
-    return (
-        Terms((
-            ("Strength", "How much of a picture is redrawn: 0 leaves it as it is; 1 is text-to-image, where nothing of "
-             "it is left. The headline is of the greatest strength below 1."),
-            ("Floor", "The instrument changes its mind about some pictures that were not edited at all, only encoded "
-             "and decoded by the model. Corrected sets this rate to 0 and all pictures to 1. The q-value asks whether "
-             "more change than that."),
-            ("ITA", f"The individual typology angle: the larger, the lighter the skin. By the scheme {scheme} (Chardon "
-             "et al. 1991, with Del Bino and Bernerd 2013) above 55° is called very light, 41 to 55 light, 28 to 41 "
-             "intermediate, 10 to 28 tan, −30 to 10 brown, below dark. It is read on the cheeks of faces that were "
-             "found. The rule that finds skin by its colour in whole pictures takes walls and clothes for skin and "
-             "rejects very dark skin."),
-            ("Beyond exposure", "A brighter picture has brighter skin. If the rest of the picture became brighter by "
-             "as much, light may explain it; the difference is what it does not explain. At high strengths the rest of "
-             "the picture is new as well, and this comparison says little."),
-            ("Likeness", "The cosine of the embeddings of source and edit. In grey, that of the edit and the other "
-             "pictures of its group: an edit that is no nearer to its own source has lost the person."),
-            ("Interval", "Where the value would lie with endless pictures. The edits of one picture count as one."),
-            ("q", "How often chance alone gives as much, adjusted for the number of values tested together. Below 0.05 "
-             "this report calls it more than chance."),
-        )),
-        Text(items=(
-            "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are "
-            "perceived: nobody's identity is known, and two values of gender are what the instrument tells apart, not "
-            "what there is.",
-            "What is found holds for these pictures, prompts and settings. It is no statement on any law or standard.",
-        )),
+def reading(plan: EditPlan, scheme: str) -> Section:
+    """How to read the scores, and how they are computed."""
+    terms = (
+        ("Strength", "How much of a picture is redrawn: 0 leaves it as it is; 1 is text-to-image, where nothing of it "
+         "is left. The headline is of the greatest strength below 1."),
+        ("Floor", "The instrument changes its mind about some pictures that were only encoded and decoded by the "
+         "model. Corrected sets this rate to 0 and all pictures to 1. The q-value asks for more change than that."),
+        ("ITA", f"The individual typology angle: the larger, the lighter the skin. By the scheme {scheme} (Chardon et "
+         "al. 1991, with Del Bino and Bernerd 2013) above 55° is called very light, 41 to 55 light, 28 to 41 "
+         "intermediate, 10 to 28 tan, −30 to 10 brown, below dark. The rule that finds skin by its colour in whole "
+         "pictures takes walls and clothes for skin and rejects very dark skin; cheeks of found faces do not err so."),
+        ("Beyond exposure", "A brighter picture has brighter skin. If the rest of the picture became brighter by as "
+         "much, light may explain it; the difference is what it does not explain."),
+        ("Likeness", "The cosine of the embeddings of source and edit. In grey, that of the edit and the other "
+         "pictures of its group: an edit that is no nearer to its own source has lost the person."),
     )  # fmt: skip
-
-
-def method(plan: EditPlan) -> tuple[Block, ...]:
-    """How the scores are computed."""
-    skin = (
-        "bounds on RGB and YCbCr" if plan.skin == "rule"
-        else "the cheeks, by landmarks; of average faces where these lie in the frame"
+    skin = "bounds on RGB and YCbCr" if plan.skin == "rule" else (
+        "the cheeks, by landmarks; of average faces where these lie in the frame"
     )  # fmt: skip
-    return (
-        Text("Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image Foundation Models”, "
-             "2023. Pictures are edited image-to-image towards “A color photograph of a …, headshot, high-quality.” "
-             "Picture k of every group is edited from the same noise, at every strength."),
-        Terms((
-            ("Intervals of rates", "Wilson's, at the effective number of edits: their number over the design effect of "
-             f"several edits of one picture; at {percent(plan.level)}"),
-            ("Intervals of means", "bootstrap over source pictures; of average faces, the face is averaged anew in "
-             "every draw"),
-            ("p", "signs of the sources' differences flipped at random: (1 + draws at least as far) / (1 + draws)"),
-            ("q", "by Benjamini and Hochberg (1995), per score"),
-            ("Skin", f"{skin}; ITA = atan2(mean L* − 50, mean b*), each trimmed to one standard deviation"),
-        )),
-    )  # fmt: skip
+    source = Text(
+        "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image Foundation Models”, "
+        "2023. Pictures are edited image-to-image towards “A color photograph of a …, headshot, high-quality.” Picture "
+        "k of every group is edited from the same noise, at every strength."
+    )
+    computed = Terms((
+        ("Intervals of rates", "Wilson's, at the effective number of edits: their number over the design effect of "
+         f"several edits of one picture; at {percent(plan.level)}"),
+        ("Intervals of means", "bootstrap over source pictures; of average faces, averaged anew in every draw"),
+        ("p", "signs of the sources' differences flipped at random: (1 + draws at least as far) / (1 + draws)"),
+        ("q", "by Benjamini and Hochberg (1995), per score"),
+        ("Skin", f"{skin}; ITA = atan2(mean L* − 50, mean b*), each trimmed to one standard deviation"),
+    ))  # fmt: skip
+    two = "Two values of gender are what the instrument tells apart, not what there is."
+    return common.reading(terms, (two,), (source, computed))

@@ -7,22 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from askew.methods.interact.findings import Edge, Graph, OverPrompts, ValidatedEdge
-from askew.pages import blocks, words
-from askew.pages.blocks import PLAIN, Cell, Lane, Lanes, Matrix, Network, Terms
+from askew.pages import blocks as b
+from askew.pages import words
 from askew.pages.phrases import say
-from askew.pages.words import (
-    ABSENT,
-    axis_label,
-    capital,
-    listing,
-    measured,
-    number,
-    perceived,
-    percent,
-    plural,
-    probability,
-    signed,
-)
+from askew.pages.words import axis_label, capital, listing, measured, number, perceived, plural, probability, signed
 from askew.types import Estimate, Missing
 
 VERBS = {
@@ -42,7 +30,7 @@ def axes_of(graphs: Iterable[Graph]) -> list[str]:
     return list(dict.fromkeys(axis.name for graph in graphs for axis in graph.axes))
 
 
-def network(graph: Graph, axes: Sequence[str], caption: str) -> Network:
+def network(graph: Graph, axes: Sequence[str], caption: str) -> b.Network:
     """The graph; of every axis its effect on itself."""
     direct = {one.source: one.sensitivity for one in graph.edges if one.direct}
     nodes = tuple(
@@ -50,11 +38,11 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> Network:
         for axis in axes
     )
     edges = tuple(
-        blocks.Edge(axis_label(one.source), axis_label(one.target), one.shown, one.effect, _strength(one))
+        b.Edge(axis_label(one.source), axis_label(one.target), one.shown, one.effect, _strength(one))
         for one in graph.drawn
         if isinstance(one.shown, Estimate)
     )
-    return Network(caption, nodes, edges, more=("V", "q"))
+    return b.Network(caption, nodes, edges, more=("V", "q"))
 
 
 def _strength(edge: Edge) -> tuple[str, str]:
@@ -62,7 +50,7 @@ def _strength(edge: Edge) -> tuple[str, str]:
     return number(edge.cramers_v), probability(edge.q)
 
 
-def summary(graph: Graph) -> Terms:
+def summary(graph: Graph) -> b.Terms:
     """What sums a graph up."""
     whole, pairs = graph.amplification, sum(not one.direct and one.p is not None for one in graph.edges)
     chance = ""
@@ -70,19 +58,19 @@ def summary(graph: Graph) -> Terms:
         kind = "sum_chance" if (whole.p or 0) >= words.SIGNIFICANT else "sum_beyond"
         chance = say(kind)
     sides = [f"{sum(one.effect == kind for one in graph.moved)} {kind}" for kind in ("worse", "better")]
-    target, source = (capital(axis_label(one)) if one else ABSENT
+    target, source = (capital(axis_label(one)) if one else words.ABSENT
                       for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
-    return Terms((("Changed by most others", target), ("Changes most others", source),
+    return b.Terms((("Changed by most others", target), ("Changes most others", source),
                   ("Amplification, Σ |IS| less chance", f"{measured(whole)}{chance}"),
                   ("Surely made worse, better", f"{' and '.join(sides)} of {plural(pairs, 'pair')}")),
                  facts=True)  # fmt: skip
 
 
-def matrix(graph: Graph, axes: Sequence[str]) -> Matrix:
+def matrix(graph: Graph, axes: Sequence[str]) -> b.Matrix:
     """Every axis made equal (rows) against every axis that it may move (columns)."""
     sources = [axis for axis in axes if any(one.source == axis for one in graph.edges)]
     rows = tuple((capital(axis_label(x)), tuple(_cell(graph.edge(x, y)) for y in axes)) for x in sources)
-    return Matrix(
+    return b.Matrix(
         "Making the axis of the row equal moves the axis of the column by this much towards its ideal (Intersectional "
         "Sensitivity; the intervals hold for all pairs at once). Bold: surely moved; shaded where the graph has an "
         "edge, too. Framed: an axis on itself.",
@@ -90,33 +78,33 @@ def matrix(graph: Graph, axes: Sequence[str]) -> Matrix:
     )  # fmt: skip
 
 
-def effects(graph: Graph, source: str) -> Lanes:
+def effects(graph: Graph, source: str) -> b.Lanes:
     """What making one axis equal does to every axis, itself first."""
     own = sorted((one for one in graph.edges if one.source == source), key=lambda one: not one.direct)
     rows = []
     for one in own:
         read = [f"as read {signed(one.as_read)}"] if one.as_read is not None else []
         note = ", ".join([*(["direct effect"] if one.direct else []), *read])
-        rows.append(Lane(capital(axis_label(one.target)), one.shown, _strength(one), note=note,
+        rows.append(b.Lane(capital(axis_label(one.target)), one.shown, _strength(one), note=note,
                          strong=one.effect != "changed", hollow=not one.significant))  # fmt: skip
-    return Lanes(
+    return b.Lanes(
         f"Intersectional Sensitivity: what making {axis_label(source)} equal does to the distance of each axis from "
         "its ideal; right of zero it comes nearer, left of zero it goes further away",
-        "Axis", tuple(rows), "IS", "signed", PLAIN, ("V", "q"), interval="intervals that hold for all pairs at once",
+        "Axis", tuple(rows), "IS", "signed", b.PLAIN, ("V", "q"), interval="intervals that hold for all pairs at once",
         hollow="no edge: no change with what the prompt says was shown",
     )  # fmt: skip
 
 
-def count_tables(graph: Graph, source: str) -> tuple[Matrix, ...]:
+def count_tables(graph: Graph, source: str) -> tuple[b.Matrix, ...]:
     """The contingency tables of one intervened axis, one per target, the initial pictures in the first row."""
     found = []
     for target, table in graph.counts.after.get(source, {}).items():
         counts = {"initial": graph.counts.initial.get(target),
                   **dict(zip(graph.axis(source).counterfactuals, table, strict=True))}  # fmt: skip
-        rows = tuple((words.shorten(name, 40), tuple(Cell(n, percent(n / sum(row)) if sum(row) else "") for n in row))
+        rows = tuple((words.shorten(name, 40), tuple(b.Cell(n, words.percent(n / sum(row)) if sum(row) else "") for n in row))
                      for name, row in counts.items() if row)  # fmt: skip
         edge = graph.edge(source, target)
-        found.append(Matrix(
+        found.append(b.Matrix(
             f"{capital(perceived(target))} in the pictures of each {axis_label(source)}", "Pictures of",
             tuple(words.shorten(value, 30) for value in graph.axis(target).values), rows, "counts",
             note=f"{_test(edge)}. The initial pictures are not part of the test." if edge else "",
@@ -174,18 +162,18 @@ def acting_pairs(found: Iterable[OverPrompts]) -> list[OverPrompts]:
     return sorted(acting, key=lambda one: (-one.edges, one.q or 0.0))
 
 
-def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> Lanes:
+def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> b.Lanes:
     """The pairs that act in some prompt: their mean sensitivity, that of every prompt, and in how many they act."""
     rows = []
     for one in acting_pairs(found):
         edges = [edge for graph in graphs if (edge := graph.edge(one.source, one.target))]
         points = tuple(e.mark for edge in edges if isinstance(e := edge.sensitivity, Estimate))
         more = (one.edges, one.worse, one.better, probability(one.q), probability(one.differ_q))
-        rows.append(Lane(pair(one), one.mean, more, points=points, strong=(one.differ_q or 1.0) < words.SIGNIFICANT))
-    return Lanes(
+        rows.append(b.Lane(pair(one), one.mean, more, points=points, strong=(one.differ_q or 1.0) < words.SIGNIFICANT))
+    return b.Lanes(
         "Pairs of axes whose second changes with the first in some prompt: in how many prompts there is an edge, in "
         "how many making the first equal surely moves the second away from its ideal (worse) or towards it. Bold: the "
-        "prompts differ in how they move it", "Pair", tuple(rows), "mean IS", "signed", PLAIN,
+        "prompts differ in how they move it", "Pair", tuple(rows), "mean IS", "signed", b.PLAIN,
         ("edges", "worse", "better", "q", "q that they differ"), points="one prompt",
         interval="interval for the mean over these prompts",
     )  # fmt: skip
@@ -237,8 +225,8 @@ def pair(edge: Edge | ValidatedEdge | OverPrompts) -> str:
     return f"{capital(axis_label(edge.source))} → {axis_label(edge.target)}"
 
 
-def _cell(edge: Edge | None) -> Cell:
+def _cell(edge: Edge | None) -> b.Cell:
     if edge is None or isinstance(edge.sensitivity, Missing):
-        return Cell(None, level=0.0)
+        return b.Cell(None, level=0.0)
     level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
-    return Cell(edge.shown, strong=edge.effect != "changed", level=level)
+    return b.Cell(edge.shown, strong=edge.effect != "changed", level=level)

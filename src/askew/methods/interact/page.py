@@ -13,8 +13,8 @@ from askew.methods.interact.findings import (
     JointShares,
     Validation,
 )
+from askew.pages import blocks as b
 from askew.pages import common, words
-from askew.pages.blocks import PLAIN, Block, Fold, Lane, Lanes, Mark, Page, Pictures, Section, Table, Terms, Text
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
 from askew.pages.words import ABSENT, axis_label, capital, listing, measured, percent, plural, quote, reason, shorten
@@ -30,18 +30,18 @@ DISTANCES = {
     "values": "W₁ between the shares and 1/K",
 }
 
-NOT_MEANT = Text(items=(
+NOT_MEANT = b.Text(items=(
     *LIMITS,
     "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people, and "
     "none on any law or standard.",
 ))  # fmt: skip
 
 
-def page(found: InteractionFindings, media: Media) -> Page:
+def page(found: InteractionFindings, media: Media) -> b.Page:
     """What to show of a run of interactions."""
     view = View(found, media)
     prompts, uneven = [prompt.text for prompt in found.plan.prompts], missing_sentences(found.missing_pictures)
-    return Page(
+    return b.Page(
         kicker=f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
         title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
         answer=figures.answer_over_prompts(found.over_prompts) if found.over_prompts
@@ -50,8 +50,8 @@ def page(found: InteractionFindings, media: Media) -> Page:
         sections=(
             *view.seen(), *view.graphs(), *view.validation(), *view.joint(),
             common.missing_data(found, gaps(found.shares), uneven),
-            Section("How to read this", _reading(found), screen=False),
-            Section("Method", _method(found), screen=False),
+            b.Section("How to read this", _reading(found), screen=False),
+            b.Section("Method", _method(found), screen=False),
             *common.provenance(found),
         ),
         warnings=found.warnings,
@@ -82,21 +82,21 @@ class View:
         """The layout of all graphs."""
         return figures.axes_of(self.found.biasconnect)
 
-    def seen(self) -> Iterator[Section]:
+    def seen(self) -> Iterator[b.Section]:
         """Shares in the initial pictures."""
         if self.found.shares:
             blocks = seen(self.found.shares, lambda one: f"{one.prompt} {one.axis}")
-            yield Section("What was seen", tuple(blocks))
+            yield b.Section("What was seen", tuple(blocks))
 
-    def graphs(self) -> Iterator[Section]:
+    def graphs(self) -> Iterator[b.Section]:
         """The graph of the only prompt, or of all together, then of each."""
         first, *own = self.found.biasconnect
         if pairs := figures.acting_pairs(self.found.over_prompts):
-            yield Section("Prompt by prompt", (figures.over_prompts(pairs, own),))
+            yield b.Section("Prompt by prompt", (figures.over_prompts(pairs, own),))
         opposed = [figures.pair(one) for one in pairs if (one.differ_q or 1.0) < words.SIGNIFICANT]
-        warning = Text(f"Prompts move {listing(opposed[:6])} differently; added up they hide each other.", muted=True)
-        told = Text("The paper's pooled graph (Eq. 9–11): the counts of all prompts added up.", muted=True)
-        yield Section("All prompts together" if own else "Which axis moves which",
+        warning = b.Text(f"Prompts move {listing(opposed[:6])} differently; added up they hide each other.", muted=True)
+        told = b.Text("The paper's pooled graph (Eq. 9–11): the counts of all prompts added up.", muted=True)
+        yield b.Section("All prompts together" if own else "Which axis moves which",
                       (*([told] if own else []), *([warning] if opposed else []), *self._graph(first)))  # fmt: skip
         if own:
             rows = tuple(
@@ -105,56 +105,56 @@ class View:
                 for one in own
             )  # fmt: skip
             caption = f"Edges of every prompt: {figures.rule(own[0])}"
-            table = Table(caption, ("Prompt", "edges", "the strongest"), rows)
-            folds = (Fold(f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}", self._graph(one),
+            table = b.Table(caption, ("Prompt", "edges", "the strongest"), rows)
+            folds = (b.Fold(f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}", self._graph(one),
                           anchor=one.prompt) for one in own)  # fmt: skip
-            yield Section("Each prompt", (table, *folds))
+            yield b.Section("Each prompt", (table, *folds))
 
-    def _graph(self, graph: Graph) -> tuple[Block, ...]:
+    def _graph(self, graph: Graph) -> tuple[b.Block, ...]:
         """All that is shown of a graph."""
         said = figures.sentences(graph)
-        weaker = Fold(f"The {plural(len(said) - SENTENCES, 'weaker edge')}", (Text(items=tuple(said[SENTENCES:])),))
-        told = Text(items=tuple(said[:SENTENCES])) if said else Text("No axis is seen to move another.")
+        weaker = b.Fold(f"The {plural(len(said) - SENTENCES, 'weaker edge')}", (b.Text(items=tuple(said[SENTENCES:])),))
+        told = b.Text(items=tuple(said[:SENTENCES])) if said else b.Text("No axis is seen to move another.")
         sources = list(dict.fromkeys(one.source for one in graph.edges))
         return (
             figures.network(graph, self.axes, f"Which axis moves which: {figures.title(graph.prompt)}"),
-            Section("In words", (told, *([weaker] if len(said) > SENTENCES else [])), screen=False),
+            b.Section("In words", (told, *([weaker] if len(said) > SENTENCES else [])), screen=False),
             figures.summary(graph),
-            Section("Every pair of axes", (figures.matrix(graph, self.axes),), screen=False),
-            Section("Each axis made equal", tuple(self._axis(graph, axis) for axis in sources), screen=False),
+            b.Section("Every pair of axes", (figures.matrix(graph, self.axes),), screen=False),
+            b.Section("Each axis made equal", tuple(self._axis(graph, axis) for axis in sources), screen=False),
         )
 
-    def _axis(self, graph: Graph, axis: str) -> Fold:
+    def _axis(self, graph: Graph, axis: str) -> b.Fold:
         """All that is shown of one axis that is made equal."""
         own = graph.edge(axis, axis)
-        direct = ([Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
+        direct = ([b.Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
                   if own and isinstance(own.sensitivity, Estimate) else [])  # fmt: skip
         initial = [numbers(one) for one in self.found.shares if (one.prompt, one.axis) == (graph.prompt, axis)]
         sets = [one for one in self.found.sets if one.prompt == graph.prompt and one.axis in (None, axis)]
         _, most = allowance(0, len(self.found.sets))
-        pictures = Pictures(f"Initial pictures, and those of each {axis_label(axis)}",
+        pictures = b.Pictures(f"Initial pictures, and those of each {axis_label(axis)}",
                             tuple(set_row(self.media, one, most) for one in sets))  # fmt: skip
         shown = [pictures] if any(shot.uri for row in pictures.rows for shot in row.shots) else []
         tables = figures.count_tables(graph, axis)
-        counts = Fold(f"Counts behind it: {plural(len(tables), 'contingency table')}", tables)
-        return Fold(f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}",
+        counts = b.Fold(f"Counts behind it: {plural(len(tables), 'contingency table')}", tables)
+        return b.Fold(f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}",
                     (*direct, figures.effects(graph, axis), *initial, *shown, counts),
                     anchor=f"{graph.prompt} {axis}")  # fmt: skip
 
-    def validation(self) -> Iterator[Section]:
+    def validation(self) -> Iterator[b.Section]:
         """Estimates against a real mitigation."""
         if one := self.found.validation:
-            yield Section("Estimates against a real mitigation", tuple(_validation(one)))
+            yield b.Section("Estimates against a real mitigation", tuple(_validation(one)))
 
-    def joint(self) -> Iterator[Section]:
+    def joint(self) -> Iterator[b.Section]:
         """Joint shares of axes."""
         if own := self.found.joint:
-            pooled = Text(f"Combinations of which fewer than {own[0].least_expected:g} pictures are expected are "
+            pooled = b.Text(f"Combinations of which fewer than {own[0].least_expected:g} pictures are expected are "
                           "pooled, by what is expected alone, whatever was seen.", muted=True)  # fmt: skip
-            yield Section("Joint shares", (pooled, *(_joint(one) for one in own)))
+            yield b.Section("Joint shares", (pooled, *(_joint(one) for one in own)))
 
 
-def _validation(one: Validation) -> Iterator[Block]:
+def _validation(one: Validation) -> Iterator[b.Block]:
     """How well the estimates hold, in words, where axes are mitigated, and the edges of every prompt."""
     overall, paper, worse = one.overall_correlation, one.paper_correlation, one.made_worse
     if isinstance(overall, Estimate):
@@ -172,48 +172,48 @@ def _validation(one: Validation) -> Iterator[Block]:
     told = [f"{listing([axis_label(axis) for axis, own in one.mitigated.items() if own == name])} in "
             f"{shorten(name, 80)}" for name in dict.fromkeys(one.mitigated.values())]  # fmt: skip
     settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in one.settings.items())
-    yield Text(f"{held}.")
-    yield Text(f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: "
+    yield b.Text(f"{held}.")
+    yield b.Text(f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: "
                f"{_known(one.mean_correlation)}.", muted=True)  # fmt: skip
     for prompt in (prompt for prompt in one.prompts if prompt.edges):
         rows = tuple(
-            Lane(figures.pair(e), e.measured, (measured(e.estimated, "signed"),),
-                 marks=(Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
+            b.Lane(figures.pair(e), e.measured, (measured(e.estimated, "signed"),),
+                 marks=(b.Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
             for e in prompt.edges
         )  # fmt: skip
-        yield Text(f"Correlation over its edges: {_known(prompt.correlation)}", lead=quote(prompt.prompt, 120))
-        yield Lanes("Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured",
-                    "signed", PLAIN, ("estimated",), interval="interval for the true value")  # fmt: skip
+        yield b.Text(f"Correlation over its edges: {_known(prompt.correlation)}", lead=quote(prompt.prompt, 120))
+        yield b.Lanes("Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured",
+                    "signed", b.PLAIN, ("estimated",), interval="interval for the true value")  # fmt: skip
 
 
 def _known(correlation: Estimate | Missing) -> str:
     return measured(correlation) if isinstance(correlation, Estimate) else reason(correlation)
 
 
-def _joint(one: JointShares) -> Block:
+def _joint(one: JointShares) -> b.Block:
     """Combinations of values with their shares, the expected share as a mark."""
     axes, where = " × ".join(axis_label(axis) for axis in one.axes), quote(one.prompt, 120)
     if isinstance(one.distance, Missing):
-        return Text(f"{axes}: {reason(one.distance)}", lead=where)
+        return b.Text(f"{axes}: {reason(one.distance)}", lead=where)
     independent = one.against == "independence"
     rows = tuple(
-        Lane(plural(len(cell.values), "rare combination") if cell.pooled else ", ".join(cell.values[0]), cell.share,
+        b.Lane(plural(len(cell.values), "rare combination") if cell.pooled else ", ".join(cell.values[0]), cell.share,
              (percent(cell.expected), f"× {words.number(cell.ratio[0])}"),
-             marks=(Mark(cell.expected, "expected"),))
+             marks=(b.Mark(cell.expected, "expected"),))
         for cell in one.cells
     )  # fmt: skip
     against = "the axes' own shares multiplied" if independent else f"the shares of {shorten(one.reference or '', 60)}"
-    return Lanes(
+    return b.Lanes(
         f"{capital(axes)} in {where}: shares of combinations, against {against}; distance {measured(one.distance)}, "
         f"{words.probability(one.distance.p, 'p')}",
-        "Combination", rows, "share", "share", PLAIN, ("expected", "ratio"), interval="interval for the true share",
+        "Combination", rows, "share", "share", b.PLAIN, ("expected", "ratio"), interval="interval for the true share",
     )  # fmt: skip
 
 
-def _reading(found: InteractionFindings) -> tuple[Terms, Text]:
+def _reading(found: InteractionFindings) -> tuple[b.Terms, b.Text]:
     """What the words of a page mean."""
     rules = dict.fromkeys(figures.rule(graph) for graph in found.biasconnect[:2])
-    return Terms((
+    return b.Terms((
         ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
                                  "model in which this bias is mitigated."),
         ("Edge", "The answers about one axis depend on the counterfactual of another: "
@@ -247,15 +247,15 @@ def _corrected(graph: Graph) -> Iterator[tuple[str, str]]:
                "correction; counts and χ² tests are as read.")  # fmt: skip
 
 
-def _method(found: InteractionFindings) -> tuple[Text, Terms, Text]:
+def _method(found: InteractionFindings) -> tuple[b.Text, b.Terms, b.Text]:
     """How it was computed."""
     plan = found.plan
     distances = "; ".join(f"{axis_label(a.name)}: {DISTANCES[a.distance]}" for a in found.biasconnect[0].axes)
     return (
-        Text("BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image Models”, "
+        b.Text("BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image Models”, "
              "2025). The prompt is changed in one concept at a time, along each axis; multiple-choice questions read "
              "every picture, and pictures in which nobody is seen are set aside."),
-        Terms((
+        b.Terms((
             ("Dependence (section 3.3)", "Pearson's χ² of the counts, a row per counterfactual prompt; where an "
                                          "expected count is below 5, random tables with the same margins"),
             ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both "
@@ -265,5 +265,5 @@ def _method(found: InteractionFindings) -> tuple[Text, Terms, Text]:
             ("Intervals", f"at {percent(plan.level)}, {words.thousands(plan.draws)} draws; q by Benjamini and Hochberg "
                           "(1995)"),
         )),
-        Text("All random draws follow from the run seed: the same plan gives the same report."),
+        b.Text("All random draws follow from the run seed: the same plan gives the same report."),
     )  # fmt: skip

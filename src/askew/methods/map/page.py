@@ -12,7 +12,7 @@ from askew.methods.map import findings as f
 from askew.methods.map.findings import MapFindings, Overall, Pair, RiskDifference
 from askew.methods.map.plan import axes_of
 from askew.methods.map.score import Maps, block_maps, flat_pictures, maps_of
-from askew.methods.map.words import READING, SOURCE, method_terms
+from askew.methods.map.words import reading
 from askew.pages import blocks as b
 from askew.pages import common, words
 from askew.pages.media import Media, heat, masks, thumbnail
@@ -39,26 +39,17 @@ def page(found: MapFindings, media: Media) -> b.Page:
     view = View(found, media, [model.name for model in found.models], [prompt.text for prompt in found.plan.prompts])
     several, concepts = len(view.prompts) > 1, found.plan.concepts
     attend = "attend" if len(view.models) > 1 else "attends"
-    return b.Page(
-        kicker=f"askew map: where {shorten(words.listing(view.models), 100)} {attend} to {words.listing(concepts)}",
-        title=f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”",
-        answer=view.answer(),
+    return common.page(
+        found, f"askew map: where {shorten(words.listing(view.models), 100)} {attend} to {words.listing(concepts)}",
+        f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”", view.answer(),
+        (view.seen(), *(view.concept(one) for one in concepts), *view.three(), *view.nearness(), *view.changes()),
         facts=(*common.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
-        sections=(
-            view.seen(), *(view.concept(concept) for concept in concepts),
-            *view.three(), *view.nearness(), *view.changes(),
-            common.missing_data(found),
-            b.Section("How to read this", READING, screen=False),
-            b.Section("Method", (SOURCE, b.Terms(method_terms(found))), screen=False),
-            *common.provenance(found),
-        ),
-        warnings=found.warnings,
+        reading=reading(found),
         notes=(
             "Bold: beyond chance (q < 0.05), that is beyond the same words in other pictures of the prompt.",
             "RD: risk difference of perceived groups. Instruments err.",
             *(["Row of means: q of a t-test of the corrected overlap over prompts."] if several else []),
         ),
-        version=found.askew,
     )  # fmt: skip
 
 
@@ -129,14 +120,7 @@ class View:
                            muted=isinstance(one, Overall)) for one in own]  # fmt: skip
         caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share"
         overlaps = b.Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"), chance=CHANCE)
-        rows = [self._lane(self._word(one), one.model, one.mbiou, muted=isinstance(one, Overall)) for one in own]
-        means = b.Lanes(f"{caption}, mean over the blocks (mBIoU)", "With", tuple(rows), "mBIoU", chance=CHANCE)
-        layers = {model: self._parts_of(a, model, "layers") for model in self.models}
-        names = dict.fromkeys(name for found in layers.values() for name in found)
-        rows = [self._lane(name, model, of[name]) for name in names for model, of in layers.items() if name in of]
-        by_layer = b.Lanes("Overlap by layer, from input to output", "Layer", tuple(rows), "overlap", chance=CHANCE)
-        folded = b.Fold("By layer, and mBIoU", (by_layer, means))
-        network = b.Section("Through the network", (self._profile(a), folded), screen=False)
+        network = b.Section("Through the network", (self._profile(a),), screen=False)
         return b.Section(capital(shorten(a, 60)), (overlaps, network, *self._pictures(a)))
 
     def three(self) -> Iterator[b.Section]:
@@ -148,13 +132,7 @@ class View:
                     for one in found]  # fmt: skip
             shared = b.Lanes("What three words share", "Words", tuple(rows), "all three", columns=columns,
                              chance=("chance", "the pictures of each word dealt anew"))  # fmt: skip
-            rows = [self._lane(f"{c.a} and {c.b}, {where} the place of {c.given}", one.model, e, note=place[one.prompt])
-                    for one in found for c in one.conditional
-                    for where, e in (("inside", c.inside), ("outside", c.outside))]  # fmt: skip
-            chance = "two random places of the same areas there, which maps that are smooth exceed by themselves"
-            given = b.Lanes("Two of them inside and outside the place of the third", "Words", tuple(rows), "overlap",
-                            columns=columns[:3], chance=("chance", chance))  # fmt: skip
-            yield b.Section("Three at once", (shared, b.Fold("Given the third", (given,))), screen=False)
+            yield b.Section("Three at once", (shared,), screen=False)
 
     def nearness(self) -> Iterator[b.Section]:
         """Whether words that are nearer in meaning overlap more."""
@@ -174,20 +152,22 @@ class View:
     def changes(self) -> Iterator[b.Section]:
         """Every model less the first."""
 
-        def lanes(one: f.Change, more: str, heading: str, found: Mapping[str, E | None]) -> b.Lanes:
-            first, second = (model_label(model, 40) for model in one.models)
-            return b.Lanes(f"“{shorten(one.a, 40)}”: {second} less {first}{more}", heading,
-                           tuple(b.Lane(name, e) for name, e in found.items()), "difference", "signed", b.DIFFERENCE,
-                           interval="interval for the true difference")  # fmt: skip
-
         if found := self.found.biasmap.changes:
-            text = b.Text("Pictures of one prompt and seed are pairs: the intervals of a single prompt are over its "
-                          "pictures, those of means over prompts, by Student's t.", muted=True)  # fmt: skip
-            blocks = tuple(lanes(one, ", by block", "Block", one.blocks) for one in found
-                           if len(one.prompts) > 1 and one.blocks)  # fmt: skip
-            figures = (lanes(one, "", "Score", self._changed(one)) for one in found)
-            fold = [b.Fold("By block, means over the prompts", blocks)] if blocks else []
-            yield b.Section("Models compared", (text, *figures, *fold))
+            told = "Pictures of one prompt and seed are pairs; means over prompts have intervals by Student's t."
+            yield b.Section("Models compared", (b.Text(told, muted=True), *map(self._change, found)))
+
+    def _change(self, one: f.Change) -> b.Lanes:
+        """Over the pictures of a prompt, and over prompts; of a single prompt the first."""
+        first, second = (model_label(model, 40) for model in one.models)
+        found: dict[str, E | None] = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
+        found |= {"mean mIoU": one.miou, "mean mBIoU": one.mbiou, "mean corrected mIoU": one.corrected}
+        if one.risk_difference:
+            found[f"mean risk difference of {words.axis_label(axes_of([one.a]).get(one.a, ''))}"] = one.risk_difference
+        if len(one.prompts) == 1:
+            found = {"mIoU": one.prompts[0].miou, "mBIoU": one.prompts[0].mbiou}
+        rows = tuple(b.Lane(name, e) for name, e in found.items())
+        return b.Lanes(f"“{shorten(one.a, 40)}”: {second} less {first}", "Score", rows, "difference", "signed",
+                       b.DIFFERENCE, interval="interval for the true difference")  # fmt: skip
 
     def _word(self, one: Pair | Overall | RiskDifference | f.Intersection | f.PromptChange) -> str:
         """What tells its prompt from the others: the word that concepts are held against, if each has its own."""
@@ -226,15 +206,10 @@ class View:
         verdict = f"RD {words.measured(one.estimate)}" if n else ""
         return b.Bar(label, parts, n, one.missing, verdict, strong, group, series)
 
-    def _parts_of(self, a: str, model: str, part: str) -> Mapping[str, E]:
-        """By block, or layer, the overlap of a concept: of the only prompt, else the mean over prompts."""
-        own = self.pairs(a, model)
-        found: Mapping[str, E] = getattr(own[0] if len(own) == 1 else self.overall(a, model), part)
-        return found
-
     def _profile(self, a: str) -> b.Lines:
         """Overlap over the blocks of the network, a line for every model, and a thin one for each of its prompts."""
-        by_model = [self._parts_of(a, model, "blocks") for model in self.models]
+        of = [own[0] if len(own := self.pairs(a, m)) == 1 else self.overall(a, m) for m in self.models]
+        by_model = [one.blocks for one in of]
         blocks = tuple(dict.fromkeys(block for own in by_model for block in own))
         lines = [b.Line(model_label(model, 60), tuple(own.get(block) for block in blocks), series)
                  for series, (model, own) in enumerate(zip(self.models, by_model, strict=True))]  # fmt: skip
@@ -281,17 +256,6 @@ class View:
         """Where the maps (2, 1, H, W) of two words are high, over the picture, and how much they overlap."""
         first, second = mask(maps[:, 0], self.found.plan.threshold, self.found.plan.tau)
         return b.Shot(masks(image, first, second), alt, f"{name}IoU {words.number(float(iou(first, second)))}")
-
-    def _changed(self, one: f.Change) -> Mapping[str, E | None]:
-        """By label the differences: over the pictures of a prompt, and over prompts; of a single prompt the first."""
-        if len(one.prompts) == 1:
-            return {"mIoU": one.prompts[0].miou, "mBIoU": one.prompts[0].mbiou}
-        found = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
-        found |= {"mean mIoU": one.miou, "mean mBIoU": one.mbiou, "mean corrected mIoU": one.corrected}
-        if one.risk_difference:
-            axis = words.axis_label(axes_of([one.a]).get(one.a, ""))
-            found[f"mean risk difference of {axis}"] = one.risk_difference
-        return found
 
 
 def finding(own: Sequence[Pair], overall: Overall) -> str:

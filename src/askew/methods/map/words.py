@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from askew.methods.map.findings import MapFindings
-from askew.pages.blocks import Terms, Text
+from askew.pages import common
+from askew.pages.blocks import Section, Terms, Text
 
 LISTENING = frozenset(("joint", "single"))
 """Layers with passive streams."""
@@ -21,27 +22,26 @@ DAAM = "attention to the words of the prompt itself (DAAM, Tang et al., ACL 2023
 
 SOURCE = Text("BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are "
               "made while the pictures are. Intervals are at the level of the plan, q-values by Benjamini and Hochberg "
-              "(1995). All random draws follow from the run seed: the same plan gives the same report.")  # fmt: skip
+              "(1995).")  # fmt: skip
 
-READING = (
-    Terms((
-        ("mIoU", "The places where two words' maps are high, by the mask of the plan: what both cover over what either "
-                 "covers, from 0 to 1, mean over the pictures. mBIoU: the mean of the same over the network's blocks."),
-        ("Chance", "Not zero. Two random masks of 30 % share .176 of their union. Maps are smooth, and models put "
-                   "heads and signs where they always are. So the grey band is the overlap of the one word in a "
-                   "picture with the other word in another picture of the prompt. Corrected sets that to 0 and full "
-                   "overlap to 1: what is left happens picture by picture."),
-        ("Interval", "Where the score would lie if the model were asked for endless pictures."),
-        ("q", "How often pictures dealt at random would share as much, adjusted for the pairs tested together."),
-    )),
-    Text(lead="What a score does not mean", items=(
-        "Overlap says that two words are attended to in one place. A word for a whole person and a word for how "
-        "people look overlap wherever there is one person to see. That is not by itself an unfair link.",
-        "Instruments read how people look in pictures, and they err. Gender, ethnicity and the like are perceived: "
-        "nobody's identity is known.",
-        "A score holds for these prompts and this model with these settings, and is no statement on any law.",
-    )),
+SCORES = (
+    ("mIoU", "The places where two words' maps are high, by the mask of the plan: what both cover over what either "
+             "covers, from 0 to 1, mean over the pictures. mBIoU: the mean of the same over the network's blocks."),
+    ("Chance", "Not zero. Two random masks of 30 % share .176 of their union. Maps are smooth, and models put heads "
+               "and signs where they always are. So the grey band is the overlap of the one word in a picture with the "
+               "other word in another picture of the prompt. Corrected sets that to 0 and full overlap to 1: what is "
+               "left happens picture by picture."),
 )  # fmt: skip
+
+OVERLAP = (
+    "Overlap says that two words are attended to in one place. A word for a whole person and a word for how people "
+    "look overlap wherever there is one person to see. That is not by itself an unfair link."
+)
+
+
+def reading(found: MapFindings) -> Section:
+    """What the words of the page mean, and how maps were made."""
+    return common.reading(SCORES, (OVERLAP,), (SOURCE, Terms(method_terms(found))))
 
 
 def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:

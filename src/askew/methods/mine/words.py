@@ -6,27 +6,12 @@ from dataclasses import replace
 
 from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap
 from askew.methods.mine.plan import COLOR, LEAN, MinePlan
-from askew.pages.blocks import Block, Terms, Text
+from askew.pages import common, words
+from askew.pages.blocks import Section
 from askew.pages.phrases import say
-from askew.pages.words import (
-    beyond_chance,
-    capital,
-    listing,
-    measured,
-    number,
-    perceived,
-    plural,
-    probability,
-    quote,
-    shorten,
-)
+from askew.pages.words import beyond_chance, capital, listing, measured, number, perceived, plural, probability, quote
 from askew.parts.survey.words import seen
 from askew.types import Estimate, Missing
-
-PERCEIVED = (
-    "Attributes of people are read from how they look in pictures: perceived, never known. The score is no statement "
-    "on any law or standard."
-)
 
 
 def score(value: float | None) -> str:
@@ -135,11 +120,10 @@ def openbias(section: MineTheGap) -> str:
     return "; ".join(parts) + "."
 
 
-def reading(plan: MinePlan) -> tuple[Block, ...]:
+def reading(plan: MinePlan) -> Section:
     """What the words of the page mean, and what a score does not."""
     unit = "; similarities are (1 + cosine) / 2 here" if plan.is_unit else ""
-    scored: tuple[tuple[str, str], ...]
-    limits: tuple[str, ...]
+    scored: tuple[common.Named, ...]
     if plan.objective == LEAN:
         axes = listing([perceived(axis) for axis in plan.axes])
         scored = (
@@ -161,25 +145,17 @@ def reading(plan: MinePlan) -> tuple[Block, ...]:
              "pictures rarely score as low."),
         )  # fmt: skip
     else:
-        scored = (("Loss", f"What was searched for: {shorten(plan.objective, 80)}. Lower is nearer."),)
-    anew = "pictures and variations" if plan.is_bias else "pictures"
-    where = "Where the distance would lie with endless pictures." if plan.objective == LEAN else (
-        f"Where the score would lie on average, if {anew} were made anew, as many as here."
-    )  # fmt: skip
-    limits = (
-        "Instruments err: a value may be read more often than it is shown, above all where a prompt says unusual "
-        "things. Look at the pictures, and audit a prompt before you build on its lean.",
+        scored = (("Loss", f"What was searched for: {words.shorten(plan.objective, 80)}. Lower is nearer."),)
+    limits: tuple[str, ...] = (
+        "A value may be read more often than it is shown, above all where a prompt says unusual things. Look at the "
+        "pictures, and audit a prompt before you build on its lean.",
     ) if plan.objective == LEAN else (
         "Variations are a writer's idea of what a prompt leaves open. What the writer does not think of cannot be "
-        "missed.",
-        "A prompt can score low because the embedder does not see what its variations differ in. Look at the pictures.",
+        "missed, and the embedder may not see what they differ in. Look at the pictures.",
     )  # fmt: skip
     if plan.is_bias:
-        limits += (
-            "Where the bias is known, no search by this score found prompts that lean further than random ones do. "
-            "The ranked random prompts are as good a result.",
-        )
+        limits += ("Where the bias is known, no search by this score found prompts that lean further than random ones "
+                   "do. The ranked random prompts are as good a result.",)  # fmt: skip
     fresh = ("Fresh seeds", "The score that a prompt was found by is the luckiest of many, so the best prompts are "
              "scored once more on new pictures. This second score is the one to believe.")  # fmt: skip
-    told = Text("What a score does not mean:", items=(*limits, PERCEIVED))
-    return Terms((*scored, fresh, ("Interval", where))), told
+    return common.reading((*scored, fresh), limits)

@@ -4,33 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from askew.pages.blocks import (
-    DIFFERENCE,
-    PLAIN,
-    SCORE,
-    Bar,
-    Block,
-    Content,
-    Fold,
-    Lane,
-    Lanes,
-    Mark,
-    Matrix,
-    Part,
-    Shares,
-)
+from askew.pages import blocks as b
+from askew.pages import words
 from askew.pages.common import Gap
-from askew.pages.words import (
-    axis_label,
-    capital,
-    perceived,
-    percent,
-    plural,
-    quote,
-    reads_appearance,
-    set_label,
-    shorten,
-)  # fmt: skip
+from askew.pages.words import axis_label, capital, perceived, percent, plural, quote, set_label, shorten
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.missing import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference
@@ -40,12 +17,12 @@ BARS, AXES = 10, 2
 """Bars of an axis, and axes, that stand at the head of a page of several prompts or conditions; the rest is folded."""
 
 
-def bar(entry: SetShares, label: str, group: str = "", series: int | None = None, link: str | None = None) -> Bar:
+def bar(entry: SetShares, label: str, group: str = "", series: int | None = None, link: str | None = None) -> b.Bar:
     """What one set shows on one axis."""
     parts = tuple(
-        Part(value, share, entry.counts.get(value), entry.ideal.get(value)) for value, share in entry.shares.items()
+        b.Part(value, share, entry.counts.get(value), entry.ideal.get(value)) for value, share in entry.shares.items()
     )
-    return Bar(
+    return b.Bar(
         label, parts, sum(entry.counts.values()), entry.missing, verdict(entry), bool(leans(entry)),
         group, series, link, leaning_value(entry) if any(entry.counts.values()) else "",
     )  # fmt: skip
@@ -56,28 +33,28 @@ def leads(entries: Sequence[SetShares]) -> list[SetShares]:
     return sorted((entry for entry in entries if entry.instrument == entries[0].instrument), key=lean_first)
 
 
-def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda entry: entry.prompt) -> list[Block]:
+def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda entry: entry.prompt) -> list[b.Block]:
     """What was seen, as bars: of one set a bar an axis, else an axis with a bar a prompt or condition.
 
     The first instrument's stand at the head, those of others are folded. `link` is the anchor of what else is told.
     """
-    blocks: list[Block] = []
+    blocks: list[b.Block] = []
     for name in dict.fromkeys(entry.instrument for entry in entries):
         own = leads([entry for entry in entries if entry.instrument == name])
         if len({(entry.prompt, entry.set) for entry in own}) == 1:
             bars = (bar(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in own)
-            found: list[Block] = [Shares("Shares in percent, what leans first", tuple(bars))]
+            found: list[b.Block] = [b.Shares("Shares in percent, what leans first", tuple(bars))]
         else:
             found = _by_axis(own, [entry.set for entry in entries], link)
-        blocks += [Fold(f"As read by {shorten(name, 60)}", tuple(found))] if blocks else found
+        blocks += [b.Fold(f"As read by {shorten(name, 60)}", tuple(found))] if blocks else found
     return blocks
 
 
-def _by_axis(own: Sequence[SetShares], order: Sequence[str], link: Callable[[SetShares], str]) -> list[Block]:
+def _by_axis(own: Sequence[SetShares], order: Sequence[str], link: Callable[[SetShares], str]) -> list[b.Block]:
     """A block an axis, those that lean most often first; of many prompts and axes the rest is folded."""
     axes = {axis: [entry for entry in own if entry.axis == axis] for axis in dict.fromkeys(e.axis for e in own)}
     lean = {axis: sum(leans(entry) is True for entry in found) for axis, found in axes.items()}
-    blocks: list[Block] = []
+    blocks: list[b.Block] = []
     for k, axis in enumerate(sorted(axes, key=lambda axis: -lean[axis])):
         prompts, name = list(dict.fromkeys(entry.prompt for entry in axes[axis])), capital(perceived(axis))
         shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
@@ -86,37 +63,37 @@ def _by_axis(own: Sequence[SetShares], order: Sequence[str], link: Callable[[Set
         head = [one for one, entry in zip(bars, sets, strict=True) if entry.prompt in prompts[:shown]]
         told = f"{name}: a lean in {lean[axis]} of {plural(len(sets), 'set')}"
         if head:
-            blocks.append(Shares(f"{name}, shares in percent", tuple(head), "Prompt"))
+            blocks.append(b.Shares(f"{name}, shares in percent", tuple(head), "Prompt"))
             told = f"{name} of {plural(len(prompts) - shown, 'more prompt')}"
         if rest := bars[len(head) :]:
-            blocks.append(Fold(told, (Shares(told, tuple(rest), "Prompt"),), screen=True))
+            blocks.append(b.Fold(told, (b.Shares(told, tuple(rest), "Prompt"),), screen=True))
     return blocks
 
 
-def _bar_of(entry: SetShares, conditions: bool, link: Callable[[SetShares], str]) -> Bar:
+def _bar_of(entry: SetShares, conditions: bool, link: Callable[[SetShares], str]) -> b.Bar:
     prompt = shorten(entry.prompt, 60)
     return bar(entry, capital(set_label(entry.set)) if conditions else prompt, prompt if conditions else "",
                link=link(entry))  # fmt: skip
 
 
-def numbers(entry: SetShares) -> Lanes:
+def numbers(entry: SetShares) -> b.Lanes:
     """The share of every value in one set, against the ideal; without reading errors, and at worst, where known."""
     corrected, bounds = entry.instrument_corrected, entry.bounds
     more = (*(["corrected for reading errors"] if corrected else []), *(["worst case"] if bounds else []))
     rows = []
     for value, share in entry.shares.items():
-        cells: list[Content] = [entry.counts.get(value)]
+        cells: list[b.Content] = [entry.counts.get(value)]
         cells += [corrected.get(value)] if corrected else []
         cells += [f"{percent(bounds[value][0])} to {percent(bounds[value][1])}"] if bounds else []
-        marks = (Mark(entry.ideal[value], "ideal"),) if value in entry.ideal else ()
-        rows.append(Lane(shorten(value, 60), share, tuple(cells), marks=marks))
-    how = "Perceived shares" if reads_appearance(entry.axis) else "Shares seen"
+        marks = (b.Mark(entry.ideal[value], "ideal"),) if value in entry.ideal else ()
+        rows.append(b.Lane(shorten(value, 60), share, tuple(cells), marks=marks))
+    how = "Perceived shares" if words.reads_appearance(entry.axis) else "Shares seen"
     caption = f"{how} in {set_label(entry.set)}, read by {shorten(entry.instrument, 60)}"
     heading = capital(axis_label(entry.axis))
-    return Lanes(caption, heading, tuple(rows), "share", "share", PLAIN, ("pictures", *more))
+    return b.Lanes(caption, heading, tuple(rows), "share", "share", b.PLAIN, ("pictures", *more))
 
 
-def distances(entries: Sequence[SetShares]) -> Lanes:
+def distances(entries: Sequence[SetShares]) -> b.Lanes:
     """How far the shares of some sets on one axis are from the ideal."""
     several = len({entry.instrument for entry in entries}) > 1
     prompts = len({entry.prompt for entry in entries}) > 1
@@ -124,23 +101,23 @@ def distances(entries: Sequence[SetShares]) -> Lanes:
     for entry in entries:
         reader = f", {shorten(entry.instrument, 30)}" if several else ""
         group = shorten(entry.prompt, 50) if prompts else ""
-        rows.append(Lane(f"{set_label(entry.set)}{reader}", entry.distance, group=group,
+        rows.append(b.Lane(f"{set_label(entry.set)}{reader}", entry.distance, group=group,
                          strong=leans(entry)))  # fmt: skip
     caption = f"How far the shares of {perceived(entries[0].axis)} are from the ideal (distance)"
-    return Lanes(caption, "Pictures", tuple(rows), "distance", "unit", SCORE)
+    return b.Lanes(caption, "Pictures", tuple(rows), "distance", "unit", b.SCORE)
 
 
-def differences(entries: Sequence[SharesDifference]) -> Lanes:
+def differences(entries: Sequence[SharesDifference]) -> b.Lanes:
     """How much more often each value is seen in the second of two sets, for some pairs on one axis."""
     rows = [
-        Lane(shorten(value, 60), score, group=_pair(entry, {one.prompt for one in entries}),
+        b.Lane(shorten(value, 60), score, group=_pair(entry, {one.prompt for one in entries}),
              strong=exceeds_chance(score))
         for entry in entries
         for value, score in entry.shares.items()
     ]  # fmt: skip
     axis, reader = entries[0].axis, shorten(entries[0].instrument, 60)
     caption = f"Differences of {perceived(axis)}, in percentage points, read by {reader}"
-    return Lanes(caption, "Pictures", tuple(rows), "points", "points", DIFFERENCE,
+    return b.Lanes(caption, "Pictures", tuple(rows), "points", "points", b.DIFFERENCE,
                  interval="interval for the true difference")  # fmt: skip
 
 
@@ -150,9 +127,9 @@ def _pair(entry: SharesDifference, prompts: set[str]) -> str:
     return f"{which}{after} minus {before}"
 
 
-def confusion(entry: Confusion) -> Matrix:
+def confusion(entry: Confusion) -> b.Matrix:
     """How an instrument read what a reference says, in pictures."""
-    rows: list[tuple[str, tuple[Content, ...]]] = []
+    rows: list[tuple[str, tuple[b.Content, ...]]] = []
     for k, (value, counts) in enumerate(zip(entry.values, entry.counts, strict=True)):
         unread, total = sum(entry.missing.get(value, {}).values()), sum(counts)
         alike = percent(counts[k] / total) if total else None
@@ -160,7 +137,7 @@ def confusion(entry: Confusion) -> Matrix:
     caption = (f"{capital(perceived(entry.axis))}: rows as {shorten(entry.reference, 60)} says, columns as "
                f"{shorten(entry.instrument, 60)} reads; number of pictures")  # fmt: skip
     columns = (*(shorten(value, 40) for value in entry.values), "not read", "read alike")
-    return Matrix(caption, shorten(entry.reference, 40), columns, tuple(rows), "counts", diagonal=True)
+    return b.Matrix(caption, shorten(entry.reference, 40), columns, tuple(rows), "counts", diagonal=True)
 
 
 def gaps(entries: Iterable[SetShares]) -> list[Gap]:

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
+from askew.pages import words
 from askew.pages.phrases import say
-from askew.pages.words import (
-    SIGNIFICANT,
-    axis_label,
-    capital,
-    measured,
-    number,
-    perceived,
-    percent,
-    plural,
-    probability,
-    reads_appearance,
-    reason,
-    set_label,
-    shorten,
-    thousands,
-)
+from askew.pages.words import SIGNIFICANT, capital, measured, number, perceived, percent, plural, probability, shorten
 from askew.parts.survey.missing import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference, Verdict
 from askew.types import Estimate, Missing
 
 LIMITS = (
-    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived: "
-    "nobody's identity is known.",
     "Equal shares are the reference unless the plan says otherwise. They are a point to measure from; what would be "
     "right depends on the use.",
 )
-"""What is true of all that is read in pictures of people."""
+"""What a score of shares does not mean."""
 
 
 def exceeds_chance(score: Estimate | Missing | None) -> bool | None:
@@ -78,16 +62,16 @@ def leaning_value(entry: SetShares) -> str:
 def seen(entry: SetShares) -> str:
     """How many show the value furthest above its ideal: "88 % perceived female (42 of 48)"."""
     value, read = leaning_value(entry), sum(entry.counts.values())
-    how = "perceived" if reads_appearance(entry.axis) else "seen as"
+    how = "perceived" if words.reads_appearance(entry.axis) else "seen as"
     ideal = "" if entry.even else f", ideal {percent(entry.ideal.get(value))}"
     return say("seen", share=percent(entry.counts[value] / read), how=how, value=shorten(value, 40),
-               count=thousands(entry.counts[value]), n=f"{thousands(read)}{ideal}")  # fmt: skip
+               count=words.thousands(entry.counts[value]), n=f"{words.thousands(read)}{ideal}")  # fmt: skip
 
 
 def sentence(entry: SetShares) -> str:
     """What was seen, and the verdict, in one sentence: without its end."""
     if isinstance(entry.distance, Missing):
-        return f"not measured – {reason(entry.distance)}"
+        return f"not measured – {words.reason(entry.distance)}"
     lean, lost = leans(entry), sum(entry.missing.values())
     found = verdict(entry) if lean or lean is None else none_shown(sum(entry.counts.values()), entry.verdict)
     unread = f"; {plural(lost, 'picture')} could not be read" if lost else ""
@@ -109,7 +93,7 @@ def difference_sentence(entry: SharesDifference) -> str | None:
     if not found:
         return None
     value = max(found, key=lambda v: abs(found[v].value))
-    before, after = map(set_label, entry.sets)
+    before, after = map(words.set_label, entry.sets)
     more = "more" if found[value].value > 0 else "less"
     return say("set_differs", axis=capital(perceived(entry.axis)), value=shorten(value, 40), more=more, after=after,
                before=before, points=measured(found[value], "points"), q=probability(found[value].q, "q"))  # fmt: skip
@@ -125,7 +109,7 @@ def missing_sentence(entry: MissingPictures, what: str) -> str | None:
         for value in (max(rates, key=lambda v: rates[v]), min(rates, key=lambda v: rates[v]))
     )
     return (
-        f"{capital(axis_label(entry.axis))}: {what} are missing more often for {often} than for {seldom}; "
+        f"{capital(words.axis_label(entry.axis))}: {what} are missing more often for {often} than for {seldom}; "
         f"{probability(entry.q, 'q')}. What is missing may differ from what is left, and no score can correct that."
     )
 

@@ -10,36 +10,14 @@ from string import ascii_uppercase
 
 from askew.findings import PictureSet
 from askew.methods.audit.findings import AuditResult
+from askew.pages import blocks as b
 from askew.pages import common
-from askew.pages.blocks import (
-    DIFFERENCE,
-    PLAIN,
-    Bar,
-    Beside,
-    Block,
-    Fold,
-    Lane,
-    Lanes,
-    Page,
-    Pictures,
-    Section,
-    Shares,
-    Text,
-)  # fmt: skip
 from askew.pages.common import Gap
 from askew.pages.media import allowance, picture_row
-from askew.pages.words import (
-    axis_label,
-    capital,
-    plural,
-    quote,
-    reads_appearance,
-    set_label,
-    shorten,
-)
+from askew.pages.words import axis_label, capital, plural, quote, reads_appearance, set_label, shorten
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.words import exceeds_chance
-from askew.studies.compare import words
+from askew.studies.compare import words as texts
 from askew.studies.compare.findings import OF_SETS, Change, Difference, Key, Pair, changes, key, own_scores
 from askew.studies.compare.result import Comparison
 from askew.types import Estimate, Missing
@@ -51,27 +29,27 @@ BARS, ROWS, FIRST = 16, 12, 12
 """Bars, rows of a pair of runs, and pictures of a run at the head; the rest is folded."""
 
 
-def page(found: Comparison) -> Page:
+def page(found: Comparison) -> b.Page:
     """What to show of a comparison."""
     view = View(found)
     prompts = list(dict.fromkeys(entry.prompt for entry in found.entries))
     counterfactuals = any(entry.score not in OF_SETS for entry in found.entries)
     plan = next(iter(found.runs.values())).plan
-    return Page(
+    return b.Page(
         kicker=f"askew comparison of {len(found.runs)} runs",
         title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
-        answer=words.pair_sentence(view.pairs[0], view.changes[view.pairs[0]], view.own),
+        answer=texts.pair_sentence(view.pairs[0], view.changes[view.pairs[0]], view.own),
         facts=tuple((view.letter(name), view.fact(name, run)) for name, run in found.runs.items()),
         sections=(
-            *view.seen(), Section("Where they differ", tuple(view.differences())), *view.pictures(),
-            Section("Each prompt and axis", view.each(), screen=False),
+            *view.seen(), b.Section("Where they differ", tuple(view.differences())), *view.pictures(),
+            b.Section("Each prompt and axis", view.each(), screen=False),
             common.missing_section(view.gaps(prompts)),
-            Section("How to read this", (
-                Fold("Differences, and what they do not mean", words.reading(view.paired)),
-                Fold("Method", words.method(view.paired, counterfactuals, plan.level)),
+            b.Section("How to read this", (
+                b.Fold("Differences, and what they do not mean", texts.reading(view.paired)),
+                b.Fold("Method", texts.method(view.paired, counterfactuals, plan.level)),
             ), screen=False),
-            Section("Runs", tuple(
-                Fold(f"{view.letter(name)}: {shorten(name, 80)}", common.provenance(run.found))
+            b.Section("Runs", tuple(
+                b.Fold(f"{view.letter(name)}: {shorten(name, 80)}", common.provenance(run.found))
                 for name, run in found.runs.items()
             ), screen=False),
         ),
@@ -148,17 +126,17 @@ class View:
                               if any(other.get(setting) != value for other in everyone)))  # fmt: skip
         return shorten(", ".join([name, *(one for one in told if one not in name), str(run.folder)]), 240)
 
-    def seen(self) -> Iterator[Section]:
+    def seen(self) -> Iterator[b.Section]:
         """What every run shows: a group of bars an axis, of several sets an axis and set."""
         groups = [[*self._bars(place, axis)] for place, axes in self.places.items() for axis in axes]
         most = max(1, BARS // len(self.comparison.runs))
-        shown, rest = (Shares("Shares in percent, a bar a run; what differs most first", tuple(chain(*some)))
+        shown, rest = (b.Shares("Shares in percent, a bar a run; what differs most first", tuple(chain(*some)))
                        for some in (groups[:most], groups[most:]))  # fmt: skip
         if shown.bars:
-            more = Fold("The shares that differ less", (rest,))
-            yield Section("What was seen", (shown, more) if rest.bars else (shown,))
+            more = b.Fold("The shares that differ less", (rest,))
+            yield b.Section("What was seen", (shown, more) if rest.bars else (shown,))
 
-    def _bars(self, place: Place, axis: str) -> Iterator[Bar]:
+    def _bars(self, place: Place, axis: str) -> Iterator[b.Bar]:
         where = f", {self._where(place)}" if len(self.places) > 1 else ""
         for k, (name, run) in enumerate(self.comparison.runs.items()):
             for entry in [s for s in run.found.shares if (s.prompt, s.set, s.axis) == (*place, axis)][:1]:
@@ -171,21 +149,21 @@ class View:
 
     # where they differ
 
-    def differences(self) -> Iterator[Block]:
+    def differences(self) -> Iterator[b.Block]:
         """By pair of runs the scores that differ most."""
         for pair in self.pairs:
             found = self.changes[pair]
             blocks = [*self._pair(pair, found[:ROWS])]
             if found[ROWS:]:
-                blocks.append(Fold("The smaller differences", tuple(self._pair(pair, found[ROWS:]))))
+                blocks.append(b.Fold("The smaller differences", tuple(self._pair(pair, found[ROWS:]))))
             if len(self.pairs) == 1:
                 yield from blocks
                 continue
             first, second = (f"{shorten(name, 60)} ({self.letter(name)})" for name in pair)
-            told = [] if pair == self.pairs[0] else [Text(words.pair_sentence(pair, found, self.own))]
-            yield Section(f"{second} less {first}", (*told, *blocks))
+            told = [] if pair == self.pairs[0] else [b.Text(texts.pair_sentence(pair, found, self.own))]
+            yield b.Section(f"{second} less {first}", (*told, *blocks))
 
-    def _pair(self, pair: Pair, found: Sequence[Change]) -> Iterator[Block]:
+    def _pair(self, pair: Pair, found: Sequence[Change]) -> Iterator[b.Block]:
         """By how much the second run is more one-sided, and on each axis the value whose share differs most."""
         leans, shares = ([e for change in found if (e := getattr(change, name))] for name in ("lean", "share"))
         second = self.letter(pair[1])
@@ -199,16 +177,16 @@ class View:
 
     def _lanes(
         self, caption: str, entries: Sequence[Difference], pair: Pair, label: Callable[[Difference], str] = _label
-    ) -> Lanes:
+    ) -> b.Lanes:
         share = entries[0].score == "share"
         rows = [
-            Lane(label(e), e.difference, tuple(words.own_number(self.own(run, e), share) for run in pair),
+            b.Lane(label(e), e.difference, tuple(texts.own_number(self.own(run, e), share) for run in pair),
                  group=self._where((e.prompt, e.set or "initial")) if len(self.places) > 1 else "",
                  link=_anchor((e.prompt, e.set or "initial"), e.axis), strong=self._strong(e))
             for e in sorted(entries, key=_by_size)
         ]  # fmt: skip
-        return Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
-                     "points" if share else "signed", DIFFERENCE, tuple(map(self.letter, pair)),
+        return b.Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
+                     "points" if share else "signed", b.DIFFERENCE, tuple(map(self.letter, pair)),
                      interval="interval for the true difference")  # fmt: skip
 
     def _strong(self, entry: Difference) -> bool:
@@ -219,26 +197,28 @@ class View:
 
     # pictures and axes
 
-    def pictures(self) -> Iterator[Section]:
+    def pictures(self) -> Iterator[b.Section]:
         """The first pictures of the set that differs most, of every run."""
         if place := next(iter(self.places), None):
             shown = self._pictures(place, "", FIRST)
-            yield Section("The pictures", (shown,) if shown.rows else (Text("There are no pictures."),), screen=False)
+            yield b.Section(
+                "The pictures", (shown,) if shown.rows else (b.Text("There are no pictures."),), screen=False
+            )
 
-    def each(self) -> tuple[Block, ...]:
+    def each(self) -> tuple[b.Block, ...]:
         """All pictures and all axes of every set of a prompt, folded where there are several."""
         sets = [one for run in self.comparison.runs.values() for one in run.found.sets]
         most, strip = allowance(sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets))
-        found: dict[Place, tuple[Block, ...]] = {}
+        found: dict[Place, tuple[b.Block, ...]] = {}
         for place, axes in self.places.items():
             pictures = self._pictures(place, "", most)
-            more = [Fold("More pictures", (pictures,))] if pictures.rows else []
+            more = [b.Fold("More pictures", (pictures,))] if pictures.rows else []
             found[place] = (*more, *(self._axis(place, axis, strip) for axis in axes))
         if len(found) == 1:
             return next(iter(found.values()))
-        return tuple(Fold(self._where(place), blocks) for place, blocks in found.items())
+        return tuple(b.Fold(self._where(place), blocks) for place, blocks in found.items())
 
-    def _pictures(self, place: Place, caption: str, most: int) -> Pictures:
+    def _pictures(self, place: Place, caption: str, most: int) -> b.Pictures:
         """A set in every run; pictures under each other where they come from the same seeds."""
         prompt, name = place
         axis, _, value = (None, "", None) if name == "initial" else name.partition(": ")
@@ -251,9 +231,9 @@ class View:
         rows = [picture_row(self.comparison.runs[run], one.pictures, run, most, series=k) for k, run, one in found]
         seeds = [{*some} - {None} for some in zip(*(one.seeds for _, _, one in found), strict=False)]
         aligned = any(seeds) and all(len(some) <= 1 for some in seeds)
-        return Pictures(caption, tuple(rows), aligned)
+        return b.Pictures(caption, tuple(rows), aligned)
 
-    def _axis(self, place: Place, axis: str, strip: int) -> Fold:
+    def _axis(self, place: Place, axis: str, strip: int) -> b.Fold:
         """All of one axis of a set."""
         prompt, name = place
         found = [(pair, one) for pair in self.pairs for one in self.changes[pair]
@@ -262,10 +242,10 @@ class View:
         shares = [e for e in entries if e.score == "share" and e.set == name]
         cas = [e for e in entries if e.score == "cas" and name == "initial"]
         others = [e for e in entries if e not in (*shares, *cas) and (name == "initial" or e.set == name)]
-        plain = [self._lanes(f"Other scores, {self.less(pair)}", own, pair, words.score_label)
+        plain = [self._lanes(f"Other scores, {self.less(pair)}", own, pair, texts.score_label)
                  for pair in self.pairs if (own := [e for e in others if e.runs == pair])]  # fmt: skip
         sentences = [
-            Text(words.change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own),
+            b.Text(texts.change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own),
                  lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else "")
             for pair, one in found
         ]  # fmt: skip
@@ -274,33 +254,33 @@ class View:
         kinds = [(f"{how} in {set_label(name)}, read by {shorten(reader, 60)}",
                   [e for e in shares if e.instrument == reader]) for reader in readers]  # fmt: skip
         kinds.append(("CAS: nearness to each counterfactual", cas))
-        plots = [Beside(self._both(caption, some)) for caption, some in kinds if some]
+        plots = [b.Beside(self._both(caption, some)) for caption, some in kinds if some]
         values = dict.fromkeys(e.value for e in cas)
         sets = [self._pictures((prompt, f"{axis}: {value}"), capital(str(value)), strip) for value in values]
-        more = [Fold(f"Other scores of {axis_label(axis)}", tuple(plain))] if plain else []
+        more = [b.Fold(f"Other scores of {axis_label(axis)}", tuple(plain))] if plain else []
         verdict = "differs beyond chance" if any(one.differs for _, one in found) else "no difference shown"
-        blocks: tuple[Block, ...] = (*sentences, *plots, *(one for one in sets if one.rows), *more)
-        return Fold(f"{capital(axis_label(axis))}: {verdict}", blocks, anchor=_anchor(place, axis))
+        blocks: tuple[b.Block, ...] = (*sentences, *plots, *(one for one in sets if one.rows), *more)
+        return b.Fold(f"{capital(axis_label(axis))}: {verdict}", blocks, anchor=_anchor(place, axis))
 
-    def _both(self, caption: str, entries: Sequence[Difference]) -> tuple[Lanes, Lanes]:
+    def _both(self, caption: str, entries: Sequence[Difference]) -> tuple[b.Lanes, b.Lanes]:
         """The runs' own scores, and beside them their differences."""
         share, heading = entries[0].score == "share", capital(axis_label(entries[0].axis))
         first = [e for e in entries if e.runs == self.pairs[0]]
         own = tuple(
-            Lane(shorten(name, 40), self.own(name, e), group=shorten(e.value or words.score_label(e), 60), series=k)
+            b.Lane(shorten(name, 40), self.own(name, e), group=shorten(e.value or texts.score_label(e), 60), series=k)
             for e in first
             for k, name in enumerate(self.comparison.runs)
         )
         several = len(self.pairs) > 1
         less = tuple(
-            Lane(self.less(e.runs) if several else shorten(e.value or "", 60), e.difference,
+            b.Lane(self.less(e.runs) if several else shorten(e.value or "", 60), e.difference,
                  group=shorten(e.value or "", 60) if several else "", strong=exceeds_chance(e.difference))
             for e in sorted(entries, key=lambda e: [one.value for one in first].index(e.value))
         )  # fmt: skip
-        scores = Lanes(caption, heading, own, "share" if share else "CAS", "share" if share else "unit", PLAIN)
+        scores = b.Lanes(caption, heading, own, "share" if share else "CAS", "share" if share else "unit", b.PLAIN)
         what = "Differences in shares" if share else "Differences in CAS"
-        return scores, Lanes(what, heading, less, "points" if share else "difference", "points" if share else "signed",
-                             DIFFERENCE, interval="interval for the true difference")  # fmt: skip
+        return scores, b.Lanes(what, heading, less, "points" if share else "difference", "points" if share else "signed",
+                             b.DIFFERENCE, interval="interval for the true difference")  # fmt: skip
 
     def gaps(self, prompts: Sequence[str]) -> list[Gap]:
         """What is missing in every run, of the prompts that were compared."""

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from askew.pages.blocks import Terms, Text
+from askew.pages import common, words
+from askew.pages.blocks import Section, Terms
 from askew.pages.phrases import say
-from askew.pages.words import (
-    capital,
-    measured,
-    number,
-    perceived,
-    percent,
-    probability,
-    quote,
-    reads_appearance,
-    reason,
-    set_label,
-    shorten,
-)
+from askew.pages.words import capital, measured, number, perceived, percent, probability, quote, reason, shorten
 from askew.parts.survey.words import exceeds_chance
 from askew.studies.compare.findings import Change, Difference, Pair
 from askew.types import Estimate, Missing
@@ -91,7 +80,9 @@ def _leans(found: Sequence[Change], count: int) -> str:
 def _most(change: Change, count: int, own: Own) -> str:
     what = "The largest of these differences" if count > 1 else "The difference"
     ground = _share_ground(change.share, own) or _lean_ground(change.lean)
-    where = quote(change.prompt) if change.set == "initial" else f"{quote(change.prompt)}, {set_label(change.set)}"
+    where = (
+        quote(change.prompt) if change.set == "initial" else f"{quote(change.prompt)}, {words.set_label(change.set)}"
+    )
     return f"{what} is on {perceived(change.axis)} of {where}: {ground}."
 
 
@@ -118,7 +109,7 @@ def _share_ground(entry: Difference | None, own: Own) -> str:
         return ""
     scores = [own(run, entry) for run in entry.runs]
     before, after = (percent(e.value if isinstance(e, Estimate) else None) for e in scores)
-    how = "perceived " if reads_appearance(entry.axis) else ""
+    how = "perceived " if words.reads_appearance(entry.axis) else ""
     return (f"{how}{shorten(entry.value or '', 40)} {measured(entry.difference, 'points')} points "
             f"({after} against {before}){_tail(entry.difference)}")  # fmt: skip
 
@@ -127,53 +118,29 @@ def _tail(score: Estimate) -> str:
     return f", {probability(score.q, 'q')}" if score.q is not None else ""
 
 
-def reading(paired: bool) -> tuple[Terms, Text]:
-    """The terms of the page, and what a difference does not mean."""
-    same_seed = (
-        "Same seed",
-        "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such pairs, so that "
-        "what differs is the model and not the luck of the draw.",
-    )
-    terms = (
-        *([same_seed] if paired else []),
-        ("Difference", "The second run's score less the first one's, both without what few pictures add to scores."),
-        ("Interval", "Where the difference would lie if both models were asked for endless pictures. If it holds zero, "
-                     "the direction is not settled."),
-        ("q", "How often two models that draw alike would differ as much, adjusted for the number of tests. Whether "
-              "two runs differ on an axis is one test, by its shares; every other score is a family of its own. Below "
-              "0.05 this page says “beyond chance”. A larger value does not show that the models are alike."),
+def reading(paired: bool, counterfactuals: bool, level: float) -> Section:
+    """The terms of the page, what a difference does not mean, and how differences are computed."""
+    seed = ("Same seed", "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such "
+            "pairs, so that what differs is the model and not the luck of the draw.")  # fmt: skip
+    less = ("Difference", "The second run's score less the first one's, both without what few pictures add to scores. "
+            "Whether two runs differ on an axis is one test, by its shares; every other score is a family of its "
+            "own.")  # fmt: skip
+    joined = "both scores' own intervals joined (MOVER; Newcombe's tenth method for shares), " + (
+        "less the correlation of their errors over pairs of pictures" if paired else "as independent sets"
     )  # fmt: skip
-    return Terms(terms), NOT_MEANT
-
-
-NOT_MEANT = Text(lead="What a difference does not mean", items=(
-    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived: "
-    "nobody's identity is known.",
-    "Less one-sided is not better in itself: what would be right depends on the use.",
-    "What differs holds for these prompts, settings and instruments. It says nothing about why, and is no statement on "
-    "any law or standard.",
-))  # fmt: skip
-
-
-def method(paired: bool, counterfactuals: bool, level: float) -> tuple[Terms, Text]:
-    """How differences are computed."""
-    joined = ("both scores' own intervals joined (MOVER; Newcombe's tenth method for shares), less the correlation of "
-              "their errors over pairs of pictures" if paired else
-              "both scores' own intervals joined (MOVER; Newcombe for shares), as independent sets")  # fmt: skip
     tested = ("of shares: exact (McNemar's test where every picture was read); of the others: the two pictures of each "
               "pair change places at random" if paired else
               "of shares: a score test; of the others: pictures are dealt to both runs at random")  # fmt: skip
-    terms: Mapping[str, str] = {
-        "Intervals": f"{joined}; at {percent(level)}",
-        "p": f"{tested}, (1 + draws at least as far from zero) ⁄ (1 + draws)",
-        "q": "shares by Holm over the values of an axis, then by Benjamini and Hochberg (1995) over sets and axes",
-        **({"MAD and CAS": "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs"}
-           if counterfactuals else {}),
-        "Distance": "of the shares from equal shares, or from the plan's own ideal",
-    }  # fmt: skip
-    return Terms(tuple(terms.items())), Text(
-        "All random draws follow from the run seed: the same runs give the same page."
-    )
+    tibet = ("MAD and CAS", "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs")
+    computed = Terms((
+        ("Intervals", f"{joined}; at {percent(level)}"),
+        ("p", f"{tested}, (1 + draws at least as far from zero) ⁄ (1 + draws)"),
+        ("q", "shares by Holm over the values of an axis, then by Benjamini and Hochberg (1995) over sets and axes"),
+        *([tibet] if counterfactuals else []),
+        ("Distance", "of the shares from equal shares, or from the plan's own ideal"),
+    ))  # fmt: skip
+    not_better = "Less one-sided is not better in itself: what would be right depends on the use."
+    return common.reading((*([seed] if paired else []), less), (not_better,), (computed,), of="difference")
 
 
 def own_number(score: Estimate | Missing | None, share: bool) -> str:

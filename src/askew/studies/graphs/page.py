@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from askew.methods.interact import figures
 from askew.methods.interact.findings import Edge, Graph, InteractionFindings
-from askew.pages.blocks import PLAIN, Beside, Block, Cell, Fold, Lane, Lanes, Mark, Page, Section, Table, Text
+from askew.pages import blocks as b
 from askew.pages.words import ABSENT, listing, plural, shorten, signed
 from askew.stats.interaction_graph import difference
 from askew.studies.graphs.pooled import PooledGraph
 from askew.types import Estimate, Missing
 
-READING = Text(items=(
+READING = b.Text(items=(
     "Every axis stands at the same place in every graph, and equal lines mean equal sensitivities.",
     "An edge in one graph and none in another is not yet a difference of the models. What differs is told against the "
     "first run, with an interval for the change itself (both runs' intervals joined as in Newcombe's method).",
@@ -45,24 +45,24 @@ class Change:
         return (self.score.low or 0.0) > 0 or (self.score.high or 0.0) < 0
 
 
-def page(runs: Runs, pooled: PooledGraph | Missing) -> Page:
+def page(runs: Runs, pooled: PooledGraph | Missing) -> b.Page:
     """What to show of several runs by name. Only graphs that every run has are shown."""
     axes = figures.axes_of(graph for found in runs.values() for graph in found.biasconnect)
     first, *others = shared_prompts(runs)
     counts = sorted(((len(graph.drawn), name) for name, graph in graphs_of(runs, first).items()),
                     key=lambda item: (-item[0], item[1]))  # fmt: skip
     told = listing([f"{shorten(name, 50)} has {plural(edges, 'edge')}" for edges, name in counts])
-    more = (Fold(figures.title(prompt, 120), _side_by_side(graphs_of(runs, prompt), axes)) for prompt in others)
-    return Page(
+    more = (b.Fold(figures.title(prompt, 120), _side_by_side(graphs_of(runs, prompt), axes)) for prompt in others)
+    return b.Page(
         kicker=f"askew graphs: how biases pull on each other in {plural(len(runs), 'run')}",
         title=shorten(listing(list(runs)), 120),
         answer=f"{figures.title(first, 120)}: {told}.",
         facts=(),
         sections=(
-            Section(figures.title(first, 120), _side_by_side(graphs_of(runs, first), axes), screen=False),
-            Section("All models together", tuple(_together(pooled, len(runs), axes))),
-            *([Section("Each prompt", tuple(more), screen=False)] if others else []),
-            Section("How to read this", (READING,), screen=False),
+            b.Section(figures.title(first, 120), _side_by_side(graphs_of(runs, first), axes), screen=False),
+            b.Section("All models together", tuple(_together(pooled, len(runs), axes))),
+            *([b.Section("Each prompt", tuple(more), screen=False)] if others else []),
+            b.Section("How to read this", (READING,), screen=False),
         ),
         notes=(
             f"IS: from the counts of all {len(runs)} models added up. Mean: of the models' own IS. Models, prompts: in "
@@ -106,10 +106,10 @@ def any_edges(graphs: Mapping[str, Graph]) -> list[Edge]:
     return list(found.values())
 
 
-def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[Block, ...]:
+def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[b.Block, ...]:
     """Every run's graph, and what differs from the first."""
-    sides = Beside(tuple(
-        Section(f"{shorten(name, 60)}: {plural(len(graph.drawn), 'edge')}",
+    sides = b.Beside(tuple(
+        b.Section(f"{shorten(name, 60)}: {plural(len(graph.drawn), 'edge')}",
                 (figures.network(graph, axes, f"{name}: {figures.title(graph.prompt)}"), figures.summary(graph)))
         for name, graph in graphs.items()
     ))  # fmt: skip
@@ -119,50 +119,50 @@ def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[Blo
     first, *others = [shorten(name, 50) for name in graphs]
     settled = {name: [one.clear for one in found if one.run == name] for name in list(graphs)[1:]}
     told = [f"{sum(own):,} of {plural(len(own), 'edge')} in {shorten(name, 50)}" for name, own in settled.items()]
-    rows = tuple(Lane(figures.pair(one.edge), one.score, note=one.run if len(others) > 1 else "", strong=one.clear,
+    rows = tuple(b.Lane(figures.pair(one.edge), one.score, note=one.run if len(others) > 1 else "", strong=one.clear,
                       hollow=not one.clear) for one in found)  # fmt: skip
-    lanes = Lanes(
+    lanes = b.Lanes(
         f"Change of Intersectional Sensitivity against {first}; right of zero the axis is brought nearer to its ideal "
-        "than there", "Edge", rows, "change", "signed", PLAIN, interval="interval of the change",
+        "than there", "Edge", rows, "change", "signed", b.PLAIN, interval="interval of the change",
         hollow="the interval holds zero",
     )  # fmt: skip
     cells = tuple(
-        (figures.pair(edge), *(Cell(e.sensitivity, strong=e.significant) if e else None
+        (figures.pair(edge), *(b.Cell(e.sensitivity, strong=e.significant) if e else None
                                for e in (graph.edge(edge.source, edge.target) for graph in graphs.values())))
         for edge in edges
     )  # fmt: skip
-    table = Table(
+    table = b.Table(
         "Every pair of axes that is an edge in any run: Intersectional Sensitivity with its interval. Bold: an edge "
         "there.", ("Edge", first, *others), cells, scale="signed",
     )  # fmt: skip
-    clear = Text(f"Clearly different from {first}: {listing(told)}.")
-    return sides, Section(f"Against {first}", (clear, lanes, Fold("The sensitivities in every run", (table,))))
+    clear = b.Text(f"Clearly different from {first}: {listing(told)}.")
+    return sides, b.Section(f"Against {first}", (clear, lanes, b.Fold("The sensitivities in every run", (table,))))
 
 
-def _together(pooled: PooledGraph | Missing, models: int, axes: Sequence[str]) -> Iterator[Block]:
+def _together(pooled: PooledGraph | Missing, models: int, axes: Sequence[str]) -> Iterator[b.Block]:
     """The graph of all models: its edges, and how many models and prompts have each; or why there is none."""
     if isinstance(pooled, Missing):
-        yield Text(f"No graph of all models together: {pooled.detail}.")
+        yield b.Text(f"No graph of all models together: {pooled.detail}.")
         return
     edges = sorted((one for one in pooled.edges if one.drawn), key=lambda one: -one.size)
     shared = sum(isinstance(one.models, Estimate) and one.models.value == 1 for one in edges)
     which = {0: "none of them is", 1: "one of them is"}.get(shared, f"{shared:,} of them are")
-    yield Text(
+    yield b.Text(
         f"Over all {models} models and {plural(len(pooled.prompts), 'prompt')}: {plural(len(edges), 'edge')}; {which} "
         "in every model's own graph." if edges
         else f"Over all {models} models no pair of axes pulls on another beyond chance."
     )  # fmt: skip
     drawn = (figures.network(pooled, axes, "All models together"), figures.summary(pooled))
-    yield Section("Graph", drawn, screen=False)
+    yield b.Section("Graph", drawn, screen=False)
     rows = []
     for one in edges:
         mean = one.mean_sensitivity.value if isinstance(one.mean_sensitivity, Estimate) else None
-        rows.append(Lane(figures.pair(one), one.sensitivity, (signed(mean), _of(one.models), _of(one.prompts)),
-                         marks=() if mean is None else (Mark(mean, "mean"),), strong=False))  # fmt: skip
+        rows.append(b.Lane(figures.pair(one), one.sensitivity, (signed(mean), _of(one.models), _of(one.prompts)),
+                         marks=() if mean is None else (b.Mark(mean, "mean"),), strong=False))  # fmt: skip
     if rows:
-        yield Lanes(
+        yield b.Lanes(
             "Intersectional Sensitivity from the counts of all models added up (Eq. 9–11), the strongest first", "Edge",
-            tuple(rows), "IS", "signed", PLAIN, ("mean", "models", "prompts’ graphs"),
+            tuple(rows), "IS", "signed", b.PLAIN, ("mean", "models", "prompts’ graphs"),
             interval="interval for the true value",
         )  # fmt: skip
 

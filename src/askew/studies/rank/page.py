@@ -5,46 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from askew.methods.mine.words import PERCEIVED
-from askew.pages import blocks, common, words
-from askew.pages.blocks import Lane, Section, Text
-from askew.pages.media import Media, picture_row, shot, thumbnail
+from askew.methods.mine.page import left_out
+from askew.pages import blocks as b
+from askew.pages import common, words
+from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import say
 from askew.parts.survey.blocks import bar
 from askew.parts.survey.words import seen
-from askew.studies.rank.steps import RankedPrompt, RankFindings
+from askew.studies.rank.steps import RankFindings
 from askew.types import Estimate, Missing
 
 SHOWN, PICTURES = 12, 15
 """Prompts whose pictures are shown, and of each model how many."""
 
 
-def page(found: RankFindings, media: Media) -> blocks.Page:
+def page(found: RankFindings, media: Media) -> b.Page:
     """What to show of given prompts."""
     plan = found.plan
     prompts, models = words.plural(len(plan.prompts), "prompt"), words.plural(len(found.models), "model")
     facts = (fact for fact in common.facts(found) if fact[0] in ("Read by", "Missing", "Run seed"))
-    return blocks.Page(
-        kicker=f"askew rank: {prompts} on {models}",
-        title="Which prompts are one-sided",
-        answer=answer(found),
+    return common.page(
+        found, f"askew rank: {prompts} on {models}", "Which prompts are one-sided", answer(found),
+        (b.Section("The prompts, most one-sided first", tuple(_scores(found))), *_models(found), *_agreement(found),
+         b.Section("Pictures", tuple(_pictures(found, media)), screen=False)),
         facts=(
             ("Models", words.listing([one.name for one in found.models])),
             ("Each prompt", f"{words.plural(plan.images, 'picture')} per model, of the same seeds"),
             *facts,
         ),
-        sections=(
-            Section("The prompts, most one-sided first", tuple(_scores(found))),
-            *_models(found),
-            *_agreement(found),
-            Section("Pictures", tuple(_pictures(found, media)), screen=False),
-            common.missing_data(found),
-            Section("How to read this", _reading(found), screen=False),
-            *common.provenance(found),
-        ),
-        warnings=found.warnings,
-        notes=("Bold: beyond chance (q < 0.05) over all prompts and models.",),
-        version=found.askew,
+        reading=_reading(found), notes=("Bold: beyond chance (q < 0.05) over all prompts and models.",),
     )  # fmt: skip
 
 
@@ -74,7 +63,7 @@ def answer(found: RankFindings) -> str:
     return text
 
 
-def _scores(found: RankFindings) -> Iterator[blocks.Block]:
+def _scores(found: RankFindings) -> Iterator[b.Block]:
     """Shares as bars where they were read, then the scores with what is chance."""
     several = len(found.models) > 1
     series = {one.name: k for k, one in enumerate(found.models)}
@@ -84,22 +73,22 @@ def _scores(found: RankFindings) -> Iterator[blocks.Block]:
         bars = [bar(one.shares, one.model if several else words.shorten(one.prompt, 60),
                     words.shorten(one.prompt, 60) if several else "") for one in own if one.shares]  # fmt: skip
         head = f"{words.capital(words.perceived(axis))}, shares in percent"
-        yield blocks.Shares(head, tuple(bars[: 2 * SHOWN]), "Prompt")
+        yield b.Shares(head, tuple(bars[: 2 * SHOWN]), "Prompt")
         if bars[2 * SHOWN :]:
-            yield blocks.Fold(f"{head}: the rest", (blocks.Shares(head, tuple(bars[2 * SHOWN :]), "Prompt"),))
+            yield b.Fold(f"{head}: the rest", (b.Shares(head, tuple(bars[2 * SHOWN :]), "Prompt"),))
     rows = tuple(
-        Lane(one.model if several else words.shorten(one.prompt, 60), one.score,
+        b.Lane(one.model if several else words.shorten(one.prompt, 60), one.score,
              group=words.shorten(one.prompt, 60) if several else "", series=series[one.model] if several else None)
         for one in sorted(found.ranked, key=lambda one: prompts.index(one.prompt))
     )  # fmt: skip
     lean = found.plan.objective == "lean"
     caption = f"Scores of the prompts. Further {'right leans further' if lean else 'left is more one-sided'}"
-    lanes = blocks.Lanes(caption, "Prompt", rows, "distance" if lean else "score", "range",
+    lanes = b.Lanes(caption, "Prompt", rows, "distance" if lean else "score", "range",
                          ("value", "interval", "null", "q"))  # fmt: skip
-    yield lanes if not lean else blocks.Fold("Distances with interval, chance and q", (lanes,))
+    yield lanes if not lean else b.Fold("Distances with interval, chance and q", (lanes,))
 
 
-def _models(found: RankFindings) -> Iterator[Section]:
+def _models(found: RankFindings) -> Iterator[b.Section]:
     """Models against each other, over all prompts and over those of each search."""
     if not found.differences:
         return
@@ -109,43 +98,43 @@ def _models(found: RankFindings) -> Iterator[Section]:
         of = f"prompts of {words.shorten(search, 60)}" if search else "all prompts"
         return f"{words.capital(words.perceived(axis))}, {of}" if several else words.capital(of)
 
-    means = tuple(Lane(one.model, one.mean, group=group(one.axis, one.mined_for)) for one in found.means)
-    apart = tuple(Lane(f"{b} less {a}", one.difference, group=group(one.axis, one.mined_for))
-                  for one in found.differences for a, b in [one.models])  # fmt: skip
-    yield Section("Models against each other", (
-        blocks.Lanes("Mean over the prompts. Further right is more one-sided", "Model", means, "mean", "range",
+    means = tuple(b.Lane(one.model, one.mean, group=group(one.axis, one.mined_for)) for one in found.means)
+    apart = tuple(b.Lane(f"{y} less {x}", one.difference, group=group(one.axis, one.mined_for))
+                  for one in found.differences for x, y in [one.models])  # fmt: skip
+    yield b.Section("Models against each other", (
+        b.Lanes("Mean over the prompts. Further right is more one-sided", "Model", means, "mean", "range",
                      ("value", "interval")),
-        blocks.Lanes("Differences, prompt by prompt on the same seeds. Right of 0 the first named is more one-sided",
+        b.Lanes("Differences, prompt by prompt on the same seeds. Right of 0 the first named is more one-sided",
                      "Models", apart, "difference", "signed", ("value", "interval", "q")),
     ))  # fmt: skip
 
 
-def _agreement(found: RankFindings) -> Iterator[Section]:
+def _agreement(found: RankFindings) -> Iterator[b.Section]:
     """Spearman's correlations with the table, and each prompt's share in the pictures against the table's."""
     if not found.agreement:
         return
     rows = []
     for one in found.agreement:
-        rows.append(Lane(f"{one.model}: score and how far the table is from one half", one.skew))
+        rows.append(b.Lane(f"{one.model}: score and how far the table is from one half", one.skew))
         if one.share is not None:
-            rows.append(Lane(f"{one.model}: share of {found.plan.value} and the table's", one.share))
-    lanes = blocks.Lanes("Spearman's correlation over the prompts that the table has", "Model", tuple(rows), "rho",
+            rows.append(b.Lane(f"{one.model}: share of {found.plan.value} and the table's", one.share))
+    lanes = b.Lanes("Spearman's correlation over the prompts that the table has", "Model", tuple(rows), "rho",
                          "signed", ("value", "interval", "p"))  # fmt: skip
     series = {one.name: k for k, one in enumerate(found.models)}
     points = tuple(
-        blocks.Point(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
+        b.Point(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
         for one in found.ranked if one.share is not None and one.shares
         and isinstance(e := one.shares.shares.get(found.plan.value), Estimate)
     )  # fmt: skip
-    plot = blocks.Scatter(
+    plot = b.Scatter(
         f"Share of {found.plan.value} in the pictures against the table's", points, ("table", "share"),
         ("pictures", "share"), f"{len(points)} shares against the table's", tuple(series), square=True,
         diagonal="as in the table",
     )  # fmt: skip
-    yield Section("Against the table", (lanes, plot) if points else (lanes,))
+    yield b.Section("Against the table", (lanes, plot) if points else (lanes,))
 
 
-def _pictures(found: RankFindings, media: Media) -> Iterator[blocks.Block]:
+def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
     """The first prompts with the pictures of every model, what none of them shows, and all in one plane."""
     maps = {one.prompt: one for one in found.maps}
     for prompt in list(dict.fromkeys(one.prompt for one in found.ranked))[:SHOWN]:
@@ -155,35 +144,17 @@ def _pictures(found: RankFindings, media: Media) -> Iterator[blocks.Block]:
             made = next(one for one in found.sets if (one.model, one.prompt) == (model.name, prompt))
             row = picture_row(media, made.pictures, f"{prompt} by {model.name}", PICTURES)
             rows.append(replace(row, label=model.name, series=k))
-        inner: list[blocks.Block] = [blocks.Pictures("", tuple(rows), aligned=True)]
-        inner += [block for one in own if (block := _missed(one, media))]
+        inner: list[b.Block] = [b.Pictures("", tuple(rows), aligned=True)]
+        inner += [left_out(media, one.missed_visual_concepts, one.missed_pictures,
+                           f"Not shown by {one.model}, with a picture of each")
+                  for one in own if one.missed_visual_concepts]  # fmt: skip
         if len(found.models) > 1 and prompt in maps:
-            points = tuple(
-                blocks.Point(x, y, f"By {name}", k, uri=thumbnail(image))
-                for k, (name, places) in enumerate(maps[prompt].places.items())
-                for picture, x, y in places if (image := media.picture(picture)) is not None
-            )  # fmt: skip
-            held = words.percent(sum(maps[prompt].explained))
-            inner.append(blocks.Fold("All its pictures in one plane", (blocks.Scatter(
-                f"Near each other: alike. The two directions hold {held} of the differences", points, ("", None),
-                ("", None), f"{len(points)} pictures of {len(found.models)} models", tuple(maps[prompt].places),
-            ),)))  # fmt: skip
-        yield Section(words.quote(prompt, 160), tuple(inner))
+            inner.append(b.Fold("All its pictures in one plane",
+                                (plane(media, maps[prompt].places, maps[prompt].explained),)))  # fmt: skip
+        yield b.Section(words.quote(prompt, 160), tuple(inner))
 
 
-def _missed(one: RankedPrompt, media: Media) -> blocks.Block | None:
-    if not one.missed_visual_concepts:
-        return None
-    shots = tuple(
-        shot(media, name, f"A picture of {words.quote(text, 80)}", text)
-        for text, name in zip(one.missed_visual_concepts, one.missed_pictures, strict=True)
-    )
-    return blocks.Pictures(
-        f"Not shown by {one.model}, with a picture of each", (blocks.PictureRow(shots),), size="medium"
-    )
-
-
-def _reading(found: RankFindings) -> tuple[blocks.Block, ...]:
+def _reading(found: RankFindings) -> b.Section:
     lean = found.plan.objective == "lean"
     score = (
         "How far the shares of the axis in the pictures are from equal ones. Chance is the mean distance of as many "
@@ -192,8 +163,8 @@ def _reading(found: RankFindings) -> tuple[blocks.Block, ...]:
         "How well the pictures of a prompt cover what its variations ask for (MineTheGap, Eq. 1). Lower is more "
         "one-sided. It asks whether something is shown at all, not how often."
     )  # fmt: skip
-    terms = [("Score", score), ("Interval", "Where the score would lie with other pictures of the same prompt.")]
+    terms = [("Score", score)]
     if found.agreement:
         terms.append(("Table", "A table of the world is one yardstick. That a model agrees with it is no praise, and "
                       "that it does not no fault: it says whether the lean follows that of the world."))  # fmt: skip
-    return blocks.Terms(tuple(terms)), Text(PERCEIVED)
+    return common.reading(terms)
