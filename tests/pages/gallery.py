@@ -132,8 +132,8 @@ def by_model() -> Lanes:
 
 def changes() -> Lanes:
     scores = [estimate(0.1 * (k - 5), 0.08, q=0.01 if k > 6 else 0.4) for k in range(40)]
-    rows = tuple(Lane(f"effect {k}", score, hollow=k < 6) for k, score in enumerate(scores))
-    return Lanes("What making gender equal does", "Axis", rows, "IS", "signed", DIFFERENCE, hollow="not an edge")
+    rows = tuple(Lane(f"effect {k}", score) for k, score in enumerate(scores))
+    return Lanes("What making gender equal does", "Axis", rows, "IS", "signed", DIFFERENCE)
 
 
 def mined() -> Lanes:
@@ -237,7 +237,7 @@ def overview() -> Matrix:
         return tuple(estimate(0.1 * (k + j), null=0.14, q=0.01) if j != 2 else None for j in range(6))
 
     rows = tuple((prompt, cells(k)) for k, prompt in enumerate((LONG, HEBREW, "ceo")))
-    return Matrix("MAD of every prompt and axis", "Prompt", tuple(AXES), rows, "lanes")
+    return Matrix("MAD of every prompt and axis", "Prompt", tuple(AXES), rows)
 
 
 def concepts() -> Matrix:
@@ -246,7 +246,7 @@ def concepts() -> Matrix:
         for k, word in enumerate(("woman", "scrubs", WORD))
     )
     columns = ("initial", "male", "female", "old")
-    return Matrix("Concepts seen, in % of the pictures", "Concept", columns, rows, "lanes", "share", reference=0)
+    return Matrix("Concepts seen, in % of the pictures", "Concept", columns, rows, scale="share")
 
 
 def confusion() -> Matrix:

@@ -3,7 +3,7 @@
 The order of a page: the answer in a sentence, the block that shows it (of people always `Shares`), pictures, then what
 the answer rests on, folded. An author chooses by what is to be said:
 
-    Text      a sentence, or bullets                      Matrix    rows by columns: heat, or small lanes
+    Text      a sentence, or bullets                      Matrix    rows by columns, shaded
     Shares    what was seen, as stacked bars              Network   what moves what: arrows between names
     Lanes     scores with interval and chance, in rows    Pictures  pictures in equal cells
     Lines     a score over ordered steps                  Table     texts and numbers that need no plot
@@ -150,7 +150,6 @@ class Lane:
     note    small, behind the label
     strong  None: beyond chance
     muted   a row that sums others up: a mean
-    hollow  a ring instead of a dot: measured, but not what the plot is about (not an edge, not clear)
     chance  from where to where chance would fall, if not from 0 to the estimate's `null`
     points  single scores behind a mean, as small dots
     """
@@ -164,7 +163,6 @@ class Lane:
     note: str = ""
     strong: bool | None = None
     muted: bool = False
-    hollow: bool = False
     marks: tuple[Mark, ...] = ()
     chance: tuple[float, float] | None = None
     points: tuple[float, ...] = ()
@@ -177,7 +175,7 @@ class Lanes:
     heading  names the labels ("Axis"); name: the score, over its column and in the legend ("MAD")
     columns  parts of the estimate that stand beside the plot: `SCORE`, `DIFFERENCE`, `PLAIN` or any others
     chance   (head of the column `null`, what its grey band means): ("floor", "what reading alone changes")
-    hollow   what a ring means, for the legend; points: what a small dot is
+    points   what a small dot is
     """
 
     caption: str
@@ -189,7 +187,6 @@ class Lanes:
     more: tuple[str, ...] = ()
     chance: tuple[str, str] = ("chance", "what chance alone would give")
     interval: str = "interval for the true score"
-    hollow: str = ""
     points: str = ""
     digits: int | None = None
 
@@ -271,18 +268,16 @@ class Scatter:
 class Matrix:
     """Rows by columns of scores or counts.
 
-    plot       "heat": shaded by value, the interval below; "lanes": a small lane each; "counts": shaded by their share
-    reference  the column whose value is a mark in the lanes of the others: concepts of the initial pictures
-    diagonal   cells of a name with itself are framed: read as it is, an axis on itself
+    plot      "heat": shaded by value, the interval below; "counts": shaded by their share
+    diagonal  cells of a name with itself are framed: read as it is, an axis on itself
     """
 
     caption: str
     corner: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Content, ...]], ...]
-    plot: Literal["heat", "lanes", "counts"] = "heat"
+    plot: Literal["heat", "counts"] = "heat"
     scale: Scale = "unit"
-    reference: int | None = None
     diagonal: bool = False
     note: str = ""
 

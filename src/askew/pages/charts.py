@@ -17,8 +17,8 @@ HEIGHT, TOP, BOTTOM, SIDE = 300, 14, 44, 320
 """Of a plane and its margins, in pixels; of a square one the side."""
 NARROW, WIDE, LETTER = 290, 880, 6.8
 """The plane on the narrowest screen, and on a wide one: how many labels have room."""
-BESIDE, MARK, MANY = 9, 44, 24
-"""Between two series on one step, the side of a picture in a plane, and steps from which intervals are a band."""
+BESIDE, MARK = 9, 44
+"""Between two series on one step, and the side of a picture in a plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,6 @@ def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
     if line.thin:
         return path
     ends = [(k, e.low, e.high) for k, e in known if e.low is not None and e.high is not None]
-    if len(one.steps) > MANY:
-        band = [(k + 0.5, low) for k, low, _ in ends] + [(k + 0.5, high) for k, _, high in reversed(ends)]
-        found = " ".join(f"{100 * plane.x.share(x):.3f},{plane.down(y)}" for x, y in band)
-        return plane.stretched(tag("polygon", class_=f"band {run}", points=found)) + path
     at = {k: plane.x.at(k + 0.5) for k, _ in known}
     whiskers = (rule(f"whisker {run}", at[k], at[k], plane.down(low), plane.down(high)) for k, low, high in ends)
     dots = (tag("circle", class_=f"dot {run}", cx=at[k], cy=plane.down(e.mark), r=4.5) for k, e in known)

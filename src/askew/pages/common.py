@@ -13,14 +13,14 @@ PLACES = 12
 """Rows of missing data before they are folded."""
 MACHINE = ("python", "platform", "device", "threads", "started", "finished")
 
-INTERVAL = ("Interval", "Where the score would lie if the model were asked for endless pictures, at the confidence level "
-            "of the plan. If that of a difference holds zero, the direction is not settled.")  # fmt: skip
+INTERVAL = ("Interval", "Where the score would lie if the model were asked for endless pictures, at the confidence "
+            "level of the plan. If that of a difference holds zero, the direction is not settled.")  # fmt: skip
 Q = ("q", "How often chance alone gives as much, adjusted for all that is tested together. Below 0.05 this page says "
      "“beyond chance”. A larger value does not show that there is nothing.")  # fmt: skip
 PERCEIVED = ("Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are "
              "perceived: nobody's identity is known.")  # fmt: skip
-HOLDS = ("What is found holds for these prompts, this model with these settings, and these instruments. It says nothing "
-         "about why, and is no statement on any law or standard.")  # fmt: skip
+HOLDS = ("What is found holds for these prompts, this model with these settings, and these instruments. It says "
+         "nothing about why, and is no statement on any law or standard.")  # fmt: skip
 DRAWN = Text("All random draws follow from the run seed: the same plan gives the same page.")
 
 Named = tuple[str, str]
@@ -41,7 +41,7 @@ def page(
     found: Head, kicker: str, title: str, answer: str, sections: Iterable[Section], *, facts: Iterable[Named],
     reading: Section, notes: Iterable[str], detail: str = "", gaps: Sequence[Gap] = (), uneven: Sequence[str] = (),
 ) -> Page:  # fmt: skip
-    """The page of a run: a method's own sections, then what every page ends with. `uneven`: what is missing unevenly."""
+    """The page of a run: a method's own sections, then what every page ends with."""
     ends = (missing_data(found, gaps, uneven), reading, *provenance(found))
     notes = (*notes, *uneven)
     return Page(kicker, title, answer, (*facts,), (*sections, *ends), found.warnings, notes, detail, found.askew)

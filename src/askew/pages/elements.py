@@ -18,11 +18,11 @@ COLOURS, RUNS = 8, 6
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
-    """An element. `class_` is class, `a_b` is a-b; None and False leave an attribute out, True has no value."""
+    """An element. `class_` is class, `a_b` is a-b; None, False and "" leave an attribute out, True has no value."""
     told = "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
         for key, value in attributes.items()
-        if value is not None and value is not False
+        if value is not None and value is not False and value != ""
     )
     return Markup(f"<{name}{told}>" if name in ("img", "meta") else f"<{name}{told}>{joined(children)}</{name}>")
 
@@ -79,8 +79,3 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
 def region(name: str, table: Markup) -> Markup:
     """Scrolls by itself where it is wider than the page."""
     return tag("div", table, class_="wide", role="region", aria_label=words.shorten(name, 80), tabindex=0)
-
-
-def classes(**names: object) -> str | None:
-    """The names that hold, as a class; None where none does."""
-    return " ".join(name for name, holds in names.items() if holds) or None

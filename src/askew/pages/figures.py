@@ -102,7 +102,7 @@ def _lanes(on: Axes, one: Lanes) -> None:
             on.barh(k, band[1] - band[0], left=band[0], height=0.8, color=NULL)
         if isinstance(e, Estimate):
             on.plot(_interval(e), [k, k], color=colour, linewidth=1.5)
-            on.plot(e.mark, k, "o", color=colour, markersize=4, fillstyle="none" if row.hollow else "full")
+            on.plot(e.mark, k, "o", color=colour, markersize=4)
         for mark in row.marks:
             on.plot(mark.at, k, "|", color=RUNS[1], markersize=9)
     _named(on, [_label(row.group, row.label) for row in rows])

@@ -8,9 +8,8 @@ from markupsafe import Markup
 
 from askew.pages import words
 from askew.pages.axes import Axis, axis, reach
-from askew.pages.blocks import Cell, Content, Lane, Mark, Matrix, PictureRow, Pictures, Shot, Table
-from askew.pages.elements import NOTHING, bdi, classes, joined, key, legend, note, region, tag
-from askew.pages.plots import lane
+from askew.pages.blocks import Cell, Content, Matrix, PictureRow, Pictures, Shot, Table
+from askew.pages.elements import NOTHING, bdi, joined, key, legend, note, region, tag
 from askew.types import Estimate
 
 LONG, SHADES = 26, 5
@@ -66,12 +65,6 @@ def _matrix_cell(on: Axis, one: Matrix, k: int, label: str, cells: Sequence[Cont
     score = content.value if isinstance(content, Cell) else content
     text = words.written(score.value, one.scale) if isinstance(score, Estimate) else words.content(score, one.scale)
     value = tag("span", text, class_="value")
-    if one.plot == "lanes" and isinstance(score, Estimate):
-        first = cells[one.reference] if one.reference not in (None, k) else None
-        marks = [Mark(first.mark, one.columns[one.reference or 0])] if isinstance(first, Estimate) else []
-        row = Lane(label, score, marks=tuple(marks), hollow=isinstance(first, Estimate), group=one.columns[k])
-        plot = lane(on, row, "", one.scale, kind="track small")
-        return tag("td", tag("div", plot, value), class_=classes(strong=strong))
     within = words.interval(score, one.scale) if isinstance(score, Estimate) else ""
     remark = note((content.note if isinstance(content, Cell) else "") or within)
     own = "own" if one.diagonal and label == one.columns[k] else ""

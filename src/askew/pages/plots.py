@@ -21,7 +21,6 @@ from askew.pages.elements import (
     Ids,
     at,
     bdi,
-    classes,
     drawing,
     key,
     legend,
@@ -73,7 +72,7 @@ def _bar(one: Bar, ids: Ids, *, named: bool) -> Markup:
     names = None if named else _narrow(one)
     verdict = tag("b" if one.strong else "span", one.verdict, class_="verdict") if one.verdict else None
     told = tag("td", verdict, note(words.bar_note(one)))
-    return tag("tr", label, tag("td", bar(one), names, class_="bar"), told, class_=classes(strong=one.strong))
+    return tag("tr", label, tag("td", bar(one), names, class_="bar"), told, class_="strong" if one.strong else None)
 
 
 def _narrow(one: Bar) -> Markup | None:
@@ -109,14 +108,13 @@ def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Ma
     numbers = (tag("td", text, class_="num", data_name=name if text.strip("–") else None)
                for name, text in zip(names, texts, strict=True))  # fmt: skip
     plot = tag("td", lane(on, row, one.name, one.scale, one.digits), class_="plotted")
-    return tag("tr", label, plot, *numbers, class_=classes(strong=words.is_strong(row), muted=row.muted))
+    return tag("tr", label, plot, *numbers, class_=f"{'strong' * words.is_strong(row)} {'muted' * row.muted}".strip())
 
 
 def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
     """What the marks of a plot mean, of those that appear."""
     known = [row.score for row in one.rows if isinstance(row.score, Estimate)]
-    keys = [("dot", one.name)] if any(row.series is None and not row.hollow for row in one.rows) else []
-    keys += [("ring", one.hollow)] if one.hollow and any(row.hollow for row in one.rows) else []
+    keys = [("dot", one.name)] if any(row.series is None for row in one.rows) else []
     keys += [("line", one.interval)] if any(e.low is not None for e in known) else []
     band = any(row.chance for row in one.rows) or (on.low >= 0 and any(e.null for e in known))
     keys += [("null", one.chance[1])] if band else []
@@ -165,7 +163,7 @@ def lanes_axis(one: Lanes) -> Axis:
     return axis(one.scale, [*values, *(m.at for row in one.rows for m in row.marks)], one.digits)
 
 
-def lane(on: Axis, row: Lane, name: str, scale: Scale, digits: int | None = None, kind: str = "track") -> Markup:
+def lane(on: Axis, row: Lane, name: str, scale: Scale, digits: int | None = None) -> Markup:
     """One row: chance in grey, the interval as a line, the score as a dot on it, and what to compare it with."""
     run = "" if row.series is None else f" run-{row.series % RUNS}"
     lines = (rule("zero" if tick == 0 > on.low else "grid", on.at(tick), on.at(tick), 0, LANE) for tick in on.ticks)
@@ -179,7 +177,7 @@ def lane(on: Axis, row: Lane, name: str, scale: Scale, digits: int | None = None
     said = words.told(row.score, name, scale, digits)
     said += "".join(f"; {m.name} {words.written(m.at, scale, digits)}" for m in row.marks)
     title = ", ".join(filter(None, (row.group, row.label)))
-    return drawing(kind, LANE, title, said, *lines, _band(on, row), *small, *marks, _score(on, row, run))
+    return drawing("track", LANE, title, said, *lines, _band(on, row), *small, *marks, _score(on, row, run))
 
 
 def _score(on: Axis, row: Lane, run: str) -> Markup:
@@ -187,7 +185,7 @@ def _score(on: Axis, row: Lane, run: str) -> Markup:
     if not isinstance(e, Estimate):
         absent = "not measured" if e else "not asked"
         return tag("text", absent, class_="absent", x="50%", y=middle + 4, text_anchor="middle")
-    dot = tag("circle", class_=f"dot{run}{' hollow' if row.hollow else ''}", cx=on.at(e.mark), cy=middle, r=5)
+    dot = tag("circle", class_=f"dot{run}", cx=on.at(e.mark), cy=middle, r=5)
     if e.low is None or e.high is None:
         return dot
     return rule(f"whisker{run}", on.at(e.low), on.at(e.high), middle, middle) + dot

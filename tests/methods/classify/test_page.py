@@ -107,7 +107,6 @@ def test_the_page_gives_answer_plot_pictures_and_method() -> None:
     assert page.count("<img ") == len(GROUPS) * PICTURES
     assert "&lt;b&gt;" in page
     assert "25 % saved" in page
-    assert "Share of the planted differences" in page
     assert "Planted difference shown" in page
     assert html.page(METHOD.page(found(), Media())) == page
 
@@ -128,12 +127,9 @@ def test_the_table_fits_80_columns_and_follows_the_page() -> None:
     assert "rank correlation" in " ".join(text.split())
 
 
-def test_what_was_planted_is_shown_by_samples_and_missing_truth_is_said() -> None:
+def test_what_was_planted_is_shown_and_missing_truth_is_said() -> None:
     (section,) = View(found(), Media()).truth()
-    *_, lanes = section.blocks
-    for pair in {row.group for row in lanes.rows}:
-        shown = [row.label for row in lanes.rows if row.group == pair]
-        assert shown == ["1 sample", "10 samples", "40 samples", "studio embedder"]
+    assert "measured differences have a rank correlation" in section.blocks[-1].blocks[0].caption
     none = Missing("not_asked")
     undecided = Truth("caucasian man", "caucasian woman", "denoising", 40, 0.5, none, none, ())
     assert "not every pair of classes was decided" in words.truth(undecided)

@@ -173,7 +173,7 @@ def test_a_correction_for_reading_errors_is_told() -> None:
     edges = (replace(graph().edges[0], as_read=0.12), *graph().edges[1:])
     text = rendered(findings(replace(graph(), axes=tuple(axes), edges=edges)))
     assert "age 90 % to 100 %" in text
-    assert "as read +0.12" in text
+    assert "IS as read +0.12" in text
 
 
 def test_mitigations_and_joint_shares_stand_on_the_page() -> None:

@@ -164,4 +164,5 @@ def method(found: AuditFindings) -> tuple[Text | Terms, ...]:
         ("Worst case", "the shares if all missing answers had gone against a value, or all to it"),
     ))  # fmt: skip
     adjusted = Text(f"q by Benjamini and Hochberg (1995). Intervals at {percent(found.plan.level)}.")
-    return *([source, concepts] if found.tibet else []), *([of_shares] if found.shares else []), adjusted
+    tibet: tuple[Text | Terms, ...] = (source, concepts) if found.tibet else ()
+    return *tibet, *([of_shares] if found.shares else []), adjusted

@@ -78,31 +78,15 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Matrix:
     )  # fmt: skip
 
 
-def effects(graph: Graph, source: str) -> b.Lanes:
-    """What making one axis equal does to every axis, itself first."""
-    own = sorted((one for one in graph.edges if one.source == source), key=lambda one: not one.direct)
-    rows = []
-    for one in own:
-        read = [f"as read {signed(one.as_read)}"] if one.as_read is not None else []
-        note = ", ".join([*(["direct effect"] if one.direct else []), *read])
-        rows.append(b.Lane(capital(axis_label(one.target)), one.shown, _strength(one), note=note,
-                         strong=one.effect != "changed", hollow=not one.significant))  # fmt: skip
-    return b.Lanes(
-        f"Intersectional Sensitivity: what making {axis_label(source)} equal does to the distance of each axis from "
-        "its ideal; right of zero it comes nearer, left of zero it goes further away",
-        "Axis", tuple(rows), "IS", "signed", b.PLAIN, ("V", "q"), interval="intervals that hold for all pairs at once",
-        hollow="no edge: no change with what the prompt says was shown",
-    )  # fmt: skip
-
-
 def count_tables(graph: Graph, source: str) -> tuple[b.Matrix, ...]:
     """The contingency tables of one intervened axis, one per target, the initial pictures in the first row."""
     found = []
     for target, table in graph.counts.after.get(source, {}).items():
-        counts = {"initial": graph.counts.initial.get(target),
-                  **dict(zip(graph.axis(source).counterfactuals, table, strict=True))}  # fmt: skip
-        rows = tuple((words.shorten(name, 40), tuple(b.Cell(n, words.percent(n / sum(row)) if sum(row) else "") for n in row))
-                     for name, row in counts.items() if row)  # fmt: skip
+        counts = dict(zip(graph.axis(source).counterfactuals, table, strict=True))
+        rows = tuple(
+            (words.shorten(name, 40), tuple(b.Cell(n, words.percent(n / sum(row)) if sum(row) else "") for n in row))
+            for name, row in {"initial": graph.counts.initial.get(target), **counts}.items() if row
+        )  # fmt: skip
         edge = graph.edge(source, target)
         found.append(b.Matrix(
             f"{capital(perceived(target))} in the pictures of each {axis_label(source)}", "Pictures of",
@@ -118,7 +102,8 @@ def _test(edge: Edge) -> str:
         return f"Not tested: {words.reason(edge.untested)}" if edge.untested else "Not tested"
     how = f"permutation, {words.thousands(edge.draws)} draws" if edge.draws else "χ² distribution"
     found = f"χ² = {number(edge.chi2, 1)}, {edge.dof} d.f., {probability(edge.p, 'p')} ({how})"
-    return f"{found}, {probability(edge.q, 'q')}, Cramér's V {number(edge.cramers_v)}"
+    read = f"; IS as read {signed(edge.as_read)}" if edge.as_read is not None else ""
+    return f"{found}, {probability(edge.q, 'q')}, Cramér's V {number(edge.cramers_v)}{read}"
 
 
 def answer(graph: Graph) -> str:

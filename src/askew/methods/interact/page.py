@@ -18,7 +18,7 @@ from askew.pages import common, words
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
 from askew.pages.words import ABSENT, axis_label, capital, listing, measured, percent, plural, quote, reason, shorten
-from askew.parts.survey.blocks import gaps, missing_sentences, numbers, seen
+from askew.parts.survey.blocks import gaps, missing_sentences, seen
 from askew.parts.survey.words import LIMITS
 from askew.types import Estimate, Missing
 
@@ -30,38 +30,23 @@ DISTANCES = {
     "values": "W₁ between the shares and 1/K",
 }
 
-NOT_MEANT = b.Text(items=(
-    *LIMITS,
-    "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people, and "
-    "none on any law or standard.",
-))  # fmt: skip
-
 
 def page(found: InteractionFindings, media: Media) -> b.Page:
     """What to show of a run of interactions."""
     view = View(found, media)
-    prompts, uneven = [prompt.text for prompt in found.plan.prompts], missing_sentences(found.missing_pictures)
-    return b.Page(
-        kicker=f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
-        title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
-        answer=figures.answer_over_prompts(found.over_prompts) if found.over_prompts
-        else figures.answer(found.biasconnect[0]),
+    prompts = [prompt.text for prompt in found.plan.prompts]
+    bold = (
+        "IS: how much nearer the second axis comes to its ideal; intervals hold for all pairs of the page at once. "
+        f"Edges: {figures.rule(found.biasconnect[0])}. Bold: the interval leaves out 0. Attributes are perceived."
+    )
+    return common.page(
+        found, f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
+        f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
+        figures.answer_over_prompts(found.over_prompts) if found.over_prompts else figures.answer(found.biasconnect[0]),
+        (*view.seen(), *view.graphs(), *view.validation(), *view.joint()),
         facts=(*common.facts(found), ("Axes", str(len(found.biasconnect[0].axes)))),
-        sections=(
-            *view.seen(), *view.graphs(), *view.validation(), *view.joint(),
-            common.missing_data(found, gaps(found.shares), uneven),
-            b.Section("How to read this", _reading(found), screen=False),
-            b.Section("Method", _method(found), screen=False),
-            *common.provenance(found),
-        ),
-        warnings=found.warnings,
-        notes=(
-            "IS: how much nearer the second axis comes to its ideal; intervals hold for all pairs of the page "
-            f"at once. Edges: {figures.rule(found.biasconnect[0])}. Bold: the interval leaves out 0. Attributes are "
-            "perceived.",
-            *common.notes(found)[1:], *uneven,
-        ),
-        version=found.askew,
+        reading=_reading(found), notes=(bold, *common.notes(found)[1:]), gaps=gaps(found.shares),
+        uneven=missing_sentences(found.missing_pictures),
     )  # fmt: skip
 
 
@@ -127,19 +112,15 @@ class View:
     def _axis(self, graph: Graph, axis: str) -> b.Fold:
         """All that is shown of one axis that is made equal."""
         own = graph.edge(axis, axis)
-        direct = ([b.Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
+        direct: list[b.Block] = ([b.Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
                   if own and isinstance(own.sensitivity, Estimate) else [])  # fmt: skip
-        initial = [numbers(one) for one in self.found.shares if (one.prompt, one.axis) == (graph.prompt, axis)]
         sets = [one for one in self.found.sets if one.prompt == graph.prompt and one.axis in (None, axis)]
         _, most = allowance(0, len(self.found.sets))
         pictures = b.Pictures(f"Initial pictures, and those of each {axis_label(axis)}",
-                            tuple(set_row(self.media, one, most) for one in sets))  # fmt: skip
+                              tuple(set_row(self.media, one, most) for one in sets))  # fmt: skip
         shown = [pictures] if any(shot.uri for row in pictures.rows for shot in row.shots) else []
-        tables = figures.count_tables(graph, axis)
-        counts = b.Fold(f"Counts behind it: {plural(len(tables), 'contingency table')}", tables)
-        return b.Fold(f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}",
-                    (*direct, figures.effects(graph, axis), *initial, *shown, counts),
-                    anchor=f"{graph.prompt} {axis}")  # fmt: skip
+        told = (*direct, *shown, *figures.count_tables(graph, axis))
+        return b.Fold(f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}", told, f"{graph.prompt} {axis}")
 
     def validation(self) -> Iterator[b.Section]:
         """Estimates against a real mitigation."""
@@ -210,28 +191,42 @@ def _joint(one: JointShares) -> b.Block:
     )  # fmt: skip
 
 
-def _reading(found: InteractionFindings) -> tuple[b.Terms, b.Text]:
-    """What the words of a page mean."""
-    rules = dict.fromkeys(figures.rule(graph) for graph in found.biasconnect[:2])
-    return b.Terms((
+def _reading(found: InteractionFindings) -> b.Section:
+    """What the words of a page mean, and how it was computed."""
+    plan, rules = found.plan, dict.fromkeys(figures.rule(graph) for graph in found.biasconnect[:2])
+    distances = "; ".join(f"{axis_label(a.name)}: {DISTANCES[a.distance]}" for a in found.biasconnect[0].axes)
+    terms = (
         ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
-                                 "model in which this bias is mitigated."),
+         "model in which this bias is mitigated."),
         ("Edge", "The answers about one axis depend on the counterfactual of another: "
-                 f"{'; of a prompt alone '.join(rules)}. That the distribution changes does not say whether for the "
-                 "better, and where it is alike for all counterfactuals it may yet differ from the initial pictures."),
+         f"{'; of a prompt alone '.join(rules)}. That the distribution changes does not say whether for the better, "
+         "and where it is alike for all counterfactuals it may yet differ from the initial pictures. An axis depends "
+         "on itself by construction."),
         ("Intersectional Sensitivity (IS)", "The distance of an axis from its ideal before, less the distance after. "
-            "Above zero the axis comes nearer to its ideal, below zero it goes further away. Few pictures make every "
-            "distance too large, and few more so than many: both are corrected for that."),
-        ("Interval", "Where IS would lie if the model were asked for endless pictures. Intervals of pairs hold for all "
-                     "pairs of this page at once; if one holds zero, the direction is not settled."),
+         "Above zero the axis comes nearer to its ideal, below zero it goes further away. Few pictures make every "
+         "distance too large, and few more so than many: both are corrected for that."),
         *_corrected(found.biasconnect[0]),
         ("V", "Cramér's V, the strength of the dependence: 0 none, 1 complete."),
-        ("q", "The p-value adjusted for all pairs of different axes of this graph. An axis depends on itself by "
-              "construction."),
-    )), NOT_MEANT  # fmt: skip
+    )  # fmt: skip
+    source = b.Text(
+        "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image Models”, 2025). "
+        "The prompt is changed in one concept at a time, along each axis; multiple-choice questions read every "
+        "picture, and pictures in which nobody is seen are set aside."
+    )
+    computed = b.Terms((
+        ("Dependence (section 3.3)", "Pearson's χ² of the counts, a row per counterfactual prompt; where an expected "
+         "count is below 5, random tables with the same margins"),
+        ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both corrected "
+         "for their number of pictures; results.json has the plain one as plug_in"),
+        ("Distance d", distances),
+        ("Intervals", f"at {percent(plan.level)}, {words.thousands(plan.draws)} draws; q by Benjamini and Hochberg "
+         "(1995)"),
+    ))  # fmt: skip
+    limit = "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people."
+    return common.reading(terms, (*LIMITS, limit), (source, computed))
 
 
-def _corrected(graph: Graph) -> Iterator[tuple[str, str]]:
+def _corrected(graph: Graph) -> Iterator[common.Named]:
     """Axes whose sensitivities were corrected for the instrument's errors, and how much of a value it reads rightly."""
     told = []
     for axis in graph.axes:
@@ -245,25 +240,3 @@ def _corrected(graph: Graph) -> Iterator[tuple[str, str]]:
                f"{', '.join(told)}. Sensitivities are those of the pictures as they would be read without errors, and "
                "intervals carry what is not known about the errors. “As read” is the sensitivity without the "
                "correction; counts and χ² tests are as read.")  # fmt: skip
-
-
-def _method(found: InteractionFindings) -> tuple[b.Text, b.Terms, b.Text]:
-    """How it was computed."""
-    plan = found.plan
-    distances = "; ".join(f"{axis_label(a.name)}: {DISTANCES[a.distance]}" for a in found.biasconnect[0].axes)
-    return (
-        b.Text("BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image Models”, "
-             "2025). The prompt is changed in one concept at a time, along each axis; multiple-choice questions read "
-             "every picture, and pictures in which nobody is seen are set aside."),
-        b.Terms((
-            ("Dependence (section 3.3)", "Pearson's χ² of the counts, a row per counterfactual prompt; where an "
-                                         "expected count is below 5, random tables with the same margins"),
-            ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both "
-                                      "corrected for their number of pictures; results.json has the plain one as "
-                                      "plug_in"),
-            ("Distance d", distances),
-            ("Intervals", f"at {percent(plan.level)}, {words.thousands(plan.draws)} draws; q by Benjamini and Hochberg "
-                          "(1995)"),
-        )),
-        b.Text("All random draws follow from the run seed: the same plan gives the same report."),
-    )  # fmt: skip

@@ -106,10 +106,9 @@ class View:
             yield b.Shares(f"{capital(perceived(axis))} on fresh seeds, shares in percent", bars, "Prompt")
         level, plan = percent(self.found.plan.level), self.found.plan
         rows = tuple(
-            b.Lane(shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range, marks=tuple(
-                b.Mark(found.value, "when found", "ring") for found in (one.score,)
-                if isinstance(found, Estimate) and not self.leans
-            ))
+            b.Lane(shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range,
+                   marks=(b.Mark(one.score.value, "when found", "ring"),)
+                   if isinstance(one.score, Estimate) and not self.leans else ())
             for one in entries
         )  # fmt: skip
         direction = (

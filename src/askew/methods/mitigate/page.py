@@ -118,12 +118,10 @@ def _others(way: WayFindings) -> b.Fold:
             ("kernel distance", way.quality)]  # fmt: skip
     rows = tuple(b.Lane(name, score) for name, score in told if score is not None)
     lanes = b.Lanes("After less before", "What", rows, "change", "signed", b.DIFFERENCE, digits=4)
-    pairs = sorted(way.pairs, key=lambda one: -(_value(one.rise) or 0))
-    tied = b.Lanes(
-        "Pairs of axes: rise of Cramér's V", "Pair",
-        tuple(b.Lane(capital(_pair(one.axes)), one.rise, (number(one.before), number(one.after))) for one in pairs[:10]),
-        "rise", "signed", b.DIFFERENCE, more=("before", "after"),
-    )  # fmt: skip
+    pairs = sorted(way.pairs, key=lambda one: -(_value(one.rise) or 0))[:10]
+    rows = tuple(b.Lane(capital(_pair(one.axes)), one.rise, (number(one.before), number(one.after))) for one in pairs)
+    tied = b.Lanes("Pairs of axes: rise of Cramér's V", "Pair", rows, "rise", "signed", b.DIFFERENCE,
+                   more=("before", "after"))  # fmt: skip
     worse = [one for one in way.axes if not one.aimed and isinstance(one.change, Estimate) and one.change.value > 0]
     watched = sum(not one.aimed for one in way.axes)
     sides = b.Text(f"{len(worse)} of {watched} watched axes are further from their ideal than before, "

@@ -44,10 +44,7 @@ def page(found: Comparison) -> b.Page:
             *view.seen(), b.Section("Where they differ", tuple(view.differences())), *view.pictures(),
             b.Section("Each prompt and axis", view.each(), screen=False),
             common.missing_section(view.gaps(prompts)),
-            b.Section("How to read this", (
-                b.Fold("Differences, and what they do not mean", texts.reading(view.paired)),
-                b.Fold("Method", texts.method(view.paired, counterfactuals, plan.level)),
-            ), screen=False),
+            texts.reading(view.paired, counterfactuals, plan.level),
             b.Section("Runs", tuple(
                 b.Fold(f"{view.letter(name)}: {shorten(name, 80)}", common.provenance(run.found))
                 for name, run in found.runs.items()
@@ -200,7 +197,7 @@ class View:
     def pictures(self) -> Iterator[b.Section]:
         """The first pictures of the set that differs most, of every run."""
         if place := next(iter(self.places), None):
-            shown = self._pictures(place, "", FIRST)
+            shown = self._pictures(place, FIRST)
             yield b.Section(
                 "The pictures", (shown,) if shown.rows else (b.Text("There are no pictures."),), screen=False
             )
@@ -208,17 +205,17 @@ class View:
     def each(self) -> tuple[b.Block, ...]:
         """All pictures and all axes of every set of a prompt, folded where there are several."""
         sets = [one for run in self.comparison.runs.values() for one in run.found.sets]
-        most, strip = allowance(sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets))
+        most, _ = allowance(sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets))
         found: dict[Place, tuple[b.Block, ...]] = {}
         for place, axes in self.places.items():
-            pictures = self._pictures(place, "", most)
+            pictures = self._pictures(place, most)
             more = [b.Fold("More pictures", (pictures,))] if pictures.rows else []
-            found[place] = (*more, *(self._axis(place, axis, strip) for axis in axes))
+            found[place] = (*more, *(self._axis(place, axis) for axis in axes))
         if len(found) == 1:
             return next(iter(found.values()))
         return tuple(b.Fold(self._where(place), blocks) for place, blocks in found.items())
 
-    def _pictures(self, place: Place, caption: str, most: int) -> b.Pictures:
+    def _pictures(self, place: Place, most: int) -> b.Pictures:
         """A set in every run; pictures under each other where they come from the same seeds."""
         prompt, name = place
         axis, _, value = (None, "", None) if name == "initial" else name.partition(": ")
@@ -231,56 +228,30 @@ class View:
         rows = [picture_row(self.comparison.runs[run], one.pictures, run, most, series=k) for k, run, one in found]
         seeds = [{*some} - {None} for some in zip(*(one.seeds for _, _, one in found), strict=False)]
         aligned = any(seeds) and all(len(some) <= 1 for some in seeds)
-        return b.Pictures(caption, tuple(rows), aligned)
+        return b.Pictures("", tuple(rows), aligned)
 
-    def _axis(self, place: Place, axis: str, strip: int) -> b.Fold:
-        """All of one axis of a set."""
+    def _axis(self, place: Place, axis: str) -> b.Fold:
+        """All of one axis of a set: what is said of it, and every value's difference beside the runs' own scores."""
         prompt, name = place
-        found = [(pair, one) for pair in self.pairs for one in self.changes[pair]
-                 if (one.prompt, one.set, one.axis) == (prompt, name, axis)]  # fmt: skip
-        entries = [e for e in self.comparison.entries if (e.prompt, e.axis) == (prompt, axis)]
-        shares = [e for e in entries if e.score == "share" and e.set == name]
-        cas = [e for e in entries if e.score == "cas" and name == "initial"]
-        others = [e for e in entries if e not in (*shares, *cas) and (name == "initial" or e.set == name)]
-        plain = [self._lanes(f"Other scores, {self.less(pair)}", own, pair, texts.score_label)
-                 for pair in self.pairs if (own := [e for e in others if e.runs == pair])]  # fmt: skip
-        sentences = [
-            b.Text(texts.change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own),
-                 lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else "")
-            for pair, one in found
-        ]  # fmt: skip
-        readers = dict.fromkeys(e.instrument for e in shares)
-        how = "Perceived shares" if reads_appearance(axis) else "Shares seen"
-        kinds = [(f"{how} in {set_label(name)}, read by {shorten(reader, 60)}",
-                  [e for e in shares if e.instrument == reader]) for reader in readers]  # fmt: skip
-        kinds.append(("CAS: nearness to each counterfactual", cas))
-        plots = [b.Beside(self._both(caption, some)) for caption, some in kinds if some]
-        values = dict.fromkeys(e.value for e in cas)
-        sets = [self._pictures((prompt, f"{axis}: {value}"), capital(str(value)), strip) for value in values]
-        more = [b.Fold(f"Other scores of {axis_label(axis)}", tuple(plain))] if plain else []
-        verdict = "differs beyond chance" if any(one.differs for _, one in found) else "no difference shown"
-        blocks: tuple[b.Block, ...] = (*sentences, *plots, *(one for one in sets if one.rows), *more)
-        return b.Fold(f"{capital(axis_label(axis))}: {verdict}", blocks, anchor=_anchor(place, axis))
-
-    def _both(self, caption: str, entries: Sequence[Difference]) -> tuple[b.Lanes, b.Lanes]:
-        """The runs' own scores, and beside them their differences."""
-        share, heading = entries[0].score == "share", capital(axis_label(entries[0].axis))
-        first = [e for e in entries if e.runs == self.pairs[0]]
-        own = tuple(
-            b.Lane(shorten(name, 40), self.own(name, e), group=shorten(e.value or texts.score_label(e), 60), series=k)
-            for e in first
-            for k, name in enumerate(self.comparison.runs)
-        )
-        several = len(self.pairs) > 1
-        less = tuple(
-            b.Lane(self.less(e.runs) if several else shorten(e.value or "", 60), e.difference,
-                 group=shorten(e.value or "", 60) if several else "", strong=exceeds_chance(e.difference))
-            for e in sorted(entries, key=lambda e: [one.value for one in first].index(e.value))
-        )  # fmt: skip
-        scores = b.Lanes(caption, heading, own, "share" if share else "CAS", "share" if share else "unit", b.PLAIN)
-        what = "Differences in shares" if share else "Differences in CAS"
-        return scores, b.Lanes(what, heading, less, "points" if share else "difference", "points" if share else "signed",
-                             b.DIFFERENCE, interval="interval for the true difference")  # fmt: skip
+        blocks: list[b.Block] = []
+        differs = False
+        for pair in self.pairs:
+            for one in self.changes[pair]:
+                if (one.prompt, one.set, one.axis) == (prompt, name, axis):
+                    differs = differs or one.differs
+                    told = texts.change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own)
+                    blocks.append(b.Text(told, lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else ""))
+            own = [e for e in self.comparison.entries if (e.runs, e.prompt, e.axis) == (pair, prompt, axis)]
+            shares = [e for e in own if e.score == "share" and e.set == name]
+            how = "Perceived shares" if reads_appearance(axis) else "Shares seen"
+            kinds = [(f"{how} in {set_label(name)}, read by {shorten(reader, 60)}, in percentage points",
+                      [e for e in shares if e.instrument == reader])
+                     for reader in dict.fromkeys(e.instrument for e in shares)]  # fmt: skip
+            others = [e for e in own if e.score != "share" and (name == "initial" or e.set == name)]
+            kinds.append((f"Scores of {axis_label(axis)}", others))
+            blocks += [self._lanes(caption, some, pair, texts.score_label) for caption, some in kinds if some]
+        verdict = "differs beyond chance" if differs else "no difference shown"
+        return b.Fold(f"{capital(axis_label(axis))}: {verdict}", tuple(blocks), anchor=_anchor(place, axis))
 
     def gaps(self, prompts: Sequence[str]) -> list[Gap]:
         """What is missing in every run, of the prompts that were compared."""

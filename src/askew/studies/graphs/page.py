@@ -119,12 +119,11 @@ def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[b.B
     first, *others = [shorten(name, 50) for name in graphs]
     settled = {name: [one.clear for one in found if one.run == name] for name in list(graphs)[1:]}
     told = [f"{sum(own):,} of {plural(len(own), 'edge')} in {shorten(name, 50)}" for name, own in settled.items()]
-    rows = tuple(b.Lane(figures.pair(one.edge), one.score, note=one.run if len(others) > 1 else "", strong=one.clear,
-                      hollow=not one.clear) for one in found)  # fmt: skip
+    rows = tuple(b.Lane(figures.pair(one.edge), one.score, note=one.run if len(others) > 1 else "", strong=one.clear)
+                 for one in found)  # fmt: skip
     lanes = b.Lanes(
         f"Change of Intersectional Sensitivity against {first}; right of zero the axis is brought nearer to its ideal "
         "than there", "Edge", rows, "change", "signed", b.PLAIN, interval="interval of the change",
-        hollow="the interval holds zero",
     )  # fmt: skip
     cells = tuple(
         (figures.pair(edge), *(b.Cell(e.sensitivity, strong=e.significant) if e else None

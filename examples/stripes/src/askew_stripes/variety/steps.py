@@ -105,17 +105,18 @@ def page(found: VarietyFindings, media: Media) -> Page:
     seen = "no picture" if isinstance(e, Missing) else f"as various as {e.value:.1f} equally frequent colours"
     parts = tuple(Part(name, share, ideal=1 / len(COLOURS)) for name, share in found.shares.items())
     n = 0 if isinstance(e, Missing) else int(e.n or 0)
-    return Page(
-        kicker="askew variety",
-        title=f"“{found.prompt}”",
-        answer=f"{n} pictures by {found.model.name}: {seen}.",
+    sections = (
+        Section("What was seen", (Shares("Colours", (Bar("colour", parts, n),)),)),
+        Section("Score", (Lanes("How various", "", (Lane("colours", e),), "effective number", "range", PLAIN),)),
+    )
+    terms = (("Effective number", "So many equally frequent colours would be as various."),)
+    return common.page(
+        found,
+        "askew variety",
+        f"“{found.prompt}”",
+        f"{n} pictures by {found.model.name}: {seen}.",
+        sections,
         facts=common.facts(found),
-        sections=(
-            Section("What was seen", (Shares("Colours", (Bar("colour", parts, n),)),)),
-            Section("Score", (Lanes("How various", "", (Lane("colours", e),), "effective number", "range", PLAIN),)),
-            common.missing_data(found),
-            *common.provenance(found),
-        ),
-        warnings=found.warnings,
-        version=found.askew,
+        reading=common.reading(terms),
+        notes=common.notes(found),
     )
