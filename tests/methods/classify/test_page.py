@@ -107,7 +107,6 @@ def test_the_page_gives_answer_plot_pictures_and_method() -> None:
     assert page.count("<img ") == len(GROUPS) * PICTURES
     assert "&lt;b&gt;" in page
     assert "25 % saved" in page
-    assert "Planted difference shown" in page
     assert html.page(METHOD.page(found(), Media())) == page
 
 

@@ -74,10 +74,6 @@ class View:
         order = list(dict.fromkeys(entry.prompt for entry in self.leads))
         return sorted(self.found.tibet, key=lambda entry: order.index(entry.prompt) if entry.prompt in order else 0)
 
-    def sets(self, prompt: str, axis: str | None = None, value: str | None = None) -> PictureSet | None:
-        """A picture set; None if there is no such set."""
-        return next((s for s in self.found.sets if (s.prompt, s.axis, s.value) == (prompt, axis, value)), None)
-
     def own_sets(self, prompt: str) -> list[PictureSet]:
         """A prompt's pictures and its conditions; if there are none, all of its sets."""
         plan = next(p for p in self.found.plan.prompts if p.text == prompt)
@@ -123,8 +119,6 @@ class View:
     def _seed(self) -> int | None:
         return None if self.found.plan.model.startswith("folder/") else self.found.plan.seed
 
-    # scores
-
     def scores(self) -> Iterator[b.Section]:
         """MAD of every axis; distances of shares that stand for themselves."""
         blocks: list[b.Block] = []
@@ -142,7 +136,7 @@ class View:
         """The axes of prompts by corrected MAD, on the scale of MAD itself."""
         rows = [
             b.Lane(capital(axis_label(name)), axis.mad, (texts.nearest(axis),),
-                 group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=f"{entry.prompt} {name}")
+                   group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=f"{entry.prompt} {name}")
             for entry in entries
             for name, axis in texts.ranked(entry.axes.items())
         ]  # fmt: skip
@@ -156,7 +150,7 @@ class View:
                      for entry in self.tibet)  # fmt: skip
         note = "Below: the interval. Bold: beyond chance (q < 0.05)."
         return b.Matrix("MAD of every prompt and axis, the prompt that leans most first", "Prompt",
-                      tuple(capital(axis_label(n)) for n in names), rows, note=note)  # fmt: skip
+                        tuple(capital(axis_label(n)) for n in names), rows, note=note)  # fmt: skip
 
     def differences(self) -> Iterator[b.Section]:
         """Between the prompt's pictures and conditions."""
@@ -187,8 +181,6 @@ class View:
         if found := self.found.confusion:
             yield b.Section("Reading errors", tuple(survey.confusion(one) for one in found), screen=False)
 
-    # details
-
     def details(self) -> Iterator[b.Section]:
         """All of every prompt and axis, folded."""
         order = [entry.prompt for entry in self.tibet]
@@ -200,10 +192,7 @@ class View:
 
     def _prompt(self, prompt: str) -> b.Fold:
         rows = tuple(set_row(self.media, one, self._most(one), self._seed) for one in self.own_sets(prompt))
-        entry = next((e for e in self.tibet if e.prompt == prompt), None)
-        ranking = [self._ranking([entry])] if entry else []
-        top = [b.Text(_frequencies(entry.top_concepts), lead="Most seen:", muted=True)] if entry else []
-        blocks = (*ranking, b.Pictures("", rows), *top, *self._axes(prompt), *self._own_shares(prompt))
+        blocks = (b.Pictures("", rows), *self._axes(prompt), *self._own_shares(prompt))
         return b.Fold(quote(prompt, 160), blocks, anchor=prompt)
 
     def _own_shares(self, prompt: str) -> Iterator[b.Block]:
@@ -214,33 +203,25 @@ class View:
     def _axes(self, prompt: str) -> Iterator[b.Fold]:
         for entry in (e for e in self.tibet if e.prompt == prompt):
             for name, axis in texts.ranked(entry.axes.items()):
-                own = self._shares_of(prompt, name)
-                told = verdict(own) if own else "leans" if exceeds_chance(axis.mad) else say("none")
+                own = [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", name)]
+                told = verdict(own[0]) if own else "leans" if exceeds_chance(axis.mad) else say("none")
                 yield b.Fold(f"{capital(axis_label(name))}: {told}", tuple(self._axis(prompt, name, axis, own)),
-                           anchor=f"{prompt} {name}")  # fmt: skip
+                             anchor=f"{prompt} {name}")  # fmt: skip
 
-    def _shares_of(self, prompt: str, axis: str) -> SetShares | None:
-        """What the first instrument saw of an axis in a prompt's own pictures."""
-        return next((s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", axis)), None)
-
-    def _axis(self, prompt: str, name: str, axis: AxisScores, own: SetShares | None) -> Iterator[b.Block]:
-        """Everything of one axis of one prompt."""
-        shares = [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", name)]
-        yield b.Text(f"{capital(sentence(own))}. {texts.by_mad(axis, own.even)}" if own else texts.by_mad(axis))
+    def _axis(self, prompt: str, name: str, axis: AxisScores, shares: Sequence[SetShares]) -> Iterator[b.Block]:
+        """Everything of one axis of one prompt; `shares` of its own pictures, those of the first instrument first."""
+        seen = f"{capital(sentence(shares[0]))}. " if shares else ""
+        yield b.Text(seen + texts.by_mad(axis, not shares or shares[0].even))
         asked = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
         yield b.Text(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)
         yield self._associations(prompt, name, axis)
         yield from map(survey.numbers, shares)
-        sets = (self.sets(prompt), *(self.sets(prompt, name, value) for value in axis.cas))
-        strip = min(self._most(one) for one in sets if one) if any(sets) else 0
-        rows = tuple(set_row(self.media, one, strip, self._seed) for one in sets if one and one.pictures)
-        if rows:
-            yield b.Pictures("", rows)
-        if concepts := _concepts(axis):
-            yield concepts
+        sets = [s for s in self.found.sets if s.prompt == prompt and s.axis in (None, name) and s.pictures]
+        strip = min(map(self._most, sets), default=0)
+        yield from [b.Pictures("", tuple(set_row(self.media, one, strip, self._seed) for one in sets))] if sets else []
+        yield from _concepts(axis)
         if axis.second_tests:
             yield b.Fold(f"What else changes with {axis_label(name)}", tuple(_second(axis)))
-        yield b.Fold(f"Other scores of {axis_label(name)}", (_one_score(axis),))
 
     def _associations(self, prompt: str, name: str, axis: AxisScores) -> b.Lanes:
         """CAS of every counterfactual with their mean, other scores, and how often each shows what it asks for."""
@@ -263,30 +244,24 @@ class View:
         return b.Lanes(caption, capital(axis_label(name)), rows, "CAS", columns=b.PLAIN, more=tuple(more))
 
 
-def _concepts(axis: AxisScores) -> b.Matrix | None:
-    """How often the most frequent concepts occur in the initial set and in each counterfactual set."""
+def _concepts(axis: AxisScores) -> Iterator[b.Matrix]:
+    """The concepts that are frequent in the initial set or set a counterfactual apart, and how often each has them."""
     tops = {name: dict(pairs) for name, pairs in axis.top_concepts.items()}
     initial = tops.pop("initial", {})
     if not initial or not tops:
-        return None
+        return
+    telling = {c: max(initial.get(c, 0.0), *(abs(top.get(c, 0.0) - initial.get(c, 0.0)) for top in tops.values()))
+               for top in (initial, *tops.values()) for c in top}  # fmt: skip
+    chosen = sorted(telling, key=lambda c: -telling[c])[:CONCEPTS]
     rows = tuple(
-        (shorten(concept, 40), tuple(None if (share := top.get(concept)) is None else Estimate(share)
-                                     for top in (initial, *tops.values())))
-        for concept in _telling(initial, tops)
-    )  # fmt: skip
-    return b.Matrix("Concepts seen, in % of the pictures of each set", "Concept",
-                    ("initial", *(shorten(value, 40) for value in tops)), rows, scale="share",
-                    note="– = not among the concepts listed for that set.")  # fmt: skip
-
-
-def _telling(initial: Mapping[str, float], others: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The most frequent initial concepts, and those that set the counterfactuals apart from them most."""
-    every = dict.fromkeys([*initial, *(concept for found in others.values() for concept in found)])
-    gap = {c: max(abs(found.get(c, 0.0) - initial.get(c, 0.0)) for found in others.values()) for c in every}
-    chosen = sorted(initial, key=lambda c: -initial[c])[: CONCEPTS // 2]
-    rest = sorted((c for c in gap if c not in chosen), key=lambda c: -gap[c])
-    chosen += rest[: CONCEPTS - len(chosen)]
-    return sorted(chosen, key=lambda c: (-initial.get(c, -1.0), -gap[c]))
+        (shorten(c, 40), tuple(Estimate(top[c]) if c in top else None for top in (initial, *tops.values())))
+        for c in sorted(chosen, key=lambda c: -initial.get(c, -1.0))
+    )
+    columns = ("initial", *(shorten(value, 40) for value in tops))
+    note = "– = not among the concepts listed for that set."
+    yield b.Matrix(
+        "Concepts seen, in % of the pictures of each set", "Concept", columns, rows, scale="share", note=note
+    )
 
 
 def _second(axis: AxisScores) -> Iterator[b.Block]:
@@ -303,17 +278,6 @@ def _second(axis: AxisScores) -> Iterator[b.Block]:
                  for other in beyond)  # fmt: skip
     caption = "Their most frequent concepts in each counterfactual set, in % of its pictures"
     yield b.Table(caption, ("Axis", *(shorten(value, 40) for value in values)), rows)
-
-
-def _one_score(axis: AxisScores) -> b.Lanes:
-    scores = (
-        ("MAD of CAS", axis.mad), ("MAD of CAS by embedding", axis.mad_clip),
-        ("Wasserstein distance from equal CAS", axis.alternatives.wasserstein),
-        ("Standard deviation of CAS", axis.alternatives.standard_deviation),
-    )  # fmt: skip
-    columns: tuple[b.Column, ...] = ("value", "interval", "null", "corrected", "p", "q")
-    rows = tuple(b.Lane(name, score) for name, score in scores if score is not None)
-    return b.Lanes("One score for the axis", "Score", rows, "measured", columns=columns)
 
 
 def _domain(entry: Domain) -> Iterator[b.Lanes]:

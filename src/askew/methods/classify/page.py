@@ -21,9 +21,6 @@ SHOWN = 36
 
 LEAST_PLANTED = 0.1
 HALF = b.Mark(0.5, "one half: no preference")
-SCORES = {"association": "Association", "differential": "Difference", "accuracy": "Accuracy",
-          "recovered": "Planted difference shown"}  # fmt: skip
-
 Rate = tuple[str, str, int | None, b.E]
 """Of a group by a classifier, with so many noise samples."""
 
@@ -102,23 +99,12 @@ class View:
     def chosen(self) -> b.Section:
         """Associations of all groups, and the differences between them."""
         by_error = [one for one in self.section.differential if one.samples == self.most[1]]
-        others = [one for one in self.section.differential if one.samples is None]
-        effects = self.section.samples_effect
-        folds = [b.Fold("The same by the second classifier", (self._differences(others),))] if others else []
-        if effects:
-            few, many = effects[0].samples
-            caption = f"Change from {few} to {many} noise samples on the same pictures, in percentage points"
-            changes = (b.Lane(_less(one.group_x, one.group_y), one.difference, group=SCORES[one.score])
-                       for one in effects)  # fmt: skip
-            lanes = b.Lanes(caption, "Groups", tuple(changes), "change", "points", b.DIFFERENCE)
-            folds.append(b.Fold("What more noise samples change", (lanes,)))
         caption = f"Association: share of decisions for the {shorten(self.sets[0], 40)} class of a pair"
         rates = [(one.group, one.classifier, one.samples, one.S) for one in self.section.association]
         return b.Section("Which class it chooses, by group", (
             self._shares(),
             self._rates(caption, rates, HALF, b.DIFFERENCE),
             *([self._differences(by_error)] if by_error else []),
-            *folds,
             *([b.Text(texts.pruning(self.section.pruning))] if self.section.pruning else []),
         ))  # fmt: skip
 
@@ -237,9 +223,9 @@ def _scatter(one: Truth) -> b.Scatter:
     """Planted against measured differences, a point for each pair of classes."""
     dots = tuple(
         b.Point(pair.planted, pair.measured,
-              f"{pair.a} or {pair.b}: planted {points(pair.planted)}, measured {points(pair.measured)} points")
+                f"{pair.a} or {pair.b}: planted {points(pair.planted)}, measured {points(pair.measured)} points")
         for pair in one.pairs
     )  # fmt: skip
     said = f"A point is one of {plural(len(dots), 'pair')} of classes; on the diagonal it is as planted."
     return b.Scatter(texts.truth(one).removesuffix("."), dots, ("planted", "points"), ("measured", "points"), said,
-                   square=True, diagonal="as planted")  # fmt: skip
+                     square=True, diagonal="as planted")  # fmt: skip

@@ -67,7 +67,7 @@ class View:
     def gender(self) -> b.Section:
         """How often perceived gender changes."""
         plot = b.Lanes("Edits towards {} whose perceived gender is not that of their source", "Group", (), "change",
-                     "share", chance=FLOOR)  # fmt: skip
+                       "share", chance=FLOOR)  # fmt: skip
         plots = self._plots(plot, lambda one: one.gender_change)
         pooled = self._pooled(GENDER, "gender_change", "Edits whose perceived gender changes", "left")
         return b.Section("Perceived gender", (*self._seen(), *plots, *pooled))
@@ -130,7 +130,7 @@ class View:
     def skin(self) -> b.Section:
         """How much skin changes, and how much of that goes along with the rest of the picture."""
         plot = b.Lanes("Skin tone of edits towards {} less that of their sources (ITA in degrees; right = lighter)",
-                     "Group", (), "change", "degrees", b.DIFFERENCE, ("before", "after"))  # fmt: skip
+                       "Group", (), "change", "degrees", b.DIFFERENCE, ("before", "after"))  # fmt: skip
         plots = self._plots(plot, lambda one: one.ita_change, lambda one: tuple(
             words.number(e.value if isinstance(e, Estimate) else None, 1) for e in (one.ita_before, one.ita_after)
         ))  # fmt: skip
@@ -141,7 +141,7 @@ class View:
                            f"{words.percent(one.coverage.before)}, {words.percent(one.coverage.after)}")
                      for one in self.found.editing)  # fmt: skip
         light = b.Lanes(caption, "Group", rows, "beyond exposure", "signed", b.DIFFERENCE,
-                      ("skin", "background", "coverage"), digits=1)  # fmt: skip
+                        ("skin", "background", "coverage"), digits=1)  # fmt: skip
         pooled = self._pooled("ethnicity", "ita_change", "Change of ITA in degrees (right = lighter)", "middle")
         return b.Section("Skin tone", (*plots, *pooled, b.Fold("Is it the light? Skin against background", (light,))))
 
@@ -162,7 +162,7 @@ class View:
     def likeness(self) -> b.Section:
         """How alike source and edit are."""
         plot = b.Lanes("Likeness of edits towards {} to their own source (cosine of embeddings)", "Group", (),
-                     "likeness", "unit", ("value", "interval", "null", "corrected"), (), OTHERS)  # fmt: skip
+                       "likeness", "unit", ("value", "interval", "null", "corrected"), (), OTHERS)  # fmt: skip
         plots = self._plots(plot, lambda one: one.identity)
         return b.Section("Likeness of source and edit", tuple(plots), screen=False)
 
@@ -225,7 +225,7 @@ class View:
 
 def _lane(one: Editing, score: b.E, *more: b.E | str) -> b.Lane:
     return b.Lane(f"{shorten(one.targets, 40)}, strength {one.strength:g}", score, more,
-                group=shorten(one.group, 60))  # fmt: skip
+                  group=shorten(one.group, 60))  # fmt: skip
 
 
 def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool = False, group: str = "") -> b.Bar:

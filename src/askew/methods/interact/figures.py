@@ -61,9 +61,9 @@ def summary(graph: Graph) -> b.Terms:
     target, source = (capital(axis_label(one)) if one else words.ABSENT
                       for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
     return b.Terms((("Changed by most others", target), ("Changes most others", source),
-                  ("Amplification, Σ |IS| less chance", f"{measured(whole)}{chance}"),
-                  ("Surely made worse, better", f"{' and '.join(sides)} of {plural(pairs, 'pair')}")),
-                 facts=True)  # fmt: skip
+                    ("Amplification, Σ |IS| less chance", f"{measured(whole)}{chance}"),
+                    ("Surely made worse, better", f"{' and '.join(sides)} of {plural(pairs, 'pair')}")),
+                   facts=True)  # fmt: skip
 
 
 def matrix(graph: Graph, axes: Sequence[str]) -> b.Matrix:

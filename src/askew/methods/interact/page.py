@@ -82,7 +82,7 @@ class View:
         warning = b.Text(f"Prompts move {listing(opposed[:6])} differently; added up they hide each other.", muted=True)
         told = b.Text("The paper's pooled graph (Eq. 9–11): the counts of all prompts added up.", muted=True)
         yield b.Section("All prompts together" if own else "Which axis moves which",
-                      (*([told] if own else []), *([warning] if opposed else []), *self._graph(first)))  # fmt: skip
+                        (*([told] if own else []), *([warning] if opposed else []), *self._graph(first)))  # fmt: skip
         if own:
             rows = tuple(
                 (quote(one.prompt or "", 60), len(one.drawn),
@@ -92,7 +92,7 @@ class View:
             caption = f"Edges of every prompt: {figures.rule(own[0])}"
             table = b.Table(caption, ("Prompt", "edges", "the strongest"), rows)
             folds = (b.Fold(f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}", self._graph(one),
-                          anchor=one.prompt) for one in own)  # fmt: skip
+                            anchor=one.prompt) for one in own)  # fmt: skip
             yield b.Section("Each prompt", (table, *folds))
 
     def _graph(self, graph: Graph) -> tuple[b.Block, ...]:
@@ -131,7 +131,7 @@ class View:
         """Joint shares of axes."""
         if own := self.found.joint:
             pooled = b.Text(f"Combinations of which fewer than {own[0].least_expected:g} pictures are expected are "
-                          "pooled, by what is expected alone, whatever was seen.", muted=True)  # fmt: skip
+                            "pooled, by what is expected alone, whatever was seen.", muted=True)  # fmt: skip
             yield b.Section("Joint shares", (pooled, *(_joint(one) for one in own)))
 
 
@@ -155,16 +155,16 @@ def _validation(one: Validation) -> Iterator[b.Block]:
     settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in one.settings.items())
     yield b.Text(f"{held}.")
     yield b.Text(f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: "
-               f"{_known(one.mean_correlation)}.", muted=True)  # fmt: skip
+                 f"{_known(one.mean_correlation)}.", muted=True)  # fmt: skip
     for prompt in (prompt for prompt in one.prompts if prompt.edges):
         rows = tuple(
             b.Lane(figures.pair(e), e.measured, (measured(e.estimated, "signed"),),
-                 marks=(b.Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
+                   marks=(b.Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
             for e in prompt.edges
         )  # fmt: skip
         yield b.Text(f"Correlation over its edges: {_known(prompt.correlation)}", lead=quote(prompt.prompt, 120))
         yield b.Lanes("Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured",
-                    "signed", b.PLAIN, ("estimated",), interval="interval for the true value")  # fmt: skip
+                      "signed", b.PLAIN, ("estimated",), interval="interval for the true value")  # fmt: skip
 
 
 def _known(correlation: Estimate | Missing) -> str:
@@ -179,8 +179,8 @@ def _joint(one: JointShares) -> b.Block:
     independent = one.against == "independence"
     rows = tuple(
         b.Lane(plural(len(cell.values), "rare combination") if cell.pooled else ", ".join(cell.values[0]), cell.share,
-             (percent(cell.expected), f"× {words.number(cell.ratio[0])}"),
-             marks=(b.Mark(cell.expected, "expected"),))
+               (percent(cell.expected), f"× {words.number(cell.ratio[0])}"),
+               marks=(b.Mark(cell.expected, "expected"),))
         for cell in one.cells
     )  # fmt: skip
     against = "the axes' own shares multiplied" if independent else f"the shares of {shorten(one.reference or '', 60)}"

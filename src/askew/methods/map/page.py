@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from PIL.Image import Image
 
@@ -18,6 +19,7 @@ from askew.pages import common, words
 from askew.pages.media import Media, heat, masks, thumbnail
 from askew.pages.phrases import say
 from askew.pages.words import capital, perceived, shorten
+from askew.parts.survey.blocks import folded
 from askew.stats.overlap import iou, mask
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
@@ -86,31 +88,13 @@ class View:
         return f"In pictures of {where}, {model_label(first, 60)} attends to {said}."
 
     def seen(self) -> b.Section:
-        """Who is shown: by axis the shares in every prompt's pictures by every model, and their risk difference."""
+        """Who is shown: by axis the shares in every prompt's pictures by every model, with their risk difference."""
         seen = {capital(perceived(axis)): [self._bar(r) for r in own] for axis, own in self._by_axis().items()}
-        shown, heading = (
-            {f"{axis}, shares in percent": tuple(bars) for axis, bars in seen.items()},
-            "With",
-        )
         if len(self.prompts) == len(self.models) == 1:
             alone = tuple(replace(bar, label=axis) for axis, (bar,) in seen.items())
-            shown, heading = {"Shares in percent": alone}, "Axis"
-        blocks: list[b.Block] = []
-        for caption, bars in shown.items():
-            blocks.append(b.Shares(caption, bars[:BARS], heading))
-            if len(bars) > BARS:
-                rest, more = b.Shares(caption, bars[BARS:], heading), words.plural(len(bars) - BARS, "more set")
-                blocks.append(b.Fold(f"{more} of pictures", (rest,), screen=True))
-        risks = []
-        for axis, own in self._by_axis().items():
-            rows = [self._lane(self._word(r), r.model, r.estimate) for r in own]
-            rows += [self._lane("mean", o.model, o.risk_difference, muted=True) for o in self.found.biasmap.overall
-                     if o.risk_difference and o.prompts > 1 and axes_of([o.a]).get(o.a) == axis]  # fmt: skip
-            first, second = own[0].groups
-            caption = f"Risk difference of {perceived(axis)}: |share of {first} − share of {second}|"
-            columns: tuple[b.Column, ...] = ("value", "interval", "null")
-            risks.append(b.Lanes(caption, "With", tuple(rows), "risk difference", columns=columns))
-        return b.Section("What was seen", (*blocks, b.Fold("Risk differences", tuple(risks))))
+            return b.Section("What was seen", (b.Shares("Shares in percent", alone),))
+        found = (folded(f"{axis}, shares in percent", bars, "With", BARS) for axis, bars in seen.items())
+        return b.Section("What was seen", tuple(chain(*found)))
 
     def concept(self, a: str) -> b.Section:
         """Overlaps of a concept, with the word of every prompt by every model, through the network and in pictures."""
@@ -151,7 +135,6 @@ class View:
 
     def changes(self) -> Iterator[b.Section]:
         """Every model less the first."""
-
         if found := self.found.biasmap.changes:
             told = "Pictures of one prompt and seed are pairs; means over prompts have intervals by Student's t."
             yield b.Section("Models compared", (b.Text(told, muted=True), *map(self._change, found)))
@@ -208,8 +191,8 @@ class View:
 
     def _profile(self, a: str) -> b.Lines:
         """Overlap over the blocks of the network, a line for every model, and a thin one for each of its prompts."""
-        of = [own[0] if len(own := self.pairs(a, m)) == 1 else self.overall(a, m) for m in self.models]
-        by_model = [one.blocks for one in of]
+        own_pairs = {model: self.pairs(a, model) for model in self.models}
+        by_model = [(own[0] if len(own) == 1 else self.overall(a, model)).blocks for model, own in own_pairs.items()]
         blocks = tuple(dict.fromkeys(block for own in by_model for block in own))
         lines = [b.Line(model_label(model, 60), tuple(own.get(block) for block in blocks), series)
                  for series, (model, own) in enumerate(zip(self.models, by_model, strict=True))]  # fmt: skip
@@ -221,7 +204,7 @@ class View:
         levels = (("chance: masks of these areas", sum(areas) / len(areas)),) if areas else ()
         over = ", mean over the prompts" if len(self.prompts) > 1 else ""
         return b.Lines(f"Overlap by block, from input to output{over}", "Block", blocks, tuple(lines), "overlap",
-                     levels=levels, chance="chance: other pictures of the prompt")  # fmt: skip
+                       levels=levels, chance="chance: other pictures of the prompt")  # fmt: skip
 
     def _pictures(self, a: str) -> Iterator[b.Section]:
         """The first pictures of every prompt and model with the maps of both words, and one of each block by block."""

@@ -120,7 +120,7 @@ class View:
         )  # fmt: skip
         name = "distance" if self.leans else "fresh seeds"
         yield b.Lanes(f"The best prompts of every search. Further {direction}", "Prompt", rows, name, "range", columns,
-                    chance=chance)  # fmt: skip
+                      chance=chance)  # fmt: skip
 
     def pictures(self) -> Iterator[b.Block]:
         """Every prompt with its pictures and with what they leave out: the first ones open."""
@@ -174,7 +174,7 @@ class View:
         line = set(winner.lineage) if winner else set()
         points = tuple(
             b.Point(x, y, f"{shorten(one.prompt, 80)}: {texts.score(y)}", 0 if one.parent else 1,
-                  one.prompt in line, label=one.prompt if winner and one.prompt == winner.prompt else "")
+                    one.prompt in line, label=one.prompt if winner and one.prompt == winner.prompt else "")
             for x, y, one in placed
         )  # fmt: skip
         at = {one.prompt: k for k, (_, _, one) in enumerate(placed)}
@@ -184,7 +184,7 @@ class View:
         courses = (("best so far", history), ("best so far of random prompts alone", alone))
         traces = tuple(
             b.Trace(name, tuple((one.iteration + 0.5, self.shown(one.best_so_far)) for one in entries
-                              if one.best_so_far is not None), series)
+                                if one.best_so_far is not None), series)
             for series, (name, entries) in enumerate(courses) if entries
         )  # fmt: skip
         said = f"{capital(self.name)} of {len(points)} prompts over {plural(len(history), 'iteration')}"
@@ -215,7 +215,7 @@ class View:
         if missed is None:
             return
         text = b.Text("Words of missed variations that their prompt does not hold, counted once per prompt, over "
-                    f"{plural(missed.prompts, 'prompt')}.")  # fmt: skip
+                      f"{plural(missed.prompts, 'prompt')}.")  # fmt: skip
         plots = []
         for caption, ranked in (("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)):
             rows = tuple(b.Lane(name, Estimate(number / missed.prompts), (number,)) for name, number in ranked)

@@ -86,7 +86,7 @@ def _pictures(found: MitigationFindings, media: Media, prompt: str) -> b.Picture
     sets = [one for one in found.sets if one.prompt == prompt]
     rows = tuple(
         b.PictureRow(tuple(shot(media, name, f"Picture {k + 1}, {_label(one.value)}") for k, name in
-                         enumerate(one.pictures[:FIRST])), _label(one.value))
+                           enumerate(one.pictures[:FIRST])), _label(one.value))
         for one in sets
     )  # fmt: skip
     return b.Pictures(f"{quote(prompt, 100)}: one seed under another", rows, aligned=True)
@@ -99,14 +99,14 @@ def _label(way: str | None) -> str:
 def _distances(way: WayFindings) -> b.Lanes:
     rows = tuple(
         b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", one.after,
-             (measured(one.change) if isinstance(one.change, Estimate) else None, _q(one),
-              percent(_value(one.obeyed)) if one.obeyed is not None else None),
-             strong=one.fell or one.rose,
-             marks=(b.Mark(before, "before", "ring"),) if (before := _value(one.before)) is not None else ())
+               (measured(one.change) if isinstance(one.change, Estimate) else None, _q(one),
+                percent(_value(one.obeyed)) if one.obeyed is not None else None),
+               strong=one.fell or one.rose,
+               marks=(b.Mark(before, "before", "ring"),) if (before := _value(one.before)) is not None else ())
         for one in way.axes
     )  # fmt: skip
     return b.Lanes(f"{capital(way.way)}, {quote(way.prompt, 60)}: distance after", "Axis", rows, "distance",
-                 columns=b.PLAIN, more=("change", "q", "obeyed"))  # fmt: skip
+                   columns=b.PLAIN, more=("change", "q", "obeyed"))  # fmt: skip
 
 
 def _q(one: AxisChange) -> str | None:
@@ -125,8 +125,8 @@ def _others(way: WayFindings) -> b.Fold:
     worse = [one for one in way.axes if not one.aimed and isinstance(one.change, Estimate) and one.change.value > 0]
     watched = sum(not one.aimed for one in way.axes)
     sides = b.Text(f"{len(worse)} of {watched} watched axes are further from their ideal than before, "
-                 f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance "
-                 "moves about half of them so.") if watched else b.Text()  # fmt: skip
+                   f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance "
+                   "moves about half of them so.") if watched else b.Text()  # fmt: skip
     summary = f"{capital(way.way)}, {quote(way.prompt, 60)}: subject, pictures, pairs of axes, watched axes"
     return b.Fold(summary, (sides, lanes, tied), screen=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from askew.pages import blocks as b
 from askew.pages import words
@@ -26,6 +26,15 @@ def bar(entry: SetShares, label: str, group: str = "", series: int | None = None
         label, parts, sum(entry.counts.values()), entry.missing, verdict(entry), bool(leans(entry)),
         group, series, link, leaning_value(entry) if any(entry.counts.values()) else "",
     )  # fmt: skip
+
+
+def folded(caption: str, bars: Sequence[b.Bar], heading: str, most: int, rest: str = "") -> Iterator[b.Block]:
+    """The first bars, and the others behind a summary."""
+    if bars[:most]:
+        yield b.Shares(caption, tuple(bars[:most]), heading)
+    if more := tuple(bars[most:]):
+        rest = rest or f"{plural(len(more), 'more bar')}: {caption[:1].lower()}{caption[1:]}"
+        yield b.Fold(rest, (b.Shares(rest, more, heading),), screen=True)
 
 
 def leads(entries: Sequence[SetShares]) -> list[SetShares]:
@@ -60,13 +69,10 @@ def _by_axis(own: Sequence[SetShares], order: Sequence[str], link: Callable[[Set
         shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
         sets = sorted(axes[axis], key=lambda entry: (prompts.index(entry.prompt), order.index(entry.set)))
         bars = [_bar_of(entry, len({*order}) > 1, link) for entry in sets]
-        head = [one for one, entry in zip(bars, sets, strict=True) if entry.prompt in prompts[:shown]]
-        told = f"{name}: a lean in {lean[axis]} of {plural(len(sets), 'set')}"
-        if head:
-            blocks.append(b.Shares(f"{name}, shares in percent", tuple(head), "Prompt"))
-            told = f"{name} of {plural(len(prompts) - shown, 'more prompt')}"
-        if rest := bars[len(head) :]:
-            blocks.append(b.Fold(told, (b.Shares(told, tuple(rest), "Prompt"),), screen=True))
+        head = sum(entry.prompt in prompts[:shown] for entry in sets)
+        rest = (f"{name} of {plural(len(prompts) - shown, 'more prompt')}" if head
+                else f"{name}: a lean in {lean[axis]} of {plural(len(sets), 'set')}")  # fmt: skip
+        blocks += folded(f"{name}, shares in percent", bars, "Prompt", head, rest)
     return blocks
 
 
@@ -102,7 +108,7 @@ def distances(entries: Sequence[SetShares]) -> b.Lanes:
         reader = f", {shorten(entry.instrument, 30)}" if several else ""
         group = shorten(entry.prompt, 50) if prompts else ""
         rows.append(b.Lane(f"{set_label(entry.set)}{reader}", entry.distance, group=group,
-                         strong=leans(entry)))  # fmt: skip
+                           strong=leans(entry)))  # fmt: skip
     caption = f"How far the shares of {perceived(entries[0].axis)} are from the ideal (distance)"
     return b.Lanes(caption, "Pictures", tuple(rows), "distance", "unit", b.SCORE)
 
@@ -111,14 +117,14 @@ def differences(entries: Sequence[SharesDifference]) -> b.Lanes:
     """How much more often each value is seen in the second of two sets, for some pairs on one axis."""
     rows = [
         b.Lane(shorten(value, 60), score, group=_pair(entry, {one.prompt for one in entries}),
-             strong=exceeds_chance(score))
+               strong=exceeds_chance(score))
         for entry in entries
         for value, score in entry.shares.items()
     ]  # fmt: skip
     axis, reader = entries[0].axis, shorten(entries[0].instrument, 60)
     caption = f"Differences of {perceived(axis)}, in percentage points, read by {reader}"
     return b.Lanes(caption, "Pictures", tuple(rows), "points", "points", b.DIFFERENCE,
-                 interval="interval for the true difference")  # fmt: skip
+                   interval="interval for the true difference")  # fmt: skip
 
 
 def _pair(entry: SharesDifference, prompts: set[str]) -> str:

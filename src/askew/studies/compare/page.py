@@ -126,12 +126,11 @@ class View:
     def seen(self) -> Iterator[b.Section]:
         """What every run shows: a group of bars an axis, of several sets an axis and set."""
         groups = [[*self._bars(place, axis)] for place, axes in self.places.items() for axis in axes]
-        most = max(1, BARS // len(self.comparison.runs))
-        shown, rest = (b.Shares("Shares in percent, a bar a run; what differs most first", tuple(chain(*some)))
-                       for some in (groups[:most], groups[most:]))  # fmt: skip
-        if shown.bars:
-            more = b.Fold("The shares that differ less", (rest,))
-            yield b.Section("What was seen", (shown, more) if rest.bars else (shown,))
+        most = len([*chain(*groups[: max(1, BARS // len(self.comparison.runs))])])
+        caption = "Shares in percent, a bar a run; what differs most first"
+        if bars := [*chain(*groups)]:
+            shown = survey.folded(caption, bars, "Axis", most, "The shares that differ less")
+            yield b.Section("What was seen", tuple(shown))
 
     def _bars(self, place: Place, axis: str) -> Iterator[b.Bar]:
         where = f", {self._where(place)}" if len(self.places) > 1 else ""
@@ -143,8 +142,6 @@ class View:
     def _where(self, place: Place) -> str:
         prompt, name = place
         return quote(prompt, 50) if name == "initial" else f"{quote(prompt, 50)}, {set_label(name)}"
-
-    # where they differ
 
     def differences(self) -> Iterator[b.Block]:
         """By pair of runs the scores that differ most."""
@@ -178,13 +175,13 @@ class View:
         share = entries[0].score == "share"
         rows = [
             b.Lane(label(e), e.difference, tuple(texts.own_number(self.own(run, e), share) for run in pair),
-                 group=self._where((e.prompt, e.set or "initial")) if len(self.places) > 1 else "",
-                 link=_anchor((e.prompt, e.set or "initial"), e.axis), strong=self._strong(e))
+                   group=self._where((e.prompt, e.set or "initial")) if len(self.places) > 1 else "",
+                   link=_anchor((e.prompt, e.set or "initial"), e.axis), strong=self._strong(e))
             for e in sorted(entries, key=_by_size)
         ]  # fmt: skip
         return b.Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
-                     "points" if share else "signed", b.DIFFERENCE, tuple(map(self.letter, pair)),
-                     interval="interval for the true difference")  # fmt: skip
+                       "points" if share else "signed", b.DIFFERENCE, tuple(map(self.letter, pair)),
+                       interval="interval for the true difference")  # fmt: skip
 
     def _strong(self, entry: Difference) -> bool:
         """A score stands out only where the runs differ on its axis."""
@@ -192,15 +189,12 @@ class View:
         differs = any(one.differs for one in own if one.set == (entry.set or "initial")) or not entry.of_prompt
         return differs and exceeds_chance(entry.difference) is True
 
-    # pictures and axes
-
     def pictures(self) -> Iterator[b.Section]:
         """The first pictures of the set that differs most, of every run."""
         if place := next(iter(self.places), None):
             shown = self._pictures(place, FIRST)
-            yield b.Section(
-                "The pictures", (shown,) if shown.rows else (b.Text("There are no pictures."),), screen=False
-            )
+            found = shown if shown.rows else b.Text("There are no pictures.")
+            yield b.Section("The pictures", (found,), screen=False)
 
     def each(self) -> tuple[b.Block, ...]:
         """All pictures and all axes of every set of a prompt, folded where there are several."""

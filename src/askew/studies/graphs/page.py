@@ -110,7 +110,7 @@ def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[b.B
     """Every run's graph, and what differs from the first."""
     sides = b.Beside(tuple(
         b.Section(f"{shorten(name, 60)}: {plural(len(graph.drawn), 'edge')}",
-                (figures.network(graph, axes, f"{name}: {figures.title(graph.prompt)}"), figures.summary(graph)))
+                  (figures.network(graph, axes, f"{name}: {figures.title(graph.prompt)}"), figures.summary(graph)))
         for name, graph in graphs.items()
     ))  # fmt: skip
     edges, found = any_edges(graphs), changes(graphs)
@@ -157,7 +157,7 @@ def _together(pooled: PooledGraph | Missing, models: int, axes: Sequence[str]) -
     for one in edges:
         mean = one.mean_sensitivity.value if isinstance(one.mean_sensitivity, Estimate) else None
         rows.append(b.Lane(figures.pair(one), one.sensitivity, (signed(mean), _of(one.models), _of(one.prompts)),
-                         marks=() if mean is None else (b.Mark(mean, "mean"),), strong=False))  # fmt: skip
+                           marks=() if mean is None else (b.Mark(mean, "mean"),), strong=False))  # fmt: skip
     if rows:
         yield b.Lanes(
             "Intersectional Sensitivity from the counts of all models added up (Eq. 9–11), the strongest first", "Edge",

@@ -10,7 +10,7 @@ from askew.pages import blocks as b
 from askew.pages import common, words
 from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import say
-from askew.parts.survey.blocks import bar
+from askew.parts.survey.blocks import bar, folded
 from askew.parts.survey.words import seen
 from askew.studies.rank.steps import RankFindings
 from askew.types import Estimate, Missing
@@ -72,13 +72,10 @@ def _scores(found: RankFindings) -> Iterator[b.Block]:
         own = sorted((one for one in found.ranked if one.axis == axis), key=lambda one: prompts.index(one.prompt))
         bars = [bar(one.shares, one.model if several else words.shorten(one.prompt, 60),
                     words.shorten(one.prompt, 60) if several else "") for one in own if one.shares]  # fmt: skip
-        head = f"{words.capital(words.perceived(axis))}, shares in percent"
-        yield b.Shares(head, tuple(bars[: 2 * SHOWN]), "Prompt")
-        if bars[2 * SHOWN :]:
-            yield b.Fold(f"{head}: the rest", (b.Shares(head, tuple(bars[2 * SHOWN :]), "Prompt"),))
+        yield from folded(f"{words.capital(words.perceived(axis))}, shares in percent", bars, "Prompt", 2 * SHOWN)
     rows = tuple(
         b.Lane(one.model if several else words.shorten(one.prompt, 60), one.score,
-             group=words.shorten(one.prompt, 60) if several else "", series=series[one.model] if several else None)
+               group=words.shorten(one.prompt, 60) if several else "", series=series[one.model] if several else None)
         for one in sorted(found.ranked, key=lambda one: prompts.index(one.prompt))
     )  # fmt: skip
     lean = found.plan.objective == "lean"
