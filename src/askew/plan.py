@@ -47,7 +47,11 @@ class QuestionPlan(Part):
 
 
 class AxisPlan(Part):
-    """An axis for one prompt: its questions, and a counterfactual prompt per value."""
+    """An axis for one prompt: its questions, and a counterfactual prompt per value.
+
+    `ideal` are the shares that pictures should have, uniform if None; `ideal_pictures` in how many of a reference they
+    were counted, exact if None.
+    """
 
     name: Text
     kind: Kind = "societal"
@@ -56,6 +60,7 @@ class AxisPlan(Part):
     questions: tuple[QuestionPlan, ...] = Field(min_length=1)
     counterfactuals: dict[str, Text] = Field(default_factory=dict)
     ideal: dict[str, float] | None = None
+    ideal_pictures: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> AxisPlan:

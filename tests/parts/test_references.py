@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from askew.errors import UsageError
-from askew.parts.references import Reference, given_shares, ideal_shares, observed_shares, read_reference
+from askew.parts.references import Reference, given_shares, observed_shares, read_reference, with_ideal
 from askew.parts.survey.shares import SetShares
+from askew.plan import AxisPlan
 from askew.prompts.axes import AXES
 from askew.prompts.biasconnect import occupation_prompts
 from askew.types import Missing
@@ -28,8 +29,9 @@ def test_the_shipped_table_is_the_published_one(shared: Path) -> None:
     lines = (shared / "data" / "published" / "bls-2022.csv").read_text(encoding="utf-8").splitlines()[1:]
     for line in lines:
         occupation, percent = line.split(",")[0], float(line.rsplit(",", 1)[1])
-        shares = table.ideal(f"a photo of a {occupation}", GENDER)
-        assert shares is not None
+        found = table.ideal(f"a photo of a {occupation}", GENDER)
+        assert found is not None
+        shares, _ = found
         assert shares["female"] == pytest.approx(percent / 100)
         assert sum(shares.values()) == pytest.approx(1)
 
@@ -48,8 +50,8 @@ def test_the_longest_subject_that_the_prompt_names_decides(tmp_path: Path) -> No
         "industrial engineer,gender,male,.6\nindustrial engineer,gender,female,.4\n",
     )
     table = read_reference(path)
-    assert table.ideal("a photo of an industrial engineer", GENDER) == {"male": 0.6, "female": 0.4}
-    assert table.ideal("a photo of an engineer", GENDER) == {"male": 0.8, "female": 0.2}
+    assert table.ideal("a photo of an industrial engineer", GENDER) == ({"male": 0.6, "female": 0.4}, None)
+    assert table.ideal("a photo of an engineer", GENDER) == ({"male": 0.8, "female": 0.2}, None)
     assert table.ideal("a photo of engineering", GENDER) is None
     assert table.ideal("a photo of an engineer", AGE) is None
 
@@ -74,7 +76,7 @@ def test_an_unknown_table_names_those_that_are_there() -> None:
 
 def test_given_shares_hold_for_every_prompt() -> None:
     given = given_shares("gender=male:0.3,female:0.7")
-    assert given.ideal("anything", GENDER) == {"male": 0.3, "female": 0.7}
+    assert given.ideal("anything", GENDER) == ({"male": 0.3, "female": 0.7}, None)
     with pytest.raises(UsageError, match="is not of the form"):
         given_shares("gender=male")
     with pytest.raises(UsageError, match="the axis has the values: male, female"):
@@ -83,8 +85,8 @@ def test_given_shares_hold_for_every_prompt() -> None:
 
 def test_a_later_reference_comes_first_and_none_is_uniform() -> None:
     both = [given_shares("gender=male:0.3,female:0.7"), given_shares("gender=male:0.1,female:0.9")]
-    assert ideal_shares(both, "x", GENDER) == {"male": 0.1, "female": 0.9}
-    assert ideal_shares(both, "x", AGE) is None
+    assert with_ideal(AxisPlan.of(GENDER), "x", both).ideal == {"male": 0.1, "female": 0.9}
+    assert with_ideal(AxisPlan.of(AGE), "x", both).ideal is None
 
 
 def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
@@ -92,6 +94,10 @@ def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
     seen = SetShares("nurse", "initial", "gender", "studio", ideal, {"male": 1, "female": 3}, {}, {}, none, None, None)
     found = observed_shares("runs/real", [seen, replace(seen, set="gender: male", counts={"male": 9, "female": 0})])
     assert isinstance(found, Reference)
-    assert found.ideal("a photo of a nurse", GENDER) == {"male": 0.25, "female": 0.75}
+    assert found.ideal("a photo of a nurse", GENDER) == (
+        {"male": 0.25, "female": 0.75},
+        4,
+    )  # as uncertain as four pictures are
+    assert with_ideal(AxisPlan.of(GENDER), "a photo of a nurse", [found]).ideal_pictures == 4
     with pytest.raises(UsageError, match="runs/real"):
         observed_shares("runs/real", [])

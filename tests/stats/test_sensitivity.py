@@ -147,6 +147,21 @@ def coverage(case: str, repeats: int, draws: int) -> float:
     return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in found]))
 
 
+@pytest.mark.parametrize("name", sorted(DISTANCES))
+def test_an_ideal_that_was_counted_widens_the_interval(name: str) -> None:
+    def width(pictures: int | None) -> float:
+        ideal = np.ones(3) if name == "values" else [0.5, 0.3, 0.2]
+        pair = Pair([30, 12, 6], [[20, 18, 10], [14, 20, 14]], ideal, name, ideal_pictures=pictures)
+        (found,) = interactions([pair], rng=np.random.default_rng(3), draws=200)
+        assert isinstance(found, Estimate)
+        assert found.low is not None
+        assert found.high is not None
+        return found.high - found.low
+
+    assert width(10**9) == pytest.approx(width(None))
+    assert width(None) < width(96) < width(24)
+
+
 @pytest.mark.parametrize("case", ["mirrored", "cured"])
 def test_sensitivity_is_covered(case: str) -> None:
     assert coverage(case, 150, 100) >= 0.89

@@ -137,6 +137,31 @@ def test_the_population_distance_is_covered_closely(shares: list[float], distanc
     assert covered(shares, n, distance, 500, 300) >= 0.91
 
 
+@pytest.mark.parametrize(("shares", "n", "m"), [((0.3, 0.7), 48, 48), ((0.2, 0.5, 0.3), 48, 24), ((0.25,) * 4, 24, 96)])
+def test_an_ideal_that_was_counted_errs_as_its_pictures_do(shares: tuple[float, ...], n: int, m: int) -> None:
+    """Two sets of one population: taken for exact, the second one makes the first lean in far too many runs."""
+    rng, runs = np.random.default_rng(5), 400
+    told: dict[str, list[tuple[bool, bool]]] = {"counted": [], "exact": []}
+    for _ in range(runs):
+        counts, reference = rng.multinomial(n, shares), rng.multinomial(m, shares)
+        for name, pictures in (("counted", m), ("exact", None)):
+            one = distance_estimate(counts, reference, rng=rng, draws=100, ideal_pictures=pictures)
+            assert one.p is not None
+            assert one.low is not None
+            told[name].append((one.p < 0.05, one.low > 0))
+    alarms, wrong = np.mean(told["counted"], axis=0)
+    assert alarms <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / runs)
+    assert wrong <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / runs)
+    assert np.mean(told["exact"], axis=0)[0] > alarms
+
+
+def test_a_counted_ideal_of_endless_pictures_is_an_exact_one() -> None:
+    counted, exact = (distance_estimate([30, 18], [0.4, 0.6], rng=np.random.default_rng(0), ideal_pictures=pictures)
+                      for pictures in (10**9, None))  # fmt: skip
+    assert (counted.low, counted.high, counted.null) == (exact.low, exact.high, exact.null)
+    assert counted.p == pytest.approx(exact.p, abs=0.005)  # by draws, exactly
+
+
 def test_worst_case_bounds() -> None:
     low, high = worst_case_bounds([6, 2], 2)
     np.testing.assert_allclose([low, high], [[0.6, 0.2], [0.8, 0.4]])

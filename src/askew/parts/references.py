@@ -14,7 +14,7 @@ from typing import Any
 from askew.errors import UsageError
 from askew.findings import RESULTS_FILE
 from askew.parts.survey.shares import SetShares, recorded_shares
-from askew.plan import PromptPlan
+from askew.plan import AxisPlan, PromptPlan
 from askew.types import Axis
 
 SHIPPED: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
@@ -32,13 +32,19 @@ Combination = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all."""
+    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all.
+
+    `counted` says that they are counts of pictures, and as uncertain as these are few.
+    """
 
     name: str
     shares: Mapping[str, Mapping[str, Shares]]
+    counted: bool = False
 
-    def ideal(self, prompt: str, axis: Axis) -> dict[str, float] | None:
+    def ideal(self, prompt: str, axis: Axis) -> tuple[dict[str, float], int | None] | None:
         """The shares for a prompt that names the subject, the longest one first; None if there are none.
+
+        Beside them in how many pictures they were counted; None if they are exact.
 
         Raises UsageError where the shares are not about the axis's values.
         """
@@ -52,7 +58,7 @@ class Reference:
                 f"the axis has the values: {', '.join(axis.values) or 'none'}"
             )
         total = sum(shares.values())
-        return {value: shares.get(value, 0.0) / total for value in axis.values}
+        return {value: shares.get(value, 0.0) / total for value in axis.values}, int(total) if self.counted else None
 
 
 def read_reference(name: str) -> Reference:
@@ -86,14 +92,13 @@ def given_shares(text: str) -> Reference:
 
 def observed_shares(name: str, seen: Iterable[SetShares]) -> Reference:
     """The shares of a finished run's initial pictures, by its first instrument, as a reference. Raises UsageError."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    found: dict[str, dict[str, Shares]] = {}
     for one in seen:
-        if one.set == "initial" and (total := sum(one.counts.values())):
-            shares = {value: count / total for value, count in one.counts.items()}
-            found.setdefault(one.prompt, {}).setdefault(one.axis, shares)
+        if one.set == "initial" and any(one.counts.values()):
+            found.setdefault(one.prompt, {}).setdefault(one.axis, dict(one.counts))
     if not found:
         raise UsageError(f"the run {name} has no shares of initial pictures to hold others against")
-    return Reference(name, found)
+    return Reference(name, found, counted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +192,16 @@ def with_ideals(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list[Pro
             axes = ", ".join(dict.fromkeys(axis.name for prompt in prompts for axis in prompt.closed)) or "none"
             raise UsageError(f"--ideal {one.name} says nothing about any axis of these prompts: {axes}")
     return [prompt.model_copy(update={"axes": tuple(
-        axis.model_copy(update={"ideal": ideal_shares(references, prompt.text, axis.axis())})
-        if len(axis.values) > 1 else axis for axis in prompt.axes
+        with_ideal(axis, prompt.text, references) if len(axis.values) > 1 else axis for axis in prompt.axes
     )}) for prompt in prompts]  # fmt: skip
 
 
-def ideal_shares(references: Sequence[Reference], prompt: str, axis: Axis) -> dict[str, float] | None:
-    """The ideal by the last reference that has one; None is uniform."""
-    found = (reference.ideal(prompt, axis) for reference in reversed(references))
-    return next((shares for shares in found if shares is not None), None)
+def with_ideal(planned: AxisPlan, prompt: str, references: Sequence[Reference]) -> AxisPlan:
+    """An axis with the ideal by the last reference that has one; without any it stays uniform."""
+    for reference in reversed(references):
+        if (found := reference.ideal(prompt, planned.axis())) is not None:
+            return planned.model_copy(update={"ideal": found[0], "ideal_pictures": found[1]})
+    return planned
 
 
 def _check_sum(what: str, subject: str, shares: Mapping[Any, float]) -> None:

@@ -42,6 +42,14 @@ Sampler = Callable[[Floats], Floats]
 """Populations (..., K) to the distances (..., draws) of samples from them."""
 
 
+def as_exact_together(pictures: float, others: float | None) -> int:
+    """The pictures of one set whose shares would err as the difference of the shares of two sets does, n m / (n + m).
+
+    `others` None is a set without error.
+    """
+    return int(pictures) if others is None else max(round(pictures * others / (pictures + others)), 1)
+
+
 @dataclass(frozen=True, slots=True)
 class SampledShares:
     """Shares (..., K) of so many (...) independent pictures, an ideal (..., K), and the distance between them.

@@ -13,6 +13,8 @@ equal wherever the populations are; what is left is reduced by extrapolating fro
 MOVER. All samples are looked up in tables of pictures that are drawn once (`CommonDraws`), so that the answer for one
 pair does not depend on which others are asked.
 
+**An ideal that was counted** in pictures of a reference errs as they do (`Pair.ideal_pictures`).
+
 **An instrument that errs.** Where its confusion matrix is known (`Pair.confusion`), both distributions are corrected
 for it, and populations that are tried in the inversion are read with its errors before they are held against the
 answers. The matrix errs too, for both distributions alike; MOVER counts that as if it were not common, to be safe.
@@ -32,7 +34,7 @@ from askew.stats.common_draws import CommonDraws, rounded_pictures
 from askew.stats.confusion import ReadingErrors
 from askew.stats.differences import Mixture, joined, p_from_interval
 from askew.stats.distance import DISTANCES, distance_max, linear_forms, normalised
-from askew.stats.distance_intervals import METHOD, SampledShares, distance_intervals
+from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together, distance_intervals
 from askew.stats.intervals import Floats
 from askew.types import Estimate, Missing
 
@@ -57,6 +59,7 @@ class Pair:
     missing         pictures without an answer, recorded only
     confusion       (m, m) counts of the instrument's answers (columns) on pictures whose truth is known (rows), for
                     which the sensitivity is corrected; None takes the answers for the truth
+    ideal_pictures  in how many pictures of a reference the ideal was counted; None takes it for exact
     """
 
     initial: ArrayLike
@@ -65,6 +68,7 @@ class Pair:
     distance: str = "total_variation"
     missing: int = 0
     confusion: ArrayLike | None = None
+    ideal_pictures: int | None = None
 
 
 def interactions(
@@ -186,20 +190,30 @@ def margins_of(pair: Pair) -> Margins | Missing:
         raise ValueError(f"a confusion matrix of {len(errors.rates)} values for an axis of {len(ideal)}")
     if errors is not None and not errors.tell_values_apart:
         return Missing("error", "the instrument hardly tells the values of the target axis apart")
-    before, after = (_counted(c, ideal, pair.distance, errors) for c in (initial, sets))
+    before, after = (_counted(c, ideal, pair.distance, errors, pair.ideal_pictures) for c in (initial, sets))
     return Margins(before, after, int(counts.sum()))
 
 
-def _counted(sets: Floats, ideal: Floats, distance: str, errors: ReadingErrors | None) -> Margin:
-    """The mean of the sets' shares, each with the same weight."""
+def _counted(
+    sets: Floats, ideal: Floats, distance: str, errors: ReadingErrors | None, ideal_pictures: int | None
+) -> Margin:
+    """The mean of the sets' shares, each with the same weight.
+
+    An ideal that was counted errs too. That is added to the error of the shares, before and after alike, which is safe:
+    common to both, it would partly cancel.
+    """
     mixture, n = Mixture(sets), sets.sum(axis=1, keepdims=True)
     alike = rounded_pictures(len(sets) ** 2 / float((1 / n).sum()))
     shares = mixture.shares if errors is None else errors.shares(mixture.shares)
     nothing = np.zeros(len(linear_forms(distance, len(ideal))[0]))
-    bare = Margin(shares, nothing, nothing, rounded_pictures(mixture.pictures), alike, ideal, distance, errors)
+    pictures = rounded_pictures(as_exact_together(mixture.pictures, ideal_pictures))
+    bare = Margin(shares, nothing, nothing, pictures, alike, ideal, distance, errors)
     variances = (_variances(normalised(sets), bare.coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
     if errors is not None:
         variances = variances + errors.variances(shares, bare.coefficients)
+    if ideal_pictures is not None:
+        forms, _ = linear_forms(distance, len(ideal))
+        variances = variances + _variances(ideal, forms) / max(ideal_pictures - 1, 1)
     return replace(bare, sums=mixture.shares @ bare.coefficients.T, variances=variances)
 
 

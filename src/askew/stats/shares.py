@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.distance import Distance, distance_max, distance_named, normalised, total_variation
-from askew.stats.distance_intervals import METHOD, SampledShares
+from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together
 from askew.stats.exact import distance_p
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, p_value, positive_counts, tail
 from askew.types import Estimate
@@ -53,6 +53,7 @@ def distance_estimate(
     draws: int = 1000,
     level: float = 0.95,
     missing: int = 0,
+    ideal_pictures: int | None = None,
 ) -> Estimate:
     """Distance of the shares from an ideal: plug-in value, interval of the population's distance, null, p, corrected.
 
@@ -62,11 +63,13 @@ def distance_estimate(
     Args:
         ideal: (K,) shares, or weights, that would be no bias.
         distance: a name of `distance.DISTANCES`, or a function of two distributions.
+        ideal_pictures: in how many pictures of a reference the ideal was counted: then both err, and interval, null and
+            p are those of as few pictures as err like their difference. None takes the ideal for exact.
     """
     c, target, measure = axis_counts(counts), normalised(ideal, "the ideal"), distance_named(distance)
-    n = int(c.sum())
-    sample, maximum = SampledShares(c / n, n, target, measure), distance_max(target, measure)
-    p = distance_p(c, target, distance) if isinstance(distance, str) else None
+    n, maximum = int(c.sum()), distance_max(target, measure)
+    sample = SampledShares(c / n, as_exact_together(n, ideal_pictures), target, measure)
+    p = distance_p(c, target, distance) if isinstance(distance, str) and ideal_pictures is None else None
     return sample.estimate(rng, draws, level, maximum=maximum, n=n, missing=missing, p=p)
 
 

@@ -106,6 +106,7 @@ def test_shares_of_a_finished_run_are_the_ideal_of_another(tmp_path: Path) -> No
     (gender,) = plan(axes=["gender"], ideal=[str(tmp_path / "run")]).prompts[0].axes
     counts = found.found.shares[0].counts
     assert gender.ideal == {value: count / sum(counts.values()) for value, count in counts.items()}
+    assert gender.ideal_pictures == 8
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "results.json").write_text('{"shares": [{"prompt": "x"}]}')
     with pytest.raises(UsageError, match="cannot be read"):

@@ -41,7 +41,15 @@ def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
 def _shares(plan: AuditPlan, found: AuditGathered, known: Errors) -> list[SetShares]:
     """Every axis in initial sets and conditions, and in the counterfactuals of an axis that axis alone."""
     return [
-        shares(observed, axis.axis(), axis.ideal, prompt.text, _scoring(plan, name), known.get((name, axis.name)))
+        shares(
+            observed,
+            axis.axis(),
+            axis.ideal,
+            prompt.text,
+            _scoring(plan, name),
+            known.get((name, axis.name)),
+            axis.ideal_pictures,
+        )
         for prompt in plan.prompts
         for observed in found.observed[prompt.text]
         for axis in prompt.closed

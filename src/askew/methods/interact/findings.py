@@ -37,6 +37,7 @@ class GraphAxis:
     ideal         share of every value
     open          whether the values are concepts of open answers
     known_errors  answers of the instrument (columns) to pictures whose truth is known (rows)
+    ideal_pictures  in how many pictures of a reference the ideal was counted; None: it is exact
     """
 
     name: str
@@ -47,6 +48,7 @@ class GraphAxis:
     distance: str
     ideal: tuple[float, ...]
     known_errors: tuple[Row, ...] | None
+    ideal_pictures: int | None = None
 
 
 @record

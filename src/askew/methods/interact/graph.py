@@ -44,7 +44,7 @@ NO_ERRORS: Mapping[str, Counts] = MappingProxyType({})
 class CountedAxis:
     """An axis as a target, with the values that are seen on it, and as a source, with its counterfactual prompts.
 
-    ideal         (m,) shares that the values should have
+    ideal         (m,) shares that the values should have, counted in so many `ideal_pictures`; exact if None
     open          whether the values are concepts of open answers
     known_errors  (m, m) the instrument's answers (columns) on pictures whose truth is known (rows), or None
     """
@@ -56,6 +56,7 @@ class CountedAxis:
     ideal: Floats
     open: bool = False
     known_errors: Counts | None = None
+    ideal_pictures: int | None = None
 
     def fits(self, other: CountedAxis) -> bool:
         """Whether the counts of both can be added up."""
@@ -120,7 +121,8 @@ def _count(
     if axis.values:
         counts = np.array([s.counts(instrument, axis.axis()) for s in sets], dtype=np.int64)
         known = errors if errors is not None and len(errors) == len(axis.values) else None
-        return CountedAxis(axis.name, axis.values, options, axis.scale, ideal(axis), known_errors=known), counts
+        made = CountedAxis(axis.name, axis.values, options, axis.scale, ideal(axis), False, known, axis.ideal_pictures)
+        return made, counts
     told = [[a for a in s.values[instrument][axis.name] if not isinstance(a, Missing)] for s in sets]
     values, counts = _concepts(told)
     return CountedAxis(axis.name, values, options, "nominal", _uniform(values), open=True), counts
@@ -175,7 +177,8 @@ def _joined(same: Sequence[CountedAxis]) -> CountedAxis:
     """One axis of several prompts."""
     first = same[0]
     if not first.open:
-        return replace(first, ideal=np.mean([axis.ideal for axis in same], axis=0))
+        counted = [axis.ideal_pictures for axis in same if axis.ideal_pictures]
+        return replace(first, ideal=np.mean([axis.ideal for axis in same], axis=0), ideal_pictures=sum(counted) or None)
     values = tuple(sorted({value for axis in same for value in axis.values}))
     return replace(first, values=values, ideal=_uniform(values))
 
@@ -192,7 +195,7 @@ def recorded_tables(graph: Graph) -> Tables:
     counts = graph.counts
     axes = (
         CountedAxis(a.name, a.values, a.counterfactuals, a.scale, np.array(a.ideal, dtype=float), a.open,
-                    None if a.known_errors is None else np.array(a.known_errors, dtype=np.int64))
+                    None if a.known_errors is None else np.array(a.known_errors, dtype=np.int64), a.ideal_pictures)
         for a in graph.axes
     )  # fmt: skip
     return Tables(
@@ -279,7 +282,8 @@ def pair(tables: Tables, plan: InteractionPlan, source: str, target: str) -> Pai
     kept = answered if answered.any() else np.ones_like(answered)
     distance = distance_for(plan.distance, axis.scale)
     sets = after[kept].reshape(-1, after.shape[2])
-    return Pair(initial[kept], sets, axis.ideal, distance, tables.missing[target], axis.known_errors)
+    lost = tables.missing[target]
+    return Pair(initial[kept], sets, axis.ideal, distance, lost, axis.known_errors, axis.ideal_pictures)
 
 
 def thresholds(tables: Tables, plan: InteractionPlan, prompt: str | None) -> tuple[float, float]:
@@ -297,7 +301,7 @@ def _graph(
     axes = (
         GraphAxis(axis.name, axis.values, axis.counterfactuals, axis.scale, axis.open,
                   distance_for(plan.distance, axis.scale), tuple(axis.ideal.tolist()),
-                  None if axis.known_errors is None else _rows(axis.known_errors))
+                  None if axis.known_errors is None else _rows(axis.known_errors), axis.ideal_pictures)
         for axis in tables.axes
     )  # fmt: skip
     after: dict[str, dict[str, tuple[Row, ...]]] = {}

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.parts.references import Reference, ideal_shares, is_run, named_references, read_joint_reference
+from askew.parts.references import Reference, is_run, named_references, read_joint_reference, with_ideal
 from askew.parts.survey.propose import survey_plan
 from askew.plan import AxisPlan, Part, Plan, PromptPlan, Settings, Text
 from askew.prompts.axes import table_question
@@ -138,8 +138,7 @@ def _axis(prompt: str, planned: AxisPlan, references: Sequence[Reference], open_
         asked = replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
     else:
         asked = asked_as_in_biasconnect(axis)
-    made = AxisPlan.of(asked, planned.counterfactuals)
-    return made.model_copy(update={"ideal": ideal_shares(references, prompt, asked)})
+    return with_ideal(AxisPlan.of(asked, planned.counterfactuals), prompt, references)
 
 
 def _joint_ideals(name: str, prompts: Sequence[PromptPlan]) -> list[JointIdeal]:

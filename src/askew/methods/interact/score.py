@@ -81,7 +81,7 @@ def _initial_shares(plan: InteractionPlan, sets: Observed, known: Errors) -> Ite
                 for name in plan.vqa:
                     scoring = Scoring(name, plan.seed, plan.draws, plan.level)
                     errors = known.get((name, axis.name))
-                    yield shares(observed, axis.axis(), axis.ideal, prompt.text, scoring, errors)
+                    yield shares(observed, axis.axis(), axis.ideal, prompt.text, scoring, errors, axis.ideal_pictures)
 
 
 def _joint_shares(plan: InteractionPlan, sets: Observed, scoring: Scoring) -> Iterator[JointShares]:

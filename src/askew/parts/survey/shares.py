@@ -54,6 +54,7 @@ class SetShares:
     bounds                by value: its lowest and highest share if the missing pictures were known; None if none is
     instrument_corrected  the shares without the instrument's known errors
     verdict               None where nothing was tested
+    ideal_pictures        in how many pictures of a reference the ideal was counted; None: it is exact
     """
 
     prompt: str
@@ -68,6 +69,7 @@ class SetShares:
     bounds: Mapping[str, tuple[float, float]] | None
     instrument_corrected: Annotated[Mapping[str, E], Keyed("value")] | None
     verdict: Verdict | None = None
+    ideal_pictures: int | None = None
 
     @property
     def even(self) -> bool:
@@ -99,8 +101,9 @@ def shares(
     prompt: str,
     scoring: Scoring,
     known_errors: Counts | None = None,
+    ideal_pictures: int | None = None,
 ) -> SetShares:
-    """Shares of an axis's values in a set, but for q-values. `ideal` None is uniform.
+    """Shares of an axis's values in a set, but for q-values. `ideal` None is uniform, and exact without pictures.
 
     `known_errors`, counts of this instrument's answers (columns) against a reference (rows), corrects the shares.
     """
@@ -108,7 +111,8 @@ def shares(
     counts, missing = np.array(observed.counts(instrument, axis)), observed.missing(instrument, axis)
     place = (prompt, observed.name, axis.name, instrument)
     reasons = {str(reason): lost for reason, lost in missing.items()}
-    seen = partial(SetShares, *place, target, dict(zip(axis.values, counts.tolist(), strict=True)), reasons)
+    by_value = dict(zip(axis.values, counts.tolist(), strict=True))
+    seen = partial(SetShares, *place, target, by_value, reasons, ideal_pictures=ideal_pictures)
     if not counts.sum():
         none = Missing(max(missing, key=lambda r: missing[r]) if missing else "not_asked")
         return seen(dict.fromkeys(axis.values, none), none, None, None)
@@ -116,7 +120,7 @@ def shares(
     rng = scoring.rng(*place, "shares")
     estimates = share_intervals(counts, level=scoring.level, missing=lost)
     distance = distance_estimate(counts, _in_order(target, axis), distance=DISTANCE[axis.scale], rng=rng, missing=lost,
-                                 **scoring.how)  # fmt: skip
+                                 ideal_pictures=ideal_pictures, **scoring.how)  # fmt: skip
     low, high = (bound.tolist() for bound in worst_case_bounds(counts, lost))
     return seen(
         dict(zip(axis.values, estimates, strict=True)),

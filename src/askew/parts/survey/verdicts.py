@@ -8,6 +8,7 @@ from dataclasses import replace
 from askew.pages.words import SIGNIFICANT
 from askew.parts.survey.shares import DISTANCE, SetShares, Verdict
 from askew.plan import PromptPlan
+from askew.stats.distance_intervals import as_exact_together
 from askew.stats.verdicts import detectable_distance, holm_then_bh
 from askew.types import Estimate
 
@@ -58,6 +59,8 @@ def _judged(one: SetShares, verdict: Verdict, q: float, distance: str, level: fl
     """With the q of its own distance, the value that leads, and what so many pictures could have shown."""
     read = sum(one.counts.values())
     value = max(one.counts, key=lambda v: one.counts[v] / read - one.ideal[v])
-    shown = detectable_distance(read, [*one.ideal.values()], distance, level=level)
+    shown = detectable_distance(
+        as_exact_together(read, one.ideal_pictures), [*one.ideal.values()], distance, level=level
+    )
     distance_then = replace(one.distance, q=q) if isinstance(one.distance, Estimate) else one.distance
     return replace(one, distance=distance_then, verdict=replace(verdict, value=value, detectable=shown))
