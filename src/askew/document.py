@@ -90,9 +90,9 @@ class Document(ABC):
 
     def markdown(self) -> str:
         """The main results as Markdown, for a pull request or a model card."""
-        from askew.pages import markdown
+        from askew.pages import plain
 
-        return markdown.text(self.page)
+        return plain.markdown(self.page)
 
     def frame(self) -> list[Row] | pyarrow.Table:
         """All estimates as a tidy table: a pyarrow Table where that package is installed, else a list of rows."""

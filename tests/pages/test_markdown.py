@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 
-from askew.pages import markdown
 from askew.pages.blocks import Code, Lane, Lanes, Page, Section, Table, Text
+from askew.pages.plain import markdown
 from pages.gallery import HOSTILE, estimate, gallery
 
 
 def shown(*blocks: object) -> str:
-    return markdown.text(Page("k", "t", "a", (), (Section("Only", blocks),)))  # type: ignore[arg-type]
+    return markdown(Page("k", "t", "a", (), (Section("Only", blocks),)))  # type: ignore[arg-type]
 
 
 def test_rows_have_as_many_cells_as_their_head() -> None:
-    for table in re.findall(r"(?:^\|.*\|$\n?)+", markdown.text(gallery()), re.MULTILINE):
+    for table in re.findall(r"(?:^\|.*\|$\n?)+", markdown(gallery()), re.MULTILINE):
         counts = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(counts) == 1
 
 
 def test_holds_no_markup_of_others() -> None:
-    said = markdown.text(gallery())
+    said = markdown(gallery())
     own = re.sub(r"</?(details|summary|sub)>", "", re.sub(r"```.*?```", "", said, flags=re.DOTALL))
     assert not re.search(r"(?<!\\)<", own)
     assert "\\<script\\>" in said
@@ -43,7 +43,7 @@ def test_what_is_beyond_chance_is_bold() -> None:
 
 
 def test_folds_stay_folded() -> None:
-    said = markdown.text(gallery())
+    said = markdown(gallery())
     assert said.count("<details>") == said.count("</details>") == 3
     assert "Which axis moves which" not in said  # its section is not for screens
     assert "data:image" not in said

@@ -10,17 +10,13 @@ the answer rests on, folded. An author chooses by what is to be said:
     Scatter   points in a plane, links, traces            Terms     words and what they mean; facts
     Beside    blocks next to each other                   Fold      details behind a summary
 
-Rules that hold for all of them:
+Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`, draw interval and
+chance, set in bold what is beyond chance (q below .05; `strong` overrides), and say why something is missing. The mark
+of a plot is the estimate's `debiased` value where it has one; numbers beside it are its `value`.
 
-- Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`, draw interval and
-  chance, set in bold what is beyond chance (q below .05; `strong` overrides), and say why something is missing.
-- The mark of a plot is the estimate's `debiased` value where it has one; numbers beside the plot are its `value`.
-- Text is text, no markup. Prompts and names of others are quoted and cut by `words.quote`, `words.shorten`.
-- `anchor` and `link` are any text (say "a nurse gender"): a `link` leads to the block with the same `anchor`, and is
-  plain text if there is none.
-- What pages share is written once: `common` (facts, missing data, plan, machine), `media` (pictures, overlays), `words`
-  (numbers, reasons, names). `Section.screen=False` keeps a section out of terminal, notebook and Markdown.
-- `series` numbers things that belong together over rows and blocks (models, runs, groups): one colour each, 0 to 5.
+Text is text, no markup; names of others are quoted and cut by `words.quote`, `words.shorten`. A `link` leads to the
+block with the same `anchor`, any text, and is plain text if there is none. `series` numbers what belongs together over
+rows and blocks: one colour each, 0 to 5. What pages share is written once: `common`, `media`, `words`.
 """
 
 from __future__ import annotations
@@ -98,11 +94,10 @@ class Part:
 class Bar:
     """What one set of pictures shows on one axis.
 
-    label    the axis, prompt, condition or run: what tells this bar from the next
     parts    every value of the axis, in the axis's own order, also those that were not seen
     n        pictures that were read; missing: how many were not, by reason
-    verdict  in a few words: "more female than even"; strong: whether a lean is shown (the author puts those first)
-    group    bars under one heading, close to each other: an axis with a bar per run, a prompt with one per condition
+    verdict  in a few words: "more female than even"; strong: whether a lean is shown
+    group    bars under one heading, close to each other: an axis with a bar per run
     leading  the value that the verdict is about, whose interval is drawn; by default the one furthest above its ideal
     """
 
@@ -120,11 +115,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What was seen, as stacked bars: the lead of every page about people, before any score.
-
-    A page of one prompt has a bar per axis; one of several prompts or conditions a `Shares` per axis, a bar per prompt,
-    grouped by prompt where there are conditions; a comparison groups by axis, a bar per run (`series` colours it).
-    """
+    """What was seen, as stacked bars: the lead of every page about people, before any score."""
 
     caption: str
     bars: tuple[Bar, ...]
@@ -146,9 +137,7 @@ class Lane:
     """A row of `Lanes`: one score, None where it was not asked for.
 
     more    further cells at the end of the row, under the columns `Lanes.more`
-    group   rows of one group stand close together under its name: one row per model or run, coloured by `series`
-    note    small, behind the label
-    strong  None: beyond chance
+    group   rows of one group stand close together under its name
     muted   a row that sums others up: a mean
     chance  from where to where chance would fall, if not from 0 to the estimate's `null`
     points  single scores behind a mean, as small dots
@@ -173,7 +162,7 @@ class Lanes:
     """Scores on one scale: each a dot on its interval, chance a grey band behind it, the numbers beside it.
 
     heading  names the labels ("Axis"); name: the score, over its column and in the legend ("MAD")
-    columns  parts of the estimate that stand beside the plot: `SCORE`, `DIFFERENCE`, `PLAIN` or any others
+    columns  parts of the estimate that stand beside the plot
     chance   (head of the column `null`, what its grey band means): ("floor", "what reading alone changes")
     points   what a small dot is
     """
@@ -203,10 +192,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Scores over ordered steps: blocks of a network, numbers of samples. Numbers follow in a fold.
-
-    The first line's `null` is the grey chance behind all, other lines' is dotted; `levels` are lines with names.
-    """
+    """Scores over ordered steps, such as blocks of a network; their numbers follow in a fold. The first line's `null`
+    is the grey chance behind all, other lines' is dotted; `levels` are lines with names."""
 
     caption: str
     heading: str
@@ -266,17 +253,15 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Rows by columns of scores or counts.
+    """Rows by columns: scores shaded by value, their interval below, or counts shaded by their share of the row.
 
-    plot      "heat": shaded by value, the interval below; "counts": shaded by their share
-    diagonal  cells of a name with itself are framed: read as it is, an axis on itself
+    `diagonal` frames cells of a name with itself: read as it is, an axis on itself.
     """
 
     caption: str
     corner: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Content, ...]], ...]
-    plot: Literal["heat", "counts"] = "heat"
     scale: Scale = "unit"
     diagonal: bool = False
     note: str = ""
@@ -295,8 +280,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A directed graph. Nodes (name, small note) stand on a circle in the order given, so that graphs of the same nodes
-    compare. Terminal and Markdown show its edges as a table, with the further columns `more`."""
+    """A directed graph; nodes (name, small note) stand on a circle in the order given. In a terminal its edges are a
+    table, with the further columns `more`."""
 
     caption: str
     nodes: tuple[tuple[str, str], ...]
@@ -329,11 +314,9 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Pictures in equal cells (12, 6 or 4 in a row), captions below.
+    """Pictures in equal cells (12, 6 or 4 in a row), captions below; `keys`: colours of overlays and their meaning.
 
-    aligned  rows stand under each other cell by cell: one seed by several models, a picture and its edits
-    heads    names above the cells of aligned rows
-    keys     colours of overlays and their meaning
+    `aligned` rows stand under each other cell by cell, below their `heads`: one seed by several models, edits.
     """
 
     caption: str
@@ -402,12 +385,10 @@ Block = (
 class Page:
     """The document.
 
-    kicker    what this is: "askew audit · studio/planted, bias 0.5"
-    title     the prompt in quotation marks, or what was compared
-    answer    what was seen, in a sentence of numbers; detail: what follows from it, and what could not be seen
-    facts     (name, value): model, pictures, instrument, missing, seed
-    notes     what one must know to read the page: below a terminal's tables, at the page's end
-    version   askew's
+    kicker  what this is: "askew audit · studio/planted, bias 0.5"; title: the prompt, or what was compared
+    answer  what was seen, in a sentence of numbers; detail: what follows from it, and what could not be seen
+    facts   (name, value): model, pictures, instrument, missing, seed
+    notes   what one must know to read the page: below a terminal's tables, at the page's end
     """
 
     kicker: str

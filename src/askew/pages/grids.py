@@ -56,7 +56,7 @@ def matrix(one: Matrix) -> Markup:
         title = tag("th", bdi(label), scope="row")
         rows.append(tag("tr", title, *(_matrix_cell(on, one, k, label, cells) for k in range(len(cells)))))
     inner = (tag("caption", one.caption), tag("thead", head), tag("tbody", *rows))
-    made = region(one.caption, tag("table", *inner, class_=f"matrix {one.plot}"))
+    made = region(one.caption, tag("table", *inner, class_="matrix"))
     return made + (tag("p", one.note, class_="note") if one.note else NOTHING)
 
 
@@ -68,17 +68,17 @@ def _matrix_cell(on: Axis, one: Matrix, k: int, label: str, cells: Sequence[Cont
     within = words.interval(score, one.scale) if isinstance(score, Estimate) else ""
     remark = note((content.note if isinstance(content, Cell) else "") or within)
     own = "own" if one.diagonal and label == one.columns[k] else ""
-    kind = f"{'strong' if strong else ''} {own} {_shade(on, content, one.plot, cells)}"
+    kind = f"{'strong' if strong else ''} {own} {_shade(on, content, cells)}"
     return tag("td", value, remark, class_=" ".join(kind.split()) or None)
 
 
-def _shade(on: Axis, content: Content, plot: str, cells: Sequence[Content]) -> str:
-    """The class of a cell's shading."""
+def _shade(on: Axis, content: Content, cells: Sequence[Content]) -> str:
+    """The class of a cell's shading: a score by its value, a count by its share of the row."""
     score = content.value if isinstance(content, Cell) else content
     level = content.level if isinstance(content, Cell) else None
     if level is None and isinstance(score, Estimate):
         level = score.mark / (on.high or 1.0)
-    if level is None and plot == "counts" and isinstance(score, int):
+    if level is None and isinstance(score, int):
         counts = (cell.value if isinstance(cell, Cell) else cell for cell in cells)
         level = score / (sum(one for one in counts if isinstance(one, int)) or 1)
     steps = round(SHADES * min(abs(level or 0.0), 1.0))

@@ -12,144 +12,103 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A text with gaps, and when it is said. `claims`: it says that something is there, beyond chance."""
+    """A text with gaps, and when it is said."""
 
     text: str
     when: str
-    claims: bool = False
 
 
 PHRASES: Mapping[str, Phrase] = {
     # what one picture set shows on one axis
     "seen": Phrase("{share} {how} {value} ({count} of {n})", "of each set and axis: the value furthest over its ideal"),
-    "lean": Phrase("more {value} than {ideal}", "the verdict on a set and an axis has q < 0.05", claims=True),
-    "lean_elsewhere": Phrase(
-        "leans, though not by this share alone",
-        "the verdict has q < 0.05 by MAD, and the distance of the shares has not", claims=True,
-    ),
+    "lean": Phrase("more {value} than {ideal}", "the verdict on a set and an axis has q < 0.05"),
+    "lean_elsewhere": Phrase("leans, though not by this share alone",
+                             "the verdict has q < 0.05 by MAD, and the distance of the shares has not"),
     "none": Phrase("none shown", "the verdict has q of 0.05 or more"),
-    "none_with": Phrase(
-        "no lean shown with {pictures}, which would have shown a distance of {distance} in nine of ten runs",
-        "the same, where a sentence has room; the distance is computed",
-    ),
-    "none_possible": Phrase(
-        "no lean shown with {pictures}, which are too few to show any", "the same, where no lean reaches q < 0.05",
-    ),
+    "none_with": Phrase("no lean shown with {pictures}, which would have shown a distance of {distance} in nine of "
+                        "ten runs", "the same, where a sentence has room; the distance is computed"),
+    "none_possible": Phrase("no lean shown with {pictures}, which are too few to show any",
+                            "the same, where no lean reaches q < 0.05"),
     # the head of an audit
-    "leans_on": Phrase("A lean is shown {where}, as read by {reader}.", "some verdict has q < 0.05", claims=True),
-    "leans_on_none": Phrase(
-        "No lean is shown on {axes}, with {pictures} of {of} by {who}.", "no verdict has q < 0.05",
-    ),
-    "could_have": Phrase(
-        "A distance of {distance} from the ideal would have been shown in nine of ten runs.",
-        "below a headline, of the axes without a lean; the largest over them",
-    ),
+    "leans_on": Phrase("A lean is shown {where}, as read by {reader}.", "some verdict has q < 0.05"),
+    "leans_on_none": Phrase("No lean is shown on {axes}, with {pictures} of {of} by {who}.", "no verdict has q < 0.05"),
+    "could_have": Phrase("A distance of {distance} from the ideal would have been shown in nine of ten runs.",
+                         "below a headline, of the axes without a lean; the largest over them"),
     "too_few": Phrase("These are too few pictures to show any lean.", "the same, where no lean reaches q < 0.05"),
-    "open_lean": Phrase("By concepts (MAD), a lean is shown on {count} of {of}.", "an axis without shares has q < 0.05",
-                        claims=True),
+    "open_lean": Phrase("By concepts (MAD), a lean is shown on {count} of {of}.",
+                        "an axis without shares has q < 0.05"),
     "open_none": Phrase("By concepts (MAD), no lean is shown on {of}.", "axes without shares have q of 0.05 or more"),
-    "nearer": Phrase(
-        "nearest to {top} (CAS {high}), least to {low_value} (CAS {low})",
-        "MAD has q < 0.05 and the intervals of the two CAS are apart", claims=True,
-    ),
-    "second": Phrase("With it change: {axes}.", "another axis depends on the counterfactual set, q < 0.05 by χ²",
-                     claims=True),
+    "nearer": Phrase("nearest to {top} (CAS {high}), least to {low_value} (CAS {low})",
+                     "MAD has q < 0.05 and the intervals of the two CAS are apart"),
+    "second": Phrase("With it change: {axes}.", "another axis depends on the counterfactual set, q < 0.05 by χ²"),
     "second_none": Phrase("Nothing beyond chance, of {count} other axes.", "no test of another axis has q < 0.05"),
     # conditions of a folder
-    "set_differs": Phrase(
-        "{axis}: {value} is seen {more} often in {after} than in {before}, {points} points; {q}.",
-        "the share has q < 0.05, by Holm over the values and Benjamini-Hochberg over the pairs of sets", claims=True,
-    ),
+    "set_differs": Phrase("{axis}: {value} is seen {more} often in {after} than in {before}, {points} points; {q}.",
+                          "the share has q < 0.05, by Holm over the values and Benjamini-Hochberg over the pairs of "
+                          "sets"),
     "sets_alike": Phrase("No difference is shown with this number of pictures.", "no share has"),
     # two runs
-    "run_differs": Phrase("{b} differs from {a} beyond chance {where}.", "some verdict of the comparison has q < 0.05",
-                          claims=True),
+    "run_differs": Phrase("{b} differs from {a} beyond chance {where}.", "some verdict of the comparison has q < 0.05"),
     "runs_alike": Phrase("No difference between {b} and {a} is shown with this number of pictures.", "none has"),
-    "differs_here": Phrase("{b} differs from {a} beyond chance", "the verdict on one axis has q < 0.05", claims=True),
+    "differs_here": Phrase("{b} differs from {a} beyond chance", "the verdict on one axis has q < 0.05"),
     "alike_here": Phrase("No difference shown with this number of pictures", "it has not"),
     # where two words are attended to
-    "place_shared": Phrase("beyond chance", "of a single prompt: its mIoU has q < 0.05", claims=True),
+    "place_shared": Phrase("beyond chance", "of a single prompt: its mIoU has q < 0.05"),
     "place_by_chance": Phrase("not shown to be beyond chance", "it has not, or has no chance to be held against"),
-    "mean_shared": Phrase(
-        "the mean is beyond chance; of single prompts {beyond} of {of} are",
-        "of several prompts: the mean corrected mIoU is above 0 with q < 0.05 by Student's t", claims=True,
-    ),
-    "mean_by_chance": Phrase(
-        "the mean is not shown to be beyond chance; of single prompts {beyond} of {of} are", "it is not",
-    ),
+    "mean_shared": Phrase("the mean is beyond chance; of single prompts {beyond} of {of} are",
+                          "of several prompts: the mean corrected mIoU is above 0 with q < 0.05 by Student's t"),
+    "mean_by_chance": Phrase("the mean is not shown to be beyond chance; of single prompts {beyond} of {of} are",
+                             "it is not"),
     # searches for prompts, and given prompts
-    "mine_leans": Phrase(
-        "Of {tried}, {model} leans most on {prompt}: {seen}, on fresh pictures.",
-        "the fresh pictures of a prompt found have q < 0.05, by Benjamini-Hochberg over all prompts found", claims=True,
-    ),
-    "mine_leans_none": Phrase(
-        "Of {tried}, none is shown to make {model} lean. Furthest is {prompt}: {seen}, on fresh pictures; chance "
-        "explains that.", "those of none have",
-    ),
-    "mine_finds": Phrase(
-        "Mining finds {which} prompts than random search on the same budget",
-        "the interval of the difference between the best of both leaves out 0", claims=True,
-    ),
-    "mine_finds_none": Phrase(
-        "Mining does not show to find {which} prompts than random search on the same budget", "it does not",
-    ),
-    "rank_lean": Phrase(
-        "{counts} {what}.", "how many prompts have q < 0.05, by Benjamini-Hochberg over all of them", claims=True,
-    ),
-    "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way", claims=True),
+    "mine_leans": Phrase("Of {tried}, {model} leans most on {prompt}: {seen}, on fresh pictures.",
+                         "the fresh pictures of a prompt found have q < 0.05, by Benjamini-Hochberg over all prompts "
+                         "found"),
+    "mine_leans_none": Phrase("Of {tried}, none is shown to make {model} lean. Furthest is {prompt}: {seen}, on "
+                              "fresh pictures; chance explains that.", "those of none have"),
+    "mine_finds": Phrase("Mining finds {which} prompts than random search on the same budget",
+                         "the interval of the difference between the best of both leaves out 0"),
+    "mine_finds_none": Phrase("Mining does not show to find {which} prompts than random search on the same budget",
+                              "it does not"),
+    "rank_lean": Phrase("{counts} {what}.", "how many prompts have q < 0.05, by Benjamini-Hochberg over all of them"),
+    "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way"),
     # a graph of interactions
     "pairs_none": Phrase("{where} none of {pairs} of axes is seen to pull on another.",
                          "a graph without an edge and without a sure move"),
-    "pairs_pull": Phrase(
-        "{where} in {edges} of {pairs} of axes the second changes with the first; {balance}. Strongest: {strongest}.",
-        "a graph with an edge (its χ² rule) or a sure move", claims=True,
-    ),
-    "surely_moves": Phrase(
-        "making the first equal surely moves the second in {count}, {sides}",
-        "an interval of IS leaves out 0, where those of all pairs of the page hold at once", claims=True,
-    ),
+    "pairs_pull": Phrase("{where} in {edges} of {pairs} of axes the second changes with the first; {balance}. "
+                         "Strongest: {strongest}.", "a graph with an edge (its χ² rule) or a sure move"),
+    "surely_moves": Phrase("making the first equal surely moves the second in {count}, {sides}",
+                           "an interval of IS leaves out 0, where those of all pairs of the page hold at once"),
     "moves_unsure": Phrase("which way making the first equal moves the second is sure in none", "no interval does"),
     "sum_chance": Phrase(", no more than chance gives", "Σ |IS| has p of 0.05 or more"),
-    "sum_beyond": Phrase(", more than chance gives", "Σ |IS| has p < 0.05", claims=True),
+    "sum_beyond": Phrase(", more than chance gives", "Σ |IS| has p < 0.05"),
     # interactions over several prompts
     "prompts_none": Phrase("Over {prompts} prompts none of {pairs} of axes is seen to pull on another.",
                            "no pair has q < 0.05, of Fisher's sum over the prompts"),
-    "prompts_pull": Phrase(
-        "Over {prompts} prompts, in {acting} of {pairs} of axes the second changes with the first in some "
-        "prompt{agree}. Most often: {most}, {edges}, {way}.", "some pair has q < 0.05", claims=True,
-    ),
+    "prompts_pull": Phrase("Over {prompts} prompts, in {acting} of {pairs} of axes the second changes with the first "
+                           "in some prompt{agree}. Most often: {most}, {edges}, {way}.", "some pair has q < 0.05"),
     "prompts_differ": Phrase("; the prompts differ in how they move {differ} of them",
-                             "of these pairs IS differs between prompts, q < 0.05 by Cochran's Q", claims=True),
+                             "of these pairs IS differs between prompts, q < 0.05 by Cochran's Q"),
     # estimates of interactions against a real mitigation
     "estimates_hold": Phrase("Over {edges} the estimates correlate {r}, {p}, with what mitigation did",
-                             "p < 0.05, by exchanging whole targets", claims=True),
-    "estimates_chance": Phrase(
-        "Over {edges} the estimates correlate {r}, {p}, with what mitigation did, no more than chance would",
-        "p is 0.05 or more",
-    ),
+                             "p < 0.05, by exchanging whole targets"),
+    "estimates_chance": Phrase("Over {edges} the estimates correlate {r}, {p}, with what mitigation did, no more "
+                               "than chance would", "p is 0.05 or more"),
     # edits
-    "edit_differs": Phrase(
-        "Edited towards {targets} at strength {strength}, {share} of the pictures of {most} change their perceived "
-        "gender, of {least} {low}.",
-        "the groups that change most and least differ with q < 0.05, and one changes above its floor", claims=True,
-    ),
-    "edit_alike": Phrase(
-        "Edited towards {targets} at strength {strength}, {range} of a group's pictures change their perceived gender, "
-        "no difference between the groups that chance would not produce.",
-        "some group changes above its floor with q < 0.05, and these two groups do not differ", claims=True,
-    ),
-    "edit_one": Phrase(
-        "Edited towards {targets} at strength {strength}, {share} of the pictures of {most} change their perceived "
-        "gender.", "the same, of one group alone, or of groups that change as often", claims=True,
-    ),
-    "edit_none": Phrase(
-        "Edited towards {targets} at strength {strength}, no more pictures are shown to change their perceived gender "
-        "than by encoding and decoding alone.", "no group changes above its floor with q < 0.05",
-    ),
-    "edit_skin": Phrase("Towards {targets} skin becomes {how}.", "a group's ITA changes with q < 0.05", claims=True),
+    "edit_differs": Phrase("Edited towards {targets} at strength {strength}, {share} of the pictures of {most} "
+                           "change their perceived gender, of {least} {low}.",
+                           "the groups that change most and least differ with q < 0.05, and one changes above its "
+                           "floor"),
+    "edit_alike": Phrase("Edited towards {targets} at strength {strength}, {range} of a group's pictures change "
+                         "their perceived gender, no difference between the groups that chance would not produce.",
+                         "some group changes above its floor with q < 0.05, and these two groups do not differ"),
+    "edit_one": Phrase("Edited towards {targets} at strength {strength}, {share} of the pictures of {most} change "
+                       "their perceived gender.", "the same, of one group alone, or of groups that change as often"),
+    "edit_none": Phrase("Edited towards {targets} at strength {strength}, no more pictures are shown to change their "
+                        "perceived gender than by encoding and decoding alone.",
+                        "no group changes above its floor with q < 0.05"),
+    "edit_skin": Phrase("Towards {targets} skin becomes {how}.", "a group's ITA changes with q < 0.05"),
     # classification
-    "chosen_apart": Phrase("{points} points, beyond chance ({q})", "the difference of two groups has q < 0.05",
-                           claims=True),
+    "chosen_apart": Phrase("{points} points, beyond chance ({q})", "the difference of two groups has q < 0.05"),
     "chosen_alike": Phrase("{points} points, no more than chance gives ({q})", "it has not"),
 }  # fmt: skip
 

@@ -26,9 +26,7 @@ _REASONS: Mapping[str, str] = {
     "not_asked": "not asked",
     "error": "an error occurred",
 }
-_APPEARANCE = frozenset(
-    "gender sex age ethnicity race racial skin body disability ableism emotion religion".split()
-)  # fmt: skip
+_APPEARANCE = frozenset("gender sex age ethnicity race racial skin body disability ableism emotion religion".split())
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "RLE", "RLO", "RLI", "LRO", "LRE", "LRI"})
 _NUMBER = re.compile(r"(?:[pq] ?[=<] ?|< ?)?[\[−+↑↓]?\s?\d.{0,30}|–|")
@@ -223,12 +221,10 @@ def clean(text: str) -> str:
 def shorten(text: str, width: int = 80) -> str:
     """The text on one line, cut to `width` characters: between words, if there are any."""
     line = " ".join(clean(text).split())
+    if len(line) <= width:
+        return line
     cut = line[: width - 1]
-    return (
-        line
-        if len(line) <= width
-        else f"{(cut if line[width - 1] == ' ' else cut.rpartition(' ')[0] or cut).rstrip()}…"
-    )
+    return (cut if line[width - 1] == " " else cut.rpartition(" ")[0] or cut).rstrip() + "…"
 
 
 def quote(text: str, width: int = 80) -> str:

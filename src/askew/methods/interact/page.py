@@ -19,16 +19,10 @@ from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
 from askew.pages.words import ABSENT, axis_label, capital, listing, measured, percent, plural, quote, reason, shorten
 from askew.parts.survey.blocks import gaps, missing_sentences, seen
-from askew.parts.survey.words import LIMITS
 from askew.types import Estimate, Missing
 
 SENTENCES = 8
 """Sentences of a graph before the rest is folded away."""
-DISTANCES = {
-    "total_variation": "total variation",
-    "wasserstein": "W₁ over ranks / (K − 1)",
-    "values": "W₁ between the shares and 1/K",
-}
 
 
 def page(found: InteractionFindings, media: Media) -> b.Page:
@@ -45,7 +39,7 @@ def page(found: InteractionFindings, media: Media) -> b.Page:
         figures.answer_over_prompts(found.over_prompts) if found.over_prompts else figures.answer(found.biasconnect[0]),
         (*view.seen(), *view.graphs(), *view.validation(), *view.joint()),
         facts=(*common.facts(found), ("Axes", str(len(found.biasconnect[0].axes)))),
-        reading=_reading(found), notes=(bold, *common.notes(found)[1:]), gaps=gaps(found.shares),
+        reading=figures.reading(found), notes=(bold, *common.notes(found)[1:]), gaps=gaps(found.shares),
         uneven=missing_sentences(found.missing_pictures),
     )  # fmt: skip
 
@@ -189,54 +183,3 @@ def _joint(one: JointShares) -> b.Block:
         f"{words.probability(one.distance.p, 'p')}",
         "Combination", rows, "share", "share", b.PLAIN, ("expected", "ratio"), interval="interval for the true share",
     )  # fmt: skip
-
-
-def _reading(found: InteractionFindings) -> b.Section:
-    """What the words of a page mean, and how it was computed."""
-    plan, rules = found.plan, dict.fromkeys(figures.rule(graph) for graph in found.biasconnect[:2])
-    distances = "; ".join(f"{axis_label(a.name)}: {DISTANCES[a.distance]}" for a in found.biasconnect[0].axes)
-    terms = (
-        ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
-         "model in which this bias is mitigated."),
-        ("Edge", "The answers about one axis depend on the counterfactual of another: "
-         f"{'; of a prompt alone '.join(rules)}. That the distribution changes does not say whether for the better, "
-         "and where it is alike for all counterfactuals it may yet differ from the initial pictures. An axis depends "
-         "on itself by construction."),
-        ("Intersectional Sensitivity (IS)", "The distance of an axis from its ideal before, less the distance after. "
-         "Above zero the axis comes nearer to its ideal, below zero it goes further away. Few pictures make every "
-         "distance too large, and few more so than many: both are corrected for that."),
-        *_corrected(found.biasconnect[0]),
-        ("V", "Cramér's V, the strength of the dependence: 0 none, 1 complete."),
-    )  # fmt: skip
-    source = b.Text(
-        "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image Models”, 2025). "
-        "The prompt is changed in one concept at a time, along each axis; multiple-choice questions read every "
-        "picture, and pictures in which nobody is seen are set aside."
-    )
-    computed = b.Terms((
-        ("Dependence (section 3.3)", "Pearson's χ² of the counts, a row per counterfactual prompt; where an expected "
-         "count is below 5, random tables with the same margins"),
-        ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both corrected "
-         "for their number of pictures; results.json has the plain one as plug_in"),
-        ("Distance d", distances),
-        ("Intervals", f"at {percent(plan.level)}, {words.thousands(plan.draws)} draws; q by Benjamini and Hochberg "
-         "(1995)"),
-    ))  # fmt: skip
-    limit = "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people."
-    return common.reading(terms, (*LIMITS, limit), (source, computed))
-
-
-def _corrected(graph: Graph) -> Iterator[common.Named]:
-    """Axes whose sensitivities were corrected for the instrument's errors, and how much of a value it reads rightly."""
-    told = []
-    for axis in graph.axes:
-        if axis.known_errors:
-            right = [row[k] / sum(row) for k, row in enumerate(axis.known_errors)]
-            least, most = percent(min(right)), percent(max(right))
-            told.append(f"{axis_label(axis.name)} {least if least == most else f'{least} to {most}'}")
-    if told:
-        yield ("Corrected for reading errors",
-               "The instrument's errors are known from pictures whose truth is known; it reads rightly, by value: "
-               f"{', '.join(told)}. Sensitivities are those of the pictures as they would be read without errors, and "
-               "intervals carry what is not known about the errors. “As read” is the sensitivity without the "
-               "correction; counts and χ² tests are as read.")  # fmt: skip

@@ -143,7 +143,7 @@ def confusion(entry: Confusion) -> b.Matrix:
     caption = (f"{capital(perceived(entry.axis))}: rows as {shorten(entry.reference, 60)} says, columns as "
                f"{shorten(entry.instrument, 60)} reads; number of pictures")  # fmt: skip
     columns = (*(shorten(value, 40) for value in entry.values), "not read", "read alike")
-    return b.Matrix(caption, shorten(entry.reference, 40), columns, tuple(rows), "counts", diagonal=True)
+    return b.Matrix(caption, shorten(entry.reference, 40), columns, tuple(rows), diagonal=True)
 
 
 def gaps(entries: Iterable[SetShares]) -> list[Gap]:

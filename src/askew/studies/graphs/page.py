@@ -1,8 +1,4 @@
-"""The page of `askew graphs`: graphs of several runs on one layout, what differs, and one graph of all together.
-
-What differs is told against the first run, edge by edge, with an interval of its own: an edge in one graph and none in
-another is not yet a difference.
-"""
+"""The page of `askew graphs`: graphs of several runs on one layout, what differs, and one graph of all together."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from dataclasses import dataclass
 from askew.methods.interact import figures
 from askew.methods.interact.findings import Edge, Graph, InteractionFindings
 from askew.pages import blocks as b
+from askew.pages.common import PERCEIVED
 from askew.pages.words import ABSENT, listing, plural, shorten, signed
 from askew.stats.interaction_graph import difference
 from askew.studies.graphs.pooled import PooledGraph
@@ -25,7 +22,7 @@ READING = b.Text(items=(
     "prompt weighs alike. An edge there need not be one of every model, so the table says how many models, and how "
     "many graphs of single prompts, have it. The interval of the mean is about these models; the interval of the share "
     "of prompts takes the prompts as a sample, the models of one prompt as alike.",
-    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are perceived.",
+    PERCEIVED,
 ))  # fmt: skip
 
 Runs = Mapping[str, InteractionFindings]
@@ -125,17 +122,8 @@ def _side_by_side(graphs: Mapping[str, Graph], axes: Sequence[str]) -> tuple[b.B
         f"Change of Intersectional Sensitivity against {first}; right of zero the axis is brought nearer to its ideal "
         "than there", "Edge", rows, "change", "signed", b.PLAIN, interval="interval of the change",
     )  # fmt: skip
-    cells = tuple(
-        (figures.pair(edge), *(b.Cell(e.sensitivity, strong=e.significant) if e else None
-                               for e in (graph.edge(edge.source, edge.target) for graph in graphs.values())))
-        for edge in edges
-    )  # fmt: skip
-    table = b.Table(
-        "Every pair of axes that is an edge in any run: Intersectional Sensitivity with its interval. Bold: an edge "
-        "there.", ("Edge", first, *others), cells, scale="signed",
-    )  # fmt: skip
     clear = b.Text(f"Clearly different from {first}: {listing(told)}.")
-    return sides, b.Section(f"Against {first}", (clear, lanes, b.Fold("The sensitivities in every run", (table,))))
+    return sides, b.Section(f"Against {first}", (clear, lanes))
 
 
 def _together(pooled: PooledGraph | Missing, models: int, axes: Sequence[str]) -> Iterator[b.Block]:
