@@ -37,7 +37,6 @@ from askew.pages.blocks import (
     Table,
     Terms,
     Text,
-    Trace,
 )
 from askew.types import Estimate, Missing
 
@@ -173,18 +172,12 @@ def race() -> Lines:
 
 
 def course() -> Scatter:
-    rng, points = random.Random(1), []
-    for k in range(60):
-        won = k % 6 == 0
-        y = 0.7 - 0.01 * (k // 6) + (0.0 if won else rng.uniform(0, 0.1))
-        name, label = f"{HOSTILE} {k}", LONG if k == 54 else ""
-        points.append(Point(k // 6 + rng.uniform(0.7, 1.3), y, name, k % 2, strong=won, label=label))
-    trace = Trace("best so far", tuple((k + 0.5, 0.7 - 0.01 * k) for k in range(10)), 2)
-    return Scatter(
-        "The course of the search: every point is a prompt", tuple(points), ("iteration", "count"), ("loss", "range"),
-        "60 prompts over 10 iterations; the loss falls from .70 to .61.", ("mutation", "random prompt"),
-        "how the best came about", tuple((k - 6, k) for k in range(6, 60)), (trace,),
-    )  # fmt: skip
+    rng = random.Random(1)
+    points = tuple(
+        Point(k // 6 + rng.uniform(0.7, 1.3), rng.uniform(0.6, 0.7), f"{HOSTILE} {k}", k % 2) for k in range(60)
+    )
+    return Scatter("Every point is a prompt", points, ("iteration", "range"), ("loss", "range"), "60 prompts.",
+                   ("mutation", "random prompt"))  # fmt: skip
 
 
 def planted(title: str) -> Scatter:

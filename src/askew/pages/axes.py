@@ -60,8 +60,8 @@ def axis(scale: Scale, values: Iterable[float], digits: int | None = None) -> Ax
     if scale == "unit":
         ticks = tuple(0.5 * k for k in range(math.ceil(2 * reach) + 1))
         return Axis(0, ticks[-1], ticks, tuple(f"{t:g}" for t in ticks))
-    if scale in ("range", "count"):
-        return _range([*found, 0.0] if scale == "count" else found or [0.0, 1.0])
+    if scale == "range":
+        return _range(found or [0.0, 1.0])
     steps = _DEGREES if scale == "degrees" else _STEPS
     step = next((s for s in steps if 2 * s >= reach), math.ceil(reach / 2))
     by = 0 if step >= 1 else digits

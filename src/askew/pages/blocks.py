@@ -7,7 +7,7 @@ the answer rests on, folded. An author chooses by what is to be said:
     Shares    what was seen, as stacked bars              Network   what moves what: arrows between names
     Lanes     scores with interval and chance, in rows    Pictures  pictures in equal cells
     Lines     a score over ordered steps                  Table     texts and numbers that need no plot
-    Scatter   points in a plane, links, traces            Terms     words and what they mean; facts
+    Scatter   points in a plane                          Terms     words and what they mean; facts
     Beside    blocks next to each other                   Fold      details behind a summary
 
 Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`, draw interval and
@@ -30,9 +30,9 @@ from askew.types import Estimate, Missing
 E = Estimate | Missing
 """A score, or why there is none."""
 
-Scale = Literal["unit", "share", "signed", "points", "degrees", "range", "count"]
+Scale = Literal["unit", "share", "signed", "points", "degrees", "range"]
 """How scores lie on an axis and are written: unit from 0 to 1 (further if a score is); share in percent; around zero
-with their sign signed, points (percentage points) and degrees; range from the lowest to the highest; count from 0."""
+with their sign signed, points (percentage points) and degrees; range from the lowest to the highest."""
 
 Column = Literal["value", "interval", "null", "corrected", "p", "q"]
 """A part of an estimate that stands beside its plot. `null` is headed "chance"; `q` shows p, named, where q is none."""
@@ -207,33 +207,21 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place in a plane. `uri` shows a picture there; `label` is written beside it, `name` is told on hovering."""
+    """A place in a plane. `uri` shows a picture there, `name` is told on hovering."""
 
     x: float
     y: float
     name: str
     series: int = 0
-    strong: bool = False
-    label: str = ""
     uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """A line through a plane on which each value holds until the next: "best so far"."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-    series: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points in a plane: planted against measured, the course of a search, pictures on a map.
+    """Points in a plane: planted against measured, pictures on a map.
 
     x, y    (name, scale) of the axes; scales of pictures on a map are None, and no numbers are shown
-    keys    names of the series, for the legend; strong: what a strong point is
-    links   from a point to another, by position; those between strong points stand out
+    keys    names of the series, for the legend
     square  both axes have the same length and range; diagonal: what x = y means, where it is drawn
     said    a sentence that says what the plot shows, for terminals and who cannot see it
     """
@@ -244,9 +232,6 @@ class Scatter:
     y: tuple[str, Scale | None]
     said: str
     keys: tuple[str, ...] = ()
-    strong: str = ""
-    links: tuple[tuple[int, int], ...] = ()
-    traces: tuple[Trace, ...] = ()
     square: bool = False
     diagonal: str = ""
 

@@ -123,24 +123,15 @@ def _name(plane: Plane, text: str) -> Markup:
 
 
 def scatter(one: Scatter) -> Markup:
-    """Points in a plane, with links between them and lines through it."""
-    places = [(p.x, p.y) for p in one.points] + [at for trace in one.traces for at in trace.points]
-    xs, ys = [x for x, _ in places], [y for _, y in places]
+    """Points in a plane."""
+    xs, ys = [p.x for p in one.points], [p.y for p in one.points]
     if one.square:
         xs = ys = [*xs, *ys]
     bare = one.x[1] is None or one.y[1] is None
     plane = Plane(axis(one.x[1] or "range", xs), axis(one.y[1] or "range", ys), SIDE if one.square else HEIGHT + 80)
     parts = [] if bare else [plane.rows(), *_columns(plane)]
     parts += [plane.path(((end, end) for end in (plane.x.low, plane.x.high)), "diagonal")] if one.diagonal else []
-    strong = {k for k, p in enumerate(one.points) if p.strong}
-    for link in sorted(one.links, key=lambda link: strong.issuperset(link)):
-        places = [(one.points[k].x, one.points[k].y) for k in link]
-        parts.append(plane.path(places, "link won" if strong.issuperset(link) else "link"))
-    for trace in one.traces:
-        after = [x for x, _ in trace.points[1:]] + [plane.x.high]
-        stair = ((x, y) for (left, y), right in zip(trace.points, after, strict=True) for x in (left, right))
-        parts.append(plane.path(stair, f"stair run-{trace.series % RUNS}"))
-    parts += [_point(plane, p) for p in sorted(one.points, key=lambda p: p.strong)]
+    parts += [_point(plane, p) for p in one.points]
     parts.append(_name(plane, one.x[0]))
     kind = "chart square" if one.square else "chart bare" if bare else "chart"
     return chart(plane, one.y[0], one.caption, one.said, *parts, kind=kind)
@@ -157,14 +148,9 @@ def _columns(plane: Plane) -> Iterator[Markup]:
 
 def _point(plane: Plane, one: Point) -> Markup:
     x, y, hover = plane.x.at(one.x), plane.down(one.y), tag("title", one.name)
-    run = f"run-{one.series % RUNS}{' strong' if one.strong else ''}"
+    run = f"run-{one.series % RUNS}"
     if one.uri:
         box = {"x": -MARK / 2, "y": -MARK / 2, "width": MARK, "height": MARK}
         picture = tag("image", href=one.uri, **box) + tag("rect", class_=f"frame {run}", **box)
         return tag("svg", hover, picture, x=x, y=y, overflow="visible", class_="pin")
-    dot = tag("circle", hover, class_=f"dot {run}", cx=x, cy=y, r=5 if one.strong else 4)
-    if not one.label:
-        return dot
-    anchor = "start" if plane.x.share(one.x) < 0.5 else "end"
-    below = y + 19 if y < plane.floor() - 24 else y - 11
-    return dot + tag("text", words.shorten(one.label, 40), class_="halo label", x=x, y=below, text_anchor=anchor)
+    return tag("circle", hover, class_=f"dot {run}", cx=x, cy=y, r=4)

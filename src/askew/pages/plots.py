@@ -139,8 +139,6 @@ def scatter(one: Scatter) -> Markup:
     """Points with their key."""
     kind = "frame " if any(p.uri for p in one.points) else ""
     keys = [(f"{kind}run-{k % RUNS}", name) for k, name in enumerate(one.keys)]
-    keys += [("strong", one.strong)] if one.strong else []
-    keys += dict.fromkeys((f"stair run-{t.series % RUNS}", t.name) for t in one.traces)
     keys += [("diagonal", one.diagonal)] if one.diagonal else []
     return _figure(one.caption, charts.scatter(one), legend(keys))
 

@@ -65,8 +65,6 @@ def written(value: float | None, scale: Scale = "unit", digits: int | None = Non
     """A value on a scale."""
     if scale in ("share", "points"):
         return percent(value) if scale == "share" else points(value)
-    if scale == "count":
-        return ABSENT if value is None else thousands(round(value))
     write = {"signed": signed, "degrees": degrees}.get(scale, number)
     return write(value, {"degrees": 1, "range": 3}.get(scale, 2) if digits is None else digits)
 

@@ -140,8 +140,8 @@ def test_of_several_searches_the_one_that_found_the_first_prompt_is_drawn() -> N
     second = tuple(replace(entry, run=1) for entry in COURSE)
     random = RandomSearch((), tuple(replace(entry, prompts=()) for entry in (*COURSE, *second)), e(-0.02))
     said = page(found(plan, history=(*COURSE, *second), random=random))
-    assert "best so far of random prompts alone" in said
-    assert "Of 2 searches, this is number 1" in said
+    assert "Best loss so far, search 1 of 2" in said
+    assert "random prompts alone" in said
 
 
 def test_other_objectives_are_not_called_bias() -> None:
@@ -164,7 +164,6 @@ def test_the_page_has_every_part_and_no_foreign_markup() -> None:
     for part in ("The prompts found", "The course of the search", "Against random search", "Pictures",
                  "What is missed", "The same pictures by OpenBias", "How to read this", "Plan"):  # fmt: skip
         assert f"<bdi>{part}</bdi>" in text
-    assert text.count('class="link won"') == 1
     assert "refused" in text  # the missing picture's reason
     assert page(one) == text
     html5lib.HTMLParser(strict=True).parse(BytesIO(text.encode()))

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
 from askew.methods.mine import words as texts
 from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap, loss_of
 from askew.methods.mine.plan import LEAN
@@ -22,8 +20,6 @@ OPEN, SHOWN = 3, 12
 """Prompts that stand open, with a map of their pictures, and prompts whose pictures are shown."""
 
 PICTURES = 48
-SPREAD = 0.34
-"""How far the prompts of one iteration are spread to either side, in iterations."""
 
 
 def page(found: MineFindings, media: Media) -> b.Page:
@@ -157,41 +153,19 @@ class View:
             yield b.Text("Variations, the missed ones in bold:", items=items)
 
     def course(self) -> Iterator[b.Block]:
-        """The search that found the first prompt: its prompts as points, lines to mutations, the best loss so far."""
-        winner = self.ranked[0] if self.ranked else None
-        number = winner.run if winner else 0
-        history = [entry for entry in self.section.history if entry.run == number]
-        placed = [
-            (entry.iteration + 1 + aside, self.shown(one.score), one)
-            for entry in history
-            for aside, one in zip(_aside(len(entry.prompts)), entry.prompts, strict=True)
-            if one.score is not None
-        ]
-        if not placed:
-            return
-        which = f" Of {self.found.plan.runs} searches, this is number {number + 1}, which found the first prompt."
-        yield b.Text(f"Every point is a prompt; hover over one to read it.{which if self.found.plan.runs > 1 else ''}")
-        line = set(winner.lineage) if winner else set()
-        points = tuple(
-            b.Point(x, y, f"{shorten(one.prompt, 80)}: {texts.score(y)}", 0 if one.parent else 1,
-                    one.prompt in line, label=one.prompt if winner and one.prompt == winner.prompt else "")
-            for x, y, one in placed
-        )  # fmt: skip
-        at = {one.prompt: k for k, (_, _, one) in enumerate(placed)}
-        links = tuple((at[one.parent], k) for k, (_, _, one) in enumerate(placed) if one.parent in at)
+        """The best so far of the search that found the first prompt, and of random prompts alone."""
+        run = self.ranked[0].run if self.ranked else 0
         random = self.section.random.history if self.section.random else ()
-        alone = [entry for entry in random if entry.run == number]
-        courses = (("best so far", history), ("best so far of random prompts alone", alone))
-        traces = tuple(
-            b.Trace(name, tuple((one.iteration + 0.5, self.shown(one.best_so_far)) for one in entries
-                                if one.best_so_far is not None), series)
-            for series, (name, entries) in enumerate(courses) if entries
-        )  # fmt: skip
-        said = f"{capital(self.name)} of {len(points)} prompts over {plural(len(history), 'iteration')}"
-        yield b.Scatter(
-            "", points, ("iteration", "count"), (self.name, "range"), said, ("mutation", "random prompt"),
-            "how the best prompt came about", links, traces,
-        )  # fmt: skip
+        steps = range(1 + max((one.iteration for one in self.section.history if one.run == run), default=-1))
+        lines: list[b.Line] = []
+        for name, history in (("mined", self.section.history), ("random prompts alone", random)):
+            best = {one.iteration: Estimate(self.shown(one.best_so_far)) for one in history
+                    if one.run == run and one.best_so_far is not None}  # fmt: skip
+            lines += [b.Line(name, tuple(best.get(k) for k in steps), len(lines))] if best else []
+        if lines:
+            of = f", search {run + 1} of {self.found.plan.runs}" if self.found.plan.runs > 1 else ""
+            caption = f"Best {self.name} so far{of}. It flatters: the best of many noisy scores is partly luck"
+            yield b.Lines(caption, "iteration", tuple(str(k + 1) for k in steps), tuple(lines), self.name, "range")
 
     def against_random(self) -> Iterator[b.Section]:
         """Whether the search found better prompts than a random one of the same size."""
@@ -238,9 +212,3 @@ def left_out(media: Media, concepts: Sequence[str], pictures: Sequence[str | Non
 
 def _anchor(prompt: str) -> str:
     return f"prompt {prompt}"
-
-
-def _aside(count: int) -> list[float]:
-    """Where the prompts of one iteration stand, in the order of their evaluation."""
-    places: list[float] = np.linspace(-SPREAD, SPREAD, count).tolist()
-    return [0.0] if count == 1 else places
