@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from askew.pages import words
-from askew.pages.axes import Axis, axis, reach
 from askew.pages.blocks import Line, Lines, Point, Scatter
-from askew.pages.elements import NOTHING, RUNS, drawing, joined, rule, tag
+from askew.pages.elements import NOTHING, RUNS, Axis, axis, drawing, joined, reach, rule, tag
 from askew.types import Estimate, Missing
 
 HEIGHT, TOP, BOTTOM, SIDE = 300, 14, 44, 320

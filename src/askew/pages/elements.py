@@ -1,13 +1,17 @@
-"""Elements of a page: tags, drawings, links, legends."""
+"""Elements of a page: tags, drawings, links, legends, and scales: where values lie, and how ticks are written."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from markupsafe import Markup
 
 from askew.pages import words
+from askew.pages.blocks import Scale
+from askew.types import Estimate
 
 Ids = Mapping[str, str]
 """By anchor the id of the element that carries it."""
@@ -15,6 +19,12 @@ Ids = Mapping[str, str]
 NOTHING = Markup("")
 COLOURS, RUNS = 8, 6
 """Of parts of a bar, and of series; further ones begin again."""
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
+_DEGREES = (1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0)
+_ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
+_QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_TICKS, FEW = 6, 4
+"""Steps of a scale at most, and those that all have room for a label, also on a narrow screen."""
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
@@ -79,3 +89,68 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
 def region(name: str, table: Markup) -> Markup:
     """Scrolls by itself where it is wider than the page."""
     return tag("div", table, class_="wide", role="region", aria_label=words.shorten(name, 80), tabindex=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A linear scale from `low` to `high`, its ticks, and their labels."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    labels: tuple[str, ...]
+
+    def share(self, value: float) -> float:
+        """Where a value lies, 0 to 1, kept inside."""
+        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+
+    def at(self, value: float) -> str:
+        """The same in percent of the width."""
+        return at(self.share(value))
+
+    def drawn(self) -> Markup:
+        """The labels, of many the ends and the middle; hidden from screen readers, whom every row tells its numbers."""
+        last = len(self.ticks) - 1
+        kept = {0, len(self.ticks) // 2, last} if last > FEW else set(range(last + 1))
+        anchors = ["start", *["middle"] * (last - 1), "end"]
+        labels = (
+            tag("text", self.labels[k], x=self.at(tick), y=13, text_anchor=anchors[k])
+            for k, tick in enumerate(self.ticks) if k in kept and self.labels[k]
+        )  # fmt: skip
+        return tag("svg", *labels, class_="scale", width="100%", height=18, aria_hidden="true")
+
+
+def axis(scale: Scale, values: Iterable[float], digits: int | None = None) -> Axis:
+    """An axis of a scale that holds these values."""
+    found = list(values)
+    reach = max(map(abs, found), default=0.1)
+    if scale == "share" or (scale == "unit" and max(found, default=1.0) <= 1):
+        labels = ("0 %", "", "50 %", "", "100 %") if scale == "share" else ("0", "", "0.5", "", "1")
+        return Axis(0, 1, _QUARTERS, labels)
+    if scale == "unit":
+        ticks = tuple(0.5 * k for k in range(math.ceil(2 * reach) + 1))
+        return Axis(0, ticks[-1], ticks, tuple(f"{t:g}" for t in ticks))
+    if scale == "range":
+        return _range(found or [0.0, 1.0])
+    steps = _DEGREES if scale == "degrees" else _STEPS
+    step = next((s for s in steps if 2 * s >= reach), math.ceil(reach / 2))
+    by = 0 if step >= 1 else digits
+    ticks = tuple(k * step for k in (-2, -1, 0, 1, 2))
+    return Axis(ticks[0], ticks[-1], ticks, tuple(words.written(t, scale, by) for t in ticks))
+
+
+def _range(found: Sequence[float]) -> Axis:
+    low, high = min(found), max(found)
+    reach = (high - low) or abs(high) or 1.0
+    step = next((s for s in _ROUND if reach / s <= _TICKS), reach / _TICKS)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    ticks = tuple(k * step for k in range(first, max(last, first + 1) + 1))
+    digits = max(0, len(f"{step:.5f}".rstrip("0").partition(".")[2]))
+    return Axis(ticks[0], ticks[-1], ticks, tuple(words.number(t, digits) for t in ticks))
+
+
+def reach(score: object) -> list[float]:
+    """What an axis must hold of a score."""
+    if not isinstance(score, Estimate):
+        return []
+    return [v for v in (score.value, score.mark, score.low, score.high) if v is not None]

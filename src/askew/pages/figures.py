@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from askew.errors import MissingPackage
 from askew.pages import words
-from askew.pages.axes import reach
 from askew.pages.blocks import Bar, Beside, Block, Lane, Lanes, Lines, Network, Page, Scatter, Section, Shares
+from askew.pages.elements import reach
 from askew.pages.network import strongest
 from askew.pages.plain import ENDS, SENSITIVITY
 from askew.pages.plots import edge, lanes_axis, parted

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from askew.pages import words
-from askew.pages.axes import Axis, axis, reach
 from askew.pages.blocks import Cell, Content, Matrix, PictureRow, Pictures, Shot, Table
-from askew.pages.elements import NOTHING, bdi, joined, key, legend, note, region, tag
+from askew.pages.elements import NOTHING, Axis, axis, bdi, joined, key, legend, note, reach, region, tag
 from askew.types import Estimate
 
 LONG, SHADES = 26, 5

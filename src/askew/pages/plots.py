@@ -12,20 +12,21 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from askew.pages import charts, words
-from askew.pages.axes import Axis, axis, reach
-from askew.pages.blocks import Bar, Effect, Lane, Lanes, Lines, Network, Part, Scale, Scatter, Shares
+from askew.pages.blocks import Bar, Effect, Lane, Lanes, Lines, Network, Part, Scatter, Shares
 from askew.pages.elements import (
     COLOURS,
-    NOTHING,
     RUNS,
+    Axis,
     Ids,
     at,
+    axis,
     bdi,
     drawing,
     key,
     legend,
     link,
     note,
+    reach,
     rule,
     tag,
 )
@@ -107,7 +108,7 @@ def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Ma
     texts += [words.content(cell, one.scale) for cell in row.more]
     numbers = (tag("td", text, class_="num", data_name=name if text.strip("–") else None)
                for name, text in zip(names, texts, strict=True))  # fmt: skip
-    plot = tag("td", lane(on, row, one.name, one.scale, one.digits), class_="plotted")
+    plot = tag("td", _drawn(on, one, row), class_="plotted")
     return tag("tr", label, plot, *numbers, class_=f"{'strong' * words.is_strong(row)} {'muted' * row.muted}".strip())
 
 
@@ -147,7 +148,7 @@ def network(one: Network) -> Markup:
     """A graph with its key."""
     found = {e.effect for e in one.edges}
     keys = (tag("span", sample(effect), text) for effect, text in EFFECTS.items() if effect in found)
-    named = tag("p", *keys, tag("span", "wider: stronger"), class_="legend") if found else NOTHING
+    named = tag("p", *keys, tag("span", "wider: stronger"), class_="legend") if found else Markup()
     return _figure(one.caption, drawn(one), named)
 
 
@@ -161,19 +162,15 @@ def lanes_axis(one: Lanes) -> Axis:
     return axis(one.scale, [*values, *(m.at for row in one.rows for m in row.marks)], one.digits)
 
 
-def lane(on: Axis, row: Lane, name: str, scale: Scale, digits: int | None = None) -> Markup:
+def _drawn(on: Axis, one: Lanes, row: Lane) -> Markup:
     """One row: chance in grey, the interval as a line, the score as a dot on it, and what to compare it with."""
     run = "" if row.series is None else f" run-{row.series % RUNS}"
     lines = (rule("zero" if tick == 0 > on.low else "grid", on.at(tick), on.at(tick), 0, LANE) for tick in on.ticks)
     small = (tag("circle", class_="one", cx=on.at(value), cy=LANE - 4, r=2.5) for value in row.points)
-    marks = (
-        tag("circle", class_="mark ring", cx=on.at(m.at), cy=LANE // 2, r=4)
-        if m.shape == "ring"
-        else rule(f"mark {m.shape}", on.at(m.at), on.at(m.at), 1, LANE - 1)
-        for m in row.marks
-    )
-    said = words.told(row.score, name, scale, digits)
-    said += "".join(f"; {m.name} {words.written(m.at, scale, digits)}" for m in row.marks)
+    marks = (tag("circle", class_="mark ring", cx=on.at(m.at), cy=LANE // 2, r=4) if m.shape == "ring"
+             else rule(f"mark {m.shape}", on.at(m.at), on.at(m.at), 1, LANE - 1) for m in row.marks)  # fmt: skip
+    said = words.told(row.score, one.name, one.scale, one.digits)
+    said += "".join(f"; {m.name} {words.written(m.at, one.scale, one.digits)}" for m in row.marks)
     title = ", ".join(filter(None, (row.group, row.label)))
     return drawing("track", LANE, title, said, *lines, _band(on, row), *small, *marks, _score(on, row, run))
 
@@ -193,7 +190,7 @@ def _band(on: Axis, row: Lane) -> Markup:
     """Where chance would fall; from 0 to the null unless said otherwise, nothing where the scale runs to both sides."""
     low, high = row.chance or (0.0, (isinstance(row.score, Estimate) and row.score.null) or 0.0)
     if low == high or (row.chance is None and on.low < 0):
-        return NOTHING
+        return Markup()
     box = {"x": on.at(low), "width": at(on.share(high) - on.share(low)), "y": 2, "height": LANE - 4}
     return tag("rect", class_="null", **box) + rule("null-edge", on.at(high), on.at(high), 2, LANE - 2)
 
