@@ -208,6 +208,7 @@ def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> Non
     assert known(found["errors", 0.4].edges_kept).value < known(found["pictures", 40].edges_kept).value <= 1
     assert moved["pictures", 8] > moved["pictures", 40] > 0
     assert moved["errors", 0.4] > moved["errors", 0.05] > 0
+    assert known(found["errors", 0.4].sensitivity_change).low is not None  # over simulations, of one prompt
 
 
 def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any]) -> None:

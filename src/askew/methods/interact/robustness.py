@@ -77,7 +77,8 @@ class Robustness(tuple[Change, ...]):
             )
             for one in self
         )
-        caption = ("A prompt's graph when pictures are fewer, or the VQA errs: means over prompts, with intervals. The "
+        caption = ("A prompt's graph when pictures are fewer, or the VQA errs: means over prompts (of one prompt over "
+                   "simulations), with intervals. The "
                    "last column is the paper's, over pairs whose IS is beyond chance")  # fmt: skip
         heads = ("what happens", "edges kept", "change of IS", "rank correlation", "change in percent")
         return Fitted(Table(caption, heads, rows))
@@ -126,8 +127,8 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
 def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> Robustness:
     """How many edges are kept and how IS moves, by pictures left and by error rate.
 
-    Of every prompt the mean over `repeats`; then the mean over prompts, with Student's t where there are several. IS is
-    debiased for the number of pictures: the plug-in IS of fewer pictures would move by itself. Answers are taken as
+    Of every prompt the mean over `repeats`, then the mean over prompts with Student's t; of a single prompt, over the
+    simulations: what other ones of the same pictures would give. IS is debiased for the number of pictures: the plug-in IS of fewer pictures would move by itself. Answers are taken as
     read.
 
     Raises NotEnoughData where no prompt has a graph.
@@ -161,10 +162,11 @@ def _change(
                                                 prompt.text)))  # fmt: skip
         for name in COLUMNS:
             if known := [one[name] for one in told if np.isfinite(one[name])]:
-                found[name].append(float(np.mean(known)))
+                found[name] += known if len(prompts) == 1 else [float(np.mean(known))]
+    over = "simulations" if len(prompts) == 1 else "prompts"
     nothing = Missing("not_asked", "no prompt has an edge, or a sensitivity beyond chance")
-    return Change(kind, size, **{name: student_mean(values, scoring.level, "Student's t over prompts") if values
-                                 else nothing for name, values in found.items()})  # fmt: skip
+    return Change(kind, size, **{name: student_mean(values, scoring.level, f"Student's t over {over}")
+                                 if values else nothing for name, values in found.items()})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
