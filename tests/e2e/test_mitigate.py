@@ -33,6 +33,18 @@ def test_it_helps_and_says_so(mitigated: MitigationResult) -> None:
     assert gender.obeyed.value > 0.9
 
 
+def test_a_change_is_what_stands_after_less_what_stood_before(mitigated: MitigationResult) -> None:
+    (way,) = mitigated.found.ways
+    for one in way.axes:
+        assert isinstance(one.before, Estimate)
+        assert isinstance(one.after, Estimate)
+        assert isinstance(one.change, Estimate)
+        assert one.change.value == pytest.approx(one.after.mark - one.before.mark)
+        assert one.change.low is not None
+        assert one.change.high is not None
+        assert one.change.low <= one.change.value <= one.change.high
+
+
 def test_nothing_that_chose_judges(mitigated: MitigationResult) -> None:
     from askew.store.keys import picture_seed
 

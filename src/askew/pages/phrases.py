@@ -67,7 +67,7 @@ PHRASES: Mapping[str, Phrase] = {
                               "fresh pictures; chance explains that.", "those of none have"),
     "mine_finds": Phrase("Mining finds {which} prompts than random search on the same budget",
                          "the interval of the difference between the best of both leaves out 0"),
-    "mine_finds_none": Phrase("Mining does not show to find {which} prompts than random search on the same budget",
+    "mine_finds_none": Phrase("Mining is not shown to find {which} prompts than random search on the same budget",
                               "it does not"),
     "rank_lean": Phrase("{counts} {what}.", "how many prompts have q < 0.05, by Benjamini-Hochberg over all of them"),
     "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way"),

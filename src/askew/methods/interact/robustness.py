@@ -128,8 +128,8 @@ def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: 
     """How many edges are kept and how IS moves, by pictures left and by error rate.
 
     Of every prompt the mean over `repeats`, then the mean over prompts with Student's t; of a single prompt, over the
-    simulations: what other ones of the same pictures would give. IS is debiased for the number of pictures: the plug-in IS of fewer pictures would move by itself. Answers are taken as
-    read.
+    simulations: what other ones of the same pictures would give. IS is debiased for the number of pictures: the plug-in
+    IS of fewer pictures would move by itself. Answers are taken as read.
 
     Raises NotEnoughData where no prompt has a graph.
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from askew.findings import E
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, WayFindings
 from askew.pages import blocks as b
 from askew.pages import common
@@ -61,11 +62,12 @@ def verdict(way: WayFindings, several: bool = False) -> str:
 
 
 def _moved(one: AxisChange) -> str:
-    return f"{perceived(one.axis)} {number(_value(one.before))} → {measured(one.after)}"
+    return f"{perceived(one.axis)} {number(_mark(one.before))} → {measured(one.after)}"
 
 
-def _value(score: object) -> float | None:
-    return score.value if isinstance(score, Estimate) else None
+def _mark(score: object) -> float | None:
+    """The debiased value, which a difference beside it is a difference of."""
+    return score.mark if isinstance(score, Estimate) else None
 
 
 def _pair(axes: tuple[str, str]) -> str:
@@ -100,9 +102,9 @@ def _distances(way: WayFindings) -> b.Lanes:
     rows = tuple(
         b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", one.after,
                (measured(one.change) if isinstance(one.change, Estimate) else None, _q(one),
-                percent(_value(one.obeyed)) if one.obeyed is not None else None),
+                percent(_mark(one.obeyed)) if one.obeyed is not None else None),
                strong=one.fell or one.rose,
-               marks=(b.Mark(before, "before", "ring"),) if (before := _value(one.before)) is not None else ())
+               marks=(b.Mark(before, "before", "ring"),) if (before := _mark(one.before)) is not None else ())
         for one in way.axes
     )  # fmt: skip
     return b.Lanes(f"{capital(way.way)}, {quote(way.prompt, 60)}: distance after", "Axis", rows, "distance",
@@ -114,11 +116,13 @@ def _q(one: AxisChange) -> str | None:
 
 
 def _others(way: WayFindings) -> b.Fold:
-    told = [("subject shown", way.subject), ("aimed axis unread", way.unread), ("cosine to the prompt", way.nearness),
-            ("kernel distance", way.quality)]  # fmt: skip
-    rows = tuple(b.Lane(name, score) for name, score in told if score is not None)
-    lanes = b.Lanes("After less before", "What", rows, "change", "signed", b.DIFFERENCE, digits=4)
-    pairs = sorted(way.pairs, key=lambda one: -(_value(one.rise) or 0))[:10]
+    shares = [("subject shown", way.subject), ("aimed axis unread", way.unread)]
+    small = [("cosine to the prompt", way.nearness), ("kernel distance", way.quality)]
+    lanes = (
+        b.Lanes("After less before, in percentage points", "What", _lanes(shares), "change", "points", b.DIFFERENCE),
+        b.Lanes("After less before", "What", _lanes(small), "change", "signed", b.DIFFERENCE, digits=4),
+    )
+    pairs = sorted(way.pairs, key=lambda one: -(_mark(one.rise) or 0))[:10]
     rows = tuple(b.Lane(capital(_pair(one.axes)), one.rise, (number(one.before), number(one.after))) for one in pairs)
     tied = b.Lanes("Pairs of axes: rise of Cramér's V", "Pair", rows, "rise", "signed", b.DIFFERENCE,
                    more=("before", "after"))  # fmt: skip
@@ -128,12 +132,16 @@ def _others(way: WayFindings) -> b.Fold:
                    f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance "
                    "moves about half of them so.") if watched else b.Text()  # fmt: skip
     summary = f"{capital(way.way)}, {quote(way.prompt, 60)}: subject, pictures, pairs of axes, watched axes"
-    return b.Fold(summary, (sides, lanes, tied), screen=True)
+    return b.Fold(summary, (sides, *lanes, tied), screen=True)
+
+
+def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.Lane, ...]:
+    return tuple(b.Lane(name, score) for name, score in told if score is not None)
 
 
 def _predicted(found: MitigationFindings) -> Iterator[b.Table | b.Text]:
     rows = tuple(
-        (shorten(way.prompt, 50), capital(axis_label(one.axis)), number(_value(one.before)), number(one.predicted),
+        (shorten(way.prompt, 50), capital(axis_label(one.axis)), number(_mark(one.before)), number(one.predicted),
          one.after)
         for way in found.ways for one in way.axes if one.predicted is not None
     )  # fmt: skip

@@ -20,6 +20,7 @@ from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.noun_phrases import parse_prompt
 from askew.stats.differences import share_difference
+from askew.stats.intervals import ends
 from askew.stats.quality import cramers_v, dependence_change, kernel_distance, mean_difference
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
@@ -84,7 +85,7 @@ def _way(
     axes = tuple(
         AxisChange(
             axis.name, axis.name in plan.aims, one.distance, other.distance,
-            _change(before, after, axis, prompt, scoring),
+            _subtracted(_change(before, after, axis, prompt, scoring), one.distance, other.distance),
             {name: _change(before, after, axis, prompt, replace(scoring, instrument=name)) for name in plan.vqa[1:]},
             chosen.predicted[axis.name] if chosen else None, _obeyed(after, axis, scoring),
         )
@@ -112,6 +113,15 @@ def _change(before: Judged, after: Judged, axis: AxisPlan, prompt: PromptPlan, s
     """The distance after less that before."""
     found = differences([before.observed, after.observed], axis.axis(), axis.ideal, prompt.text, scoring)
     return found[0].distance if found else Missing("not_asked", "no picture before or after has an answer")
+
+
+def _subtracted(change: E, before: E, after: E) -> E:
+    """The change as what stands beside it: the debiased distance after less that before, kept within its interval."""
+    if not (isinstance(change, Estimate) and isinstance(before, Estimate) and isinstance(after, Estimate)):
+        return change
+    value = after.mark - before.mark
+    low, high = ends(change)
+    return replace(change, value=value, low=min(low, value), high=max(high, value))
 
 
 def _obeyed(after: Judged, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
