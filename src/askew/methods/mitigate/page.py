@@ -77,11 +77,14 @@ def _pair(axes: tuple[str, str]) -> str:
 def _sections(found: MitigationFindings, media: Media) -> Iterator[b.Section]:
     prompts = [prompt.text for prompt in found.plan.prompts]
     seen = [entry for entry in found.shares if entry.prompt == prompts[0]]
-    yield b.Section("Who was seen, before and after", tuple(survey.seen(seen)))
+    axes = {one.axis for way in found.ways for one in way.axes if one.aimed}
+    aimed, others = ([entry for entry in seen if (entry.axis in axes) is wanted] for wanted in (True, False))
+    watched = [b.Fold("Axes that were not aimed at", tuple(survey.seen(others)))] if others else []
+    yield b.Section("Who was seen, before and after", (*survey.seen(aimed), *watched))
     yield b.Section("The same seeds, before and after", (_pictures(found, media, prompts[0]),), screen=False)
     yield b.Section("Distance from the target", tuple(_distances(way) for way in found.ways))
     yield b.Section("What else changed", tuple(_others(way) for way in found.ways))
-    yield b.Section("Predicted and measured", tuple(_predicted(found)), screen=False)
+    yield from _predicted(found)
 
 
 def _pictures(found: MitigationFindings, media: Media, prompt: str) -> b.Pictures:
@@ -139,13 +142,14 @@ def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.Lane, ...]:
     return tuple(b.Lane(name, score) for name, score in told if score is not None)
 
 
-def _predicted(found: MitigationFindings) -> Iterator[b.Table | b.Text]:
+def _predicted(found: MitigationFindings) -> Iterator[b.Section]:
+    """Of policies over prompts, which alone are predicted."""
     rows = tuple(
         (shorten(way.prompt, 50), capital(axis_label(one.axis)), number(_mark(one.before)), number(one.predicted),
          one.after)
         for way in found.ways for one in way.axes if one.predicted is not None
     )  # fmt: skip
     if rows:
-        yield b.Table("Distances of a policy", ("Prompt", "Axis", "before", "predicted", "measured"), rows, labels=2)
-    else:
-        yield b.Text("Only policies over prompts are predicted.")
+        columns = ("Prompt", "Axis", "before", "predicted", "measured")
+        yield b.Section("Predicted and measured", (b.Table("Distances of a policy", columns, rows, labels=2),),
+                        screen=False)  # fmt: skip
