@@ -16,6 +16,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from askew.cli import run
+from askew.method import read_plan
 from askew.store.imagefile import LIMIT_VARIABLE, EncodedPicture, read
 from askew.types import Missing
 from processes import SOURCE, start
@@ -136,3 +137,17 @@ def test_odd_names_are_one_sentence(odd: str, tmp_path: Path, monkeypatch: pytes
 def test_a_zero_byte_in_a_manifest_is_refused_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(labelled(tmp_path / "pictures", "M", "a\0.png")) == 2
     assert "line 6" in capsys.readouterr().err
+
+
+def test_a_prompt_of_a_megabyte_is_kept_exactly_and_told_in_short(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompt = "a photo of a nurse " + " ".join(f"w{k}" for k in range(150_000))
+    (tmp_path / "prompts.txt").write_text(prompt, encoding="utf-8")
+    arguments = ["audit", "--prompts", str(tmp_path / "prompts.txt"), "--model", "studio/planted", "--images", "2",
+                 "--axes", "gender", "--draws", "100", "--run", str(tmp_path / "run")]  # fmt: skip
+    assert len(prompt) > 1_000_000
+    assert run(arguments) == 0
+    said = capsys.readouterr()
+    assert len(said.out + said.err) < 10_000
+    assert read_plan(tmp_path / "run" / "plan.toml").prompts[0].text == prompt  # type: ignore[attr-defined]

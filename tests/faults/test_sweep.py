@@ -75,3 +75,9 @@ def test_an_audit_disturbed_at_some_moments(fault: str, shim: Path, tmp_path: Pa
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_command_disturbed_at_many_moments(fault: str, command: str, shim: Path, tmp_path: Path) -> None:
     held(disturbed(shim, tmp_path, fault, 17, 1, command), FAULTS[fault][2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["a full disk", "an error of the disk"])
+def test_an_audit_disturbed_at_every_call(fault: str, shim: Path, tmp_path: Path) -> None:
+    held(disturbed(shim, tmp_path, fault, sys.maxsize, 0, "audit"), FAULTS[fault][2])

@@ -12,6 +12,7 @@ from askew.measure.base import CAPTION, PERSON, VQA
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection, Model, Setting
 from askew.models.folder import FolderCollection
+from askew.pages.words import shorten
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.plan import Plan, PromptPlan
 from askew.prompts.biasconnect import shows_people
@@ -19,6 +20,8 @@ from askew.run.base import Outcome, Run
 from askew.types import Missing, Prompt, Question
 
 LABELS = "labels"
+MOST_TOLD = 12
+"""Words that a warning names."""
 
 
 def load_instruments(
@@ -167,7 +170,9 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
     told = []
     for what, of in said.items():
         found = {text: some for text in texts if (some := of(text))}
-        listed = ", ".join(map(repr, sorted({word for some in found.values() for word in some})))
+        unknown = sorted({word for some in found.values() for word in some})
+        listed = ", ".join(repr(shorten(word, 40)) for word in unknown[:MOST_TOLD])
         if found:
-            told.append(f"{model.name} {what}: {listed} (first in {next(iter(found))!r})")
+            more = f" and {len(unknown) - MOST_TOLD} more" if len(unknown) > MOST_TOLD else ""
+            told.append(f"{model.name} {what}: {listed}{more} (first in {shorten(next(iter(found)), 100)!r})")
     return told
