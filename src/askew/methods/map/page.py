@@ -3,7 +3,7 @@ the pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -89,7 +89,9 @@ class View:
 
     def seen(self) -> b.Section:
         """Who is shown: by axis the shares in every prompt's pictures by every model, with their risk difference."""
-        seen = {capital(perceived(axis)): [self._bar(r) for r in own] for axis, own in self._by_axis().items()}
+        risks = sorted(self.found.biasmap.risk_difference, key=lambda one: self.prompts.index(one.prompt))
+        axes = dict.fromkeys(one.axis for one in risks)
+        seen = {capital(perceived(axis)): [self._bar(one) for one in risks if one.axis == axis] for axis in axes}
         if len(self.prompts) == len(self.models) == 1:
             alone = tuple(replace(bar, label=axis) for axis, (bar,) in seen.items())
             return b.Section("What was seen", (b.Shares("Shares in percent", alone),))
@@ -169,13 +171,6 @@ class View:
     def _lane(self, row: str, model: str, score: E, *more: b.Content, note: str = "", muted: bool = False) -> b.Lane:
         label, group, series = self._named(row, model)
         return b.Lane(label, score, more, group, series, note=note, muted=muted)
-
-    def _by_axis(self) -> Mapping[str, list[RiskDifference]]:
-        """What was seen by axis, prompt by prompt."""
-        found: dict[str, list[RiskDifference]] = {}
-        for one in sorted(self.found.biasmap.risk_difference, key=lambda one: self.prompts.index(one.prompt)):
-            found.setdefault(one.axis, []).append(one)
-        return found
 
     def _bar(self, one: RiskDifference) -> b.Bar:
         """The shares of an axis in a prompt's pictures, beside an even mixture."""

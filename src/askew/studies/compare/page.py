@@ -177,7 +177,7 @@ class View:
             b.Lane(label(e), e.difference, tuple(texts.own_number(self.own(run, e), share) for run in pair),
                    group=self._where((e.prompt, e.set or "initial")) if len(self.places) > 1 else "",
                    link=_anchor((e.prompt, e.set or "initial"), e.axis), strong=self._strong(e))
-            for e in sorted(entries, key=_by_size)
+            for e in entries
         ]  # fmt: skip
         return b.Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
                        "points" if share else "signed", b.DIFFERENCE, tuple(map(self.letter, pair)),
@@ -255,14 +255,6 @@ class View:
             answers = survey.gaps(one for one in run.found.shares if one.prompt in prompts)
             found += [replace(gap, what=f"{self.letter(name)}: {gap.what}") for gap in (*sets, *answers)]
         return found
-
-
-def _by_size(entry: Difference) -> tuple[bool, bool, float]:
-    """Sort key: beyond chance first, then by size, missing ones last."""
-    e = entry.difference
-    if isinstance(e, Missing):
-        return True, True, 0.0
-    return False, not exceeds_chance(e), -abs(e.value)
 
 
 def _anchor(place: Place, axis: str) -> str:
