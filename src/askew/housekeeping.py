@@ -79,7 +79,7 @@ def runs_rm(*runs: Path, store: Path | None = None, yes: Flag = False) -> str:
         if yes:
             if (place := store or default_store(folder)).is_dir():
                 with Store(place) as opened:
-                    opened._index.delete("planned", "run", [plan_hash])
+                    opened.index.delete("planned", "run", [plan_hash])
             shutil.rmtree(folder)
     return "\n".join(told if yes else [*told, "nothing was removed; --yes does it"])
 

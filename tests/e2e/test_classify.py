@@ -72,11 +72,11 @@ def test_a_finished_run_is_shown_again(folder: Path, capsys: pytest.CaptureFixtu
 def test_the_same_command_evaluates_nothing_again_and_gives_the_same(command: Sequence[str], folder: Path) -> None:
     before = results(folder)
     with Store(folder.parent / ".askew", create=False) as store:
-        rows = store._index.select("SELECT count(*) FROM vectors")
+        rows = store.index.select("SELECT count(*) FROM vectors")
     assert run([*command, "--run", str(folder)]) == 0
     assert results(folder) == before
     with Store(folder.parent / ".askew", create=False) as store:
-        assert store._index.select("SELECT count(*) FROM vectors") == rows
+        assert store.index.select("SELECT count(*) FROM vectors") == rows
 
 
 def test_a_condition_that_holds_ends_with_3_and_one_that_does_not_with_0(

@@ -172,7 +172,7 @@ def test_a_torn_line_of_the_journal_costs_nothing(place: Path) -> None:
     assert run(["check", str(place / ".askew")]) == 0
     (place / ".askew" / "index.sqlite").unlink()
     with Store(place / ".askew") as store:
-        counts = {table: len(store._index.select(f"SELECT 1 FROM {table}")) for table in TABLES}
+        counts = {table: len(store.index.select(f"SELECT 1 FROM {table}")) for table in TABLES}
     assert all(counts[table] for table in ("pictures", "planned", "answers")), counts
 
 

@@ -66,7 +66,7 @@ def test_what_no_run_needs_is_freed_and_the_rest_stays(place: Path, capsys: pyte
 
 def test_nothing_is_freed_of_a_damaged_store(place: Path) -> None:
     with Store(place / ".askew") as store:
-        store._index._connection.execute("UPDATE planned SET key = 'x'")
+        store.index._connection.execute("UPDATE planned SET key = 'x'")
         with pytest.raises(StoreError, match="mend it first"):
             unneeded(store)
 

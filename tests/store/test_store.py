@@ -316,10 +316,10 @@ def test_damaged_index(tmp_path: Path) -> None:
 
 
 def test_index_that_cannot_grow(store: Store) -> None:
-    store._index._connection.execute("PRAGMA max_page_count = 1")
+    store.index._connection.execute("PRAGMA max_page_count = 1")
     with pytest.raises(StoreError, match="disk is full"):
         store.put_pictures([wanted(f"{i} " * 500) for i in range(90)], [Missing("refused", "x" * 500)] * 90, {})
-    store._index._connection.execute("PRAGMA max_page_count = 100000")
+    store.index._connection.execute("PRAGMA max_page_count = 100000")
     assert store.pictures([wanted("0 " * 500).key]) == {}
 
 

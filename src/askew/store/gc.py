@@ -27,11 +27,11 @@ def unneeded(store: Store) -> Unneeded:
     """What no run needs. Raises StoreError for a store that is damaged: what seems unneeded may be needed."""
     if store.index_faults():
         raise StoreError(f"the store {store.path} is damaged; mend it first: askew check {store.path} --rebuild")
-    needed = {row[2] for row, _ in store._index.all_rows("planned")}
-    rows = [row for row, _ in store._index.all_rows("pictures")]
+    needed = {row[2] for row, _ in store.index.all_rows("planned")}
+    rows = [row for row, _ in store.index.all_rows("pictures")]
     kept = {row[1] for row in rows if row[0] in needed}
     known = {row[1] for row in rows} | {
-        row[1] for table, some in store._journal.rows() if table == "pictures" for row in some
+        row[1] for table, some in store.journal.rows() if table == "pictures" for row in some
     }
     files = [file for file in (store.path / "pictures").glob("*/*") if file.stem not in kept and file.stem in known]
     aside = [file for file in (store.path / "quarantine").glob("*") if file.is_file()]
@@ -40,9 +40,9 @@ def unneeded(store: Store) -> Unneeded:
 
 def free(store: Store, found: Unneeded) -> None:
     """Take away what no run needs: rows first, then files. Raises StoreError."""
-    store._index.delete("pictures", "id", found.ids)
+    store.index.delete("pictures", "id", found.ids)
     for table in ("answers", "vectors"):
-        store._index.delete(table, "picture", found.ids)
+        store.index.delete(table, "picture", found.ids)
     with faults(f"the store {store.path}"):
         for file in found.files:
             file.unlink(missing_ok=True)

@@ -108,12 +108,12 @@ class Store:
     def __init__(self, path: Path | str, *, create: bool = True, timeout: float = 30.0) -> None:
         self.path = Path(path).absolute()
         self._where = f"the store {self.path}"
-        self._journal = Journal(self.path / JOURNAL_FILE)
+        self.journal = Journal(self.path / JOURNAL_FILE)
         index = self.path / INDEX_FILE
         if create:
             self._make_folders()
-        self._index = Index(index if create or _has_bytes(index) else None, timeout, self._journal.rows, create)
-        if create and not self._journal.path.exists() and self._index.select("SELECT 1 FROM pictures LIMIT 1"):
+        self.index = Index(index if create or _has_bytes(index) else None, timeout, self.journal.rows, create)
+        if create and not self.journal.path.exists() and self.index.select("SELECT 1 FROM pictures LIMIT 1"):
             self._log_all()
 
     def __enter__(self) -> Store:
@@ -126,7 +126,7 @@ class Store:
 
     def close(self) -> None:
         """Close the index."""
-        self._index.close()
+        self.index.close()
 
     # Pictures
 
@@ -138,7 +138,7 @@ class Store:
         folder = self.path / "pictures"
         intact: dict[str, bool] = {}
         found: dict[str, Picture | Missing] = {}
-        for key, name, suffix, reason, detail, prompt, seed, _, changed in self._index.rows("pictures", "key", keys):
+        for key, name, suffix, reason, detail, prompt, seed, _, changed in self.index.rows("pictures", "key", keys):
             if name is None:
                 found[key] = Missing(reason, detail)
                 continue
@@ -165,7 +165,7 @@ class Store:
         self._set_corrupt_aside(wanted)
         suffixes = self._write_files(ids, outcomes)
         keys = [one.key for one in wanted]
-        with self._index.transaction():
+        with self.index.transaction():
             kept = self.pictures(one.key for one in wanted if one.source is None)
             rows: list[Row] = [
                 (one.key, name, suffixes.get(name or ""), *_why(o), one.prompt, one.seed, one.model,
@@ -214,22 +214,22 @@ class Store:
 
     def plan_pictures(self, run: str, wanted: Sequence[Wanted]) -> None:
         """Note that the run with this plan hash needs these pictures."""
-        known = {(slot, key) for _, slot, key in self._index.rows("planned", "run", [run])}
+        known = {(slot, key) for _, slot, key in self.index.rows("planned", "run", [run])}
         new = [(run, one.slot, one.key) for one in wanted if (one.slot, one.key) not in known]
-        with self._index.transaction():
+        with self.index.transaction():
             self._keep("planned", new)
 
     def planned(self, run: str) -> list[PlannedPicture]:
         """Every picture that the run with this plan hash needs, by key."""
-        keys = sorted({key for _, _, key in self._index.rows("planned", "run", [run])})
-        known = {row[0]: row for row in self._index.rows("pictures", "key", keys)}
+        keys = sorted({key for _, _, key in self.index.rows("planned", "run", [run])})
+        known = {row[0]: row for row in self.index.rows("pictures", "key", keys)}
         return [PlannedPicture(key, None, None, None) if (row := known.get(key)) is None else
                 PlannedPicture(key, row[1], row[3], self._file(row[1], row[2]) if row[1] else None)
                 for key in keys]  # fmt: skip
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
         """Paths of the picture files that the index knows, by id."""
-        return {row[1]: self._file(row[1], row[2]) for row in self._index.rows("pictures", "id", ids)}
+        return {row[1]: self._file(row[1], row[2]) for row in self.index.rows("pictures", "id", ids)}
 
     # Answers
 
@@ -242,7 +242,7 @@ class Store:
         """
         options = {question_hash(question): question.options for question in questions}
         found: dict[tuple[str, str], str | Missing] = {}
-        for _, picture, key, answer, reason, detail in self._index.rows(
+        for _, picture, key, answer, reason, detail in self.index.rows(
             "answers", "picture", pictures, instrument=instrument
         ):
             if key in options and (reason or not options[key] or answer in options[key]):
@@ -266,7 +266,7 @@ class Store:
             for picture, row in zip(pictures, answers, strict=True)
             for key, answer in zip(hashes, row, strict=True)
         }
-        with self._index.transaction():
+        with self.index.transaction():
             known = self.answers(instrument, pictures, questions)
             self._keep("answers", [
                 (instrument, *place, None if isinstance(a, Missing) else a, *_why(a))
@@ -278,43 +278,43 @@ class Store:
 
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors of one embedder (its fingerprint), by picture id."""
-        rows = self._index.rows("vectors", "picture", pictures, embedder=embedder)
+        rows = self.index.rows("vectors", "picture", pictures, embedder=embedder)
         return {picture: np.frombuffer(blob, "<f4").astype(np.float32) for _, picture, blob in rows}
 
     def put_vectors(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Store vectors by picture id. One that is there already stays."""
-        with self._index.transaction():
+        with self.index.transaction():
             self._put_vectors(embedder, vectors)
 
     def _put_vectors(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         known = self.vectors(embedder, vectors)
-        self._index.put("vectors", [(embedder, name, row.astype("<f4").tobytes())
+        self.index.put("vectors", [(embedder, name, row.astype("<f4").tobytes())
                                     for name, row in vectors.items() if name not in known])  # fmt: skip
 
     # Rows, twice
 
     def _keep(self, table: str, rows: Sequence[Row], about: Mapping[str, object] | None = None) -> None:
         """Write rows into the index and the journal. Within a transaction, which also keeps others from the journal."""
-        self._index.put(table, rows)
+        self.index.put(table, rows)
         self._log(table, rows, about)
 
     def _log_all(self) -> None:
-        with self._index.transaction():
+        with self.index.transaction():
             for table in JOURNALED:
-                self._log(table, [row for row, intact in self._index.all_rows(table) if intact])
+                self._log(table, [row for row, intact in self.index.all_rows(table) if intact])
 
     def _log(self, table: str, rows: Sequence[Row], about: Mapping[str, object] | None = None) -> None:
         for part in (rows[start : start + LINE] for start in range(0, len(rows), LINE)):
-            self._journal.append(table, part, about or {})
+            self.journal.append(table, part, about or {})
 
     def index_faults(self) -> list[str]:
         """All damage to the index and the journal, in words."""
-        lines = self._journal.count_damaged()
-        return self._index.faults() + ([f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else [])
+        lines = self.journal.count_damaged()
+        return self.index.faults() + ([f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else [])
 
     def faults(self) -> list[str]:
         """All damage to the index, the journal and the pictures that the index knows, in words."""
-        files = {self._file(row[1], row[2]) for row, intact in self._index.all_rows("pictures") if intact and row[1]}
+        files = {self._file(row[1], row[2]) for row, intact in self.index.all_rows("pictures") if intact and row[1]}
         return self.index_faults() + [f"{path} is {'not what was stored' if path.exists() else 'gone'}"
                         for path in sorted(files) if not is_intact(path)]  # fmt: skip
 
@@ -343,7 +343,7 @@ class Store:
         with cls(path) as store:
             if broken_lines:
                 store._log_all()
-            broken = [store._file(row[1], row[2]) for row, _ in store._index.all_rows("pictures") if row[1]]
+            broken = [store._file(row[1], row[2]) for row, _ in store.index.all_rows("pictures") if row[1]]
             broken = sorted({file for file in broken if file.exists() and not is_intact(file)})
             for file in broken:
                 store._set_aside(file)
@@ -380,7 +380,7 @@ class Store:
         return suffixes
 
     def _set_corrupt_aside(self, wanted: Sequence[Wanted]) -> None:
-        for row in self._index.rows("pictures", "key", (one.key for one in wanted)):
+        for row in self.index.rows("pictures", "key", (one.key for one in wanted)):
             if row[1] and (path := self._file(row[1], row[2])).exists() and not is_intact(path):
                 self._set_aside(path)
 
