@@ -15,8 +15,6 @@ from askew.errors import NotEnoughData
 from askew.stats.overlap import (
     bilinear,
     chance_iou,
-    conditional_chance,
-    conditional_iou,
     entanglement,
     iou,
     iou_matrix,
@@ -90,13 +88,6 @@ def test_the_matrix_holds_every_pair(a: np.ndarray, b: np.ndarray) -> None:
 @given(MASKS, MASKS, MASKS)
 def test_the_overlap_of_three_is_not_larger_than_that_of_two(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     assert (joint_iou([a, b, c]) <= iou(a, b) + 1e-12).all()
-
-
-def test_conditional_overlap_by_hand() -> None:
-    a, b = np.array([[[1, 1, 1, 0]]]), np.array([[[0, 1, 1, 1]]])
-    assert conditional_iou(a, b, [[[1, 1, 0, 0]]]) == pytest.approx(1 / 2)
-    assert conditional_chance(a, b, [[[1, 1, 0, 0]]]) == pytest.approx(0.5)
-    assert np.isnan(conditional_iou(a, b, [[[0, 0, 0, 0]]])).all()
 
 
 class TestEntanglement:

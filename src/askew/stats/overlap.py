@@ -167,23 +167,6 @@ def joint_entanglement(
     return with_null(estimate, null, 1.0)
 
 
-def conditional_iou(a: ArrayLike, b: ArrayLike, given: ArrayLike) -> Floats:
-    """IoU (n,) of masks a and b (n, H, W) within the region of a third; nan where neither reaches into it."""
-    first, second, region = (np.asarray(m, dtype=bool) for m in (a, b, given))
-    union = ((first | second) & region).sum(axis=(-2, -1))
-    shared = (first & second & region).sum(axis=(-2, -1))
-    return np.asarray(np.divide(shared, union, out=np.full(union.shape, np.nan), where=union > 0))
-
-
-def conditional_chance(a: ArrayLike, b: ArrayLike, given: ArrayLike) -> Floats:
-    """`conditional_iou` (n,) if pixels within the region were independent; nan where neither reaches into it."""
-    region = np.asarray(given, dtype=bool)
-    size = np.maximum(region.sum(axis=(-2, -1)), 1)
-    p, q = ((np.asarray(m, dtype=bool) & region).sum(axis=(-2, -1)) / size for m in (a, b))
-    union = p + q - p * q
-    return np.asarray(np.divide(p * q, union, out=np.full(union.shape, np.nan), where=union > 0))
-
-
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
     first, second = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
     if first.shape != second.shape or first.ndim < 2:

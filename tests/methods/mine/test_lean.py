@@ -144,7 +144,7 @@ def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
         shown = Shown(fresh.seen.pictures, dict.fromkeys(forms["gender"].values(), Missing("refused")))
         one = Best(evaluated, fresh, fresh, shown)
         found.append(best_prompt(one, 0, Search((evaluated,), (one,)), SCORING))
-    section = MineTheGap("lean", tuple(found), (), None, (), None, ())
+    section = MineTheGap("lean", tuple(found), (), None, None, ())
     return with_q(section, family).best
 
 

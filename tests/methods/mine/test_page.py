@@ -16,7 +16,6 @@ from askew.methods.mine import METHOD
 from askew.methods.mine.findings import (
     BestPrompt,
     Evaluation,
-    Group,
     Iteration,
     MineFindings,
     MineTheGap,
@@ -59,7 +58,6 @@ SECTION = MineTheGap(
     (best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.001)),
     COURSE,
     RandomSearch((), (Iteration(0, 0, None, None, 1.05),), e(-0.02, low=-0.03, high=-0.01)),
-    (Group("random", e(1.05), (1.04, 1.06, None)), Group("mined", e(1.03), (1.01, 1.06))),
     MissedTerms(2, (("male", 2),), (("Perceived gender", 2),)),
     (OpenBiasScore(HOSTILE, "gender", {}, e(0.1, null=0.05, q=0.4)),),
 )
@@ -177,7 +175,7 @@ def test_every_picture_says_what_it_is() -> None:
 
 
 def test_a_page_without_the_optional_parts() -> None:
-    text = page(found(random=None, groups=(), missed=None, openbias=(), best=(), history=()))
+    text = page(found(random=None, missed=None, openbias=(), best=(), history=()))
     assert "by OpenBias</bdi>" not in text
     assert "No prompt could be scored" in text
 

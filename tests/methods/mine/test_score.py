@@ -16,7 +16,6 @@ from askew.methods.mine.score import (
     explained,
     history,
     lineage,
-    mean_score,
     missed_terms,
     openbias,
     principal_components,
@@ -107,14 +106,6 @@ def test_history_keeps_the_record_and_every_prompt() -> None:
     assert [entry.best for entry in found] == [1.2, 1.1, 1.15]
     assert found[0].median == pytest.approx(1.25)
     assert found[1].prompts[1] == Evaluation("a tree", None, "random", None)
-
-
-def test_means_of_prompts() -> None:
-    found = mean_score([1.0, 1.2, Missing("refused")], 0.95)
-    assert isinstance(found, Estimate)
-    assert found.value == pytest.approx(1.1)
-    assert (found.n, found.missing) == (2, 1)
-    assert isinstance(mean_score([Missing("refused")], 0.95), Missing)
 
 
 def test_two_directions_hold_what_lies_in_a_plane() -> None:

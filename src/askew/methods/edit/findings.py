@@ -69,15 +69,6 @@ class FaceTone:
 
 
 @record
-class OfWord:
-    """The main scores of the edits towards one target alone."""
-
-    gender_change: E
-    target_seen: E
-    ita_change: E
-
-
-@record
 class Editing:
     """What edits of a group's pictures towards a set of targets at a strength change.
 
@@ -113,7 +104,6 @@ class Editing:
     other_axes: Annotated[Mapping[str, E], Keyed("axis")]
     other_floors: Annotated[Mapping[str, E], Keyed("axis")]
     identity: E
-    by_word: Annotated[Mapping[str, OfWord], Keyed("target")]
 
 
 @record

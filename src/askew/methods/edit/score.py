@@ -150,18 +150,6 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
         other_axes={axis: rate for axis, (rate, _) in rates.items() if axis != GENDER},
         other_floors={axis: base for axis, (_, base) in rates.items() if axis != GENDER},
         identity=_identity(cell, readings.vectors, scoring, rng),
-        by_word={word: _of_word(Cell(cell.group, (word,), cell.strength), readings, scoring) for word in cell.words},
-    )
-
-
-def _of_word(cell: Cell, readings: Readings, scoring: Scoring) -> findings.OfWord:
-    """The main scores of the edits towards one target alone."""
-    rng = scoring.rng(cell.group.name, *cell.words, f"{cell.strength:g}", "editing by word")
-    change, _ = _rate(cell, readings.values.get(GENDER, {}), scoring, rng)
-    return findings.OfWord(
-        change,
-        _target_seen(cell, readings.occupations, scoring.level),
-        _mean_of_skin(cell, readings, scoring, rng, "ita", 0.0),
     )
 
 

@@ -105,17 +105,6 @@ class Change:
 
 
 @record
-class Conditional:
-    """What two words share inside and outside the region of a third."""
-
-    a: str
-    b: str
-    given: str
-    inside: E
-    outside: E
-
-
-@record
 class Intersection:
     """What three words share."""
 
@@ -124,7 +113,6 @@ class Intersection:
     concepts: tuple[str, ...]
     overlap: E
     chance_area: float | None
-    conditional: tuple[Conditional, ...]
 
 
 @record
@@ -187,4 +175,4 @@ def family(at: Address) -> Address | None:
         name = name[:-1]
     untested = (("overall", "miou"), ("overall", "mbiou"), ("overall", "blocks"), ("overall", "layers"),
                 ("overall", "risk_difference"), ("pairs", "corrected"), ("pairs", "mbiou_corrected"))  # fmt: skip
-    return None if name in untested or "conditional" in name else name
+    return None if name in untested else name

@@ -6,7 +6,7 @@ Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -26,7 +26,6 @@ from askew.pages.media import Media
 from askew.parts.scoring import Scoring
 from askew.stats import overlap
 from askew.stats.differences import risk_difference
-from askew.stats.means import student_mean
 from askew.stats.overlap import Mask, bilinear
 from askew.stats.rank import spearman
 from askew.types import Axis, Estimate, Missing
@@ -225,7 +224,7 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
 
 def intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Intersection]:
     """Every two concepts of a prompt with the word that they are held against: the overlap of all three, against
-    chance, and that of each two of them inside and outside the region of the third."""
+    chance."""
     totals = {maps.a: maps.total() for maps in pairs}
     usable = {a: ~flat_pictures(total) for a, total in totals.items()}
     masks = {a: masking(total) for a, total in totals.items()}
@@ -235,31 +234,15 @@ def intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring)
         three = {x.a: masks[x.a][0][kept], y.a: masks[y.a][0][kept], x.b: masks[x.a][1][kept]}
         entry = partial(Intersection, x.prompt, x.model, tuple(three))
         if not len(kept):
-            entries.append(entry(FLAT, None, ()))
+            entries.append(entry(FLAT, None))
             continue
         stacked = np.stack(list(three.values()))
         shared = overlap.joint_entanglement(
             stacked, rng=scoring.rng(x.model, x.prompt, *three, "intersection"), draws=scoring.draws,
             level=scoring.level, missing=x.missing + len(x.seeds) - len(kept),
         )  # fmt: skip
-        conditional = tuple(_conditional(three, given, scoring.level) for given in three)
-        entries.append(entry(shared, float(overlap.joint_chance(stacked).mean()), conditional))
+        entries.append(entry(shared, float(overlap.joint_chance(stacked).mean())))
     return entries
-
-
-def _conditional(three: Mapping[str, Mask], given: str, level: float) -> f.Conditional:
-    (a, first), (b, second) = ((name, m) for name, m in three.items() if name != given)
-
-    def within(region: Mask, where: str) -> Estimate | Missing:
-        values = overlap.conditional_iou(first, second, region)
-        known = values[np.isfinite(values)]
-        if not len(known):
-            return Missing("not_asked", f"neither {a} nor {b} reaches {where} the region of {given}")
-        chance = float(np.nanmean(overlap.conditional_chance(first, second, region)))
-        mean = student_mean(known, level, bounds=(0, 1))
-        return replace(mean, missing=len(values) - len(known), null=chance, max=1.0)
-
-    return f.Conditional(a, b, given, within(three[given], "inside"), within(~three[given], "outside"))
 
 
 def gradient(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from askew.errors import UnknownName
 from askew.findings import Address, E, Head, pattern
@@ -107,15 +106,6 @@ class RandomSearch:
 
 
 @record
-class Group:
-    """Losses that no prompt was picked by (MineTheGap, figure S2)."""
-
-    group: Literal["random", "mined"]
-    mean: E
-    scores: tuple[float | None, ...]
-
-
-@record
 class MissedTerms:
     """Over the prompts found, how many miss a word, and how many a kind of thing, the most frequent first."""
 
@@ -142,7 +132,6 @@ class MineTheGap:
     best: tuple[BestPrompt, ...]
     history: tuple[Iteration, ...]
     random: RandomSearch | None
-    groups: tuple[Group, ...]
     missed: MissedTerms | None
     openbias: tuple[OpenBiasScore, ...]
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,7 @@ from askew.findings import Head, with_q
 from askew.methods.mine.findings import (
     BestPrompt,
     Evaluation,
-    Group,
     Iteration,
-    Loss,
     MineFindings,
     MineTheGap,
     MissedTerms,
@@ -41,15 +38,13 @@ from askew.prompts.evolution import Evaluated
 from askew.prompts.word_effects import content_words
 from askew.stats.gap import least_aligned, missed_concepts, null_scores
 from askew.stats.intervals import percentile_interval
-from askew.stats.means import search_difference, student_mean
+from askew.stats.means import search_difference
 from askew.stats.shares import entropy_estimate
-from askew.types import Estimate, Missing, Picture
+from askew.types import Missing, Picture
 
 OVER_PROMPTS = "t over prompts"
 TERMS = 20
 """Words that are listed as missed."""
-
-NOT_SCORED = Missing("error", "the prompt could not be scored")
 
 
 def score(plan: MinePlan, gathered: MineGathered, head: Head) -> MineFindings:
@@ -65,7 +60,6 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> MineFindings:
         best,
         tuple(entry for k, search in enumerate(found.mined) for entry in history(search.evaluated, k)),
         _random(found, scoring) if found.random else None,
-        tuple(_groups(found, plan.level)),
         missed_terms(best),
         tuple(entry for one in found.questioned for entry in openbias(one, scoring)),
     )
@@ -198,13 +192,6 @@ def history(evaluated: Sequence[Evaluated], run: int) -> Iterator[Iteration]:
         yield Iteration(run, number, min(losses, default=None), median, record, prompts)
 
 
-def mean_score(losses: Sequence[Loss], level: float) -> Estimate | Missing:
-    """Mean of the scores of several prompts, with Student's interval over them."""
-    known = [loss for loss in losses if not isinstance(loss, Missing)]
-    return or_missing(student_mean, known, level, OVER_PROMPTS, missing=len(losses) - len(known), reason="error",
-                      detail="no prompt could be scored")  # fmt: skip
-
-
 def openbias(one: Questioned, scoring: Scoring) -> Iterator[OpenBiasScore]:
     """OpenBias (D'Incà et al., CVPR 2024) as a baseline: closed questions, asked of the same pictures.
 
@@ -233,19 +220,3 @@ def _random(found: Found, scoring: Scoring) -> RandomSearch:
         for searches in (found.random, found.mined)
     )
     return RandomSearch(best, course, or_missing(search_difference, random, mined, scoring.level, reason="error"))
-
-
-def _groups(found: Found, level: float) -> Iterator[Group]:
-    """Losses of the random prompts that the searches began with, and of the best on fresh seeds (figure S2).
-
-    None of them is a score that a prompt was picked by, so both are free of luck.
-    """
-    evaluated = [one for search in found.mined for one in search.evaluated]
-    first = {one.candidate.text: one.loss for one in evaluated if one.candidate.iteration == 0}
-    random = [NOT_SCORED if loss is None else loss for loss in first.values()]
-    mined = [one.fresh_loss for search in found.mined for one in search.best]
-    groups: dict[Literal["random", "mined"], list[Loss]] = {"random": random, "mined": mined}
-    for name, losses in groups.items():
-        if losses:
-            scores = tuple(None if isinstance(loss, Missing) else loss for loss in losses)
-            yield Group(name, mean_score(losses, level), scores)
