@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from askew.findings import PictureSet
 from askew.methods.mine import words as texts
 from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap, loss_of
 from askew.methods.mine.plan import LEAN
@@ -130,9 +131,7 @@ class View:
         yield b.Text(texts.finding(one))
         own = next((s for s in self.found.sets if s.prompt == one.prompt and s.axis is None), None)
         if own:
-            unaligned = sorted(own.pictures.index(name) + 1 for name in one.least_aligned_pictures)
-            numbers = f"number{'s' if len(unaligned) > 1 else ''} {', '.join(map(str, unaligned))}"
-            note = f"those that fit the variations least: {numbers}" if unaligned else ""
+            note = least_fitting(own, one.least_aligned_pictures)
             row = picture_row(self.media, own.pictures, one.prompt, PICTURES, note)
             yield b.Pictures("", (replace(row, label="On fresh seeds"),))
         if one.missed_visual_concepts:
@@ -201,6 +200,13 @@ class View:
         if self.section.openbias:
             said = b.Text(texts.openbias(self.section))
             yield b.Section("The same pictures by OpenBias", (said,), screen=False)
+
+
+def least_fitting(made: PictureSet, names: Sequence[str]) -> str:
+    """Which of a prompt's pictures fit its variations least, by their numbers; empty where none is named."""
+    places = sorted(made.pictures.index(name) + 1 for name in names)
+    numbers = f"number{'s' if len(places) > 1 else ''} {', '.join(map(str, places))}"
+    return f"those that fit the variations least: {numbers}" if places else ""
 
 
 def left_out(media: Media, concepts: Sequence[str], pictures: Sequence[str | None], caption: str) -> b.Pictures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from askew.methods.mine.page import left_out
+from askew.methods.mine.page import least_fitting, left_out
 from askew.pages import blocks as b
 from askew.pages import common, words
 from askew.pages.media import Media, picture_row, plane
@@ -139,7 +139,9 @@ def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
         rows = []
         for k, model in enumerate(found.models):
             made = next(one for one in found.sets if (one.model, one.prompt) == (model.name, prompt))
-            row = picture_row(media, made.pictures, f"{prompt} by {model.name}", PICTURES)
+            worst = [name for one in own if one.model == model.name for name in one.least_aligned_pictures]
+            note = least_fitting(made, list(dict.fromkeys(worst)))
+            row = picture_row(media, made.pictures, f"{prompt} by {model.name}", PICTURES, note)
             rows.append(replace(row, label=model.name, series=k))
         inner: list[b.Block] = [b.Pictures("", tuple(rows), aligned=True)]
         inner += [left_out(media, one.missed_visual_concepts, one.missed_pictures,
