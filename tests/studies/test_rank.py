@@ -175,8 +175,9 @@ def test_the_longest_name_counts() -> None:
 
 
 def test_pictures_that_fit_the_variations_least_are_told(searches: list[Path]) -> None:
-    ranked = askew.rank(mined=str(searches[0]), vary={"bias": [1.0, 0.0]}, draws=100, store=searches[0].parent / "store",
-                        run=searches[0].parent / "least")  # fmt: skip
+    place = searches[0].parent
+    ranked = askew.rank(mined=str(searches[0]), vary={"bias": [1.0, 0.0]}, draws=100, run=place / "least",
+                        store=place / "store")  # fmt: skip
     text = ranked.write_report().read_text(encoding="utf-8")
     assert any(one.least_aligned_pictures for one in ranked.found.ranked)
     assert "fit the variations least: number" in text

@@ -141,7 +141,10 @@ def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, obse
 
 
 def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object) -> Mapping[str, object]:
-    """What ITI-GEN learns from the counterfactual pictures of the first prompt; nothing where the run only counts."""
+    """What ITI-GEN learns by the first prompt's text; nothing where the run only counts.
+
+    It learns from the counterfactual pictures of all prompts, since the few of one differ in more than the value.
+    """
     tower = getattr(embedder, "text_tower", None)
     if tower is None:
         raise UsageError(f"{TOKENS} learns by an embedder of pictures and texts with a CLIP text tower, not by "
@@ -149,8 +152,10 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object
     from askew.methods.mitigate import iti_gen
 
     first = plan.prompts[0]
-    sets = {(one.prompt.axis, one.prompt.value): [p for p in one.pictures if isinstance(p, Picture)]
-            for one in observed[first.text]}  # fmt: skip
+    sets: dict[tuple[str | None, str | None], list[Picture]] = {}
+    for one in (one for some in observed.values() for one in some):
+        shown = sets.setdefault((one.prompt.axis, one.prompt.value), [])
+        shown += [picture for picture in one.pictures if isinstance(picture, Picture)]
     vectors = {
         axis.name: [run.read(embedder, sets.get((axis.name, value), [])) for value in axis.values]  # type: ignore[arg-type]
         for axis in first.closed if axis.name in plan.aims
