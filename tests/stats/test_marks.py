@@ -80,19 +80,14 @@ def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
     return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
 
 
+FEW = {of_shares: 300, of_differences: 300, of_interactions: 300, of_combinations: 300, of_embeddings: 300,
+       of_concepts: 60, of_comparisons: 20}  # fmt: skip
+"""Tables of each score in the suite; the slow tests take all."""
+
+
 @pytest.mark.parametrize(
     ("scores", "tables"),
-    [
-        (of_shares, TABLES),
-        (of_differences, TABLES),
-        (of_interactions, TABLES),
-        (of_combinations, TABLES),
-        (of_embeddings, TABLES),
-        (of_concepts, 60),
-        (of_comparisons, 20),
-        pytest.param(of_concepts, TABLES, marks=pytest.mark.slow),
-        pytest.param(of_comparisons, TABLES, marks=pytest.mark.slow),
-    ],
+    [*FEW.items(), *(pytest.param(scores, TABLES, marks=pytest.mark.slow) for scores in FEW)],
 )
 def test_marks_lie_inside_their_intervals(scores: Callable[[np.random.Generator], list[Estimate]], tables: int) -> None:
     for seed in range(tables):
