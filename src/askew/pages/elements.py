@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -27,6 +28,9 @@ _TICKS, FEW = 6, 4
 """Steps of a scale at most, and those that all have room for a label, also on a narrow screen."""
 
 
+_PERCENT = re.compile(r"(?<=\d) %")
+
+
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     """An element. `class_` is class, `a_b` is a-b; None, False and "" leave an attribute out, True has no value."""
     told = "".join(
@@ -38,8 +42,9 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def joined(parts: Iterable[object]) -> Markup:
-    """Parts one after the other; texts are escaped."""
-    return Markup("".join(p if isinstance(p, Markup) else escape(str(p)) for p in parts if p is not None))
+    """Parts one after the other; texts are escaped, and a number stays with its percent sign."""
+    return Markup("".join(p if isinstance(p, Markup) else _PERCENT.sub("\u00a0%", escape(str(p)))
+                          for p in parts if p is not None))  # fmt: skip
 
 
 def drawing(kind: str, height: int, title: str, said: str, *parts: object, **attributes: object) -> Markup:

@@ -106,7 +106,7 @@ def test_the_page_gives_answer_plot_pictures_and_method() -> None:
     assert "“all male”" in page
     assert page.count("<img ") == len(GROUPS) * PICTURES
     assert "&lt;b&gt;" in page
-    assert "25 % saved" in page
+    assert "25\u00a0% saved" in page
     assert html.page(METHOD.page(found(), Media())) == page
 
 

@@ -172,7 +172,7 @@ def test_a_correction_for_reading_errors_is_told() -> None:
             for one in graph().axes]  # fmt: skip
     edges = (replace(graph().edges[0], as_read=0.12), *graph().edges[1:])
     text = rendered(findings(replace(graph(), axes=tuple(axes), edges=edges)))
-    assert "age 90 % to 100 %" in text
+    assert "age 90\u00a0% to 100\u00a0%" in text
     assert "IS as read +0.12" in text
 
 

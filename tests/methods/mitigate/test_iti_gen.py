@@ -51,7 +51,7 @@ def learned() -> tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]]:
     embedder, rng = StudioEmbedder(), np.random.default_rng(1)
     texts = [embedder.embed_texts([f"a photo of a {value} nurse"])[0] for value in EVEN["gender"]]
     pictures = [unit(one + 0.02 * rng.normal(size=(20, len(one)))).astype(np.float32) for one in texts]
-    return embedder, learn(*embedder.text_tower(), PROMPT, {"gender": pictures}, 0), pictures
+    return embedder, learn(*embedder.text_tower(), [PROMPT], {"gender": pictures}, 0), pictures
 
 
 def test_learned_texts_differ_as_the_pictures_do(
@@ -81,7 +81,7 @@ def test_a_cut_file_and_an_empty_value_are_one_sentence(
     with pytest.raises(UsageError, match="the tokens of 'gender' are cut or damaged: 3072 bytes are needed"):
         mitigation.of(whole | {"tokens": {"gender": whole["tokens"]["gender"][:-8]}}, "m.toml")
     with pytest.raises(UsageError, match="a value of 'gender' has none"):
-        learn(*embedder.text_tower(), PROMPT, {"gender": [np.zeros((0, 128)), np.ones((1, 128))]}, 0)
+        learn(*embedder.text_tower(), [PROMPT], {"gender": [np.zeros((0, 128)), np.ones((1, 128))]}, 0)
 
 
 def test_no_room_is_said() -> None:

@@ -141,10 +141,7 @@ def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, obse
 
 
 def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object) -> Mapping[str, object]:
-    """What ITI-GEN learns by the first prompt's text; nothing where the run only counts.
-
-    It learns from the counterfactual pictures of all prompts, since the few of one differ in more than the value.
-    """
+    """What ITI-GEN learns from the counterfactual pictures of all prompts; nothing where the run only counts."""
     tower = getattr(embedder, "text_tower", None)
     if tower is None:
         raise UsageError(f"{TOKENS} learns by an embedder of pictures and texts with a CLIP text tower, not by "
@@ -163,7 +160,9 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object
 
     def flow() -> Mapping[str, object]:
         model, tokenizer = tower()
-        found = iti_gen.learn(model, tokenizer, first.text, vectors, derived_seed(plan.seed, TOKENS))
+        found = iti_gen.learn(
+            model, tokenizer, [one.text for one in plan.prompts], vectors, derived_seed(plan.seed, TOKENS)
+        )
         width = next(iter(found.values())).shape[-1]
         tokens = {axis: iti_gen.as_text(table) for axis, table in found.items()}
         return {"tokens": tokens, "width": width, "encoder": iti_gen.digest(model.text_model)}

@@ -154,15 +154,16 @@ def direction_loss(
 
 
 def learn(
-    model: Any, tokenizer: Any, prompt: str, pictures: Mapping[str, Sequence[NDArray[np.float32]]], seed: int
+    model: Any, tokenizer: Any, prompts: Sequence[str], pictures: Mapping[str, Sequence[NDArray[np.float32]]], seed: int
 ) -> dict[str, NDArray[np.float32]]:
     """The tokens (values, 3, width) of every axis.
 
     Adam at .01, halved after ten of 30 epochs of five steps; every step takes a fifth of the pictures of each value;
-    the axes take turns. The network stays as it is.
+    axes and prompts take turns. The network stays as it is.
 
     Args:
         model: a CLIP model, whose text tower is the pipeline's.
+        prompts: the texts that tokens are put behind: one alone may be learned by heart, and served badly by.
         pictures: by axis, for each of its values in order, the unit vectors (n, d) of its pictures.
         seed: of the order of the pictures.
 
@@ -181,27 +182,30 @@ def learn(
     optimizers = [torch.optim.Adam([one], lr=RATE) for one in tokens]
     rng = np.random.default_rng(seed)
 
-    def feature(added: Tensor) -> Tensor:
+    def feature(prompt: str, added: Tensor) -> Tensor:
         states, place = injected(model, tokenizer, prompt, added)
         return normalize(model.text_projection(states[place]), dim=-1)
 
     with torch.no_grad():
-        plain = tokenizer(prompt, padding=True, return_tensors="pt")
-        original = normalize(model.get_text_features(**plain).pooler_output[0], dim=-1)
+        plain = tokenizer(list(prompts), padding=True, return_tensors="pt")
+        originals = normalize(model.get_text_features(**plain).pooler_output, dim=-1)
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     for epoch in range(EPOCHS):
         for optimizer in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
-        for _ in range(STEPS):
+        for step in range(STEPS):
+            at = (epoch * STEPS + step) % len(prompts)
             for turn, (optimizer, values) in enumerate(zip(optimizers, pictures.values(), strict=True)):
-                texts = torch.stack([feature(torch.stack([tokens[k][v] for k, v in enumerate(combo)]).sum(0))
-                                     for combo in product(*map(range, shape))])  # fmt: skip
+                texts = torch.stack([
+                    feature(prompts[at], torch.stack([tokens[k][v] for k, v in enumerate(combo)]).sum(0))
+                    for combo in product(*map(range, shape))
+                ])  # fmt: skip
                 means = [torch.tensor(rows[rng.permutation(len(rows))[: max(1, len(rows) // STEPS)]].mean(axis=0))
                          for rows in values]  # fmt: skip
                 optimizer.zero_grad()
-                direction_loss(texts, means, original, turn, shape).backward()  # type: ignore[no-untyped-call]
+                direction_loss(texts, means, originals[at], turn, shape).backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
     return {axis: one.detach().numpy() for axis, one in zip(pictures, tokens, strict=True)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from askew.findings import E
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, WayFindings
@@ -70,6 +71,10 @@ def _mark(score: object) -> float | None:
     return score.mark if isinstance(score, Estimate) else None
 
 
+def _debiased(score: E) -> E:
+    return replace(score, value=score.mark) if isinstance(score, Estimate) else score
+
+
 def _pair(axes: tuple[str, str]) -> str:
     return " and ".join(map(axis_label, axes))
 
@@ -103,7 +108,7 @@ def _label(way: str | None) -> str:
 
 def _distances(way: WayFindings) -> b.Lanes:
     rows = tuple(
-        b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", one.after,
+        b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", _debiased(one.after),
                (measured(one.change) if isinstance(one.change, Estimate) else None, _q(one),
                 percent(_mark(one.obeyed)) if one.obeyed is not None else None),
                strong=one.fell or one.rose,
