@@ -1,6 +1,6 @@
 """Measured coverage of the intervals of CAS and MAD, and rate of false alarms of MAD's p-value, by simulation.
 
-    python -m benchmarks.calibration --runs 1000 --draws 400 [cas] [mad] [fair]
+    python -m benchmarks.calibration --runs 1000 --draws 400 [cas] [mad] [domain] [fair]
 
 Pictures are drawn from known populations: some questions with exactly one answer each, and words of a caption that are
 there or not. The population scores are exact, so an interval is right or wrong without doubt. Prints Markdown tables.
@@ -20,6 +20,7 @@ from askew.stats.association import cas, mad
 from askew.stats.association_intervals import associations, fair_histograms
 from askew.stats.concept_shift import PATHS, concept_shift, interval
 from askew.stats.intervals import bootstrap_errors, ends, p_value
+from askew.stats.means import student_mean
 
 Floats = NDArray[np.float64]
 SIZES = {"5 concepts": ((2, 3), 0), "23 concepts": ((2, 3, 6), 12), "60 concepts": ((2, 3, 6, 2, 4, 3), 40)}
@@ -149,6 +150,32 @@ def mad_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
             print(f"| {n} | {k} | {world} | {lean} | {truth:.3f} | {told} |", flush=True)
 
 
+PROMPTS = 12
+"""Of a domain."""
+
+
+def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
+    """Means over prompts that are drawn like those of a domain, each with a world and a lean of its own, two values."""
+    print("| pictures | world | mean over 12 prompts | true | mean plug-in | mean mark | coverage | mean width |")
+    print("|---" * 8 + "|")
+    for n, (world, elsewhere) in itertools.product(sizes, (("planted", 0.0), ("dense", 0.3))):
+        rng, rows = np.random.default_rng(0), []
+        for lean in rng.uniform(-0.4, 1.0, repeats * PROMPTS):
+            populations, shares = axis(2, 12, elsewhere, rng), np.array([1 + lean, 1 - lean]) / 2
+            mixed = shares @ [p.histogram for p in populations]
+            first, other = (float(cas(mixed, p.histogram)) for p in populations)
+            sets = [p.sample(n, rng) for p in populations]
+            found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
+            one, apart = found.cas[0], found.leans[0]
+            rows.append(((first, one.value, one.mark), (first - other, apart.value, apart.mark)))
+        for name, of in zip(("CAS of the first value", "CAS difference"), np.moveaxis(rows, 1, 0), strict=True):
+            truth, plug_in, mark = of.mean(axis=0)
+            means = [ends(student_mean(some)) for some in of[:, 2].reshape(repeats, PROMPTS)]
+            covered, width = np.mean([(low <= truth <= high, high - low) for low, high in means], axis=0)
+            told = f"{truth:.3f} | {plug_in:.3f} | {mark:.3f} | {covered:.3f} | {width:.3f}"
+            print(f"| {n} | {world} | {name} | {told} |", flush=True)
+
+
 def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
     print("| pictures | K | words | axes | p < .05 | p < .5 | mean MAD | mean null |\n" + "|---" * 8 + "|")
     for n in sizes:
@@ -170,12 +197,12 @@ def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=[], help="cas, mad, fair; all without any")
+    parser.add_argument("parts", nargs="*", default=[], help="cas, mad, domain, fair; all without any")
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--pictures", type=int, nargs="+", default=[24, 48, 192])
     options = parser.parse_args()
-    tables = {"cas": cas_coverage, "mad": mad_coverage, "fair": fair_alarms}
+    tables = {"cas": cas_coverage, "mad": mad_coverage, "domain": domain_coverage, "fair": fair_alarms}
     for part in options.parts or tables:
         print(f"\n{part}, {options.runs} runs, {options.draws} draws\n")
         tables[part](options.runs, options.draws, options.pictures)

@@ -1,9 +1,15 @@
-"""What ways to mitigate cost: seconds a picture over the bare model's, and the time to choose a policy.
+"""What ways to mitigate cost, what they do to gender over occupations, and what CADS and guidance do to Eq. 1.
 
-    python -m benchmarks.mitigation [--pictures 12] [--rounds 3]
+    python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3]
+    python -m benchmarks.mitigation occupations [--pictures 48] [--folder runs/mitigation]
+    python -m benchmarks.mitigation variety [--pictures 15] [--prompts 45] [--seed 0] [--folder runs/mitigation]
 
-Ratios of one run, bare and mitigated in turn, on `studio`. A policy over all prompts of two statements of eight axes
-(316) with all pairs of axes is chosen from made-up tables.
+`costs` are ratios of one run, bare and mitigated in turn, on `studio`. A policy over all prompts of two statements of
+eight axes (316) with all pairs of axes is chosen from made-up tables. `occupations` mitigates perceived gender for
+twelve whose planted share of women is beyond .25-.75; tokens of ITI-GEN are learnt once, from the pictures of the
+first. `variety` scores random prompts about people, on the same seeds, with and without CADS and along the guidance
+scale: MineTheGap's Eq. 1, where lower is more one-sided, and the lean of perceived gender. Both go on where they were
+stopped.
 """
 
 from __future__ import annotations
@@ -11,13 +17,27 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from askew import mitigation, registry
+from askew.methods.mine.gather import Miner
+from askew.methods.mine.lean import LeanObjective
+from askew.methods.mine.objectives import Objective
+from askew.methods.mine.plan import MinePlan
+from askew.methods.mitigate import METHOD
+from askew.methods.mitigate.plan import plan_mitigation
 from askew.models.base import Model, Request
+from askew.prompts.axes import find_axis
+from askew.prompts.grammar import article
+from askew.run.live import opened_run
+from askew.stats.means import student_mean
 from askew.stats.policy import Goal, cells, plan_policy
+from askew.types import Estimate, Missing
 
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
 WAYS: dict[str, dict[str, object]] = {
@@ -27,6 +47,8 @@ WAYS: dict[str, dict[str, object]] = {
     "negative-prompt": {"words": "a female person"},
 }
 SIZES = (2, 3, 6, 3, 4, 2, 2, 4)
+SCALES = (1.0, 2.0, 4.0)
+"""Of guidance, beside the studio's own 1.4."""
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -47,15 +69,12 @@ def policy_seconds(seed: int = 0) -> float:
     return seconds(lambda: plan_policy(goals, costs=np.full(number, 0.002), most_prompts=12))
 
 
-def main() -> None:
+def costs(given: argparse.Namespace) -> None:
     """Print a line per way."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pictures", type=int, default=12)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    pictures = given.pictures or 12
     bare = registry.model("studio")
     assert isinstance(bare, Model)
-    requests = [Request("a photo of a nurse", 100 + k, k) for k in range(given.pictures)]
+    requests = [Request("a photo of a nurse", 100 + k, k) for k in range(pictures)]
     ways = {name: mitigation.of({"method": name, **own}, name) for name, own in WAYS.items()}
     models: dict[str, Model] = {"bare": bare, **{name: one.wrap(bare) for name, one in ways.items()}}
     taken: dict[str, list[float]] = {name: [] for name in models}
@@ -66,9 +85,95 @@ def main() -> None:
     base = min(taken["bare"])
     for name, times in taken.items():
         evaluations = ways[name].cost if name in ways else 1.0
-        per, ratio = min(times) / given.pictures, min(times) / base
+        per, ratio = min(times) / pictures, min(times) / base
         print(f"{name:16} {per:6.3f} s a picture, ratio {ratio:4.2f}, network evaluations {evaluations:3.1f}")
     print(f"{'policy':16} {policy_seconds():6.2f} s for {len(cells(SIZES, 2))} prompts and 28 pairs of axes")
+
+
+OCCUPATIONS = ("mechanic", "firefighter", "roofer", "plumber", "electrician", "carpenter", "maid", "housekeeper",
+               "receptionist", "librarian", "babysitter", "secretary")  # fmt: skip
+
+
+def occupations(given: argparse.Namespace) -> None:
+    """Gender of the occupations, plain and by every way: distance from equal shares, obedience, the subject."""
+    texts = [f"a photo of {article(one)} {one}" for one in OCCUPATIONS]
+    plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=("prompts", "fair-diffusion", "iti-gen"),
+                           confirm=given.pictures or 48)  # fmt: skip
+    found = METHOD.run(plan, run=given.folder / "run").found
+    print(f"| way | {' | '.join(OCCUPATIONS)} |\n| --- |{' ---: |' * len(OCCUPATIONS)}")
+    women = {(one.prompt, one.set): one.shares["female"] for one in found.shares if one.axis == "gender"}
+    for way in ("initial", *plan.ways):
+        row = [next(e for (text, name), e in women.items() if text == own and way in name) for own in texts]
+        print(f"| {way} | {' | '.join(f'{e.value:.2f}' for e in row if isinstance(e, Estimate))} |")
+    print("\n| way | distance before | after | less before | left | obeyed | subject before | after less before |")
+    print("| --- | ---: | ---: | --- | ---: | --- | ---: | --- |")
+    for way in plan.ways:
+        own = [one for one in found.ways if one.way == way]
+        gender = [axis for one in own for axis in one.axes if axis.axis == "gender"]
+        before, after = (np.array([_mark(getattr(one, when)) for one in gender]) for when in ("before", "after"))
+        obeyed, kept = ([_mark(one) for one in some] for some in ([one.obeyed for one in gender],
+                                                                  [one.subject_before for one in own]))  # fmt: skip
+        told = (f"{before.mean():.3f}", f"{after.mean():.3f}", _mean(after - before),
+                f"{after.mean() / before.mean():.2f}", _mean(obeyed), f"{np.mean(kept):.3f}",
+                _mean([_mark(one.subject) for one in own]))  # fmt: skip
+        print(f"| {way} | {' | '.join(told)} |")
+
+
+def variety(given: argparse.Namespace) -> None:
+    """Eq. 1 and the lean of perceived gender of random prompts, plain less with CADS and at other guidance."""
+    plan = MinePlan(model="studio", objective="bias", target="people", images=given.pictures or 15, seed=given.seed)
+    with opened_run(plan, given.folder / "variety", given.folder / "store") as live:
+        miner = Miner.prepare(plan, live)
+        texts = miner.writer.random_prompts(given.prompts, seed=plan.seed, target="people")
+        models = {"plain": miner.model, "CADS": mitigation.of({"method": "cads"}, "CADS").wrap(miner.model)}
+        models |= {f"guidance {scale:g}": registry.model("studio", guidance_scale=scale) for scale in SCALES}
+        scores: dict[str, list[tuple[float, float]]] = {}
+        for name, model in models.items():
+            own = replace(miner, model=model)
+            live.pictures(model, texts, plan.images, plan.seed)
+            lean = LeanObjective(live, registry.vqa("studio"), own.pictures, (find_axis("gender"),), plan.images, 0)
+            scores[name] = [(_loss(own.objective, text, plan.seed), -_loss(lean, text, plan.seed)) for text in texts]
+    print("| model | Eq. 1 | less the plain model's | lean of gender | less the plain model's |")
+    print("| --- | ---: | --- | ---: | --- |")
+    plain = np.array(scores["plain"])
+    for name, rows in scores.items():
+        told = [
+            (f"{np.nanmean(one):.4f}", _mean(one - first)) for one, first in zip(np.array(rows).T, plain.T, strict=True)
+        ]
+        print(f"| {name} | {' | '.join(f'{mean} | {less}' for mean, less in told)} |")
+
+
+def _loss(objective: Objective, text: str, seed: int) -> float:
+    """What a prompt scores; not a number where it has no score."""
+    found = objective.read(text, seed)
+    loss = found if isinstance(found, Missing) else found.loss()
+    return np.nan if isinstance(loss, Missing) else loss
+
+
+def _mark(score: object) -> float:
+    return score.mark if isinstance(score, Estimate) else np.nan
+
+
+def _mean(numbers: ArrayLike) -> str:
+    """The mean with Student's interval over those that are numbers."""
+    known = np.asarray(numbers, dtype=float)
+    e = student_mean(known[np.isfinite(known)])
+    return f"{e.value:+.4f} [{e.low:+.4f}, {e.high:+.4f}]"
+
+
+STUDIES = {"costs": costs, "occupations": occupations, "variety": variety}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", choices=STUDIES, nargs="?", default="costs")
+    parser.add_argument("--pictures", type=int)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--prompts", type=int, default=45)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, default=Path("runs/mitigation"))
+    given = parser.parse_args()
+    STUDIES[given.study](given)
 
 
 if __name__ == "__main__":
