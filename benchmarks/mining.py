@@ -54,7 +54,7 @@ from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
 from askew.studio.planted import joint, truth
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, spread
-from askew.types import Picture
+from askew.types import Missing, Picture
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -204,18 +204,47 @@ TOP = 5
 
 
 def searches(options: argparse.Namespace) -> None:
-    """The default people search with real pictures, and the random one beside it, by the planted skew of their best."""
+    """The default people search with real pictures, and random ones beside it, by the planted skew of their best.
+
+    Random search takes its best by what their words let expect, as the default does, or, with 15 pictures of fewer
+    prompts, by their own scores.
+    """
     found: dict[str, list[float]] = defaultdict(list)
-    for k in range(options.repeats):
-        plan = MinePlan(model=options.model, target="people", seed=options.seed + k, iterations=options.iterations)
-        section = METHOD.run(plan, run=options.store / f"search-{options.model.replace('/', '-')}-{k}",
-                             store=options.store).found.minethegap  # fmt: skip
+    for k in range(options.seed, options.seed + options.repeats):
+        plan = MinePlan(model=options.model, target="people", seed=k, iterations=options.iterations, fresh_images=2)
+        folder = options.store / f"search-{options.model.replace('/', '-')}-{k}"
+        section = METHOD.run(plan, run=folder, store=options.store).found.minethegap
         assert section.random is not None
-        for kind, best_of in (("mined", section.best), ("random", section.random.best)):
-            found[kind].append(float(np.mean([skew(one.prompt) for one in best_of])))
+        best_of = {"mined": section.best, "random": section.random.best}
+        prompts = {name: [one.prompt for one in some] for name, some in best_of.items()}
+        prompts["random, 15 of each"] = _random_by_own_scores(plan, folder / "random", options.store)
+        for kind, some in prompts.items():
+            found[kind].append(float(np.mean([skew(one) for one in some])))
         print(k, {kind: round(values[-1], 3) for kind, values in found.items()}, flush=True)
-    more = [a - b for a, b in zip(found["mined"], found["random"], strict=True)]
-    print({kind: round(float(np.mean(v)), 3) for kind, v in found.items()}, "more:", _interval(more))
+    mined = found.pop("mined")
+    print(f"mined {np.mean(mined):.3f}")
+    for kind, values in found.items():
+        print(f"{kind} {np.mean(values):.3f}; more: {_interval(np.subtract(mined, values).tolist())}")
+
+
+def _random_by_own_scores(plan: MinePlan, folder: Path, store: Path) -> list[str]:
+    """The best of random prompts with 15 pictures each, as many pictures in all as the search has."""
+    own = MinePlan.model_validate(
+        plan.model_dump() | {"images": 15, "iterations": plan.iterations * plan.images // 15, "selection": "score"}
+    )
+    with opened_run(own, folder, store) as live:
+        miner = Miner.prepare(own, live)
+
+        def loss(candidate: Candidate) -> float | None:
+            read = miner.objective.read(candidate.text, own.seed)
+            found = read if isinstance(read, Missing) else read.loss()
+            return None if isinstance(found, Missing) else found
+
+        def seeds(*names: object) -> int:
+            return derived_seed(own.seed, "search 0", *map(str, names))
+
+        evaluated = search_randomly(miner.writer, loss, own.evolution, seeds)
+    return [one.candidate.text for one in best(evaluated, own.top)]
 
 
 def repeat(options: argparse.Namespace) -> None:
