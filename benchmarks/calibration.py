@@ -168,7 +168,7 @@ def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
             found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
             one, apart = found.cas[0], found.leans[0]
             rows.append(((first, one.value, one.mark), (first - other, apart.value, apart.mark)))
-        for name, of in zip(("CAS of the first value", "CAS difference"), np.moveaxis(rows, 1, 0), strict=True):
+        for name, of in zip(("CAS of the first value", "CAS difference"), np.array(rows).swapaxes(0, 1), strict=True):
             truth, plug_in, mark = of.mean(axis=0)
             means = [ends(student_mean(some)) for some in of[:, 2].reshape(repeats, PROMPTS)]
             covered, width = np.mean([(low <= truth <= high, high - low) for low, high in means], axis=0)

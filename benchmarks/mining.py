@@ -215,9 +215,10 @@ def searches(options: argparse.Namespace) -> None:
         folder = options.store / f"search-{options.model.replace('/', '-')}-{k}"
         section = METHOD.run(plan, run=folder, store=options.store).found.minethegap
         assert section.random is not None
-        best_of = {"mined": section.best, "random": section.random.best}
-        prompts = {name: [one.prompt for one in some] for name, some in best_of.items()}
-        prompts["random, 15 of each"] = _random_by_own_scores(plan, folder / "random", options.store)
+        prompts = {
+            "mined": [one.prompt for one in section.best], "random": [one.prompt for one in section.random.best],
+            "random, 15 of each": _random_by_own_scores(plan, folder / "random", options.store),
+        }  # fmt: skip
         for kind, some in prompts.items():
             found[kind].append(float(np.mean([skew(one) for one in some])))
         print(k, {kind: round(values[-1], 3) for kind, values in found.items()}, flush=True)

@@ -6,8 +6,8 @@
 
 `costs` are ratios of one run, bare and mitigated in turn, on `studio`. A policy over all prompts of two statements of
 eight axes (316) with all pairs of axes is chosen from made-up tables. `occupations` mitigates perceived gender for
-twelve whose planted share of women is beyond .25-.75; tokens of ITI-GEN are learnt once, on "a photo of a person", or
-on each. `variety` scores random prompts about people, on the same seeds, with and without CADS and along the guidance
+twelve whose planted share of women is beyond .25-.75; tokens of ITI-GEN are learnt from the pictures of all, or of
+each. `variety` scores random prompts about people, on the same seeds, with and without CADS and along the guidance
 scale: by MineTheGap's Eq. 1, where lower is more one-sided, and by the lean of perceived gender. Both go on where they
 were stopped.
 """
@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,7 +94,6 @@ def costs(given: argparse.Namespace) -> None:
 
 OCCUPATIONS = ("mechanic", "firefighter", "roofer", "plumber", "electrician", "carpenter", "maid", "housekeeper",
                "receptionist", "librarian", "babysitter", "secretary")  # fmt: skip
-PERSON = "a photo of a person"
 
 
 def occupations(given: argparse.Namespace) -> None:
@@ -104,8 +104,8 @@ def occupations(given: argparse.Namespace) -> None:
         plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=ways, confirm=given.pictures or 48)
         return METHOD.run(plan, run=given.folder / name).found
 
-    known, once = run("ways", texts, "prompts", "fair-diffusion"), run("person", [PERSON, *texts], "iti-gen")
-    rows = {"prompts": [known], "fair-diffusion": [known], "iti-gen, learnt once": [once],
+    known = run("ways", texts, "prompts", "fair-diffusion", "iti-gen")
+    rows = {"prompts": [known], "fair-diffusion": [known], "iti-gen": [known],
             "iti-gen, learnt on each": [run(text, [text], "iti-gen") for text in texts]}  # fmt: skip
     print(f"| women | {' | '.join(OCCUPATIONS)} |\n| --- |{' ---: |' * len(OCCUPATIONS)}")
     for name, some in {"plain": [known], **rows}.items():
@@ -134,7 +134,10 @@ def variety(given: argparse.Namespace) -> None:
     with opened_run(plan, given.folder / "variety", given.folder / ".askew") as live:
         miner = Miner.prepare(plan, live)
         texts = miner.writer.random_prompts(given.prompts, seed=plan.seed, target="people")
-        models = {"plain": miner.model, "CADS": mitigation.of({"method": "cads"}, "CADS").wrap(miner.model)}
+        models: dict[str, Any] = {
+            "plain": miner.model,
+            "CADS": mitigation.of({"method": "cads"}, "CADS").wrap(miner.model),
+        }
         models |= {f"guidance {scale:g}": registry.model("studio", guidance_scale=scale) for scale in SCALES}
         scores: dict[str, list[tuple[float, float]]] = {}
         for name, model in models.items():
