@@ -6,8 +6,8 @@
 
 `costs` are ratios of one run, bare and mitigated in turn, on `studio`. A policy over all prompts of two statements of
 eight axes (316) with all pairs of axes is chosen from made-up tables. `occupations` mitigates perceived gender for
-twelve whose planted share of women is beyond .25-.75; tokens of ITI-GEN are learnt from the pictures of all, or of
-each. `variety` scores random prompts about people, on the same seeds, with and without CADS and along the guidance
+twelve whose planted share of women is beyond .25-.75; tokens of ITI-GEN are learnt once, from the pictures of all.
+`variety` scores random prompts about people, on the same seeds, with and without CADS and along the guidance
 scale: by MineTheGap's Eq. 1, where lower is more one-sided, and by the lean of perceived gender. Both go on where they
 were stopped.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -31,7 +31,6 @@ from askew.methods.mine.lean import LeanObjective
 from askew.methods.mine.objectives import Objective
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mitigate import METHOD
-from askew.methods.mitigate.findings import MitigationFindings
 from askew.methods.mitigate.plan import plan_mitigation
 from askew.models.base import Model, Request
 from askew.prompts.axes import find_axis
@@ -99,33 +98,26 @@ OCCUPATIONS = ("mechanic", "firefighter", "roofer", "plumber", "electrician", "c
 def occupations(given: argparse.Namespace) -> None:
     """Gender of the occupations by every way: shares of women, distance from equal ones, obedience, the subject."""
     texts = [f"a photo of {article(one)} {one}" for one in OCCUPATIONS]
-
-    def run(name: str, texts: Sequence[str], *ways: str) -> MitigationFindings:
-        plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=ways, confirm=given.pictures or 48)
-        return METHOD.run(plan, run=given.folder / name).found
-
-    known = run("ways", texts, "prompts", "fair-diffusion", "iti-gen")
-    rows = {"prompts": [known], "fair-diffusion": [known], "iti-gen": [known],
-            "iti-gen, learnt on each": [run(text, [text], "iti-gen") for text in texts]}  # fmt: skip
+    plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=("prompts", "fair-diffusion", "iti-gen"),
+                           confirm=given.pictures or 48)  # fmt: skip
+    found = METHOD.run(plan, run=given.folder / "occupations").found
     print(f"| women | {' | '.join(OCCUPATIONS)} |\n| --- |{' ---: |' * len(OCCUPATIONS)}")
-    for name, some in {"plain": [known], **rows}.items():
-        way = "initial" if name == "plain" else f"mitigation: {name.partition(',')[0]}"
-        women = {one.prompt: one.shares["female"] for found in some for one in found.shares
-                 if one.axis == "gender" and one.set == way}  # fmt: skip
+    for name in ("initial", *(f"mitigation: {way}" for way in plan.ways)):
+        women = {one.prompt: one.shares["female"] for one in found.shares if (one.axis, one.set) == ("gender", name)}
         print(f"| {name} | {' | '.join(f'{_mark(women[text]):.2f}' for text in texts)} |")
     print(
         "\n| way | distance before | after | less before | left | obeyed | subject before | after less before | least |"
     )
     print("| --- | ---: | ---: | --- | ---: | --- | ---: | --- | ---: |")
-    for name, some in rows.items():
-        own = [one for found in some for one in found.ways if one.way == name.partition(",")[0] and one.prompt in texts]
+    for way in plan.ways:
+        own = [one for one in found.ways if one.way == way]
         gender = [axis for one in own for axis in one.axes if axis.aimed]
         before, after = (np.array([_mark(getattr(one, when)) for one in gender]) for when in ("before", "after"))
         kept, change = (np.array([_mark(getattr(one, name)) for one in own]) for name in ("subject_before", "subject"))
         told = (f"{before.mean():.3f}", f"{after.mean():.3f}", _mean(after - before),
                 f"{after.mean() / before.mean():.2f}", _mean([_mark(one.obeyed) for one in gender]),
                 f"{kept.mean():.3f}", _mean(change), f"{(kept + change).min():.2f}")  # fmt: skip
-        print(f"| {name} | {' | '.join(told)} |", flush=True)
+        print(f"| {way} | {' | '.join(told)} |")
 
 
 def variety(given: argparse.Namespace) -> None:
