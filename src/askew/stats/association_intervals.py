@@ -55,7 +55,7 @@ from askew.stats.intervals import (
 )
 from askew.types import Estimate
 
-STRETCH = 1.0, 1.5, 4.0
+STRETCH = 1.0, 1.5, 4.25
 """Powers of c for the low end, the debiased value and the high end."""
 WIDER = 1.06  # standard errors of the bootstrap, which are so much too small where sets differ in everything
 Noisy = tuple[Floats, Floats]  # scores (K,) and draws of their joint error (draws, K)
