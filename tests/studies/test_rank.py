@@ -101,6 +101,25 @@ def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path
     assert {one.difference.n for one in found.differences if isinstance(one.difference, askew.Estimate)} == {3, 6}
 
 
+def test_settings_that_are_given_hold_for_the_models_of_searches(searches: list[Path], tmp_path: Path) -> None:
+    names = list(map(str, searches))
+    counted = askew.rank(mined=names, model_args={"equal": "gender"}, dry_run=True, run=tmp_path / "run")
+    ranked = askew.rank(mined=[names[0]], model_args={"bias": 0.5}, draws=100, run=tmp_path / "other",
+                        store=searches[0].parent / "store")  # fmt: skip
+    assert counted is not None
+    assert [(one.name, one.model_args) for one in ranked.plan.models] == [("studio/planted bias=0.5", {"bias": 0.5})]
+
+
+def test_a_prompt_of_two_searches_has_the_first_ones_variations(searches: list[Path], tmp_path: Path) -> None:
+    ranked = askew.rank(mined=[str(searches[0]), str(searches[0])], draws=100, run=tmp_path / "run",
+                        store=searches[0].parent / "store")  # fmt: skip
+    best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"]["best"]
+    assert {one: list(some) for one, some in ranked.plan.given.items()} == {
+        one["prompt"]: one["variations"] for one in best
+    }
+    assert len(ranked.plan.models) == 1
+
+
 @pytest.mark.parametrize("vary", [{"bias": [1.0]}, {"bias": [0.0, 1.0], "equal": ["", "age"]}])
 def test_one_setting_is_varied_over_two_values_or_more(vary: Any) -> None:
     with pytest.raises(UsageError, match="one setting and two values or more"):

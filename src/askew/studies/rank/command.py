@@ -102,12 +102,12 @@ def rank(
     shares = read_shares(Path(table), value or "female") if table is not None else {}
     texts = o.prompts_of(prompts, options)
     own, searches = o.names(model), [_finished(Path(folder)) for folder in o.names(mined)]
-    fields = {**o.plan_fields({**options, "model": own[0] if own else None}), "llm_args": o.writer_settings(options)}
-    settings, first = fields.pop("model_args", {}), str(fields.pop("model", "studio/planted"))
-    found = _searched(searches, o.names(mined))
-    models = [{"name": one, "model": one, "model_args": settings} for one in own or [first]]
-    if searches and not own:
-        models = found["models"]
+    shared = o.plan_fields({**options, "model": own[0] if own else None})
+    settings, first = shared.get("model_args", {}), shared.get("model", "studio/planted")
+    fields = {**shared, "llm_args": o.writer_settings(options)}
+    found = _searched(searches, o.names(mined), settings)
+    named = [{"name": one, "model": one, "model_args": settings} for one in own or [first]]
+    models = found["models"] if searches and not own else named
     given = o.given(objective=objective, images=images, variations=variations, value=value, vqa=vqa)
     data = {
         **found, **{name: one for name, one in fields.items() if name in RankPlan.model_fields}, **given,
@@ -124,8 +124,12 @@ def _finished(folder: Path) -> MiningResult:
     return run
 
 
-def _searched(searches: Sequence[MiningResult], names: Sequence[str]) -> dict[str, Any]:
+def _searched(
+    searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]
+) -> dict[str, Any]:
     """What finished searches say of a plan: their best prompts and variations, models, sizes, and fresh seeds.
+
+    Their models take the `settings` that are given now, above their own. A prompt of two searches is the first one's.
 
     Raises UsageError for searches whose scores cannot stand side by side.
     """
@@ -133,26 +137,27 @@ def _searched(searches: Sequence[MiningResult], names: Sequence[str]) -> dict[st
         return {}
     first = searches[0].plan
     lean = first.objective == LEAN
-    same = (
-        SAME if lean else [name for name in SAME if name != "vqa"]
-    )  # in a search for bias it asks OpenBias's questions
+    same = SAME if lean else SAME[:-1]  # in a search for bias the VQA answers OpenBias's questions
     for other in searches[1:]:
         differ = [name for name in same if getattr(other.plan, name) != getattr(first, name)]
         if differ:
             told = "; ".join(f"{name} {getattr(other.plan, name)}, not {getattr(first, name)}" for name in differ)
             raise UsageError(f"{other.folder} cannot stand beside {searches[0].folder}, since it has {told}")
-    best = [(one, name) for run, name in zip(searches, names, strict=True) for one in run.found.minethegap.best]
-    mined_for: dict[str, str] = {}
-    for one, name in best:
-        mined_for.setdefault(one.prompt, name)
-    plans = {(run.plan.model, *sorted(run.plan.model_args.items())): run.plan for run in searches}
-    models = [{"name": " ".join([plan.model, *(f"{name}={value}" for name, value in sorted(plan.model_args.items()))]),
-               "model": plan.model, "model_args": plan.model_args} for plan in plans.values()]  # fmt: skip
+    mined_for, given = dict[str, str](), dict[str, tuple[str, ...]]()
+    for run, name in zip(searches, names, strict=True):
+        for one in run.found.minethegap.best:
+            if (lean or one.variations) and one.prompt not in mined_for:
+                mined_for[one.prompt], given[one.prompt] = name, one.variations
+    models: list[dict[str, Any]] = []
+    for run in searches:
+        own = {**run.plan.model_args, **settings}
+        label = " ".join([run.plan.model, *(f"{name}={value}" for name, value in sorted(own.items()))])
+        model = {"name": label, "model": run.plan.model, "model_args": own}
+        models += [model] if model not in models else []
     return {
         **{name: getattr(first, name) for name in same}, "images": first.fresh_images if lean else first.images,
-        "seed": derived_seed(first.seed, "fresh"), "models": models, "prompts": [one.prompt for one, _ in best],
-        "mined_for": mined_for,
-        "given": {} if lean else {one.prompt: one.variations for one, _ in best if one.variations},
+        "seed": derived_seed(first.seed, "fresh"), "models": models, "prompts": list(mined_for),
+        "mined_for": mined_for, "given": {} if lean else given,
     }  # fmt: skip
 
 
