@@ -100,3 +100,14 @@ def test_a_wrong_request_is_one_sentence(
 def test_a_prompt_that_says_it_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(["mitigate", "a photo of a male nurse", "--axes", "gender", "--run", str(tmp_path)]) == 2
     assert "states its gender itself" in capsys.readouterr().err
+
+
+def test_a_plan_gives_the_files_too(mitigated: MitigationResult, tmp_path: Path) -> None:
+    again = askew.mitigate(plan=mitigated.folder / "plan.toml", run=tmp_path / "run", store=mitigated.store)
+    assert again.file().read_text(encoding="utf-8") == mitigated.file().read_text(encoding="utf-8")
+
+
+def test_a_setting_of_a_way_that_is_not_tried_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["mitigate", NURSE, "--model", "studio/planted", "--axes", "gender", "--way-arg", "fair-difusion:scale=9"]
+    assert command(asked) == 2
+    assert "settings are of ways that are tried (prompts), not fair-difusion" in capsys.readouterr().err

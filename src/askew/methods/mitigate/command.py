@@ -122,16 +122,17 @@ def mitigate(
     if plan is not None:
         only_plan(options, prompts=prompts, model=model, axes=axes, ways=ways, also=also, target=target,
                   priority=priority, **own)  # fmt: skip
-        return METHOD.run(MitigationPlan.read(Path(plan)), **run_options(options))
-    if not names(axes):
-        raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
-    desk = Desk.of(options)
-    made = plan_mitigation(
-        prompts_of(prompts, options), axes=names(axes), also=None if also is None else names(also),
-        targets=dict(map(_target, several(target))), priorities=_priorities(names(priority)),
-        llm_args=desk.settings, cache=desk.cache, tell=desk.tell,
-        **({"ways": tuple(names(ways))} if ways else {}), **own, **plan_fields({**options, "model": model}),
-    )  # fmt: skip
+        made = MitigationPlan.read(Path(plan))
+    else:
+        if not names(axes):
+            raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
+        desk = Desk.of(options)
+        made = plan_mitigation(
+            prompts_of(prompts, options), axes=names(axes), also=None if also is None else names(also),
+            targets=dict(map(_target, several(target))), priorities=_priorities(names(priority)),
+            llm_args=desk.settings, cache=desk.cache, tell=desk.tell,
+            **({"ways": tuple(names(ways))} if ways else {}), **own, **plan_fields({**options, "model": model}),
+        )  # fmt: skip
     result = METHOD.run(made, **run_options(options))
     if not options.get("dry_run"):
         result.write_files()

@@ -60,6 +60,9 @@ class MitigationPlan(Plan):
                     )
         if unknown := {*self.priorities} - {*self.aims}:
             raise ValueError(f"priorities are of mitigated axes ({', '.join(self.aims)}), not {', '.join(unknown)}")
+        owners = {key.rpartition(":")[0] for key in self.way_args} - {""}
+        if unknown := owners - {*self.ways}:
+            raise ValueError(f"settings are of ways that are tried ({', '.join(self.ways)}), not {', '.join(unknown)}")
         if len({*self.ways}) < len(self.ways):
             raise ValueError("a way to mitigate is named twice")
         return self
