@@ -70,7 +70,7 @@ def test_every_command_can_measure_a_mitigated_model(file: Path) -> None:
     requests = [Request(one.prompt, one.seed or 0, one.number) for one in wanted]
     together = mitigated.generate(requests)
     assert together == [mitigated.generate([one])[0] for one in requests]
-    said = [mitigated.policy.part_for(one).text for one in requests]
+    said = [mitigated.mitigation.part_for(one).text for one in requests]
     assert together == plain.generate([Request(text, one.seed) for text, one in zip(said, requests, strict=True)])
     other = [Request("a photo of a chef", 5, 0)]
     assert mitigated.generate(other) == plain.generate(other)

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from PIL import Image
 from pydantic import Field, model_validator
 
 from askew import registry
 from askew.errors import UsageError
-from askew.models.base import Collection, Model, Request
+from askew.models.base import Collection, Model, Request, Setting
 from askew.plan import Part, read_toml
+from askew.types import Missing
 
 MITIGATION = "mitigation"
 """The setting of a model that names the file of a mitigation, and that of a mitigated one which holds its hash."""
@@ -82,6 +84,33 @@ class Mitigation(Part):
     def to_toml(self) -> str:
         """The content of its file."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+
+
+class MitigatedModel:
+    """A model under a mitigation. A kind says how pictures are made."""
+
+    def __init__(self, mitigation: Mitigation, model: Any) -> None:
+        self.mitigation, self.model = mitigation, model
+        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
+        self.settings: Mapping[str, Setting] = {**model.settings, MITIGATION: mitigation.fingerprint}
+
+    @property
+    def device(self) -> str | None:
+        """Where the model works."""
+        return getattr(self.model, "device", None)
+
+    @property
+    def dtype(self) -> str | None:
+        """In which number format it works."""
+        return getattr(self.model, "dtype", None)
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """The model's pictures under the mitigation."""
+        raise NotImplementedError
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        """Words of the prompt that the model does not know."""
+        return list(self.model.unknown_words(prompt))
 
 
 class Applied:

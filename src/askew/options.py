@@ -34,9 +34,11 @@ def pairs(texts: Iterable[str], option: str, empty: bool = False) -> dict[str, s
     return found
 
 
-def key_values(texts: Iterable[str], option: str) -> dict[str, Setting]:
-    """NAME=VALUE texts with numbers and true/false recognised; nothing is empty text, as in negative_prompt=."""
-    return {name: _scalar(value) for name, value in pairs(texts, option, empty=True).items()}
+def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dict[str, Setting]:
+    """Settings as they are, or NAME=VALUE texts with numbers and true/false recognised; negative_prompt= is empty."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    return {name: _scalar(value) for name, value in pairs(given, option, empty=True).items()}
 
 
 def names(given: str | Sequence[str] | None) -> list[str]:
@@ -293,7 +295,8 @@ def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sourc
 
     given = {name: value for name, value in options.items() if value is not None}
     fields: dict[str, Any] = {name: given[name] for name in AS_GIVEN if name in given}
-    fields |= {name: dict(given[name]) for name in ("vqa_args", "embedder_args", "aliases") if name in given}
+    fields |= {name: key_values(given[name], name) for name in ("vqa_args", "embedder_args") if name in given}
+    fields |= {"aliases": dict(given["aliases"])} if "aliases" in given else {}
     if "values" in given:
         fields["values"] = {axis: tuple(names(values)) for axis, values in given["values"].items()}
     if "vqa" in given:
@@ -302,7 +305,7 @@ def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sourc
     own_args: dict[str, Setting] = {"offload": True} if given.get("offload") else {}
     own_args |= {"mitigation": str(given["mitigation"])} if "mitigation" in given else {}
     for field, own in (("model_args", own_args), ("sources_args", {})):
-        if found := {**told.get(field, {}), **own, **dict(given.get(field) or {})}:
+        if found := {**told.get(field, {}), **own, **key_values(given.get(field) or {}, field)}:
             fields[field] = found
     return cast("PlanFields", with_preset(given.get("preset"), fields))
 
@@ -357,7 +360,7 @@ class Desk:
 def writer_settings(options: Mapping[str, Any]) -> dict[str, Setting]:
     """The settings of a language model, its server's address among them."""
     own = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
-    return {**dict(options.get("llm_args") or {}), **own}
+    return {**key_values(options.get("llm_args") or {}, "llm_args"), **own}
 
 
 def given(**own: object) -> dict[str, Any]:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
 import askew
 from askew.cli import run as command
+from askew.errors import UsageError
 from askew.methods.mitigate.findings import MitigationResult
+from askew.methods.mitigate.gather import _way
+from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
+from askew.methods.mitigate.policy import most_drawn
+from askew.options import key_values
 from askew.types import Estimate
 
 NURSE = "a photo of a nurse"
+HALVES = {
+    "prompt": NURSE,
+    "parts": [{"text": f"a photo of a {one} nurse", "weight": 0.5} for one in ("male", "female")],
+}
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +122,33 @@ def test_a_setting_of_a_way_that_is_not_tried_is_refused(capsys: pytest.CaptureF
     asked = ["mitigate", NURSE, "--model", "studio/planted", "--axes", "gender", "--way-arg", "fair-difusion:scale=9"]
     assert command(asked) == 2
     assert "settings are of ways that are tried (prompts), not fair-difusion" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("way_args", [["prompts:rule=independent"], MappingProxyType({"prompts:rule": "independent"})])
+def test_settings_of_ways_are_heeded_in_every_form(mitigated: MitigationResult, tmp_path: Path, way_args: Any) -> None:
+    plan = planned(way_args=key_values(way_args, "way_args"))
+    assert plan.settings_of("prompts") == {"rule": "independent"}
+    with pytest.raises(UsageError, match="settings are of ways that are tried"):
+        askew.mitigate(NURSE, model="studio/planted", axes="gender", way_args=["cads:noise=1"], run=tmp_path)
+
+
+def planned(**settings: Any) -> MitigationPlan:
+    given = {"model": "studio/planted", "axes": ["gender", "age"], "also": [], "images": 4, "confirm": 4}
+    return plan_mitigation([NURSE, "a photo of a chef"], **(given | settings))
+
+
+def test_targets_of_prompts_are_each_ones_own_or_refused() -> None:
+    data = planned().model_dump()
+    data["prompts"][1]["axes"][0]["ideal"] = {"male": 0.2, "female": 0.8}
+    plan = MitigationPlan.checked(data, "the plan")
+    assert [plan.targets(one)["gender"]["male"] for one in plan.prompts] == [0.5, 0.2]
+    assert {*_way(plan, "prompts", {"policies": [HALVES]}).targets} == {"age"}
+    with pytest.raises(UsageError, match="the prompts have different targets, and only policies"):
+        MitigationPlan.checked({**data, "ways": ("prompts", "cads")}, "the plan")
+
+
+def test_a_plan_says_how_much_it_draws_at_most() -> None:
+    drawn = [most_drawn(plan, plan.prompts[0]) for plan in (
+        planned(most_prompts=0), planned(most_prompts=2, rounds=1), planned(statements=1), planned(rounds=0),
+    )]  # fmt: skip
+    assert drawn == [24 * 6, 24 * 2, 0, 0]

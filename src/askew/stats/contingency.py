@@ -64,8 +64,7 @@ def chi_square(
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
     expected = np.outer(rows, columns) / counts.sum()
     statistic, dof = float(_pearson(counts, expected)), (len(rows) - 1) * (len(columns) - 1)
-    strength = float(min(1.0, np.sqrt(max(statistic, 0.0) / (counts.sum() * (min(counts.shape) - 1)))))
-    least = float(expected.min())
+    strength, least = float(cramers_v(counts)), float(expected.min())
     if least >= SMALL_EXPECTED:
         return ChiSquare(statistic, dof, float(scipy.stats.chi2.sf(statistic, dof)), None, least, strength)
     reached = statistic - TOLERANCE * max(statistic, 1.0)
@@ -88,6 +87,17 @@ def chi_squares(
         own = np.random.default_rng([seed, *counts.shape, *counts.ravel().tolist()])
         found.append(chi_square(table, rng=own, threshold=threshold))
     return tuple(found)
+
+
+def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
+    """Cramer's V of tables (..., K, L) of counts; 0 where a table has a single row or column that is used."""
+    counts = np.asarray(tables, dtype=float)
+    n = counts.sum(axis=(-2, -1))
+    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
+    expected = rows[..., :, None] * columns[..., None, :] / n[..., None, None]
+    parts = np.divide((counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0)
+    used = np.minimum((rows > 0).sum(axis=-1), (columns > 0).sum(axis=-1)) - 1
+    return np.asarray(np.minimum(np.sqrt(parts.sum(axis=(-2, -1)) / n / np.maximum(used, 1)), 1.0))
 
 
 def _trimmed(table: ArrayLike) -> Floats | Missing:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
+from askew.stats.contingency import cramers_v
 from askew.stats.intervals import Floats, p_value, percentile_interval, picture_matrix
 from askew.stats.means import welch_error, with_student
 from askew.types import Estimate
@@ -77,17 +78,6 @@ def dependence_change(
     permuted = cramers_v((pooled - first).reshape(-1, *a.shape)) - cramers_v(first.reshape(-1, *a.shape))
     return Estimate(value, min(low, value), max(high, value), level, "percentile bootstrap", n + m, null=0.0, max=1.0,
                     p=p_value(value, permuted))  # fmt: skip
-
-
-def cramers_v(tables: NDArray[np.int64]) -> Floats:
-    """Cramer's V of tables (..., K, L) of counts; 0 where a table has a single row or column that is used."""
-    counts = np.asarray(tables, dtype=float)
-    n = counts.sum(axis=(-2, -1))
-    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
-    expected = rows[..., :, None] * columns[..., None, :] / n[..., None, None]
-    parts = np.divide((counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0)
-    used = np.minimum((rows > 0).sum(axis=-1), (columns > 0).sum(axis=-1)) - 1
-    return np.asarray(np.sqrt(parts.sum(axis=(-2, -1)) / n / np.maximum(used, 1)))
 
 
 def mean_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Estimate:

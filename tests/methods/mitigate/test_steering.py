@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from contextlib import nullcontext
 from typing import Any
 
@@ -106,6 +107,12 @@ def test_a_pipeline_of_ones_own(pipeline: Any) -> None:
     found = applied([PROMPT, PROMPT], generator=generators, **HOW).images
     requests = [Request(PROMPT, 5, 0), Request(PROMPT, 6, 1)]
     assert np.array_equal(np.asarray(found), latents(pipeline, steering, requests))
+
+
+def test_a_steered_model_is_sent_to_workers() -> None:
+    model = FairDiffusion(targets=EVEN).wrap(registry.model("studio"))
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.settings, again.dtype) == (model.settings, model.dtype)
 
 
 def test_what_cannot_be_steered_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:

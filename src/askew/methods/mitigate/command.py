@@ -23,6 +23,7 @@ from askew.options import (
     VQAOptions,
     WriterOptions,
     given,
+    key_values,
     listed,
     names,
     only_known,
@@ -118,7 +119,7 @@ def mitigate(
     """
     only_known(options, MitigateOptions)
     own = given(images=images, confirm=confirm, statements=statements, most_prompts=most_prompts, worsening=worsening,
-                joint=joint, way_args=dict(way_args) if isinstance(way_args, dict) else None)  # fmt: skip
+                joint=joint, way_args=None if way_args is None else key_values(way_args, "way_args"))  # fmt: skip
     if plan is not None:
         only_plan(options, prompts=prompts, model=model, axes=axes, ways=ways, also=also, target=target,
                   priority=priority, **own)  # fmt: skip

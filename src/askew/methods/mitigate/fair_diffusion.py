@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
-from askew.methods.mitigate.steering import Call, Steering
-from askew.mitigation import Targets, place
-from askew.models.base import Request
+from askew.methods.mitigate.steering import Asking, Call
 from askew.prompts.counterfactuals import counterfactual
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class FairDiffusion(Steering):
+class FairDiffusion(Asking):
     """Semantic guidance (SEGA, Brack et al. 2023) with edits c of direction s_c and weight w_c on top of the prompt.
 
         g_c = scale s_c (o_c - o_u), kept where |g_c| is at least its quantile `threshold` over a channel's pixels
         g   = sum_c w_c g_c + momentum m;   m <- decay m + (1 - decay) g;   o = o_u + G (o_p - o_u) + g
 
     Of each target axis the value asked of a picture is an edit up, every other one down, with weight 1 / (K - 1).
-    Values are asked by the target's shares (`rule` as in `PromptPolicy`). Edits count from the fraction `warm_up` of
-    the steps on; the momentum m grows before. Outputs are taken as the network gives them (noise or velocity).
+    Edits count from the fraction `warm_up` of the steps on; the momentum m grows before. Outputs are taken as the
+    network gives them (noise or velocity).
 
     Defaults are those of the authors' script: warm-up 5 of 50 steps, momentum .5, decay .6. There, concepts past their
     warm-up get weights with sum 1 until all are past it; with one warm-up for all, as here, that never happens.
     """
 
     method: Literal["fair-diffusion"] = "fair-diffusion"
-    targets: dict[str, dict[str, float]] = Field(min_length=1)
     words: dict[str, str] = Field(default_factory=dict)
     scale: float = Field(default=4.0, ge=0)
     threshold: float = Field(default=0.95, ge=0, lt=1)
     warm_up: float = Field(default=0.1, ge=0, lt=1)
     momentum: float = Field(default=0.5, ge=0, le=1)
     decay: float = Field(default=0.6, ge=0, lt=1)
-    rule: Literal["quota", "independent"] = "quota"
 
     @property
     def cost(self) -> float:
@@ -50,10 +43,6 @@ class FairDiffusion(Steering):
     def text(self, axis: str, value: str) -> str:
         """The edit for a value: "male person", unless `words` say another for AXIS=VALUE."""
         return self.words.get(f"{axis}={value}") or counterfactual("person", axis, value)
-
-    def statement(self, request: Request) -> Mapping[str, str]:
-        """The value of every target axis that is asked of a picture."""
-        return asked_values(self.targets, request, self.rule)
 
     def rows(self, call: Call, memory: dict[str, Any]) -> list[str]:
         """A text for every value of every target axis."""
@@ -86,13 +75,3 @@ class FairDiffusion(Steering):
         if call.step < self.warm_up * call.steps:
             return out
         return torch.cat([plain, prompted + total / call.scale])
-
-
-def asked_values(targets: Targets, request: Request, rule: Literal["quota", "independent"]) -> dict[str, str]:
-    """The value of every target axis that is asked of a picture, each as often as is wanted."""
-    counted = request if rule == "quota" else replace(request, number=None)
-    found: dict[str, str] = {}
-    for k, (axis, shares) in enumerate(targets.items()):
-        at = np.searchsorted(np.cumsum([*shares.values()]), place(f"{request.prompt} {axis}", counted, k), side="right")
-        found[axis] = list(shares)[min(int(at), len(shares) - 1)]
-    return found

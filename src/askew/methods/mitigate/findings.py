@@ -70,17 +70,16 @@ class PairChange:
 class WayFindings:
     """What one way to mitigate did to one prompt.
 
-    fingerprint  of the mitigation
-    cost         evaluations of the network for a picture, as a multiple of those before
-    subject      share of pictures whose occupation reads as the prompt's, after less before; None for no such prompt
-    unread       share of pictures in which an aimed axis could not be read, after less before
-    nearness     mean cosine of pictures and the prompt, after less before; None without an embedder
-    quality      kernel distance of the pictures after from those before; None without an embedder
+    cost            evaluations of the network for a picture, as a multiple of those before
+    subject         share of pictures whose occupation reads as the prompt's, after less before; None for no such prompt
+    subject_before  that share before
+    unread          share of pictures in which an aimed axis could not be read, after less before
+    nearness        mean cosine of pictures and the prompt, after less before; None without an embedder
+    quality         kernel distance of the pictures after from those before; None without an embedder
     """
 
     prompt: str
     way: str
-    fingerprint: str
     cost: float
     axes: tuple[AxisChange, ...]
     pairs: tuple[PairChange, ...]

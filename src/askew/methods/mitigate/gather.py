@@ -5,7 +5,7 @@ Nothing that chose a mitigation judges it: the three kinds have seeds of their o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +17,7 @@ from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.base import VQA
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
-from askew.methods.mitigate.policy import Chosen, Tables, choose
+from askew.methods.mitigate.policy import Chosen, Tables, choose, most_drawn
 from askew.mitigation import Mitigation
 from askew.models.base import Model, Request
 from askew.parts import drawings
@@ -101,7 +101,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     seed, texts = derived_seed(plan.seed, "confirm"), [prompt.text for prompt in plan.prompts]
     made = {way: run.pictures(one, texts, plan.confirm, seed) for way, one in models.items()}
     for way in learned.keys() - ways.keys():  # only counted: pictures under a mitigation that nobody knows yet
-        run.decide(f"pictures under {way}", dict, _unknown(plan, model, reader, plan.confirm), {})
+        run.decide(f"pictures under {way}", dict, _unknown(plan, model, reader, lambda _: plan.confirm), {})
     judged = {
         prompt.text: [_judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed) for way in models]
         for prompt in plan.prompts
@@ -136,8 +136,7 @@ def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, obse
             for prompt in plan.prompts
         }
 
-    prompts = plan.most_prompts or 12
-    return run.decide("the policy", flow, _unknown(plan, model, reader, plan.refine * prompts * plan.rounds), {})
+    return run.decide("the policy", flow, _unknown(plan, model, reader, partial(most_drawn, plan)), {})
 
 
 def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object) -> Mapping[str, object]:
@@ -170,19 +169,17 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object
     return run.decide("the tokens", flow, Work(), {})
 
 
-def _unknown(plan: MitigationPlan, model: Model, reader: Reader, images: int) -> Work:
-    """So many pictures of every prompt of the plan, whose texts nobody can say yet."""
-    return sum((unmade(model, images, [len(reader.questions(prompt, name)) for name in plan.vqa])
+def _unknown(plan: MitigationPlan, model: Model, reader: Reader, images: Callable[[PromptPlan], int]) -> Work:
+    """So many pictures for every prompt of the plan, whose texts nobody can say yet."""
+    return sum((unmade(model, images(prompt), [len(reader.questions(prompt, name)) for name in plan.vqa])
                 for prompt in plan.prompts), Work())  # fmt: skip
 
 
 def _way(plan: MitigationPlan, way: str, learned: Mapping[str, object]) -> Mitigation:
-    """A way to mitigate with the plan's targets."""
-    targets = {
-        axis.name: axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values))
-        for axis in plan.prompts[0].closed if axis.name in plan.aims
-    }  # fmt: skip
-    own: dict[str, object] = {"method": way, "targets": targets, **plan.settings_of(way), **learned}
+    """A way to mitigate with the targets that hold for every prompt."""
+    first, *others = (plan.targets(prompt) for prompt in plan.prompts)
+    common = {axis: shares for axis, shares in first.items() if all(one[axis] == shares for one in others)}
+    own: dict[str, object] = {"method": way, "targets": common, **plan.settings_of(way), **learned}
     return mitigation.of(own, f"the mitigation {way}")
 
 

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.methods.mitigate.fair_diffusion import asked_values
-from askew.methods.mitigate.steering import Call, Steering
-from askew.models.base import Request
+from askew.methods.mitigate.steering import Asking, Call
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +31,7 @@ NEAR = 0.8
 EPOCHS, STEPS, RATE = 30, 5, 0.01
 
 
-class ITIGen(Steering):
+class ITIGen(Asking):
     """Learned tokens in the place of the end mark of every prompt's conditional text.
 
     tokens   by axis (values, 3, width) numbers in single precision, little-endian, as base64
@@ -42,11 +40,9 @@ class ITIGen(Steering):
     """
 
     method: Literal["iti-gen"] = "iti-gen"
-    targets: dict[str, dict[str, float]] = Field(min_length=1)
     tokens: dict[str, str]
     width: int = Field(ge=1)
     encoder: str
-    rule: Literal["quota", "independent"] = "quota"
 
     @model_validator(mode="after")
     def _whole(self) -> ITIGen:
@@ -64,10 +60,6 @@ class ITIGen(Steering):
         """The tokens of an axis, (values, 3, width)."""
         numbers = np.frombuffer(base64.b64decode(self.tokens[axis]), dtype="<f4")
         return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
-
-    def statement(self, request: Request) -> Mapping[str, str]:
-        """The value of every target axis that is asked of a picture."""
-        return asked_values(self.targets, request, self.rule)
 
     def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
         """The conditional half with the states of the learned tokens."""

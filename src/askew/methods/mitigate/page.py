@@ -124,7 +124,8 @@ def _q(one: AxisChange) -> str | None:
 
 
 def _others(way: WayFindings) -> b.Fold:
-    shares = [("subject shown", way.subject), ("aimed axis unread", way.unread)]
+    was = f" ({percent(_mark(way.subject_before))} before)" if way.subject_before is not None else ""
+    shares = [(f"subject shown{was}", way.subject), ("aimed axis unread", way.unread)]
     small = [("cosine to the prompt", way.nearness), ("kernel distance", way.quality)]
     lanes = (
         b.Lanes("After less before, in percentage points", "What", _lanes(shares), "change", "points", b.DIFFERENCE),

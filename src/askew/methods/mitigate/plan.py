@@ -58,6 +58,10 @@ class MitigationPlan(Plan):
                     raise ValueError(
                         f"{prompt.text!r} has no counterfactuals of {name!r}, which policies and tokens are made of"
                     )
+        first, *others = map(self.targets, self.prompts)
+        if {*self.ways} - {PROMPTS} and any(one != first for one in others):
+            raise ValueError("the prompts have different targets, and only policies (--with prompts) heed each one's: "
+                             "give prompts with equal targets a run of their own")  # fmt: skip
         if unknown := {*self.priorities} - {*self.aims}:
             raise ValueError(f"priorities are of mitigated axes ({', '.join(self.aims)}), not {', '.join(unknown)}")
         owners = {key.rpartition(":")[0] for key in self.way_args} - {""}
@@ -66,6 +70,11 @@ class MitigationPlan(Plan):
         if len({*self.ways}) < len(self.ways):
             raise ValueError("a way to mitigate is named twice")
         return self
+
+    def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:
+        """The wanted shares of the mitigated axes of a prompt."""
+        return {axis.name: dict(axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values)))
+                for axis in prompt.closed if axis.name in self.aims}  # fmt: skip
 
     def settings_of(self, way: str) -> Settings:
         """The settings of one way. Raises UsageError for one that does not say whose it is."""

@@ -94,10 +94,9 @@ class Tables:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A policy, with the distance of every axis from its target as it was and as it is predicted to be."""
+    """A policy, with the predicted distance of every axis from its target."""
 
     policy: Policy
-    before: Mapping[str, float]
     predicted: Mapping[str, float]
 
 
@@ -107,7 +106,7 @@ def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
     Raises AskewError where no policy keeps within the plan's bounds.
     """
     prompt = tables.prompt
-    among = cells([len(axis.values) for axis in tables.aims], min(plan.statements, len(tables.aims)))
+    among = _cells(plan, prompt)
     weights, last = _solved(plan, tables, among)
     for _ in range(plan.rounds):
         new = [among[k] for k in np.flatnonzero(weights) if len(among[k]) > 1 and among[k] not in tables.drawn]
@@ -121,13 +120,22 @@ def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
     used = np.flatnonzero(weights)
     parts = tuple(PolicyPart(text=tables.text(among[k]), weight=float(weights[k]), says=tables.says(among[k]))
                   for k in used)  # fmt: skip
-    goals = {axis.name: _goal(axis, tables, [among[0], *(among[k] for k in used)]) for axis in prompt.closed}
-    start, mixed = np.eye(len(used) + 1)[0], np.array([0.0, *weights[used]])
+    goals = {axis.name: _goal(axis, tables, [among[k] for k in used]) for axis in prompt.closed}
     return Chosen(
         Policy(prompt=prompt.text, parts=parts),
-        {name: goal.distance_of(start) for name, goal in goals.items()},
-        {name: goal.distance_of(mixed) for name, goal in goals.items()},
+        {name: goal.distance_of(weights[used]) for name, goal in goals.items()},
     )
+
+
+def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
+    """How many pictures `choose` draws at most: of prompts that state several values, each once."""
+    composite = sum(len(cell) > 1 for cell in _cells(plan, prompt))
+    return plan.refine * min(composite, (plan.most_prompts or composite) * plan.rounds)
+
+
+def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
+    """What a policy for a prompt may state."""
+    return cells([len(axis.values) for axis in prompt.closed if axis.name in plan.aims], plan.statements)
 
 
 def target(axis: AxisPlan) -> Counts:

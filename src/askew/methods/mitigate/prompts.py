@@ -14,8 +14,8 @@ from PIL import Image
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.mitigation import MITIGATION, Mitigation, place
-from askew.models.base import Model, Request, Setting
+from askew.mitigation import MitigatedModel, Mitigation, place
+from askew.models.base import Model, Request
 from askew.plan import Part, Text
 from askew.types import Missing
 
@@ -92,30 +92,20 @@ class PromptPolicy(Mitigation):
         return policy.part(place(request.prompt, request if self.rule == "quota" else replace(request, number=None)))
 
 
-class PolicyModel:
+class PolicyModel(MitigatedModel):
     """A model that is sent a policy's prompts. A prompt for which there is no policy is sent as it is."""
 
-    def __init__(self, policy: PromptPolicy, model: Model) -> None:
-        self.policy, self.model = policy, model
-        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
-        self.settings: Mapping[str, Setting] = {**model.settings, MITIGATION: policy.fingerprint}
-
-    @property
-    def device(self) -> str | None:
-        """Where the model works."""
-        return getattr(self.model, "device", None)
-
-    @property
-    def dtype(self) -> str | None:
-        """In which number format it works."""
-        return getattr(self.model, "dtype", None)
+    mitigation: PromptPolicy
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """The model's pictures of what the policy sends."""
-        return self.model.generate([replace(one, prompt=self.policy.sent(one)) for one in requests])
+        made: list[Image.Image | Missing] = self.model.generate(
+            [replace(one, prompt=self.mitigation.sent(one)) for one in requests]
+        )
+        return made
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of what is sent in place of the prompt that the model does not know."""
-        policy = self.policy.policy(prompt)
+        policy = self.mitigation.policy(prompt)
         texts = [part.text for part in policy.parts] if policy else [prompt]
         return sorted({word for text in texts for word in self.model.unknown_words(text)})

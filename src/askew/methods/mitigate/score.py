@@ -19,9 +19,10 @@ from askew.parts.survey.shares import SetShares, differences, shares
 from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.noun_phrases import parse_prompt
+from askew.stats.contingency import cramers_v
 from askew.stats.differences import share_difference
 from askew.stats.intervals import ends
-from askew.stats.quality import cramers_v, dependence_change, kernel_distance, mean_difference
+from askew.stats.quality import dependence_change, kernel_distance, mean_difference
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
@@ -97,7 +98,6 @@ def _way(
     return WayFindings(
         prompt.text,
         way,
-        found.ways[way].fingerprint,
         found.ways[way].cost,
         axes,
         tuple(_pairs(prompt, before, after, scoring)),

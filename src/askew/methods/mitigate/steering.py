@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from PIL import Image
+from pydantic import Field
 
 from askew.errors import UsageError
-from askew.mitigation import MITIGATION, Mitigation
-from askew.models.base import Model, Request, Setting
+from askew.mitigation import MitigatedModel, Mitigation, place
+from askew.models.base import Model, Request
 from askew.types import Missing
 
 if TYPE_CHECKING:
@@ -107,6 +109,26 @@ class Steering(Mitigation):
                 unet.forward = plain
 
 
+class Asking(Steering):
+    """A steering towards the value of every target axis that is asked of a picture, each as often as is wanted.
+
+    rule  "quota" or "independent", as in `PromptPolicy`
+    """
+
+    targets: dict[str, dict[str, float]] = Field(min_length=1)
+    rule: Literal["quota", "independent"] = "quota"
+
+    def statement(self, request: Request) -> Mapping[str, str]:
+        """The value of every target axis that is asked of a picture."""
+        counted = request if self.rule == "quota" else replace(request, number=None)
+        found: dict[str, str] = {}
+        for k, (axis, shares) in enumerate(self.targets.items()):
+            at = place(f"{request.prompt} {axis}", counted, k)
+            below = int(np.searchsorted(np.cumsum([*shares.values()]), at, side="right"))
+            found[axis] = list(shares)[min(below, len(shares) - 1)]
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Output:
     sample: Any
@@ -115,32 +137,25 @@ class _Output:
         return (self.sample,)[at]
 
 
-class SteeredModel:
-    """A model whose UNet works under a mitigation while it makes pictures; all else is the model's own."""
+class SteeredModel(MitigatedModel):
+    """A model whose UNet works under a mitigation while it makes pictures; its pipeline and the like are its own."""
 
-    def __init__(self, steering: Steering, model: Any) -> None:
-        self.steering, self.model = steering, model
-        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
-        self.settings: Mapping[str, Setting] = {**model.settings, MITIGATION: steering.fingerprint}
-        self.watch: Any = None
+    watch: Any = None
 
     def __getattr__(self, name: str) -> Any:
-        """Pipeline, device and the like."""
-        return getattr(self.__dict__["model"], name)
+        """The model's."""
+        if name == "model":  # while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.model, name)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """The model's pictures under the mitigation."""
-        self.model.steer, self.model.watch = self.steering.steered, self.watch
+        self.model.steer, self.model.watch = self.mitigation.steered, self.watch
         try:
             made: list[Image.Image | Missing] = self.model.generate(requests)
         finally:
             self.model.steer = self.model.watch = None
         return made
-
-    def unknown_words(self, prompt: str) -> list[str]:
-        """The model's."""
-        found: list[str] = self.model.unknown_words(prompt)
-        return found
 
 
 def _components(kind: type) -> Sequence[str]:
