@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Mitigation(Part):
 
         Raises UsageError, naming both, for a model that this method cannot work on.
         """
-        raise NotImplementedError
+        return MitigatedModel(self, model)
 
     def apply(self, pipeline: Any) -> Applied:
         """A diffusers pipeline of one's own, called as before: its pictures are mitigated."""
@@ -66,6 +67,10 @@ class Mitigation(Part):
     def sent(self, request: Request) -> str:
         """The prompt that is sent for a picture."""
         return request.prompt
+
+    def texts(self, prompt: str) -> list[str]:
+        """All that may be sent for a prompt."""
+        return [prompt]
 
     def steered(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[None]:
         """A context within which a pipeline makes the pictures of `requests` under this mitigation."""
@@ -87,30 +92,39 @@ class Mitigation(Part):
 
 
 class MitigatedModel:
-    """A model under a mitigation. A kind says how pictures are made."""
+    """A model under a mitigation: it is sent what the mitigation sends, and steered by it. All else is its own."""
+
+    watch: Any = None
 
     def __init__(self, mitigation: Mitigation, model: Any) -> None:
         self.mitigation, self.model = mitigation, model
         self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
         self.settings: Mapping[str, Setting] = {**model.settings, MITIGATION: mitigation.fingerprint}
 
-    @property
-    def device(self) -> str | None:
-        """Where the model works."""
-        return getattr(self.model, "device", None)
-
-    @property
-    def dtype(self) -> str | None:
-        """In which number format it works."""
-        return getattr(self.model, "dtype", None)
+    def __getattr__(self, name: str) -> Any:
+        """The model's: its device, its pipeline and the like."""
+        if name.startswith("_") or name == "model":  # what pickles it is its own
+            raise AttributeError(name)
+        return getattr(self.model, name)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """The model's pictures under the mitigation."""
-        raise NotImplementedError
+        sent = [replace(one, prompt=self.mitigation.sent(one)) for one in requests]
+        asked, watch = dict(zip(sent, requests, strict=True)), self.watch
+        inside = getattr(self.model, "pipeline_class", None) is not None
+        if inside:
+            self.model.steer = lambda pipeline, some: self.mitigation.steered(pipeline, [asked[one] for one in some])
+            self.model.watch = watch and (lambda pipeline, some: watch(pipeline, [asked[one] for one in some]))
+        try:
+            made: list[Image.Image | Missing] = self.model.generate(sent)
+        finally:
+            if inside:
+                self.model.steer = self.model.watch = None
+        return made
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words of the prompt that the model does not know."""
-        return list(self.model.unknown_words(prompt))
+        """Words of what may be sent for a prompt that the model does not know."""
+        return sorted({word for text in self.mitigation.texts(prompt) for word in self.model.unknown_words(text)})
 
 
 class Applied:

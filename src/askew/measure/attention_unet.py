@@ -64,7 +64,7 @@ class UNetAttentionMaps(AttentionMaps):
                 raise UnknownName(what, chosen, known)
         self._guided, self._own_keys = guided, definition == "daam"
         self._network: Any = getattr(pipe, "unet", None)
-        self._layers: dict[str, _Layer] = dict(_cross_attention(pipe, middle))
+        self._layers: dict[str, _Layer] = dict(cross_attention(pipe, middle))
         self._text, self._clip_skip = self._encoded(), None
         self._rows = slice(None)
 
@@ -218,7 +218,7 @@ class PixArtAttentionMaps(UNetAttentionMaps):
             )
 
 
-def _cross_attention(pipe: Any, middle: bool) -> Iterator[tuple[str, _Layer]]:
+def cross_attention(pipe: Any, middle: bool) -> Iterator[tuple[str, _Layer]]:
     """The cross-attention of a pipeline's UNet, from input to output, named as OVAM names it."""
     unet = getattr(pipe, "unet", None)
     parts = [("down", getattr(unet, "down_blocks", ())), ("up", getattr(unet, "up_blocks", ()))]

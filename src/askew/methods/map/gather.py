@@ -150,7 +150,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
 def white_box(name: str, plan: MapPlan) -> WhiteBox:
     """The model of that name. Raises UsageError for a black box."""
     model = registry.model(name, **plan.model_args)
-    if not hasattr(type(model), "pipeline"):
+    if getattr(model, "pipeline_class", None) is None:
         raise UsageError(
             f"{model.name} is a black box, and attention maps need a model whose insides can be seen: "
             f"use studio or diffusers/ID-OR-PATH"

@@ -5,19 +5,17 @@ Works on every model that takes prompts, a hosted one too. In code of one's own 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from PIL import Image
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.mitigation import MitigatedModel, Mitigation, place
-from askew.models.base import Model, Request
+from askew.mitigation import Mitigation, place
+from askew.models.base import Request
 from askew.plan import Part, Text
-from askew.types import Missing
 
 
 class PolicyPart(Part):
@@ -76,9 +74,10 @@ class PromptPolicy(Mitigation):
         """The text of the picture's part."""
         return self.part_for(request).text
 
-    def wrap(self, model: Model) -> Model:
-        """The model, to which the policy's prompts are sent."""
-        return PolicyModel(self, model)
+    def texts(self, prompt: str) -> list[str]:
+        """The texts of the prompt's policy."""
+        policy = self.policy(prompt)
+        return [part.text for part in policy.parts] if policy else [prompt]
 
     def statement(self, request: Request) -> Mapping[str, str]:
         """What the picture's prompt says by the policy."""
@@ -90,22 +89,3 @@ class PromptPolicy(Mitigation):
         if policy is None:
             return PolicyPart(text=request.prompt, weight=1)
         return policy.part(place(request.prompt, request if self.rule == "quota" else replace(request, number=None)))
-
-
-class PolicyModel(MitigatedModel):
-    """A model that is sent a policy's prompts. A prompt for which there is no policy is sent as it is."""
-
-    mitigation: PromptPolicy
-
-    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """The model's pictures of what the policy sends."""
-        made: list[Image.Image | Missing] = self.model.generate(
-            [replace(one, prompt=self.mitigation.sent(one)) for one in requests]
-        )
-        return made
-
-    def unknown_words(self, prompt: str) -> list[str]:
-        """Words of what is sent in place of the prompt that the model does not know."""
-        policy = self.mitigation.policy(prompt)
-        texts = [part.text for part in policy.parts] if policy else [prompt]
-        return sorted({word for text in texts for word in self.model.unknown_words(text)})

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from PIL import Image
 from pydantic import Field
 
 from askew.errors import UsageError
-from askew.mitigation import MitigatedModel, Mitigation, place
+from askew.mitigation import Mitigation, place
 from askew.models.base import Model, Request
-from askew.types import Missing
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,8 +36,8 @@ class Call:
 class Steering(Mitigation):
     """A mitigation of pipelines with a UNet that is guided without a classifier.
 
-    A kind overrides `inputs`, `rows` with `outputs`, or both. What it keeps from step to step is in `memory`, made anew
-    for every batch; pictures do not meet in it.
+    A kind overrides `inputs`, `evaluated`, or `rows` with `outputs`. What it keeps from step to step is in `memory`,
+    made anew for every batch; pictures do not meet in it.
     """
 
     def wrap(self, model: Model) -> Model:
@@ -50,7 +48,7 @@ class Steering(Mitigation):
         if "unet" not in _components(kind):
             raise UsageError(f"{self.method} works on pipelines with a UNet; {kind.__name__} of {model.name} has none: "
                              "use prompts")  # fmt: skip
-        return SteeredModel(self, model)
+        return super().wrap(model)
 
     def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
         """What the texts (2 B, tokens, d) become before this evaluation."""
@@ -63,6 +61,12 @@ class Steering(Mitigation):
     def outputs(self, out: Tensor, others: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
         """What the outputs (2 B, …) become; `others` (rows, B, …) are those of the further texts."""
         return out
+
+    def evaluated(
+        self, network: Callable[[Tensor], Tensor], sample: Tensor, call: Call, memory: dict[str, Any]
+    ) -> Tensor:
+        """What the network gives for all rows."""
+        return network(sample)
 
     @contextmanager
     def steered(self, pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
@@ -95,7 +99,12 @@ class Steering(Mitigation):
             if added:
                 named["added_cond_kwargs"] = {name: joined[name] for name in added}
             whole = {**named, "return_dict": False}
-            out = plain(torch.cat(latents), timestep, joined["states"], *rest, **whole)[0]
+
+            def network(some: Tensor) -> Tensor:
+                found: Tensor = plain(some, timestep, joined["states"], *rest, **whole)[0]
+                return found
+
+            out = self.evaluated(network, torch.cat(latents), call, memory)
             others = out[2 * batch :].reshape(len(extra), batch, *out.shape[1:])
             changed = self.outputs(out[: 2 * batch], others, call, memory)
             return (changed,) if not named.get("return_dict", True) else _Output(changed)
@@ -135,27 +144,6 @@ class _Output:
 
     def __getitem__(self, at: int) -> Any:
         return (self.sample,)[at]
-
-
-class SteeredModel(MitigatedModel):
-    """A model whose UNet works under a mitigation while it makes pictures; its pipeline and the like are its own."""
-
-    watch: Any = None
-
-    def __getattr__(self, name: str) -> Any:
-        """The model's."""
-        if name == "model":  # while it is unpickled
-            raise AttributeError(name)
-        return getattr(self.model, name)
-
-    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """The model's pictures under the mitigation."""
-        self.model.steer, self.model.watch = self.mitigation.steered, self.watch
-        try:
-            made: list[Image.Image | Missing] = self.model.generate(requests)
-        finally:
-            self.model.steer = self.model.watch = None
-        return made
 
 
 def _components(kind: type) -> Sequence[str]:
