@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from askew import registry
-from askew.methods.edit.makers import Edits
+from askew.methods.edit.gather import Edits
 from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
 from askew.models.diffusers.editing import DiffusersEditor

@@ -15,6 +15,7 @@ from askew.pages import words
 from askew.pages.blocks import Section, Text
 from askew.parts.drawings import is_studio
 from askew.parts.sources import Group, Source, check_filled, present, source_pictures
+from askew.parts.survey.observed import axis_answers
 from askew.prompts.axes import find_axis
 from askew.prompts.groups import stated_value
 from askew.run.base import Answer, Generator, Outcome, Run
@@ -64,16 +65,10 @@ def axis_values(
     for vqa in instruments:
         rest = also(vqa)
         rows = run.ask(vqa, pictures, [*(question for axis in axes for question in axis.questions), *rest])
-        start, readings = 0, {}
-        for axis in axes:
-            stop = start + len(axis.questions)
-            readings[axis.name] = {one: axis.read(row[start:stop]) for one, row in rows.items()}
-            start = stop
-        if rest:
-            readings[""] = {one: row[-1] for one, row in rows.items()}
-        for name, seen in readings.items():
+        read = {one: axis_answers(axes, row) | ({"": row[-1]} if rest else {}) for one, row in rows.items()}
+        for name in (*(axis.name for axis in axes), *([""] if rest else [])):
             if all(isinstance(value, Missing) for value in found.get(name, {}).values()):
-                found[name] = seen
+                found[name] = {one: values[name] for one, values in read.items()}
     return found
 
 
@@ -83,7 +78,8 @@ def showing_pictures(
     """`images` pictures of each group, by its name, that show it as far as they could be read; and how many did.
 
     In the place of a made picture that shows another group stands the next of those drawn further that shows its own,
-    else Missing. Pictures that are given are kept. Raises UsageError for a group without a single picture.
+    else Missing. Pictures that are given are kept. The run is warned of groups that too few of them show. Raises
+    UsageError for a group without a single picture.
     """
     drawn = source_pictures(run, source, groups, images, seed)
     pools = [Pool(group, stated_values(group.name), drawn[group.name], images) for group in groups]
@@ -111,9 +107,12 @@ def showing_pictures(
         asked = [sum(len(axis.questions) for axis in axes)] * len(able)
         at_most = unmade(source, FURTHER * images * sum(bool(pool.says) for pool in pools), asked)
         run.decide("further sources", draw_further, at_most, None) if open_ones else draw_further()
-    chosen = {pool.group.name: pool.chosen(seen, kept=not isinstance(source, Model)) for pool in pools}
+    given = not isinstance(source, Model)
+    chosen = {pool.group.name: pool.chosen(seen, kept=given) for pool in pools}
     check_filled(chosen, source.name)
-    return chosen, tuple(pool.entry(seen, chosen[pool.group.name], level) for pool in pools if pool.says)
+    entries = tuple(pool.entry(seen, chosen[pool.group.name], level) for pool in pools if pool.says)
+    run.warn(*showing_warnings(entries, given))
+    return chosen, entries
 
 
 @dataclass(slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from askew import registry
 from askew.errors import UnknownName, UsageError
 from askew.findings import E, Identity, Keyed
 from askew.measure.base import VQA, Chooser
@@ -18,6 +19,7 @@ from askew.models.folder import FolderCollection
 from askew.pages import words
 from askew.pages.blocks import Section, Text
 from askew.parts.survey.reader import LABELS, unknown_words
+from askew.plan import DEFAULT_MODEL
 from askew.prompts.axes import table_question
 from askew.prompts.groups import PAPER_GROUPS, group_names, prompt_of
 from askew.run.base import Answer, Outcome, Run
@@ -121,20 +123,27 @@ def oddities(source: Source, texts: Sequence[str]) -> list[str]:
     return list(source.warnings) if isinstance(source, FolderCollection) else []
 
 
-def with_source_settings(fields: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The fields of a plan with the paper's settings for the model that makes the sources, under those that are given.
+def planned_sources(
+    groups: str | Sequence[str] | None,
+    *,
+    model: str = DEFAULT_MODEL,
+    sources: str = "",
+    model_args: Mapping[str, Setting] | None = None,
+    sources_args: Mapping[str, Setting] | None = None,
+    **_: object,
+) -> tuple[dict[str, dict[str, Setting]], list[Group]]:
+    """By field of a plan the settings of whoever makes the sources, the paper's under those that are given; the groups.
 
-    `model` makes them unless `fields` name other `sources`. Raises UsageError for settings of sources that are not
-    named.
+    `model` makes them unless other `sources` are named. Raises UsageError for settings of sources that are not named.
     """
-    sources, given = fields.get("sources"), fields.get("sources_args")
-    if given and not sources:
+    if sources_args and not sources:
         raise UsageError(
-            f"{', '.join(given)}: such settings describe pictures that are given, and none are; say where they are, as "
-            f"in --sources folder/PATH"
+            f"{', '.join(sources_args)}: such settings describe pictures that are given, and none are; say where they "
+            f"are, as in --sources folder/PATH"
         )
-    name = "sources_args" if sources else "model_args"
-    return {**fields, name: {**paper_settings(sources or model, PAPER_SOURCES), **(fields.get(name) or {})}}
+    name, given = ("sources_args", sources_args) if sources else ("model_args", model_args)
+    own = {**paper_settings(sources or model, PAPER_SOURCES), **(given or {})}
+    return {name: own}, social_groups(registry.model(sources or model, **own), groups)
 
 
 def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
@@ -169,15 +178,21 @@ class Neutrality:
 
 
 def neutrality(
-    run: Run, instruments: Iterable[VQA], sources: Outcomes, targets: Sequence[str], level: float
-) -> list[Neutrality]:
-    """By instrument and group what is seen."""
+    run: Run, source: Source, instruments: Iterable[VQA], given: Outcomes, sources: Outcomes, targets: Sequence[str],
+    level: float,
+) -> tuple[Neutrality, ...]:  # fmt: skip
+    """By instrument and group what is seen in the sources, then what a person wrote of those that were `given`.
+
+    The run is warned of groups that are not neutral.
+    """
     pictures, found = [one for some in sources.values() for one in some], []
     for vqa in instruments:
         answers = run.ask(vqa, pictures, [occupation_question(vqa, targets)])
         seen = {one: row[0] for one, row in answers.items()}
         found += [_neutrality(name, vqa.name, seen, sources, targets, level) for name in sources]
-    return found
+    found += neutrality_by_labels(source, given, targets, level)
+    run.warn(*neutrality_warnings(found))
+    return tuple(found)
 
 
 def neutrality_by_labels(source: Source, sources: Outcomes, targets: Sequence[str], level: float) -> list[Neutrality]:

@@ -13,17 +13,15 @@ from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.base import Embedder
 from askew.methods.classify.decisions import DENOISING, true_classes
 from askew.methods.classify.plan import NONE, ClassificationPlan
-from askew.models.base import Collection, Model
+from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.scoring import Vectors
-from askew.parts.showing import Showing, showing_pictures, showing_warnings
+from askew.parts.showing import Showing, showing_pictures
 from askew.parts.sources import (
     Neutrality,
     Outcomes,
     Source,
     neutrality,
-    neutrality_by_labels,
-    neutrality_warnings,
     oddities,
     present,
     size_of,
@@ -88,11 +86,9 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     sources, shown = showing_pictures(run, source, groups, plan.images, plan.seed, readers, plan.level)
     targets = _read(plan, run, (model, embedder), sources, plan.target_classes, plan.stages)
     labels = _read(plan, run, (model, embedder), sources, plan.classes)
-    neutral = neutrality(run, instruments.values(), sources, plan.target_classes, plan.level)
-    neutral += neutrality_by_labels(source, sources, plan.target_classes, plan.level)
+    neutral = neutrality(run, source, readers, sources, sources, plan.target_classes, plan.level)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
     run.warn(*oddities(source, [group.prompt for group in groups]), *unknown_words(cast("Model", model), classes))
-    run.warn(*showing_warnings(shown, given=isinstance(source, Collection)), *neutrality_warnings(neutral))
     if all(one.neutral is None for one in neutral):
         run.warn(UNREAD)
     run.warn(*_resized(run, sources, pixels), *_without_truth(plan))
@@ -102,7 +98,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
         Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None),
         fingerprints(instruments, embedder),
         tuple(PictureSet.of(group.name, sources[group.name], text=group.prompt) for group in groups),
-        sources, targets, labels, shown, tuple(neutral),
+        sources, targets, labels, shown, neutral,
     )  # fmt: skip
 
 

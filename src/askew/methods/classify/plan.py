@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from askew import registry
 from askew.errors import UsageError
-from askew.parts.sources import social_groups, with_source_settings
+from askew.parts.drawings import STUDIO, is_studio
+from askew.parts.sources import planned_sources
 from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
 from askew.prompts.groups import PORTRAIT
 
@@ -20,7 +20,6 @@ TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATE
 """The paper's target sets."""
 
 NONE = "none"
-STUDIO = "studio"
 LIGHTER: Mapping[str, Any] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
 """What differs from the paper for the studio: sizes for a laptop, and the wording of its captions."""
 
@@ -106,13 +105,10 @@ def plan_classification(
     `settings` are the other fields of the plan; those that are not given take the paper's values, or what suits the
     studio. Raises UsageError.
     """
-    model = settings.get("model", DEFAULT_MODEL)
-    chosen, of = with_source_settings(settings, model), settings.get("sources") or model
-    if _is_studio(model):
-        chosen = {**LIGHTER, **(INSTRUMENTS if _is_studio(of) else {}), **chosen}
-    settings_of = chosen.get("sources_args" if chosen.get("sources") else "model_args", {})
-    named = social_groups(registry.model(of, **settings_of), groups)
-    chosen["groups"] = tuple(group.name for group in named)
+    model, (args, found) = settings.get("model", DEFAULT_MODEL), planned_sources(groups, **settings)
+    chosen = {**settings, **args, "groups": tuple(group.name for group in found)}
+    if is_studio(model):
+        chosen = {**LIGHTER, **(INSTRUMENTS if is_studio(settings.get("sources") or model) else {}), **chosen}
     if targets is not None:
         chosen["targets"] = {name: tuple(words) for name, words in targets.items()}
     return ClassificationPlan.checked(chosen, "this request")
@@ -140,7 +136,3 @@ def _check_stages(stages: Sequence[tuple[int, int]]) -> None:
                 f"the stage {after[0]}:{after[1]} must have more samples and keep fewer classes than "
                 f"{before[0]}:{before[1]} before it"
             )
-
-
-def _is_studio(name: str) -> bool:
-    return name.partition("/")[0] == STUDIO

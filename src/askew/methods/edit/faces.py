@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.portraits import CANONICAL, FRAME, cheek_mask
-from askew.measure.skin import SCHEME, Bytes, Mask, ita, skin_mask, tone
+from askew.measure.skin import SCHEME, Mask, ita, skin_mask, tone
 from askew.methods.edit.findings import Coverage, FaceTone
 from askew.methods.edit.reading import AlignedFaces, Cell, Readings
 from askew.parts.scoring import Scoring
@@ -35,27 +35,24 @@ def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scor
     geometry, where an aligned face has its cheeks. Coverage is their share of the frame. Bootstrap over sources, with
     their edits.
     """
-    faces, level = readings.faces, scoring.level
-    if not faces:
+    if not readings.faces:
         return None
-    sources = cell.group.sources
-    before, after = _stack([sources], faces), _stack(cell.rows, faces)
-    whole, thinned = _masks(readings.mask)
-    (value_before, covered_before), (value_after, covered_after) = _tone_of(before, whole), _tone_of(after, whole)
+    sources, cheeks = cell.group.sources, cheek_mask((FRAME, FRAME), CANONICAL)
+    stacks = [_stack(rows, readings.faces) for rows in ([sources], cell.rows)]
+    thin = [(np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts) for sums, counts in stacks]
+    whole, thinned = (None, None) if readings.mask == RULE else (cheeks, cheeks[::THINNED, ::THINNED])
+    (before, covered_before), (after, covered_after) = (_tone(one, np.ones(len(sources)), whole) for one in stacks)
     weights = bootstrap_weights(len(sources), min(scoring.draws, DRAWS), rng)
-    thin = [(np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts) for sums, counts in (before, after)]
-    drawn = [np.array([_drawn(stack, row, thinned) for row in weights]) for stack in thin]
-    faces_before, faces_after = int(before[1].sum()), int(after[1].sum())
-    change = (
-        value_before if isinstance(value_before, Missing)
-        else value_after if isinstance(value_after, Missing) else value_after - value_before
-    )  # fmt: skip
+    tones = ([_tone(one, row, thinned)[0] for row in weights] for one in thin)
+    drawn = [np.array([np.nan if isinstance(one, Missing) else one for one in some]) for some in tones]
+    faces_before, faces_after = (int(counts.sum()) for _, counts in stacks)
+    change = before if isinstance(before, Missing) else after if isinstance(after, Missing) else after - before
     return FaceTone(
-        ita_before=_estimate(value_before, drawn[0], level, faces_before),
-        ita_after=_estimate(value_after, drawn[1], level, faces_after),
-        ita_change=_estimate(change, drawn[1] - drawn[0], level, faces_after, null=0.0),
-        tone_before=None if isinstance(value_before, Missing) else tone(value_before),
-        tone_after=None if isinstance(value_after, Missing) else tone(value_after),
+        ita_before=_estimate(before, drawn[0], scoring.level, faces_before),
+        ita_after=_estimate(after, drawn[1], scoring.level, faces_after),
+        ita_change=_estimate(change, drawn[1] - drawn[0], scoring.level, faces_after, null=0.0),
+        tone_before=None if isinstance(before, Missing) else tone(before),
+        tone_after=None if isinstance(after, Missing) else tone(after),
         tone_scheme=SCHEME,
         coverage=Coverage(readings.mask, covered_before, covered_after),
         faces_before=faces_before,
@@ -79,41 +76,15 @@ def _stack(rows: Sequence[Sequence[Outcome]], faces: AlignedFaces) -> Stack:
     return sums, counts
 
 
-MaskOf = Callable[[Bytes], Mask]
-"""Which pixels of an average face are skin."""
-
-
-def _masks(name: str) -> tuple[MaskOf, MaskOf]:
-    """Of whole faces, and of thinned ones."""
-    if name == RULE:
-        return skin_mask, skin_mask
-    cheeks = cheek_mask((FRAME, FRAME), CANONICAL)
-    return lambda face: cheeks, lambda face: cheeks[::THINNED, ::THINNED]
-
-
-def _tone_of(stack: Stack, mask_of: MaskOf) -> tuple[float | Missing, float | None]:
-    """ITA of the average face, and the share of it that is skin."""
+def _tone(stack: Stack, weights: NDArray[np.float64], mask: Mask | None) -> tuple[float | Missing, float | None]:
+    """ITA of the average face at these weights of the sources, and the share of it that is skin: without a mask, by
+    its colour."""
     sums, counts = stack
-    if not counts.any():
+    if not (total := float(weights @ counts)):
         return Missing("no_face", "one face was found in no picture"), None
-    face = _rounded(sums.sum(axis=0) / counts.sum())
-    mask = mask_of(face)
-    return ita(face, mask), float(mask.mean())
-
-
-def _drawn(stack: Stack, weights: NDArray[np.float64], mask_of: MaskOf) -> float:
-    """ITA of the average face at these weights of the sources, NaN if it shows no skin."""
-    sums, counts = stack
-    total = float(weights @ counts)
-    if total == 0:
-        return np.nan
-    face = _rounded(np.tensordot(weights, sums, axes=1) / total)
-    found = ita(face, mask_of(face))
-    return np.nan if isinstance(found, Missing) else found
-
-
-def _rounded(mean: NDArray[np.float64]) -> Bytes:
-    return np.asarray(mean.round().clip(0, 255).astype(np.uint8))
+    face = (np.tensordot(weights, sums, axes=1) / total).round().clip(0, 255).astype(np.uint8)
+    skin = skin_mask(face) if mask is None else mask
+    return ita(face, skin), float(skin.mean())
 
 
 def _estimate(

@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import numpy as np
+from PIL import Image, ImageOps
 
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments
 from askew.measure.landmarks import LandmarkFinder, landmark_finder
-from askew.measure.portraits import average_face
+from askew.measure.portraits import FRAME, average_face
+from askew.measure.skin import Bytes
 from askew.methods.edit.findings import AverageFace, EditSet
-from askew.methods.edit.makers import AverageFaces, Edits, Fits, Restorations, WantedFace
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.methods.edit.reading import PIECEWISE, EditedGroup, Readings, read
-from askew.models.base import Collection, Model
-from askew.models.editing import Editor, editor_of
+from askew.models.base import Model
+from askew.models.editing import Editor, EditRequest, editor_of
 from askew.parts import drawings
-from askew.parts.showing import Showing, showing_pictures, showing_warnings
+from askew.parts.showing import Showing, showing_pictures
 from askew.parts.sources import (
     Group,
     Neutrality,
@@ -28,14 +29,14 @@ from askew.parts.sources import (
     check_filled,
     identity,
     neutrality,
-    neutrality_by_labels,
-    neutrality_warnings,
     present,
     size_of,
 )
 from askew.parts.survey.reader import fingerprints, load_instruments, oddities
 from askew.prompts.groups import prompt_of
-from askew.run.base import Maker, Outcome, Run
+from askew.run.base import Made, Maker, Outcome, Run, encoded, provider
+from askew.store.imagefile import opened
+from askew.store.keys import picture_key, picture_seed
 from askew.store.store import Wanted
 from askew.types import Missing, Picture
 
@@ -75,17 +76,16 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     _check_editable(plan, run, editor, present(sources))
     groups = _edited(plan, run, editor, sources)
     readings = read(plan, run, instruments, embedder, groups)
-    neutral = neutrality(run, instruments.values(), sources, plan.words, plan.level)
-    neutral += neutrality_by_labels(source, given, plan.words, plan.level)
-    run.warn(*oddities(plan, source, instruments), *_unknown_targets(plan, cast("Model", model)))
-    run.warn(*showing_warnings(shown, given=isinstance(source, Collection)))
-    run.warn(*neutrality_warnings(neutral), *_about_skin(plan))
+    neutral = neutrality(run, source, readers, given, sources, plan.words, plan.level)
+    run.warn(*oddities(plan, source, instruments), *_about_skin(plan))
+    if unknown := [word for word in plan.words if cast("Model", model).unknown_words(prompt_of(word))]:
+        run.warn(f"{model.name} does not know all words of these targets: {', '.join(unknown)}")
     makers, used = [*([plan.sources] if plan.sources else []), editor.name], [embedder.name] if embedder else None
     run.warn(*drawings.beyond(makers, {"vqa": instruments, "embedder": used}))
     return EditsGathered(
         Identity(editor.name, editor.revision, dict(editor.settings)), getattr(editor, "device", None),
-        fingerprints(instruments, embedder), tuple(_sets(groups, readings)), identity(source, plan.sources_args),
-        None if finder is None else finder.fingerprint, groups, readings, shown, tuple(neutral),
+        fingerprints(instruments, embedder), _sets(groups, readings), identity(source, plan.sources_args),
+        None if finder is None else finder.fingerprint, groups, readings, shown, neutral,
         () if finder is None else _average_faces(plan, run, finder, groups, readings),
     )  # fmt: skip
 
@@ -142,12 +142,12 @@ def _edited(plan: EditPlan, run: Run, editor: Editor, sources: Outcomes) -> tupl
         for name, some in sources.items()
     }
     made = _make(run, edits, [one for row in wanted.values() for one in row if not isinstance(one, Missing)])
-    cells = [(word, strength) for word in plan.words for strength in plan.strengths]
     return tuple(
         EditedGroup(
             name, tuple(some), _each(some, lambda one: restored[restorations.wanted(one).key]),
-            {cell: tuple(one if isinstance(one, Missing) else made[one.key] for one in wanted[name, *cell])
-             for cell in cells},
+            {(word, strength): tuple(one if isinstance(one, Missing) else made[one.key]
+                                     for one in wanted[name, word, strength])
+             for word in plan.words for strength in plan.strengths},
         )
         for name, some in sources.items()
     )  # fmt: skip
@@ -173,26 +173,31 @@ def _average_faces(
     return tuple(replace(entry, picture=one.id) if isinstance(one, Picture) else entry for entry, one in shown)
 
 
-def _sets(groups: Sequence[EditedGroup], readings: Readings) -> list[EditSet]:
+def _sets(groups: Sequence[EditedGroup], readings: Readings) -> tuple[EditSet, ...]:
     """The pictures of every group: sources, the same encoded and decoded, and edits by target and strength."""
-    found, skin = [], readings.skin_by_picture()
+    found: list[EditSet] = []
+    skin: dict[str, tuple[float | Missing, float]] = {}
+    for (source, edit), change in readings.skin.items():
+        skin[source] = change.before, change.coverage_before
+        skin[edit] = change.after, change.coverage_after
 
-    def of(
+    def add(
         name: str, pictures: Sequence[Outcome], axis: str | None = None, value: str | None = None,
         target: str | None = None, strength: float | None = None,
-    ) -> EditSet:  # fmt: skip
+    ) -> None:  # fmt: skip
         text = next((one.prompt for one in pictures if isinstance(one, Picture)), name)
-        seen = [skin.get(one.id, (None, None)) if isinstance(one, Picture) else (None, None) for one in pictures]
-        tones, covered = zip(*seen, strict=True)
+        seen = [skin.get(one.id) if isinstance(one, Picture) else None for one in pictures]
         own = EditSet.of(name, list(pictures), axis, value, text)
-        return replace(own, target=target, strength=strength, ita=tones, coverage=covered)
+        tones = tuple(one[0] if one and not isinstance(one[0], Missing) else None for one in seen)
+        found.append(replace(own, target=target, strength=strength, ita=tones,
+                             coverage=tuple(one and one[1] for one in seen)))  # fmt: skip
 
     for group in groups:
-        found.append(of(group.name, group.sources))
-        found.append(of(group.name, group.restored, "encode-decode", "nothing"))
-        found += [of(group.name, row, "edit", f"{word} {strength:g}", word, strength)
-                  for (word, strength), row in group.edits.items()]  # fmt: skip
-    return found
+        add(group.name, group.sources)
+        add(group.name, group.restored, "encode-decode", "nothing")
+        for (word, strength), row in group.edits.items():
+            add(group.name, row, "edit", f"{word} {strength:g}", word, strength)
+    return tuple(found)
 
 
 def _about_skin(plan: EditPlan) -> list[str]:
@@ -205,6 +210,98 @@ def _about_skin(plan: EditPlan) -> list[str]:
     return []
 
 
-def _unknown_targets(plan: EditPlan, model: Model) -> list[str]:
-    words = [word for word in plan.words if model.unknown_words(prompt_of(word))]
-    return [f"{model.name} does not know all words of these targets: {', '.join(words)}"] if words else []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedOf(Wanted):
+    """What is to be made of a picture: with an editor, at which strength."""
+
+    of: Picture
+    strength: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Crops pictures to a square around their middle and resizes them to `side` pixels."""
+
+    name, batch_size, sees = "cropped and resized", 16, frozenset[str]()
+    side: int
+
+    def wanted(self, source: Picture) -> WantedOf:
+        """The fitted picture of a source."""
+        key = picture_key(self.name, "1", {"side": self.side, "of": source.id}, source.prompt, 0)
+        return WantedOf(key, source.prompt, 0, f"{self.name} {self.side} {source.id}", of=source)
+
+    def make(self, wanted: Sequence[WantedOf]) -> list[Made]:
+        """One batch."""
+        size = (self.side, self.side)
+        return [Made(encoded(ImageOps.fit(opened(one.of.path), size, Image.Resampling.LANCZOS))) for one in wanted]
+
+
+class ByEditor:
+    """What a model makes of pictures, under its name."""
+
+    sees = frozenset[str]()
+
+    def __init__(self, model: Editor) -> None:
+        self.model, self.name, self.batch_size = model, model.name, model.batch_size
+
+
+class Restorations(ByEditor):
+    """Pictures as they come back from a model's autoencoder."""
+
+    def wanted(self, source: Picture) -> WantedOf:
+        """The source as it comes back; its prompt is empty."""
+        kept = {name: value for name, value in self.model.settings.items() if name == "variant"}
+        key = picture_key(self.name, self.model.revision, {"encode_decode_of": source.id, **kept}, "", 0)
+        return WantedOf(key, "", 0, f"{self.name} restoring {source.id}", of=source)
+
+    def make(self, wanted: Sequence[WantedOf]) -> list[Made]:
+        """One batch."""
+        with provider(self.name, "encoding and decoding pictures"):
+            return [Made(encoded(one)) for one in self.model.encode_decode([opened(one.of.path) for one in wanted])]
+
+
+class Edits(ByEditor):
+    """Pictures that a model edits towards words."""
+
+    def wanted(self, source: Picture, k: int, word: str, strength: float, seed: int) -> WantedOf:
+        """The edit of a group's picture `k`.
+
+        Its seed is the same for every group and strength, so that they make pairs.
+        """
+        prompt = prompt_of(word)
+        own = picture_seed(seed, prompt, k)
+        settings = {**self.model.settings, "edit_of": source.id, "strength": strength}
+        key = picture_key(self.name, self.model.revision, settings, prompt, own)
+        about = f"{self.name} editing {source.id} at {strength:g}"
+        return WantedOf(key, prompt, own, about, of=source, strength=strength)
+
+    def make(self, wanted: Sequence[WantedOf]) -> list[Made]:
+        """One batch."""
+        with provider(self.name, f"editing towards {wanted[0].prompt!r}"):
+            requests = [EditRequest(opened(one.of.path), one.prompt, one.strength, one.seed or 0) for one in wanted]
+            return [Made(encoded(image)) for image in self.model.edit(requests)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedFace(Wanted):
+    """An average face: its pixels as bytes, rows of RGB."""
+
+    pixels: bytes
+
+
+@dataclass(frozen=True)
+class AverageFaces:
+    """Average faces as pictures, so that reports can show them. `way` says how faces were found and laid together."""
+
+    name, batch_size, sees = "average face", 16, frozenset[str]()
+    way: str
+
+    def wanted(self, group: str, pictures: Sequence[Picture], face: Bytes) -> WantedFace:
+        """The average face of some pictures of a group."""
+        ids = ",".join(one.id for one in pictures)
+        key = picture_key(self.name, "1", {"finder": self.way, "of": ids}, group, 0)
+        return WantedFace(key, group, 0, f"{self.name} {key}", pixels=face.tobytes())
+
+    def make(self, wanted: Sequence[WantedFace]) -> list[Made]:
+        """One batch."""
+        return [Made(encoded(Image.frombytes("RGB", (FRAME, FRAME), one.pixels))) for one in wanted]

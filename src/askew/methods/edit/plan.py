@@ -7,18 +7,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from askew import registry
 from askew.errors import UsageError
 from askew.measure.landmarks import installed
 from askew.models.base import Setting
-from askew.parts.sources import paper_settings, social_groups, with_source_settings
+from askew.parts.drawings import STUDIO, is_studio
+from askew.parts.sources import paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS
 from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.groups import HIGH_PAID, LOW_PAID
 
 GENDER = "gender"
-STUDIO = "studio"
 FACES = "faces"
 NONE = "none"
 PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale": 7.5}
@@ -103,26 +102,23 @@ def plan_editing(
     the other fields of `EditPlan`. Raises UsageError.
     """
     model = str(settings.get("model", DEFAULT_MODEL))
-    fields = {"model": model, **with_source_settings(settings, model)}
-    fields["edit_args"] = {**paper_settings(model, PAPER_EDITS), **settings.get("edit_args", {})}
-    own = fields.get("sources") or model
-    source = registry.model(own, **fields.get("sources_args" if fields.get("sources") else "model_args", {}))
-    found, read = social_groups(source, groups), _axes(axes)
+    args, found = planned_sources(groups, **settings)
+    by_studio = is_studio(settings.get("sources") or model)
+    wanted = [find_axis(name) for name in (BIASCONNECT if axes is None else axes)]
+    if GENDER not in {axis.name for axis in wanted}:
+        wanted.insert(0, find_axis(GENDER))
+    read = tuple(AxisPlan.of(axis) for axis in wanted)
     data = {
-        **fields,
+        **settings,
+        **args,
         "method": "edit",
+        "model": model,
+        "edit_args": {**paper_settings(model, PAPER_EDITS), **settings.get("edit_args", {})},
         "groups": [group.name for group in found],
         "prompts": [PromptPlan(text=group.prompt, axes=read).model_dump() for group in found],
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
-        "landmarks": landmarks or (STUDIO if own.partition("/")[0] == STUDIO else FACES if installed() else NONE),
+        "landmarks": landmarks or (STUDIO if by_studio else FACES if installed() else NONE),
     }
     if LABELS in data.get("vqa", ()):
         raise UsageError("edits are new pictures, of which no labels can tell: read them by --vqa studio or clip/ID")
     return EditPlan.checked(data, "this request")
-
-
-def _axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
-    wanted = [find_axis(name) for name in (BIASCONNECT if names is None else names)]
-    if GENDER not in {axis.name for axis in wanted}:
-        wanted.insert(0, find_axis(GENDER))
-    return tuple(AxisPlan.of(axis) for axis in wanted)

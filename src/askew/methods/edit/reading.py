@@ -57,14 +57,6 @@ class Readings:
     faces: AlignedFaces
     mask: str
 
-    def skin_by_picture(self) -> dict[str, tuple[float | None, float]]:
-        """ITA in degrees and coverage of every source that has an edit, and of every edit; None for no skin."""
-        found: dict[str, tuple[float | Missing, float]] = {}
-        for (source, edit), change in self.skin.items():
-            found[source] = (change.before, change.coverage_before)
-            found[edit] = (change.after, change.coverage_after)
-        return {one: (None if isinstance(tone, Missing) else tone, covered) for one, (tone, covered) in found.items()}
-
 
 def read(
     plan: EditPlan, run: Run, instruments: Mapping[str, VQA], embedder: Embedder | None, groups: Sequence[EditedGroup]
@@ -133,7 +125,7 @@ class Cell:
 
     def pairs(self, measure: Callable[[Picture, Picture], float]) -> Floats:
         """A measure of every picture and each of its edits."""
-        return paired(self.group.sources, self.rows, measure)
+        return _paired(self.group.sources, self.rows, measure)
 
     def changes(self, seen: Mapping[str, Answer]) -> Floats:
         """Whether the value of an axis changed: 1 or 0."""
@@ -141,17 +133,14 @@ class Cell:
 
     def skin(self, readings: Readings, measure: str) -> Floats:
         """A measure of the change of skin: a field of `SkinChange`, or one of `DIFFERENCES`."""
-        return self.pairs(lambda a, b: _of_skin(readings.skin.get((a.id, b.id)), measure))
 
+        def number(a: Picture, b: Picture) -> float:
+            change = readings.skin.get((a.id, b.id))
+            parts = [getattr(change, name, None) for name in DIFFERENCES.get(measure, (measure,))]
+            known = [float(part) for part in parts if part is not None and not isinstance(part, Missing)]
+            return known[0] - sum(known[1:]) if len(known) == len(parts) else np.nan
 
-def paired(
-    sources: Sequence[Outcome], rows: Sequence[Sequence[Outcome]], measure: Callable[[Picture, Picture], float]
-) -> Floats:
-    """A measure of every source (rows) and what stands in its place in each row (columns), NaN where one is missing."""
-    return np.array([
-        [measure(a, b) if isinstance(a, Picture) and isinstance(b, Picture) else np.nan
-         for a, b in zip(sources, row, strict=True)] for row in rows
-    ], dtype=float).T  # fmt: skip
+        return self.pairs(number)
 
 
 def changed(sources: Sequence[Outcome], rows: Sequence[Sequence[Outcome]], seen: Mapping[str, Answer]) -> Floats:
@@ -161,7 +150,7 @@ def changed(sources: Sequence[Outcome], rows: Sequence[Sequence[Outcome]], seen:
         before, after = seen.get(a.id), seen.get(b.id)
         return float(before != after) if isinstance(before, str) and isinstance(after, str) else np.nan
 
-    return paired(sources, rows, differs)
+    return _paired(sources, rows, differs)
 
 
 def average(values: Floats) -> float | None:
@@ -169,10 +158,11 @@ def average(values: Floats) -> float | None:
     return None if np.isnan(values).all() else float(np.nanmean(values))
 
 
-def _of_skin(change: SkinChange | None, measure: str) -> float:
-    if change is None:
-        return np.nan
-    numbers = [getattr(change, part) for part in DIFFERENCES.get(measure, (measure,))]
-    if any(isinstance(one, Missing) for one in numbers):
-        return np.nan
-    return float(numbers[0] - numbers[1]) if len(numbers) == 2 else float(numbers[0])
+def _paired(
+    sources: Sequence[Outcome], rows: Sequence[Sequence[Outcome]], measure: Callable[[Picture, Picture], float]
+) -> Floats:
+    """A measure of every source (rows) and what stands in its place in each row (columns), NaN where one is missing."""
+    return np.array([
+        [measure(a, b) if isinstance(a, Picture) and isinstance(b, Picture) else np.nan
+         for a, b in zip(sources, row, strict=True)] for row in rows
+    ], dtype=float).T  # fmt: skip

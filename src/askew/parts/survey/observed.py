@@ -62,18 +62,24 @@ def observe(
     """
     values: dict[str, dict[str, tuple[Answer, ...]]] = {}
     for instrument, by_picture in answers.items():
-        values[instrument], start = {}, 0
-        for axis in axes:
-            own = slice(start, start := start + len(axis.questions))
-            values[instrument][axis.name] = tuple(
-                picture if isinstance(picture, Missing) else axis.read(by_picture[picture.id][own])
-                for picture in pictures
-            )
+        rows = [one if isinstance(one, Missing) else axis_answers(axes, by_picture[one.id]) for one in pictures]
+        values[instrument] = {
+            axis.name: tuple(row if isinstance(row, Missing) else row[axis.name] for row in rows) for axis in axes
+        }
     captions = tuple(
         p if isinstance(p, Missing) else Missing("not_asked") if captioner is None else answers[captioner][p.id][-1]
         for p in pictures
     )
     return ObservedSet(prompt, tuple(pictures), values, captions)
+
+
+def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answer]:
+    """By axis the value that answers say; they follow each other in the order of the axes' questions."""
+    values, start = {}, 0
+    for axis in axes:
+        stop = start + len(axis.questions)
+        values[axis.name], start = axis.read(row[start:stop]), stop
+    return values
 
 
 def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
