@@ -24,9 +24,16 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import askew
-from askew.methods.classify.decisions import Decided, Question, Readings
+from askew.methods.classify.decisions import (
+    Decided,
+    Planted,
+    Question,
+    Readings,
+    found_again,
+    planted_preference,
+    recovered_change,
+)
 from askew.methods.classify.findings import MeanErrors
-from askew.methods.classify.truth import Planted, found_again, planted_preference, recovered_change
 from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring

@@ -100,6 +100,19 @@ def repeated(converter: Callable[..., Any], help: str | None = None, name: str |
     )
 
 
+def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
+    """An option of numbers with commas, each of which `kind` reads; `wanted` says which they are, with an example."""
+
+    def read(_: object, tokens: Sequence[Token]) -> tuple[object, ...]:
+        given = names([token.value for token in tokens])
+        try:
+            return tuple(map(kind, given))
+        except ValueError as error:
+            raise UsageError(f"{tokens[0].keyword} {','.join(given)!r}: {wanted} are wanted") from error
+
+    return Parameter(converter=read, n_tokens=1, negative="", metavar="N,…")
+
+
 METAVARS: Mapping[Callable[..., Any], str] = {
     settings: "NAME=VALUE",
     texts: "TEXT",

@@ -8,12 +8,11 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from askew.methods.classify.decisions import Question, Readings, true_classes
+from askew.methods.classify.decisions import Planted, Question, Readings, planted_preference, true_classes
 from askew.methods.classify.findings import Classification
 from askew.methods.classify.gather import ClassRows
 from askew.methods.classify.score import classification
 from askew.methods.classify.score import readings as by_group
-from askew.methods.classify.truth import Planted, planted_preference
 from askew.parts.scoring import Scoring
 from askew.types import Estimate, Missing, Picture
 

@@ -15,15 +15,6 @@ from askew.methods.classify.findings import ClassificationResult
 from askew.methods.classify.plan import NONE, ClassificationPlan, parse_stages, plan_classification
 
 
-def _whole(_: object, tokens: Sequence[Token]) -> tuple[int, ...]:
-    """Converter: whole numbers with commas."""
-    parts = opt.names([token.value for token in tokens])
-    if not all(part.isdecimal() for part in parts):
-        text = ",".join(token.value for token in tokens)
-        raise UsageError(f"--samples {text!r} must be whole numbers with commas, such as 1,10,100")
-    return tuple(int(part) for part in parts)
-
-
 def _stages(_: object, tokens: Sequence[Token]) -> tuple[tuple[int, int], ...]:
     return parse_stages([token.value for token in tokens])
 
@@ -36,9 +27,7 @@ def classify(
     classes: Annotated[opt.Texts, opt.repeated(opt.listed)] = None,
     truth: Annotated[list[str] | Mapping[str, str] | None, opt.repeated(opt.pairings)] = None,
     images: int | None = None,
-    samples: Annotated[
-        Sequence[int] | None, Parameter(converter=_whole, n_tokens=1, negative="", metavar="N,…")
-    ] = None,
+    samples: Annotated[Sequence[int] | None, opt.numbers(int, "whole numbers with commas, such as 1,10,100,")] = None,
     loss: Literal["l2", "l1", "huber"] | None = None,
     stages: Annotated[
         Sequence[tuple[int, int]] | None,

@@ -11,8 +11,7 @@ from pydantic import Field
 from askew.errors import UsageError
 from askew.findings import Address, E, Head, Names, Scored, pattern, scored
 from askew.method import Result
-from askew.methods.classify.decisions import DENOISING
-from askew.methods.classify.plan import ClassificationPlan
+from askew.methods.classify.plan import DENOISING, ClassificationPlan
 from askew.parts.showing import Showing
 from askew.parts.sources import Neutrality
 from askew.types import Estimate, Missing, record

@@ -11,8 +11,8 @@ from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.base import Embedder
-from askew.methods.classify.decisions import DENOISING, true_classes
-from askew.methods.classify.plan import NONE, ClassificationPlan
+from askew.methods.classify.decisions import true_classes
+from askew.methods.classify.plan import DENOISING, NONE, ClassificationPlan
 from askew.models.base import Model
 from askew.parts import drawings
 from askew.parts.scoring import Vectors

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from askew.methods.classify import words as texts
-from askew.methods.classify.decisions import DENOISING
 from askew.methods.classify.findings import Classification, ClassificationFindings, Differential, Truth
+from askew.methods.classify.plan import DENOISING
 from askew.pages import blocks as b
 from askew.pages import common
 from askew.pages.media import Media, shot

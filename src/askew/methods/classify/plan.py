@@ -20,6 +20,9 @@ TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATE
 """The paper's target sets."""
 
 NONE = "none"
+DENOISING = "denoising"
+"""The classifier by denoising error."""
+
 LIGHTER: Mapping[str, Any] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
 """What differs from the paper for the studio: sizes for a laptop, and the wording of its captions."""
 

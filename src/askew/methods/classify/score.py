@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -10,11 +10,19 @@ from numpy.typing import NDArray
 
 from askew.findings import Head, with_q
 from askew.methods.classify import findings
-from askew.methods.classify.decisions import DENOISING, Decided, Question, Readings, fewest_and_most, true_classes
+from askew.methods.classify.decisions import (
+    BIAS,
+    Decided,
+    Question,
+    Readings,
+    planted_pairs,
+    recovered_change,
+    true_classes,
+    truth,
+)
 from askew.methods.classify.findings import Classification, ClassificationFindings, Pruning, SamplesEffect, family
 from askew.methods.classify.gather import ClassesGathered, ClassRows
-from askew.methods.classify.plan import ClassificationPlan
-from askew.methods.classify.truth import BIAS, samples_effect_on_truth, truth
+from askew.methods.classify.plan import DENOISING, ClassificationPlan
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.showing import Showing
 from askew.parts.sources import Neutrality, Outcomes
@@ -139,29 +147,31 @@ def _effects(
     decided: Sequence[Decided], labels: Sequence[Readings], question: Question, scoring: Scoring
 ) -> Iterator[SamplesEffect]:
     """What the most noise samples change against the fewest, on the same pictures."""
-    ends = fewest_and_most(decided)
-    if ends is None:
+    sampled = [one for one in decided if one.readings.samples is not None]
+    if len(sampled) < 2:
         return
-    few, many = ends
+    few, many = sampled[0], sampled[-1]
     shared = few.readings.classifier, (few.readings.samples or 0, many.readings.samples or 0)
+
+    def change(compute: Callable[..., Estimate], score: str, *groups: str, of: Iterable[object]) -> Estimate | Missing:
+        return or_missing(compute, *of, rng=scoring.rng("samples", score, *groups), **scoring.how)
+
     for group in few.decisions:
-        rng = scoring.rng("samples", "association", group)
-        fewer, more = (one.decisions[group] for one in (few, many))
-        found = or_missing(clustered_rate_difference, more, fewer, rng=rng, **scoring.how)
+        sides: Iterable[object] = (one.decisions[group] for one in (many, few))
+        found = change(clustered_rate_difference, "association", group, of=sides)
         yield SamplesEffect("association", group, None, *shared, found)
     for x, y in few.group_pairs:
-        rng = scoring.rng("samples", "differential", x, y)
-        before, after = ((one.decisions[x], one.decisions[y]) for one in (few, many))
-        found = or_missing(stats.samples_effect_on_differential, before, after, rng=rng, **scoring.how)
+        sides = ((one.decisions[x], one.decisions[y]) for one in (few, many))
+        found = change(stats.samples_effect_on_differential, "differential", x, y, of=sides)
         yield SamplesEffect("differential", x, y, *shared, found)
     by_samples = {one.samples: one for one in labels if one.classifier == few.readings.classifier}
     for group, true in question.truth.items():
-        sides = (by_samples[one.readings.samples] for one in (many, few))
-        right = [stats.hits(side.errors[group], side.classes.index(true)) for side in sides]
-        rng = scoring.rng("samples", "accuracy", group)
-        found = or_missing(clustered_rate_difference, *right, rng=rng, **scoring.how)
+        read = (by_samples[one.readings.samples] for one in (many, few))
+        sides = (stats.hits(one.errors[group], one.classes.index(true)) for one in read)
+        found = change(clustered_rate_difference, "accuracy", group, of=sides)
         yield SamplesEffect("accuracy", group, None, *shared, found)
-    yield from samples_effect_on_truth(few, many, question, scoring)
+    for x, y, planted in planted_pairs(few, question):
+        yield SamplesEffect("recovered", x, y, *shared, recovered_change(planted, few, many, (x, y), scoring))
 
 
 def _agreements(last: Sequence[Decided], scoring: Scoring) -> Iterator[findings.Agreement]:
@@ -180,18 +190,14 @@ def _agreements(last: Sequence[Decided], scoring: Scoring) -> Iterator[findings.
 
 def _comparison(one: Decided, question: Question) -> findings.Comparison | None:
     """The pair of classes between which the groups differ most, and by group which pictures went to its first class."""
-    groups = list(one.readings.errors)
-    table = np.array([
-        [float(np.nanmean(column)) if not np.isnan(column).all() else np.nan for column in one.decisions[group].T]
-        for group in groups
-    ])  # fmt: skip
-    spread = np.where(np.isnan(table).any(axis=0), -1.0, np.ptp(table, axis=0))
-    if (spread < 0).all():
+    own = {group: one.decisions[group] for group in one.readings.errors}
+    shares = np.ma.stack([np.ma.masked_invalid(decisions).mean(axis=0) for decisions in own.values()])
+    spread = np.ptp(shares.filled(np.nan), axis=0)
+    if np.isnan(spread).all():
         return None
-    place = int(spread.argmax())
-    chosen = {
-        group: tuple(None if np.isnan(d) else bool(d) for d in one.decisions[group][:, place]) for group in groups
-    }
+    place = int(np.nanargmax(spread))
+    chosen = {group: tuple(None if np.isnan(d) else bool(d) for d in decisions[:, place])
+              for group, decisions in own.items()}  # fmt: skip
     return findings.Comparison(*question.pairs[place], *one.readings.names, chosen)
 
 

@@ -6,24 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Unpack
 
-from cyclopts import Parameter, Token
-
 from askew import options as opt
-from askew.errors import UsageError
 from askew.methods.edit import METHOD
 from askew.methods.edit.findings import EditingResult
 from askew.methods.edit.plan import Alignment, EditPlan, Finder, Skin, plan_editing
-
-
-def _strengths(_: object, tokens: Sequence[Token]) -> tuple[float, ...]:
-    """Converter: numbers with commas."""
-    text = ",".join(token.value for token in tokens)
-    try:
-        return tuple(float(part) for part in opt.names(text))
-    except ValueError as error:
-        raise UsageError(
-            f"--strengths {text!r}: numbers from 0 to 1 with commas are wanted, such as 0.6,0.8"
-        ) from error
 
 
 def edit(
@@ -32,7 +18,7 @@ def edit(
     *,
     targets: Annotated[opt.Lists, opt.repeated(opt.lists)] = None,
     strengths: Annotated[
-        Sequence[float] | None, Parameter(converter=_strengths, n_tokens=1, negative="", metavar="N,…")
+        Sequence[float] | None, opt.numbers(float, "numbers from 0 to 1 with commas, such as 0.6,0.8,")
     ] = None,
     images: int | None = None,
     edit_args: Annotated[opt.SETTINGS, opt.repeated(opt.settings, name="--edit-arg")] = None,
