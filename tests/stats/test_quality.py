@@ -8,6 +8,7 @@ from scipy.stats.contingency import association
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v
+from askew.stats.paired_differences import PairedSets
 from askew.stats.quality import dependence_change, kernel_distance
 
 
@@ -15,25 +16,27 @@ def plain_kernel_distance(a: np.ndarray, b: np.ndarray) -> float:
     def k(x: np.ndarray, y: np.ndarray) -> float:
         return float((x @ y / len(x) + 1) ** 3)
 
-    within = [
-        sum(k(s[i], s[j]) for i in range(len(s)) for j in range(len(s)) if i != j) / (len(s) * (len(s) - 1))
-        for s in (a, b)
-    ]
-    return sum(within) - 2 * sum(k(x, y) for x in a for y in b) / (len(a) * len(b))
+    apart = [(i, j) for i in range(len(a)) for j in range(len(a)) if i != j]
+    return float(np.mean([k(a[i], a[j]) + k(b[i], b[j]) - k(a[i], b[j]) - k(b[i], a[j]) for i, j in apart]))
 
 
 def test_the_kernel_distance_is_the_plain_double_sum() -> None:
     rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(6, 4)), rng.normal(0.5, 1, size=(9, 4))
+    a, b = rng.normal(size=(6, 4)), rng.normal(0.5, 1, size=(6, 4))
     found = kernel_distance(a, b, rng=rng, draws=99)
     assert found.value == pytest.approx(plain_kernel_distance(a, b), abs=1e-12)
     with pytest.raises(NotEnoughData):
-        kernel_distance(a[:1], b, rng=rng)
+        kernel_distance(a[:1], b[:1], rng=rng)
 
 
-def test_one_model_has_no_distance_from_itself_and_even_p_values() -> None:
+@pytest.mark.parametrize("common", [0.0, 0.9])
+def test_one_model_has_no_distance_from_itself_and_even_p_values(common: float) -> None:
+    """Whatever pictures of one seed have in common."""
     rng = np.random.default_rng(1)
-    found = [kernel_distance(*rng.normal(size=(2, 20, 8)), rng=rng, draws=199) for _ in range(200)]
+    found = []
+    for _ in range(200):
+        noise, seed = rng.normal(size=(2, 20, 8)), rng.normal(size=(20, 8))
+        found.append(kernel_distance(*(common * seed + np.sqrt(1 - common**2) * noise), rng=rng, draws=199))
     assert abs(np.mean([one.value for one in found])) < 3 * np.std([one.value for one in found]) / np.sqrt(200)
     assert np.mean([one.p <= 0.05 for one in found]) < 0.1
     assert kernel_distance(rng.normal(size=(30, 8)), rng.normal(1, 1, size=(30, 8)), rng=rng).p < 0.01
@@ -46,14 +49,23 @@ def test_cramers_v_is_scipys() -> None:
     assert cramers_v(np.array([[5, 5], [0, 0]])) == 0
 
 
-def test_a_rise_of_dependence_is_seen_and_none_is_invented() -> None:
+def cells(values: np.ndarray) -> np.ndarray:
+    return np.eye(4)[values]
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.8])
+def test_a_rise_of_dependence_is_seen_and_none_is_invented(kept: float) -> None:
+    """`kept` of the pictures are the same before and after."""
     rng = np.random.default_rng(3)
     even, built = np.full(4, 0.25), np.array([0.45, 0.05, 0.05, 0.45])
-    fair = [
-        dependence_change(*rng.multinomial(96, even, 2).reshape(2, 2, 2), rng=rng, draws=199).p <= 0.05
-        for _ in range(300)
-    ]
-    assert np.mean(fair) < 0.08
-    seen = dependence_change(*(rng.multinomial(96, p).reshape(2, 2) for p in (even, built)), rng=rng)
+    places, fair = range(96), []
+    for _ in range(100):
+        before, other = rng.choice(4, (2, 96), p=even)
+        after = np.where(rng.random(96) < kept, before, other)
+        sets = PairedSets.of(cells(after), cells(before), places, places)
+        fair.append(dependence_change(sets, (2, 2), rng=rng, draws=199).p <= 0.05)
+    assert np.mean(fair) < 0.1
+    before, after = (cells(rng.choice(4, 96, p=p)) for p in (even, built))
+    seen = dependence_change(PairedSets.of(after, before, places, places), (2, 2), rng=rng)
     assert seen.p < 0.01
     assert 0 < seen.low <= seen.value <= seen.high

@@ -25,11 +25,12 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.stats.distance import distance_named
+from askew.stats.intervals import ends
 from askew.store.keys import picture_seed
 from askew.studio.caption import Said, parse
 from askew.studio.planted import conditional, sample
 from askew.studio.scene import ATTRIBUTES
-from askew.types import Missing, Picture, Prompt
+from askew.types import Estimate, Missing, Picture, Prompt
 
 NURSE = "a photo of a nurse"
 AIMS = ("gender", "age", "clothing", "environment")
@@ -158,6 +159,21 @@ def test_evenness_by_segregation_is_named() -> None:
     formal = ["formal" if one == "male" else "informal" for one in halves]
     way = told(judged(before), judged(changed(before, {"gender": halves, "clothing": formal})), policy(chosen(1.0, 7)))
     assert "gender and clothing hang together more" in verdict(way)
+
+
+def test_pictures_of_one_seed_are_pairs() -> None:
+    """A tenth of the pictures is changed: where the rest are known to be the same, the interval is narrower."""
+    before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
+    gender = list(before.values[READ]["gender"])
+    flipped = ["male" if k % 10 == 0 else one for k, one in enumerate(gender)]
+    widths = []
+    for order in (range(96), np.random.default_rng(0).permutation(96)):
+        after = changed(before, {"gender": flipped}).picked(order)
+        way = told(judged(before), judged(after), policy(chosen(1.0, 7)), aims=["gender"])
+        change = next(one.change for one in way.axes if one.axis == "gender")
+        assert isinstance(change, Estimate)
+        widths.append(float(np.diff(ends(change))[0]))
+    assert widths[0] < 0.8 * widths[1]
 
 
 def test_what_only_one_reader_sees_is_named() -> None:

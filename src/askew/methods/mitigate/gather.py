@@ -67,6 +67,11 @@ class Judged:
     vectors: Vectors | None
     text: Vectors | None
 
+    @property
+    def places(self) -> list[int]:
+        """Which pictures there are vectors of: those that are there."""
+        return [k for k, one in enumerate(self.observed.pictures) if isinstance(one, Picture)]
+
 
 @dataclass(frozen=True, slots=True)
 class MitigationGathered:

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from askew.errors import NotEnoughData
 from askew.findings import E, Head, with_q
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, PairChange, WayFindings
 from askew.methods.mitigate.gather import Judged, MitigationGathered
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
-from askew.parts.scoring import Scoring
+from askew.methods.mitigate.policy import target
+from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.confusion import confusions, known_errors
-from askew.parts.survey.shares import SetShares, differences, shares
+from askew.parts.survey.shares import DISTANCE, SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.noun_phrases import parse_prompt
 from askew.stats.contingency import cramers_v
-from askew.stats.differences import share_difference
 from askew.stats.intervals import ends
-from askew.stats.quality import dependence_change, kernel_distance, mean_difference
+from askew.stats.means import student_mean
+from askew.stats.paired_differences import PairedSets, paired_distance_difference, paired_share_difference
+from askew.stats.quality import dependence_change, kernel_distance
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
@@ -81,7 +83,6 @@ def _way(
     seen: Mapping[str, Sequence[SetShares]], scoring: Scoring,
 ) -> WayFindings:  # fmt: skip
     way = str(after.way)
-    rng = scoring.rng(prompt.text, way, "pictures")
     chosen = found.chosen.get(prompt.text) if way == PROMPTS else None
     axes = tuple(
         AxisChange(
@@ -92,27 +93,47 @@ def _way(
         )
         for axis, one, other in zip(prompt.closed, seen["before"], seen["after"], strict=True)
     )  # fmt: skip
-    vectors = [one.vectors for one in (before, after) if one.vectors is not None and len(one.vectors) > 1]
+    kept = [_kept(one, prompt.text) for one in (after, before)]
     unread = [_unread(one, plan, scoring) for one in (after, before)]
-    kept = [_kept(one, prompt.text) for one in (before, after)]
     return WayFindings(
         prompt.text,
         way,
         found.ways[way].cost,
         axes,
         tuple(_pairs(prompt, before, after, scoring)),
-        share_difference(kept[1], kept[0], 0, level=plan.level) if all(map(any, kept)) and kept[0][0] else None,
-        share_intervals(kept[0], level=plan.level)[0] if any(kept[0]) and kept[0][0] else None,
-        share_difference(unread[0], unread[1], 0, level=plan.level),
-        _nearness(before, after, plan.level),
-        kernel_distance(vectors[0], vectors[1], rng=rng, draws=plan.draws) if len(vectors) == 2 else None,
+        or_missing(_more, kept[0], kept[1], plan.level) if kept[0] else None,
+        share_intervals([kept[1].count(True), kept[1].count(False)], level=plan.level)[0] if any(kept[1]) else None,
+        _more(unread[0], unread[1], plan.level),
+        *_by_vectors(before, after, plan, scoring.rng(prompt.text, way, "pictures")),
     )
+
+
+def paired(after: Sequence[object], before: Sequence[object], values: Sequence[object]) -> PairedSets:
+    """A column for each value, and a row for each answer that is one; answers about one seed are a pair.
+
+    Raises NotEnoughData for a set without any.
+    """
+    places = [[k for k, answer in enumerate(some) if answer in values] for some in (after, before)]
+    rows = [np.array([[float(some[k] == value) for value in values] for k in at]).reshape(-1, len(values))
+            for some, at in zip((after, before), places, strict=True)]  # fmt: skip
+    return PairedSets.of(rows[0], rows[1], places[0], places[1])
+
+
+def _more(after: Sequence[bool | None], before: Sequence[bool | None], level: float) -> Estimate:
+    """How much more often something holds; None is not known."""
+    return paired_share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
 def _change(before: Judged, after: Judged, axis: AxisPlan, prompt: PromptPlan, scoring: Scoring) -> E:
     """The distance after less that before."""
-    found = differences([before.observed, after.observed], axis.axis(), axis.ideal, prompt.text, scoring)
-    return found[0].distance if found else Missing("not_asked", "no picture before or after has an answer")
+    answers = [one.observed.values[scoring.instrument][axis.name] for one in (after, before)]
+    rng = scoring.rng(prompt.text, str(after.way), axis.name, scoring.instrument, "change")
+
+    def change() -> Estimate:
+        sets = paired(answers[0], answers[1], axis.values)
+        return paired_distance_difference(sets, target(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
+
+    return or_missing(change, detail="no picture before or after has an answer")
 
 
 def _subtracted(change: E, before: E, after: E) -> E:
@@ -142,44 +163,44 @@ def _pairs(prompt: PromptPlan, before: Judged, after: Judged, scoring: Scoring) 
     """Every pair of axes."""
     found = []
     for one, other in combinations(prompt.closed, 2):
-        tables = [_table(judged, one, other, scoring.instrument) for judged in (before, after)]
-        if not all(table.sum() for table in tables):
+        values = [judged.observed.values[scoring.instrument] for judged in (after, before)]
+        answers = [[*zip(own[one.name], own[other.name], strict=True)] for own in values]
+        shape = (len(one.values), len(other.values))
+        try:
+            sets = paired(answers[0], answers[1], [*product(one.values, other.values)])
+        except NotEnoughData:
             continue
+        tables = [rows.sum(axis=0).reshape(shape) for rows in (sets.first, sets.second)]
         rng = scoring.rng(prompt.text, str(after.way), one.name, other.name, "dependence")
         varied = all((table.sum(axis=side) > 0).sum() > 1 for table in tables for side in (0, 1))
-        rise = dependence_change(*tables, rng=rng, **scoring.how) if varied else Missing("not_asked", ONE_VALUE)
-        was, became = (float(cramers_v(table)) for table in tables)
+        rise = dependence_change(sets, shape, rng=rng, **scoring.how) if varied else Missing("not_asked", ONE_VALUE)
+        became, was = (float(cramers_v(table)) for table in tables)
         found.append(PairChange((one.name, other.name), was, became, rise))
     return found
 
 
-def _table(judged: Judged, one: AxisPlan, other: AxisPlan, instrument: str) -> NDArray[np.int64]:
-    table = np.zeros((len(one.values), len(other.values)), dtype=np.int64)
-    values = judged.observed.values[instrument]
-    for a, b in zip(values[one.name], values[other.name], strict=True):
-        if not isinstance(a, Missing) and not isinstance(b, Missing):
-            table[one.values.index(a), other.values.index(b)] += 1
-    return table
-
-
-def _kept(judged: Judged, prompt: str) -> list[int]:
-    """Pictures whose occupation reads as the prompt's, and others; none where the prompt names none."""
-    nouns = {phrase.noun.says["occupation"] for phrase in parse_prompt(prompt).phrases
+def _kept(judged: Judged, prompt: str) -> list[bool | None]:
+    """Of each picture whether its occupation reads as the prompt's; empty where the prompt names none."""
+    nouns = {phrase.noun.says["occupation"].lower() for phrase in parse_prompt(prompt).phrases
              if phrase.noun and "occupation" in phrase.noun.says}  # fmt: skip
-    if not nouns:
-        return [0, 0]
-    known = [str(one).lower() for one in judged.subjects if not isinstance(one, Missing)]
-    kept = sum(any(noun.lower() in text or text in noun.lower() for noun in nouns) for text in known)
-    return [kept, len(known) - kept]
+    read = [None if isinstance(one, Missing) else str(one).lower() for one in judged.subjects] if nouns else []
+    return [None if text is None else any(noun in text or text in noun for noun in nouns) for text in read]
 
 
-def _unread(judged: Judged, plan: MitigationPlan, scoring: Scoring) -> list[int]:
-    """Pictures in which an aimed axis could not be read, and others."""
+def _unread(judged: Judged, plan: MitigationPlan, scoring: Scoring) -> list[bool]:
+    """Of each picture whether an aimed axis could not be read."""
     columns = [judged.observed.values[scoring.instrument][name] for name in plan.aims]
-    lost = sum(any(isinstance(value, Missing) for value in row) for row in zip(*columns, strict=True))
-    return [lost, len(columns[0]) - lost]
+    return [any(isinstance(value, Missing) for value in row) for row in zip(*columns, strict=True)]
 
 
-def _nearness(before: Judged, after: Judged, level: float) -> Estimate | None:
-    sides = [one.vectors @ one.text for one in (after, before) if one.vectors is not None and one.text is not None]
-    return mean_difference(*sides, level=level) if len(sides) == 2 and min(map(len, sides)) > 1 else None
+def _by_vectors(
+    before: Judged, after: Judged, plan: MitigationPlan, rng: np.random.Generator
+) -> tuple[Estimate | None, Estimate | None]:
+    """How much nearer pictures are to the prompt, and how far from those before; of seeds that have both."""
+    sides = [{} if one.vectors is None else dict(zip(one.places, one.vectors, strict=True)) for one in (after, before)]
+    both = sorted(sides[0].keys() & sides[1].keys())
+    if len(both) < 2 or before.text is None:
+        return None, None
+    a, b = (np.array([side[k] for k in both], dtype=float) for side in sides)
+    nearness = student_mean((a - b) @ before.text, plan.level, "Student's t, paired", null=0.0)
+    return nearness, kernel_distance(a, b, rng=rng, draws=plan.draws)
