@@ -1,15 +1,19 @@
-"""What ways to mitigate cost, what they do to gender over occupations, and what CADS and guidance do to Eq. 1.
+"""What ways to mitigate cost, and what they do: to gender over occupations, to Eq. 1, to attention.
 
     python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3]
-    python -m benchmarks.mitigation occupations [--pictures 48] [--folder runs/mitigation]
+    python -m benchmarks.mitigation occupations [--pictures 48] [--ways prompts,fair-diffusion,iti-gen] [--folder …]
+    python -m benchmarks.mitigation maps [--pictures 24] [--ways fair-diffusion,entanglement] [--folder …]
     python -m benchmarks.mitigation variety [--pictures 15] [--prompts 45] [--seed 0] [--folder runs/mitigation]
 
 `costs` are ratios of one run, bare and mitigated in turn, on `studio`. A policy over all prompts of two statements of
 eight axes (316) with all pairs of axes is chosen from made-up tables. `occupations` mitigates perceived gender for
 twelve whose planted share of women is beyond .25-.75; tokens of ITI-GEN are learnt once, from the pictures of all.
 `variety` scores random prompts about people, on the same seeds, with and without CADS and along the guidance
-scale: by MineTheGap's Eq. 1, where lower is more one-sided, and by the lean of perceived gender. Both go on where they
-were stopped.
+scale: by MineTheGap's Eq. 1, where lower is more one-sided, and by the lean of perceived gender. `maps` is BiasMap's
+table 1 for eight of its professions: risk difference of perceived gender, and how much the places of "gender" and of
+the profession overlap, of all layers and of the middle block, which entanglement guidance does not see. A way's file
+FOLDER/WAY.toml is taken where there is one, such as that of learnt tokens; "prompts" alternates the two words, as
+BiasMap describes Fair Diffusion. All go on where they were stopped.
 """
 
 from __future__ import annotations
@@ -25,7 +29,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+import askew
 from askew import mitigation, registry
+from askew.methods.map.plan import profession_prompt
 from askew.methods.mine.gather import Miner
 from askew.methods.mine.lean import LeanObjective
 from askew.methods.mine.objectives import Objective
@@ -34,6 +40,7 @@ from askew.methods.mitigate import METHOD
 from askew.methods.mitigate.plan import plan_mitigation
 from askew.models.base import Model, Request
 from askew.prompts.axes import find_axis
+from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.grammar import article
 from askew.run.live import opened_run
 from askew.stats.means import student_mean
@@ -44,6 +51,7 @@ EVEN = {"gender": {"male": 0.5, "female": 0.5}}
 WAYS: dict[str, dict[str, object]] = {
     "fair-diffusion": {"targets": EVEN},
     "cads": {},
+    "entanglement": {"targets": EVEN},
     "guidance": {"scale": 2.0},
     "negative-prompt": {"words": "a female person"},
 }
@@ -98,9 +106,9 @@ OCCUPATIONS = ("mechanic", "firefighter", "roofer", "plumber", "electrician", "c
 def occupations(given: argparse.Namespace) -> None:
     """Gender of the occupations by every way: shares of women, distance from equal ones, obedience, the subject."""
     texts = [f"a photo of {article(one)} {one}" for one in OCCUPATIONS]
-    plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=("prompts", "fair-diffusion", "iti-gen"),
-                           confirm=given.pictures or 48)  # fmt: skip
-    found = METHOD.run(plan, run=given.folder / "occupations").found
+    ways = tuple((given.ways or "prompts,fair-diffusion,iti-gen").split(","))
+    plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=ways, confirm=given.pictures or 48)
+    found = METHOD.run(plan, run=given.folder / "-".join(("occupations", *plan.ways))).found
     print(f"| women | {' | '.join(OCCUPATIONS)} |\n| --- |{' ---: |' * len(OCCUPATIONS)}")
     for name in ("initial", *(f"mitigation: {way}" for way in plan.ways)):
         women = {one.prompt: one.shares["female"] for one in found.shares if (one.axis, one.set) == ("gender", name)}
@@ -118,6 +126,41 @@ def occupations(given: argparse.Namespace) -> None:
                 f"{after.mean() / before.mean():.2f}", _mean([_mark(one.obeyed) for one in gender]),
                 f"{kept.mean():.3f}", _mean(change), f"{(kept + change).min():.2f}")  # fmt: skip
         print(f"| {way} | {' | '.join(told)} |")
+
+
+PROFESSIONS = ("chef", "doctor", "firefighter", "journalist", "lawyer", "mechanic", "nurse", "teacher")
+
+
+def maps(given: argparse.Namespace) -> None:
+    """Risk difference and overlap of each way, and what they are less the plain model's on the same seeds."""
+    own = {"concept": "gender", "profession": PROFESSIONS, "model": "studio", "images": given.pictures or 24,
+           "store": given.folder / ".askew"}  # fmt: skip
+    alternation = [
+        {"prompt": text, "parts": [{"text": counterfactual(text, "gender", one), "weight": 0.5, "says": {"gender": one}}
+                                   for one in EVEN["gender"]]}
+        for text in map(profession_prompt, PROFESSIONS)
+    ]  # fmt: skip
+    plain = askew.map(**own, run=given.folder / "maps").found.biasmap.overall[0]
+    print("| way | risk difference | less | mIoU | less | mBIoU | less | middle block | less |")
+    print("| --- |" + " ---: | --- |" * 4)
+    _overlaps("plain", plain, None)
+    for way in (given.ways or "fair-diffusion,entanglement").split(","):
+        file, what = given.folder / f"{way}.toml", {"policies": alternation} if way == "prompts" else {}
+        if not file.exists():
+            file.write_text(mitigation.of({"method": way, "targets": EVEN, **what}, way).to_toml())
+        made = askew.map(**own, mitigation=file, baseline=given.folder / "maps", run=given.folder / f"maps-{way}")
+        _overlaps(way, made.found.biasmap.overall[0], made.found.biasmap.changes[0])
+
+
+def _overlaps(name: str, overall: Any, change: Any) -> None:
+    """A row of one model's overlaps."""
+    told = []
+    for score in ("risk_difference", "miou", "mbiou", "mid"):
+        mean, less = (
+            one and (one.blocks["mid"] if score == "mid" else getattr(one, score)) for one in (overall, change)
+        )
+        told += [f"{_mark(mean):.3f}", f"{less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]" if less else ""]
+    print(f"| {name} | {' | '.join(told)} |", flush=True)
 
 
 def variety(given: argparse.Namespace) -> None:
@@ -165,13 +208,14 @@ def _mean(numbers: ArrayLike) -> str:
     return f"{e.value:+.4f} [{e.low:+.4f}, {e.high:+.4f}]"
 
 
-STUDIES = {"costs": costs, "occupations": occupations, "variety": variety}
+STUDIES = {"costs": costs, "occupations": occupations, "maps": maps, "variety": variety}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=STUDIES, nargs="?", default="costs")
     parser.add_argument("--pictures", type=int)
+    parser.add_argument("--ways")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--prompts", type=int, default=45)
     parser.add_argument("--seed", type=int, default=0)
