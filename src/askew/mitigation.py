@@ -86,6 +86,10 @@ class Mitigation(Part):
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    def extra(self) -> Mapping[str, bytes]:
+        """What else is written beside its file, by suffix, for others to use."""
+        return {}
+
     def to_toml(self) -> str:
         """The content of its file."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))

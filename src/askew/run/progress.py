@@ -18,7 +18,7 @@ from rich.text import Text
 from askew.console import NeutralConsole
 
 Kind = Literal["started", "batch", "finished", "stopped"]
-StageName = Literal["pictures", "files", "answers", "vectors", "errors", "prompts"]
+StageName = Literal["pictures", "files", "answers", "vectors", "errors", "prompts", "tokens"]
 
 LABELS: dict[StageName, str] = {
     "pictures": "Making pictures",
@@ -27,6 +27,7 @@ LABELS: dict[StageName, str] = {
     "vectors": "Embedding",
     "errors": "Finding noise",
     "prompts": "Searching",
+    "tokens": "Learning tokens",
 }
 
 

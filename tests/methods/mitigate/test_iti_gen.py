@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load
 
 from askew import mitigation
 from askew.errors import UsageError
@@ -82,6 +84,36 @@ def test_a_cut_file_and_an_empty_value_are_one_sentence(
         mitigation.of(whole | {"tokens": {"gender": whole["tokens"]["gender"][:-8]}}, "m.toml")
     with pytest.raises(UsageError, match="a value of 'gender' has none"):
         learn(*embedder.text_tower(), [PROMPT], {"gender": [np.zeros((0, 128)), np.ones((1, 128))]}, 0)
+
+
+def test_learning_that_is_killed_goes_on_to_the_same_bytes(
+    learned: tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]], tmp_path: Path
+) -> None:
+    embedder, tokens, pictures = learned
+    done: list[int] = []
+
+    def killed(epochs: int) -> None:
+        done.append(epochs)
+        if sum(done) == 12:
+            raise KeyboardInterrupt
+
+    asked = (*embedder.text_tower(), [PROMPT], {"gender": pictures}, 0, tmp_path / "kept")
+    with pytest.raises(KeyboardInterrupt):
+        learn(*asked, killed)
+    done.clear()
+    again = learn(*asked, done.append)
+    assert done == [12] + [1] * 18
+    assert again["gender"].tobytes() == tokens["gender"].tobytes()
+    assert learn(*asked)["gender"].tobytes() == tokens["gender"].tobytes()
+
+
+def test_tokens_are_there_for_others(
+    learned: tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]],
+) -> None:
+    embedder, tokens, _ = learned
+    made = ITIGen(targets=EVEN, tokens={"gender": as_text(tokens["gender"])}, width=128,
+                  encoder=digest(embedder.model.text_model))  # fmt: skip
+    assert np.array_equal(load(made.extra()[".safetensors"])["gender"], tokens["gender"])
 
 
 def test_no_room_is_said() -> None:

@@ -140,9 +140,11 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
         return mitigation.load_mitigation(self.file())
 
     def write_files(self) -> None:
-        """Write the file of every way into the run's folder."""
+        """Write the file of every way into the run's folder, and beside it what else others may use of it."""
         for way, text in self.found.mitigations.items():
-            write_file(self.file(way), text.encode())
+            path = write_file(self.file(way), text.encode())
+            for suffix, content in mitigation.load_mitigation(path).extra().items():
+                write_file(path.with_suffix(suffix), content)
 
 
 def settled(score: E | None) -> bool:

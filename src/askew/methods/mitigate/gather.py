@@ -5,6 +5,8 @@ Nothing that chose a mitigation judges it: the three kinds have seeds of their o
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -164,12 +166,14 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object
 
     def flow() -> Mapping[str, object]:
         model, tokenizer = tower()
-        found = iti_gen.learn(
-            model, tokenizer, [one.text for one in plan.prompts], vectors, derived_seed(plan.seed, TOKENS)
-        )
+        encoder, texts = iti_gen.digest(model.text_model), [one.text for one in plan.prompts]
+        seed, pictures = derived_seed(plan.seed, TOKENS), [one.tobytes() for some in vectors.values() for one in some]
+        kept = hashlib.sha256(b"".join([json.dumps([encoder, texts, seed, *vectors]).encode(), *pictures])).hexdigest()
+        with run.steps("tokens", TOKENS, iti_gen.EPOCHS) as steps:
+            found = iti_gen.learn(model, tokenizer, texts, vectors, seed, run.store.path / TOKENS / kept, steps.advance)
         width = next(iter(found.values())).shape[-1]
         tokens = {axis: iti_gen.as_text(table) for axis, table in found.items()}
-        return {"tokens": tokens, "width": width, "encoder": iti_gen.digest(model.text_model)}
+        return {"tokens": tokens, "width": width, "encoder": encoder}
 
     return run.decide("the tokens", flow, Work(), {})
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,6 +21,7 @@ from pydantic import Field, model_validator
 
 from askew.errors import UsageError
 from askew.methods.mitigate.steering import Asking, Call
+from askew.store.files import write_file
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,6 +64,15 @@ class ITIGen(Asking):
         """The tokens of an axis, (values, 3, width)."""
         numbers = np.frombuffer(base64.b64decode(self.tokens[axis]), dtype="<f4")
         return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
+
+    def extra(self) -> dict[str, bytes]:
+        """The tokens as safetensors, by axis."""
+        from safetensors.numpy import save
+
+        targets = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()}
+        return {
+            ".safetensors": save({axis: self.table(axis) for axis in targets}, {**targets, "encoder": self.encoder})
+        }
 
     def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
         """The conditional half with the states of the learned tokens."""
@@ -146,7 +159,13 @@ def direction_loss(
 
 
 def learn(
-    model: Any, tokenizer: Any, prompts: Sequence[str], pictures: Mapping[str, Sequence[NDArray[np.float32]]], seed: int
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[str],
+    pictures: Mapping[str, Sequence[NDArray[np.float32]]],
+    seed: int,
+    kept: Path | None = None,
+    learned: Callable[[int], object] = lambda epochs: None,
 ) -> dict[str, NDArray[np.float32]]:
     """The tokens (values, 3, width) of every axis.
 
@@ -158,6 +177,8 @@ def learn(
         prompts: the texts that tokens are put behind: one alone may be learned by heart, and served badly by.
         pictures: by axis, for each of its values in order, the unit vectors (n, d) of its pictures.
         seed: of the order of the pictures.
+        kept: a file that holds how far it has come, epoch by epoch: the same call goes on there, to the same bytes.
+        learned: is told how many epochs are done, each time some are.
 
     Raises:
         UsageError: a value without pictures.
@@ -172,7 +193,14 @@ def learn(
     width = int(model.text_model.embeddings.token_embedding.weight.shape[1])
     tokens = [torch.zeros(k, PLACES, width, requires_grad=True) for k in shape]
     optimizers = [torch.optim.Adam([one], lr=RATE) for one in tokens]
-    rng = np.random.default_rng(seed)
+    rng, begin = np.random.default_rng(seed), 0
+    if kept is not None and kept.exists():
+        state = torch.load(kept, weights_only=True)
+        begin, rng.bit_generator.state = state["epochs"], state["rng"]
+        for one, optimizer, table, own in zip(tokens, optimizers, state["tokens"], state["adam"], strict=True):
+            one.data.copy_(table)
+            optimizer.load_state_dict(own)
+        learned(begin)
 
     def feature(prompt: str, added: Tensor) -> Tensor:
         states, place = injected(model, tokenizer, prompt, added)
@@ -183,7 +211,7 @@ def learn(
         originals = normalize(model.get_text_features(**plain).pooler_output, dim=-1)
     for parameter in model.parameters():
         parameter.requires_grad_(False)
-    for epoch in range(EPOCHS):
+    for epoch in range(begin, EPOCHS):
         for optimizer in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
@@ -199,6 +227,12 @@ def learn(
                 optimizer.zero_grad()
                 direction_loss(texts, means, originals[at], turn, shape).backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
+        if kept is not None:
+            content = io.BytesIO()
+            torch.save({"epochs": epoch + 1, "rng": rng.bit_generator.state, "tokens": [one.data for one in tokens],
+                        "adam": [one.state_dict() for one in optimizers]}, content)  # fmt: skip
+            write_file(kept, content.getvalue())
+        learned(1)
     return {axis: one.detach().numpy() for axis, one in zip(pictures, tokens, strict=True)}
 
 
