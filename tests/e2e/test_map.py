@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
 import askew
@@ -18,6 +19,8 @@ from askew.method import load
 from askew.methods.map.findings import MapResult
 from askew.methods.map.page import model_label
 from askew.methods.map.plan import profession_prompt
+from askew.methods.map.score import maps_of
+from askew.stats.overlap import mask
 from askew.types import Estimate, Missing
 
 Saved = Callable[[str], Path]
@@ -100,6 +103,40 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(tiny: Saved
     assert isinstance(load(again.folder), MapResult)
     with pytest.raises(UsageError, match="no maps of 'tree'"):
         again.miou("tree")
+
+
+def test_maps_are_held_against_masks_that_are_given(
+    tiny: Saved, finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = load(finished)
+    assert isinstance(first, MapResult)
+    model, ids = first.found.models[0].name, first.found.sets[0].pictures
+    for name in ids[:3]:  # of the fourth no mask is given
+        maps = maps_of(first.found, first, "sex", PROMPT, model, str(name))
+        assert maps is not None
+        for word, of in (("sex", maps.total()[0]), ("nurse", maps.total()[1])):
+            (tmp_path / "masks" / word).mkdir(parents=True, exist_ok=True)
+            Image.fromarray(mask(of[0])).save(tmp_path / "masks" / word / f"{name}.png")
+    masks = ["--masks", str(tmp_path / "masks"), "--taus", "10,70,90", "--store", str(finished.parent / ".askew")]
+    assert mapped(f"diffusers/{tiny('stable-diffusion')}", tmp_path / "run", *masks) == 0
+    assert "Against the given masks" in (tmp_path / "run" / "report.html").read_text()
+    result = load(tmp_path / "run")
+    assert isinstance(result, MapResult)
+    found = {(one.word, one.tau): one for one in result.found.biasmap.accuracy}
+    assert list(found) == [(word, tau) for word in ("nurse", "sex") for tau in (10.0, 70.0, 90.0)]
+    for word in ("nurse", "sex"):
+        ends = [(one.mask_accuracy, one.complement_accuracy) for (w, _), one in found.items() if w == word]
+        assert all(isinstance(e, Estimate) and (e.n, e.missing) == (3, 1) for pair in ends for e in pair)
+        low, same, high = ([e.value for e in pair] for pair in ends)
+        assert same == [1, 1]
+        assert (low[0], high[1]) == (1, 1)
+        assert low[1] == pytest.approx(0.1 / 0.7, abs=0.03)
+        assert high[0] == pytest.approx(0.1 / 0.3, abs=0.05)
+    capsys.readouterr()
+    for wrong, said in ((masks[:2], "has no folder with the masks of a word"), (masks[2:4], "say where they are")):
+        more = [wrong[0], str(finished) if wrong[0] == "--masks" else wrong[1]]
+        assert mapped(f"diffusers/{tiny('stable-diffusion')}", tmp_path / "wrong", *more) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from askew.errors import NotEnoughData
 from askew.stats.overlap import (
     bilinear,
     chance_iou,
+    covered,
     entanglement,
     iou,
     iou_matrix,
@@ -181,3 +182,20 @@ def test_it_is_what_pytorch_does(old: tuple[int, int], new: tuple[int, int]) -> 
     maps = np.random.default_rng(0).random((2, 3, *old))
     expected = F.interpolate(torch.from_numpy(maps), new, mode="bilinear", align_corners=False)
     np.testing.assert_allclose(bilinear(maps, new), expected.numpy(), rtol=1e-12)
+
+
+@given(arrays(bool, (4, 3, 5)), MASKS.map(lambda m: np.concatenate([m, m[..., :2]], axis=2)))
+def test_what_masks_cover_of_regions_is_that_of_a_plain_loop(masks: np.ndarray, regions: np.ndarray) -> None:
+    found = covered(masks, regions)
+    for i, one in enumerate(masks):
+        for j, region in enumerate(regions):
+            inside = [bool(one[place]) for place in zip(*np.nonzero(region), strict=True)]
+            assert found[i, j] == pytest.approx(sum(inside) / len(inside))
+
+
+def test_a_mask_and_its_complement_are_accurate_where_they_are_the_region() -> None:
+    region = np.array([[[1, 1, 0, 0]], [[0, 1, 1, 0]]], dtype=bool)
+    assert np.diagonal(covered(region, region)).tolist() == np.diagonal(covered(~region, ~region)).tolist() == [1, 1]
+    assert covered(region, region)[0, 1] == 0.5
+    with pytest.raises(NotEnoughData, match="without a pixel"):
+        covered(region, np.zeros_like(region))

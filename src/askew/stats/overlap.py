@@ -99,6 +99,19 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
     return np.asarray(shared / union)
 
 
+def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
+    """Share of every region (n, H, W) that every mask (n, H, W) covers: (n, n), masks in the rows, from 0 to 1.
+
+    Over thresholds its diagonal is the accuracy of masks, and that of `covered(~masks, ~regions)` the accuracy of their
+    complement (BiasMap, supplement F). NotEnoughData for a region without a pixel.
+    """
+    first, second = (m.reshape(len(m), -1).astype(np.float32) for m in _pair(masks, regions))
+    sizes = second.sum(axis=1, dtype=float)
+    if not len(first) or np.any(sizes == 0):
+        raise NotEnoughData("there is no region to cover, or one without a pixel")
+    return np.asarray((first @ second.T).astype(float) / sizes)
+
+
 @dataclass(frozen=True, slots=True)
 class Entanglement:
     """How much two concepts overlap in the pictures of a prompt.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Unpack
 
 from askew import options as o
@@ -27,6 +28,8 @@ def map(
     baseline: o.Place = None,
     threshold: Threshold | None = None,
     tau: float | None = None,
+    masks: o.Place = None,
+    taus: Annotated[Sequence[float] | None, o.numbers(float, "numbers from 0 to 100, such as 10,50,90,")] = None,
     definition: Literal["ovam", "daam", "output"] | None = None,
     branch: Literal["cond", "uncond"] | None = None,
     **options: Unpack[MapOptions],
@@ -63,6 +66,10 @@ def map(
         Where a map is high: percentile (if not given), max or minmax.
     tau
         The threshold, 0 to 100; 70 if not given.
+    masks
+        Folder with true places, WORD/PICTURE.png, white where the word is: how well do maps find them?
+    taus
+        Thresholds at which masks are held against these, with commas; 10,20,…,90 if not given.
     definition
         ovam (if not given): any word; daam: words of the prompt; output: any, of SD3 and Flux.
     branch
@@ -83,7 +90,15 @@ def map(
         professions=o.names(profession) or professions,
         models=models,
         baseline=str(baseline or ""),
-        **o.given(images=images, threshold=threshold, tau=tau, definition=definition, branch=branch),
+        **o.given(
+            images=images,
+            threshold=threshold,
+            tau=tau,
+            masks=None if masks is None else str(masks),
+            taus=taus,
+            definition=definition,
+            branch=branch,
+        ),
         **fields,
     )
     return METHOD.run(plan, **o.run_options(options))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from askew.errors import UsageError
-from askew.findings import Address, E, Head, Identity, Keyed, pattern
+from askew.findings import Address, E, Head, Identity, Keyed, Names, pattern
 from askew.method import Result
 from askew.methods.map.plan import MapPlan
 from askew.types import Estimate, Missing, record
@@ -127,6 +127,22 @@ class Gradient:
 
 
 @record
+class MaskAccuracy:
+    """How well maps of a word find its given places, by masks at a threshold (supplement F).
+
+    mask_accuracy        share of the place that the mask covers; null: the masks of other pictures
+    complement_accuracy  share of the rest of the picture that the mask leaves out
+    """
+
+    prompt: str
+    model: str
+    word: str
+    tau: Annotated[float, Names()]
+    mask_accuracy: E
+    complement_accuracy: E
+
+
+@record
 class BiasMap:
     """Everything about overlaps."""
 
@@ -136,6 +152,7 @@ class BiasMap:
     changes: tuple[Change, ...]
     intersections: tuple[Intersection, ...]
     gradient: tuple[Gradient, ...]
+    accuracy: tuple[MaskAccuracy, ...] = ()
 
     def pair(self, model: str, prompt: str, a: str) -> Pair:
         """The pair of a concept in a prompt's pictures by a model."""

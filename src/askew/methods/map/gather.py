@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from askew import findings, registry
 from askew.errors import UsageError
 from askew.findings import RESULTS_FILE, Identity, Instruments, PictureSet
@@ -21,11 +23,15 @@ from askew.parts.survey.reader import Reader, fingerprints, instruments_of, unkn
 from askew.plan import PLAN_FILE, read_toml
 from askew.run.base import Made, Outcome, Rows, Run, encoded, provider
 from askew.run.work import wanted_pictures
+from askew.stats.overlap import Mask
+from askew.store.imagefile import opened, read
 from askew.store.store import Wanted
 from askew.types import Missing, Picture, Prompt
 
 GRADIENT = 4
 """Concepts from which a correlation with their nearness in meaning is told."""
+
+WHITE = 255
 
 SAME = ("threshold", "tau", "definition", "branch", "vqa", "vqa_args", "seed", "level")
 """Fields of the plan that decide what a score is, or which pictures are pairs."""
@@ -40,6 +46,7 @@ class Watched:
     rows         (usable pictures, numbers) their maps, as `decode_maps` reads them
     observed     what people see in the pictures
     cosines      by concept that of its text embedding with the word it is held against; empty for few concepts
+    masks        by word the places that were given, of every usable picture
     """
 
     model: str
@@ -50,6 +57,7 @@ class Watched:
     rows: Rows
     observed: ObservedSet
     cosines: Mapping[str, float]
+    masks: Mapping[str, Sequence[Mask | Missing]]
 
     @property
     def present(self) -> list[Picture]:
@@ -124,6 +132,9 @@ class Watcher:
 
 def gather(plan: MapPlan, run: Run) -> MapsGathered:
     """Every prompt by every model. Raises UsageError for a model that cannot be watched, and for another's baseline."""
+    words = dict.fromkeys((*plan.concepts, *plan.against))
+    if plan.masks and not any((Path(plan.masks) / word).is_dir() for word in words):
+        raise UsageError(f"{plan.masks} has no folder with the masks of a word, named after it: {', '.join(words)}")
     models = [white_box(name, plan) for name in plan.models]
     names = [model.name for model in models]
     baseline = read_baseline(plan, names) if plan.baseline else None
@@ -131,6 +142,9 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
     reader = Reader(run, instruments)
     prompts = tuple(one for model in models for one in _watched(plan, run, model, reader))
     run.warn(*(text for model in models for text in unknown_words(model, plan.texts())))
+    given = [mask for one in prompts for some in one.masks.values() for mask in some]
+    if plan.masks and not any(isinstance(mask, np.ndarray) for mask in given):
+        run.warn(f"no mask in {plan.masks} is of a picture of this run: name them after its files, WORD/PICTURE.png")
     prompt = plan.prompts[0].text
     for model in models:  # concepts that it has no meaning for
         own = set(model.unknown_words(prompt))
@@ -177,9 +191,34 @@ def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[W
 
             anchor = word_vector(model.pipeline, against)
             cosines = {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in plan.concepts}
-        words = tuple(maps.words)
-        found.append(Watched(model.name, prompt.text, words, maps.fingerprint, pictures, rows, observed, cosines))
+        words, present = tuple(maps.words), [one for one in pictures if isinstance(one, Picture)]
+        masks: dict[str, Sequence[Mask | Missing]] = {}
+        for word in (against, *plan.concepts) if plan.masks else ():
+            if (folder := Path(plan.masks) / word).is_dir():
+                places = run.look(MaskLens(folder), present)
+                if len(sizes := {place.shape for place in places if isinstance(place, np.ndarray)}) > 1:
+                    told = ", ".join(f"{width} x {height}" for height, width in sorted(sizes))
+                    raise UsageError(f"the masks of {word!r} in {plan.masks} have different sizes: {told}")
+                masks[word] = places
+        found.append(
+            Watched(model.name, prompt.text, words, maps.fingerprint, pictures, rows, observed, cosines, masks)
+        )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class MaskLens:
+    """Opens the file named after a picture: white where a word is."""
+
+    folder: Path
+
+    def __call__(self, picture: Picture) -> Mask | Missing:
+        """(H, W), or why there is none."""
+        path = self.folder / f"{picture.id}.png"
+        if isinstance(file := read(path), Missing):
+            return file
+        mask: Mask = np.asarray(opened(path).convert("L")) > WHITE // 2
+        return mask if mask.any() and not mask.all() else Missing("blank_image", f"{path} has no word's place and rest")
 
 
 def read_baseline(plan: MapPlan, models: Sequence[str]) -> Baseline:

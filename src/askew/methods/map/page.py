@@ -44,7 +44,8 @@ def page(found: MapFindings, media: Media) -> b.Page:
     return common.page(
         found, f"askew map: where {shorten(words.listing(view.models), 100)} {attend} to {words.listing(concepts)}",
         f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”", view.answer(),
-        (view.seen(), *(view.concept(one) for one in concepts), *view.three(), *view.nearness(), *view.changes()),
+        (view.seen(), *(view.concept(one) for one in concepts), *view.three(), *view.nearness(), *view.accuracy(),
+         *view.changes()),
         facts=(*common.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
         reading=reading(found),
         notes=(
@@ -134,6 +135,21 @@ class View:
             tables.append(b.Table(caption, ("Word", "cosine of text embeddings", "mIoU"), rows, note=note))
         if tables:
             yield b.Section("Nearness in meaning", tuple(tables), screen=False)
+
+    def accuracy(self) -> Iterator[b.Section]:
+        """How well maps find the places that were given, over thresholds (the paper's figure 11)."""
+        found = self.found.biasmap.accuracy
+        plots, told = [], []
+        for model, prompt, word in dict.fromkeys((one.model, one.prompt, one.word) for one in found):
+            own = [one for one in found if (one.model, one.prompt, one.word) == (model, prompt, word)]
+            lines = (b.Line("of the place, covered by the mask", tuple(one.mask_accuracy for one in own)),
+                     b.Line("of the rest, left out", tuple(one.complement_accuracy for one in own), 1))  # fmt: skip
+            name = f"{words.quote(word, 40)} in pictures of {words.quote(prompt, 60)}, {model_label(model, 40)}"
+            steps = tuple(f"{one.tau:g}" for one in own)
+            plots.append(b.Lines(name, "Threshold", steps, lines, "share", chance="chance: masks of other pictures"))
+            told.append(masks_found(name, own))
+        if plots:
+            yield b.Section("Against the given masks", (b.Text(items=tuple(told)), *plots))
 
     def changes(self) -> Iterator[b.Section]:
         """Every model less the first."""
@@ -254,6 +270,18 @@ def finding(own: Sequence[Pair], overall: Overall) -> str:
     missing = f"; {len(own) - len(known)} missing" if len(known) < len(own) else ""
     return (f"“{overall.a}” and the words beside it in places that share {value} of their union on average{chance} "
             f"({told}{missing})")  # fmt: skip
+
+
+def masks_found(name: str, own: Sequence[f.MaskAccuracy]) -> str:
+    """By word, where the masks of its maps find as much of the place as they leave out of the rest."""
+    known = [(one.tau, one.mask_accuracy, one.complement_accuracy) for one in own
+             if isinstance(one.mask_accuracy, Estimate) and isinstance(one.complement_accuracy, Estimate)]  # fmt: skip
+    if not known:
+        return f"{name}: no usable mask"
+    tau, inside, outside = min(known, key=lambda one: abs(one[1].value - one[2].value))
+    by_chance = ", ".join(words.number(one.null) for one in (inside, outside))
+    return (f"{name}: most even at threshold {tau:g}, where the mask covers {words.measured(inside)} of the place and "
+            f"leaves out {words.measured(outside)} of the rest (chance {by_chance})")  # fmt: skip
 
 
 def _miou(one: Pair | Overall) -> E:

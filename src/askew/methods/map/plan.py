@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -29,6 +29,9 @@ READ_ANYWAY = "gender"
 """The axis that instruments read where no concept is one."""
 
 
+Tau = Annotated[float, Field(ge=0, le=100)]
+
+
 class MapPlan(Plan):
     """A plan of where a model attends to concepts (BiasMap); mask and branch are those of the paper.
 
@@ -42,6 +45,9 @@ class MapPlan(Plan):
                 any, by what attention gathers (transformers)
     branch      whose image is listened to where there is guidance: cond or uncond
     threshold   where a map is high: percentile, max or minmax, at `tau`
+    masks       folder with the true places of words in the pictures, WORD/PICTURE.png, that maps are held against;
+                "" has none
+    taus        thresholds of that
     """
 
     method: Literal["map"] = "map"
@@ -53,7 +59,9 @@ class MapPlan(Plan):
     definition: Literal["ovam", "daam", "output"] = "ovam"
     branch: Literal["cond", "uncond"] = "cond"
     threshold: Literal["percentile", "max", "minmax"] = "percentile"
-    tau: float = Field(default=70.0, ge=0, le=100)
+    tau: Tau = 70.0
+    masks: str = ""
+    taus: tuple[Tau, ...] = Field(default=(10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0), min_length=1)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -99,6 +107,8 @@ def plan_map(
         raise UsageError('there is no prompt; give one, as in: askew map "a photo of a nurse" --against nurse')
     if not concepts or not all(concept.strip() for concept in concepts):
         raise UsageError("a concept is empty; name one or more, as in --concept gender --concept race")
+    if "taus" in settings and not settings.get("masks"):
+        raise UsageError("--taus are thresholds for masks that are given; say where they are, as in --masks FOLDER")
     if "images" not in settings:
         suggestion = getattr(registry.model(models[0], **settings.get("model_args", {})), "suggestion", None)
         settings["images"] = IMAGES if suggestion is None else suggestion.images

@@ -5,7 +5,7 @@ Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -37,6 +37,7 @@ Masking = Callable[[Maps], Mask]
 ROUNDING = 1e-5
 """Differences within a map, of its largest number, that summing in single precision makes."""
 
+NO_PLACE = Missing("absent_file", "no usable mask of any picture was given")
 FLAT = Missing("error", "a map that is the same everywhere has no place that is high")
 GROUPS: Mapping[str, tuple[str, str]] = {"gender": ("male", "female"), "ethnicity": ("white", "black")}
 """The groups of the paper's risk difference, by axis; of other axes the first two values."""
@@ -146,6 +147,11 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
             gradient(one.model, one.prompt, one.words[0][1], one.cosines, pairs, scoring)
             for one in found.prompts
             if one.cosines and one.present
+        ),
+        tuple(
+            entry
+            for one in found.prompts
+            for entry in accuracies(one, maps[one.model, one.prompt], plan, scoring)
         ),
     )  # fmt: skip
     return head.into(
@@ -262,6 +268,35 @@ def gradient(
     except NotEnoughData as error:
         found = Missing("error", str(error))
     return f.Gradient(prompt, model, against, cosines, found)
+
+
+def accuracies(one: Watched, maps: Sequence[PairMaps], plan: MapPlan, scoring: Scoring) -> Iterator[f.MaskAccuracy]:
+    """By word and threshold: how much of its given places its masks cover, and of the rest leave out (supplement F).
+
+    Pictures without such a place, or with a map that is the same everywhere, are missing.
+    """
+    for word, given in one.masks.items() if maps else ():
+        pair = next(own for own in maps if word in (own.a, own.b))
+        total = pair.total()[(pair.a, pair.b).index(word)]
+        known = {k: place for k, place in enumerate(given) if isinstance(place, np.ndarray)}
+        kept = [k for k in known if not flat_pictures(total[None])[k]]
+        entry = partial(f.MaskAccuracy, one.prompt, one.model, word)
+        if not kept:
+            yield from (entry(tau, NO_PLACE, NO_PLACE) for tau in plan.taus)
+            continue
+        places = np.stack([known[k] for k in kept])
+        large = bilinear(total[kept], places.shape[-2:])
+        for tau in plan.taus:
+            high = overlap.mask(large, plan.threshold, tau)
+            sides = {"mask": (high, places), "complement": (~high, ~places)}
+            found = (
+                overlap.entanglement(
+                    overlap.covered(*side), 0.0, rng=scoring.rng(one.model, one.prompt, word, what, f"{tau:g}"),
+                    missing=len(one.pictures) - len(kept), **scoring.how,
+                ).miou
+                for what, side in sides.items()
+            )  # fmt: skip
+            yield entry(tau, *found)
 
 
 def _risk(one: Watched, axis: Axis, scoring: Scoring) -> RiskDifference:

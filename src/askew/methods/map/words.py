@@ -68,6 +68,8 @@ def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:
         ("IoU (Eq. 4)", "|A ∩ B| ⁄ |A ∪ B| of the masks"),
         ("mBIoU (Eq. 6)", "mean of the IoU of every block's maps"),
         ("Chance", "mean IoU of A in one picture and B in another of the prompt; by area: pq ⁄ (p + q − pq)"),
+        *([("Accuracy of masks (supplement F)", "of the place that was given, the share that the mask covers; of the "
+            "rest, the share that it leaves out")] if found.biasmap.accuracy else []),
         ("Corrected", "(mIoU − chance) ⁄ (1 − chance)"),
         ("Risk difference", "|share of one group − share of another| among the pictures"),
     )  # fmt: skip
