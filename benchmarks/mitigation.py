@@ -3,6 +3,7 @@
     python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3]
     python -m benchmarks.mitigation occupations [--pictures 48] [--ways prompts,fair-diffusion,iti-gen] [--folder …]
     python -m benchmarks.mitigation maps [--pictures 24] [--ways fair-diffusion,entanglement] [--folder …]
+    python -m benchmarks.mitigation strategies [--pictures 48] [--seed 0]
     python -m benchmarks.mitigation variety [--pictures 15] [--prompts 45] [--seed 0] [--folder runs/mitigation]
 
 `costs` are ratios of one run, bare and mitigated in turn, on `studio`. A policy over all prompts of two statements of
@@ -13,16 +14,18 @@ scale: by MineTheGap's Eq. 1, where lower is more one-sided, and by the lean of 
 table 1 for eight of its professions: risk difference of perceived gender, and how much the places of "gender" and of
 the profession overlap, of all layers and of the middle block, which entanglement guidance does not see. A way's file
 FOLDER/WAY.toml is taken where there is one, such as that of learnt tokens; "prompts" alternates the two words, as
-BiasMap describes Fair Diffusion. All go on where they were stopped.
+BiasMap describes Fair Diffusion. These go on where they were stopped. `strategies` is InterMit's comparison in the
+planted world, whose truth is exact: axes are stated one after another, each evenly, until their mean distance is .10.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +42,19 @@ from askew.methods.mine.plan import MinePlan
 from askew.methods.mitigate import METHOD
 from askew.methods.mitigate.plan import plan_mitigation
 from askew.models.base import Model, Request
-from askew.prompts.axes import find_axis
+from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.grammar import article
 from askew.run.live import opened_run
+from askew.stats.distance import distance_named
+from askew.stats.intervals import Floats
 from askew.stats.means import student_mean
-from askew.stats.policy import Goal, cells, plan_policy
+from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
+from askew.studio.caption import Said
+from askew.studio.planted import NAMES, conditional
+from askew.studio.scene import OCCUPATIONS as OCCUPATIONS_OF_THE_WORLD
 from askew.types import Estimate, Missing
+from benchmarks.planted_interactions import DISTANCES, SIZES
 
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
 WAYS: dict[str, dict[str, object]] = {
@@ -55,7 +64,8 @@ WAYS: dict[str, dict[str, object]] = {
     "guidance": {"scale": 2.0},
     "negative-prompt": {"words": "a female person"},
 }
-SIZES = (2, 3, 6, 3, 4, 2, 2, 4)
+ENOUGH = 0.1
+"""The mean distance at which a greedy strategy stops."""
 SCALES = (1.0, 2.0, 4.0)
 """Of guidance, beside the studio's own 1.4."""
 
@@ -163,6 +173,105 @@ def _overlaps(name: str, overall: Any, change: Any) -> None:
     print(f"| {name} | {' | '.join(told)} |", flush=True)
 
 
+def strategies(given: argparse.Namespace) -> None:
+    """A row for each strategy over all occupations: how many axes are stated at once, and what is left of the bias."""
+    rng, pictures = np.random.default_rng(given.seed), given.pictures or 48
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for occupation in OCCUPATIONS_OF_THE_WORLD:
+        table = conditional(Said({}, occupation, True, ()), 1.0).sum(axis=tuple(range(len(BIASCONNECT), len(NAMES))))
+        counts = {(): [rng.multinomial(pictures, one) for one in margins(table, ())]}
+        counts |= {
+            (place,): [rng.multinomial(pictures, one) for one in margins(table, (place,))]
+            for place in ((axis, value) for axis, size in enumerate(SIZES) for value in range(size))
+        }
+        for told, guess in (
+            ("known", partial(evenly, table)), ("estimated", partial(predicted, counts)),
+        ):  # fmt: skip
+            for name in ("worst first", "heeding interactions"):
+                stated = greedy(guess, name == "heeding interactions")
+                left = [float(distances(evenly(table, stated[:most])).mean()) for most in (len(stated), 2)]
+                found.setdefault(f"{name}, {told}", []).append((len(stated), *left))
+        for most in (1, 2):
+            found.setdefault(f"linear program, {most} at once, estimated", []).append(program(table, counts, most))
+    print("| strategy | axes stated | left | left by two | axes less worst first | left, less | left by two, less |")
+    print("| --- | ---: | ---: | ---: | --- | --- | --- |")
+    for name, rows in found.items():
+        base = found[f"worst first, {name.rpartition(', ')[2]}"]
+        own, first = np.array(rows), np.array(base)
+        less = " | ".join("" if rows is base else _mean(one) for one in (own - first).T)
+        print(f"| {name} | {own[:, 0].mean():.2f} | {own[:, 1].mean():.3f} | {own[:, 2].mean():.3f} | {less} |")
+
+
+def margins(table: Floats, cell: Cell) -> list[Floats]:
+    """The shares of each axis in what a cell shows, by the exact joint table (values of all axes)."""
+    at: list[Any] = [slice(None)] * table.ndim
+    for axis, value in cell:
+        at[axis] = slice(value, value + 1)
+    shown = np.zeros_like(table)
+    shown[tuple(at)] = table[tuple(at)]
+    return [_margin(shown, axis) for axis in range(table.ndim)]
+
+
+def evenly(table: Floats, stated: Sequence[int]) -> list[Floats]:
+    """The shares of each axis where the values of the stated ones are drawn evenly, each by itself."""
+    others = tuple(axis for axis in range(table.ndim) if axis not in stated)
+    even = table / table.sum(axis=others, keepdims=True)
+    return [_margin(even, axis) for axis in range(table.ndim)]
+
+
+def _margin(table: Floats, axis: int) -> Floats:
+    shares = table.sum(axis=tuple(one for one in range(table.ndim) if one != axis))
+    return np.asarray(shares / shares.sum())
+
+
+def predicted(counts: Mapping[Cell, Sequence[Floats]], stated: Sequence[int]) -> list[Floats]:
+    """`evenly`, from pictures of one statement each."""
+    combos = [tuple(zip(stated, values, strict=True)) for values in product(*(range(SIZES[axis]) for axis in stated))]
+    found = []
+    for axis, size in enumerate(SIZES):
+        own = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
+        shown = [composed(cell, counts[()][axis], own) for cell in combos]
+        found.append(np.full(size, 1 / size) if axis in stated else np.mean(shown, axis=0))
+    return found
+
+
+def distances(shares: Sequence[Floats]) -> Floats:
+    """Of each axis from equal shares."""
+    found = zip(DISTANCES, shares, strict=True)
+    return np.array([float(distance_named(name)(own, np.full(len(own), 1 / len(own)))) for name, own in found])
+
+
+def greedy(guess: Callable[[Sequence[int]], list[Floats]], heeding: bool) -> tuple[int, ...]:
+    """The axes to state, one a step, until the mean distance is `ENOUGH` or no step is thought to help.
+
+    The next is the axis that is furthest off, or, `heeding` interactions, that after which all are least far off.
+    """
+    stated: tuple[int, ...] = ()
+    while (now := distances(guess(stated))).mean() > ENOUGH and len(stated) < len(SIZES):
+        left = [axis for axis in range(len(SIZES)) if axis not in stated]
+        after = {axis: distances(guess((*stated, axis))).mean() for axis in left} if heeding else {}
+        best = min(left, key=lambda axis: after[axis] if heeding else -now[axis])
+        if heeding and after[best] >= now.mean():
+            break
+        stated = (*stated, best)
+    return stated
+
+
+def program(table: Floats, counts: Mapping[Cell, Sequence[Floats]], most: int) -> tuple[float, ...]:
+    """Of the policy over prompts of at most `most` statements their mean number, and twice the exact distance left."""
+    among, goals = cells(SIZES, most), []
+    for axis, size in enumerate(SIZES):
+        own = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
+        shares = [np.eye(size)[dict(cell)[axis]] if axis in dict(cell) else composed(cell, counts[()][axis], own)
+                  for cell in among]  # fmt: skip
+        goals.append(Goal(np.array(shares), np.full(size, 1 / size), DISTANCES[axis]))
+    weights = plan_policy(goals)
+    exact = [margins(table, among[k]) for k in np.flatnonzero(weights)]
+    mixed = [weights[weights > 0] @ np.array(own) for own in zip(*exact, strict=True)]
+    left = float(distances(mixed).mean())
+    return float(weights @ [len(cell) for cell in among]), left, left
+
+
 def variety(given: argparse.Namespace) -> None:
     """Eq. 1 and the lean of perceived gender of random prompts, plain less with CADS and at other guidance."""
     plan = MinePlan(model="studio", objective="bias", target="people", images=given.pictures or 15, seed=given.seed)
@@ -204,11 +313,13 @@ def _mark(score: object) -> float:
 def _mean(numbers: ArrayLike) -> str:
     """The mean with Student's interval over those that are numbers."""
     known = np.asarray(numbers, dtype=float)
+    if not np.isfinite(known).any():
+        return ""
     e = student_mean(known[np.isfinite(known)])
     return f"{e.value:+.4f} [{e.low:+.4f}, {e.high:+.4f}]"
 
 
-STUDIES = {"costs": costs, "occupations": occupations, "maps": maps, "variety": variety}
+STUDIES = {"costs": costs, "occupations": occupations, "maps": maps, "strategies": strategies, "variety": variety}
 
 
 def main() -> None:
