@@ -179,10 +179,10 @@ def strategies(given: argparse.Namespace) -> None:
     found: dict[str, list[tuple[float, ...]]] = {}
     for occupation in OCCUPATIONS_OF_THE_WORLD:
         table = conditional(Said({}, occupation, True, ()), 1.0).sum(axis=tuple(range(len(BIASCONNECT), len(NAMES))))
-        counts = {(): [rng.multinomial(pictures, one) for one in margins(table, ())]}
-        counts |= {
-            (place,): [rng.multinomial(pictures, one) for one in margins(table, (place,))]
-            for place in ((axis, value) for axis, size in enumerate(SIZES) for value in range(size))
+        statements = [((axis, value),) for axis, size in enumerate(SIZES) for value in range(size)]
+        counts: dict[Cell, list[Floats]] = {
+            cell: [rng.multinomial(pictures, one).astype(float) for one in margins(table, cell)]
+            for cell in [(), *statements]
         }
         for told, guess in (
             ("known", partial(evenly, table)), ("estimated", partial(predicted, counts)),
@@ -224,7 +224,7 @@ def _margin(table: Floats, axis: int) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def predicted(counts: Mapping[Cell, Sequence[Floats]], stated: Sequence[int]) -> list[Floats]:
+def predicted(counts: Mapping[Cell, list[Floats]], stated: Sequence[int]) -> list[Floats]:
     """`evenly`, from pictures of one statement each."""
     combos = [tuple(zip(stated, values, strict=True)) for values in product(*(range(SIZES[axis]) for axis in stated))]
     found = []
@@ -257,7 +257,7 @@ def greedy(guess: Callable[[Sequence[int]], list[Floats]], heeding: bool) -> tup
     return stated
 
 
-def program(table: Floats, counts: Mapping[Cell, Sequence[Floats]], most: int) -> tuple[float, ...]:
+def program(table: Floats, counts: Mapping[Cell, list[Floats]], most: int) -> tuple[float, ...]:
     """Of the policy over prompts of at most `most` statements their mean number, and twice the exact distance left."""
     among, goals = cells(SIZES, most), []
     for axis, size in enumerate(SIZES):
