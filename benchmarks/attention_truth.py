@@ -25,7 +25,8 @@ from askew.methods.map.score import block_maps
 from askew.parts.scoring import Scoring
 from askew.stats.differences import wilson
 from askew.stats.intervals import benjamini_hochberg
-from askew.stats.overlap import bilinear, mask
+from askew.stats.means import student_mean
+from askew.stats.overlap import bilinear, covered, mask
 from askew.types import Estimate
 from benchmarks.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
 from benchmarks.localisation import (
@@ -122,16 +123,19 @@ class Localisation:
 class Read:
     """Share of drawings that are read rightly: with nothing covered, and by percentile, of what is left.
 
-    `guess` is the share of the commonest value; `region` and `covered`: the true region alone, and all but it.
+    `guess` is the share of the commonest value; `region` and `without`: the true region alone, and all but it. `place`
+    and `left_out`: the mean share of the true region that a mask covers, and of the rest that it leaves out.
     """
 
     whole: Estimate
     guess: float
     region: Estimate
-    covered: Estimate
+    without: Estimate
     mask: dict[int, Estimate]
     rest: dict[int, Estimate]
     other: dict[int, Estimate]
+    place: dict[int, Estimate]
+    left_out: dict[int, Estimate]
 
 
 def with_sum(layers: Mapping[str, Maps]) -> dict[str, Maps]:
@@ -157,10 +161,12 @@ def faithfulness(vqa: StudioVQA, drawings: Drawings, attribute: str, maps: Maps,
         whole=right(np.ones_like(regions)),
         guess=float(np.unique(values, return_counts=True)[1].max() / len(values)),
         region=right(regions),
-        covered=right(~regions),
+        without=right(~regions),
         mask={tau: right(found) for tau, found in masks.items()},
         rest={tau: right(~found) for tau, found in masks.items()},
         other={tau: right(np.roll(found, 1, axis=0)) for tau, found in masks.items()},
+        place={tau: _mean_covered(found, regions) for tau, found in masks.items()},
+        left_out={tau: _mean_covered(~found, ~regions) for tau, found in masks.items()},
     )
 
 
@@ -203,14 +209,17 @@ def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
     for attribute, found in read.items():
         yield (
             f"**{attribute}**: read rightly in {_short(found.whole)} of whole drawings, {_short(found.region)} where "
-            f"only the true region is left, {_short(found.covered)} where only it is covered; the commonest value "
+            f"only the true region is left, {_short(found.without)} where only it is covered; the commonest value "
             f"makes up {found.guess:.2f}."
         )
         yield ""
         rows = [
-            [str(tau), *(measured(part[tau]) for part in (found.mask, found.rest, found.other))] for tau in THRESHOLDS
-        ]
-        yield from _table(("percentile", "mask alone", "rest alone", "mask of another drawing alone"), rows)
+            [str(tau), *(measured(part[tau]) for part in (found.mask, found.rest, found.other, found.place,
+                                                          found.left_out))]
+            for tau in THRESHOLDS
+        ]  # fmt: skip
+        columns = ("mask alone", "rest alone", "mask of another drawing alone", "place covered", "rest left out")
+        yield from _table(("percentile", *columns), rows)
         yield ""
 
 
@@ -239,6 +248,10 @@ def _add_q(found: dict[str, Located], score: str) -> None:
     q = benjamini_hochberg([e.p for e in tested.values()])
     for (name, e), value in zip(tested.items(), q, strict=True):
         found[name] = replace(found[name], **{score: replace(e, q=float(value))})
+
+
+def _mean_covered(masks: Regions, regions: Regions) -> Estimate:
+    return student_mean(np.diagonal(covered(masks, regions)), 0.95, bounds=(0, 1))
 
 
 def _share(right: NDArray[np.bool_]) -> Estimate:
