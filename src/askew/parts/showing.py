@@ -13,9 +13,9 @@ from askew.measure.base import VQA
 from askew.models.base import Model
 from askew.pages import words
 from askew.pages.blocks import Section, Text
-from askew.parts.drawings import is_studio
 from askew.parts.sources import Group, Source, check_filled, present, source_pictures
 from askew.parts.survey.observed import axis_answers
+from askew.parts.survey.reader import is_studio
 from askew.prompts.axes import find_axis
 from askew.prompts.groups import stated_value
 from askew.run.base import Answer, Generator, Outcome, Run

@@ -27,7 +27,7 @@ from askew.methods.edit.words import answer
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Fold, Lane, Lanes, Page, Section
 from askew.parts.scoring import Scoring
-from askew.parts.survey.missing import Gone
+from askew.parts.survey.observed import Gone
 from askew.types import Estimate, Missing, Picture
 
 GROUPS = ("caucasian man", "caucasian woman", "african-american woman")

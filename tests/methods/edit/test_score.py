@@ -12,7 +12,7 @@ from askew.methods.edit.findings import Coverage
 from askew.methods.edit.reading import Cell, EditedGroup, Readings
 from askew.methods.edit.score import Edited, contrasts, editing, missing_edits, pooled
 from askew.parts.scoring import Scoring
-from askew.parts.survey.missing import Gone
+from askew.parts.survey.observed import Gone
 from askew.types import Estimate, Missing, Picture
 
 SOURCES = 20

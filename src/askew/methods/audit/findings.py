@@ -11,7 +11,7 @@ from askew.findings import E, Head, Keyed
 from askew.method import Result
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.confusion import Confusion
-from askew.parts.survey.missing import MissingPictures
+from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.types import Estimate, Kind, Missing, record
 

@@ -13,7 +13,6 @@ from askew.measure.base import Embedder
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
-from askew.parts import drawings
 from askew.parts.scoring import Scoring
 from askew.parts.survey import reader
 from askew.parts.survey.confusion import Errors, calibrations
@@ -52,7 +51,7 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     observed = reader.observed_sets(plan, run, source, reader.Reader(run, instruments, captioner))
     vectors = _vectors(plan, run, observed, captioner, embedder) if captioner and embedder else None
     run.warn(*reader.oddities(plan, source, instruments))
-    run.warn(*drawings.beyond([source.name], {"vqa": instruments, "embedder": [embedder.name] if embedder else []}))
+    run.warn(*reader.beyond_drawings([source.name], instruments, [embedder.name] if embedder else []))
     return AuditGathered(
         reader.identity_of(plan, source),
         getattr(source, "device", None),

@@ -14,7 +14,6 @@ from askew.measure.base import Embedder
 from askew.methods.classify.decisions import true_classes
 from askew.methods.classify.plan import DENOISING, NONE, ClassificationPlan
 from askew.models.base import Model
-from askew.parts import drawings
 from askew.parts.scoring import Vectors
 from askew.parts.showing import Showing, showing_pictures
 from askew.parts.sources import (
@@ -27,7 +26,7 @@ from askew.parts.sources import (
     size_of,
     social_groups,
 )
-from askew.parts.survey.reader import fingerprints, load_instruments, unknown_words
+from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, unknown_words
 from askew.prompts.groups import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed
@@ -92,8 +91,8 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     if all(one.neutral is None for one in neutral):
         run.warn(UNREAD)
     run.warn(*_resized(run, sources, pixels), *_without_truth(plan))
-    used = {"vqa": instruments, "embedder": [embedder.name] if embedder else None}
-    run.warn(*drawings.beyond([plan.sources or model.name], used))
+    used = [embedder.name] if embedder else None
+    run.warn(*beyond_drawings([plan.sources or model.name], instruments, used))
     return ClassesGathered(
         Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None),
         fingerprints(instruments, embedder),

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.parts.drawings import STUDIO, is_studio
 from askew.parts.sources import planned_sources
+from askew.parts.survey.reader import STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
 from askew.prompts.groups import PORTRAIT
 

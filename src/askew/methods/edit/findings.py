@@ -12,7 +12,7 @@ from askew.method import Result
 from askew.methods.edit.plan import EditPlan
 from askew.parts.showing import Showing
 from askew.parts.sources import Neutrality
-from askew.parts.survey.missing import MissingPictures
+from askew.parts.survey.observed import MissingPictures
 from askew.types import Estimate, Missing, record
 
 Strength = Annotated[float, Names()]

@@ -20,7 +20,6 @@ from askew.methods.edit.plan import NONE, EditPlan
 from askew.methods.edit.reading import PIECEWISE, EditedGroup, Readings, read
 from askew.models.base import Model
 from askew.models.editing import Editor, EditRequest, editor_of
-from askew.parts import drawings
 from askew.parts.showing import Showing, showing_pictures
 from askew.parts.sources import (
     Group,
@@ -32,7 +31,7 @@ from askew.parts.sources import (
     present,
     size_of,
 )
-from askew.parts.survey.reader import fingerprints, load_instruments, oddities
+from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, oddities
 from askew.prompts.groups import prompt_of
 from askew.run.base import Made, Maker, Outcome, Run, encoded, provider
 from askew.store.imagefile import opened
@@ -81,7 +80,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     if unknown := [word for word in plan.words if cast("Model", model).unknown_words(prompt_of(word))]:
         run.warn(f"{model.name} does not know all words of these targets: {', '.join(unknown)}")
     makers, used = [*([plan.sources] if plan.sources else []), editor.name], [embedder.name] if embedder else None
-    run.warn(*drawings.beyond(makers, {"vqa": instruments, "embedder": used}))
+    run.warn(*beyond_drawings(makers, instruments, used))
     return EditsGathered(
         Identity(editor.name, editor.revision, dict(editor.settings)), getattr(editor, "device", None),
         fingerprints(instruments, embedder), _sets(groups, readings), identity(source, plan.sources_args),

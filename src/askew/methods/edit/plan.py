@@ -10,9 +10,8 @@ from pydantic import Field, model_validator
 from askew.errors import UsageError
 from askew.measure.landmarks import installed
 from askew.models.base import Setting
-from askew.parts.drawings import STUDIO, is_studio
 from askew.parts.sources import paper_settings, planned_sources
-from askew.parts.survey.reader import LABELS
+from askew.parts.survey.reader import LABELS, STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.groups import HIGH_PAID, LOW_PAID

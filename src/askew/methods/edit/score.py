@@ -27,8 +27,7 @@ from askew.methods.edit.plan import GENDER, EditPlan
 from askew.methods.edit.reading import Cell, EditedGroup, Floats, Readings, average, changed
 from askew.parts.scoring import Scoring, Vectors, or_missing
 from askew.parts.sources import names_target
-from askew.parts.survey.missing import Gone, uneven
-from askew.parts.survey.observed import tally_missing
+from askew.parts.survey.observed import Gone, tally_missing, uneven
 from askew.prompts.groups import stated_value
 from askew.run.base import Answer, Outcome
 from askew.stats import clustered

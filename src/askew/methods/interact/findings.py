@@ -17,7 +17,7 @@ from askew.methods.interact.plan import InteractionPlan
 from askew.models.base import Setting
 from askew.pages.words import axis_label, number
 from askew.parts.survey.confusion import Confusion
-from askew.parts.survey.missing import MissingPictures
+from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.shares import SetShares
 from askew.store.files import explain_os_error, write_whole
 from askew.types import Estimate, Missing, Scale, record

@@ -13,7 +13,6 @@ from askew.methods.interact.findings import AS_IT_IS
 from askew.methods.interact.plan import AXIS, InteractionPlan
 from askew.methods.interact.validation import Mitigated, Mitigation, of_pictures, of_run
 from askew.models.base import Model
-from askew.parts import drawings
 from askew.parts.references import is_run
 from askew.parts.survey import reader as survey
 from askew.parts.survey.confusion import Errors, calibrations
@@ -58,7 +57,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
     mitigated = _mitigated(plan, source, reader) if plan.mitigated else {}
     makers = [source.name, *(name for name in plan.mitigated.values() if not is_run(name))]
     run.warn(*survey.oddities(plan, source, reader.instruments))
-    run.warn(*drawings.beyond(makers, {"vqa": reader.instruments}))
+    run.warn(*survey.beyond_drawings(makers, reader.instruments))
     return InteractionGathered(
         survey.identity_of(plan, source),
         getattr(source, "device", None),

@@ -18,8 +18,7 @@ from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors, confusions, known_errors
-from askew.parts.survey.missing import missing_pictures
-from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.observed import ObservedSet, missing_pictures
 from askew.parts.survey.reader import Observed
 from askew.parts.survey.shares import SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts

@@ -17,9 +17,8 @@ from askew.measure.attention import AttentionReader, WhiteBox, watching
 from askew.methods.map.findings import MapFindings, Pair, RiskDifference
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Request
-from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Reader, fingerprints, instruments_of, unknown_words
+from askew.parts.survey.reader import Reader, beyond_drawings, fingerprints, instruments_of, unknown_words
 from askew.plan import PLAN_FILE, read_toml
 from askew.run.base import Made, Outcome, Rows, Run, encoded, provider
 from askew.run.work import wanted_pictures
@@ -151,7 +150,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
         unknown = [repr(c) for c in plan.concepts if set(model.unknown_words(f"{prompt} and {c}")) - own]
         if unknown:
             run.warn(f"{model.name} does not know {', '.join(unknown)}: maps of a word without a meaning say nothing")
-    run.warn(*drawings.beyond([*names, *([baseline.model.name] if baseline else [])], {"vqa": instruments}))
+    run.warn(*beyond_drawings([*names, *([baseline.model.name] if baseline else [])], instruments))
     return MapsGathered(
         tuple(Identity(model.name, model.revision, dict(model.settings)) for model in models),
         getattr(models[0], "device", None),

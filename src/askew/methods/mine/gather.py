@@ -16,9 +16,8 @@ from askew.methods.mine import lean, objectives
 from askew.methods.mine.objectives import Objective, Reading
 from askew.methods.mine.plan import COLOR, CORRECTED, LEAN, MinePlan, runs_code
 from askew.models.base import Model
-from askew.parts import drawings
 from askew.parts.survey.observed import ObservedSet, observe
-from askew.parts.survey.reader import unknown_words
+from askew.parts.survey.reader import beyond_drawings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
 from askew.prompts.base import VARIATION_WORDS, PromptWriter, Writer
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, best, evolve, search_randomly, word_effects
@@ -139,8 +138,7 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     finally:
         tell_usage(miner.writer, run.tell)
     instruments = miner.instruments()
-    run.warn(*miner.warnings(found), *drawings.beyond([model.name], {"vqa": instruments.vqa,
-                                                                     "embedder": instruments.embedder}))  # fmt: skip
+    run.warn(*miner.warnings(found), *beyond_drawings([model.name], instruments.vqa, instruments.embedder))
     identity = Identity(model.name, model.revision, dict(model.settings))
     return MineGathered(identity, getattr(model, "device", None), instruments, found)
 

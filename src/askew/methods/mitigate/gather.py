@@ -22,12 +22,12 @@ from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import Chosen, Tables, choose, most_drawn
 from askew.mitigation import Mitigation
 from askew.models.base import Model, Request
-from askew.parts import drawings
 from askew.parts.survey.confusion import Errors, calibrations
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import (
     Observed,
     Reader,
+    beyond_drawings,
     fingerprints,
     identity_of,
     instruments_of,
@@ -114,7 +114,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         for prompt in plan.prompts
     }
     run.warn(*oddities(plan, model, reader.instruments))
-    run.warn(*drawings.beyond([model.name], {"vqa": reader.instruments, "embedder": [plan.embedder]}))
+    run.warn(*beyond_drawings([model.name], reader.instruments, [plan.embedder]))
     return MitigationGathered(
         identity_of(plan, model),
         getattr(model, "device", None),

@@ -9,7 +9,7 @@ from askew.pages import words
 from askew.pages.common import Gap
 from askew.pages.words import axis_label, capital, perceived, percent, plural, quote, set_label, shorten
 from askew.parts.survey.confusion import Confusion
-from askew.parts.survey.missing import MissingPictures
+from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.parts.survey.words import exceeds_chance, lean_first, leaning_value, leans, missing_sentence, verdict
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from askew.run.base import Outcome, Run
 from askew.types import Missing, Prompt, Question
 
 LABELS = "labels"
+STUDIO = "studio"
 MOST_TOLD = 12
 """Words that a warning names."""
 
@@ -176,3 +178,31 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
             more = f" and {len(unknown) - MOST_TOLD} more" if len(unknown) > MOST_TOLD else ""
             told.append(f"{model.name} {what}: {listed}{more} (first in {shorten(next(iter(found)), 100)!r})")
     return told
+
+
+DRAWINGS_ALONE = {
+    "vqa": "the studio's VQA reads the studio's drawings alone: what it says about {} means nothing",
+    "embedder": "the studio's embedder knows the studio's drawings alone: a score by its vectors of {} means nothing",
+}
+"""What is said of each kind of instrument."""
+
+
+def beyond_drawings(
+    makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
+) -> list[str]:
+    """A warning per kind of instrument of the studio that read pictures by anybody else; all are told by their names.
+
+    `makers` are models and collections.
+    """
+    others = list(dict.fromkeys(name for name in makers if not is_studio(name)))
+    pictures = f"pictures by {', '.join(others)}"
+    return [
+        f"{DRAWINGS_ALONE[kind].format(pictures)}, unless they are such drawings; choose another (--{kind})"
+        for kind, names in {"vqa": vqa, "embedder": embedder}.items()
+        if others and any(map(is_studio, names or ()))
+    ]
+
+
+def is_studio(name: str) -> bool:
+    """Whether a model or an instrument is the studio's own: studio, studio/balanced, studio/planted."""
+    return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO

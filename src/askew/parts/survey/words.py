@@ -5,7 +5,7 @@ from __future__ import annotations
 from askew.pages import words
 from askew.pages.phrases import say
 from askew.pages.words import SIGNIFICANT, capital, measured, number, perceived, percent, plural, probability, shorten
-from askew.parts.survey.missing import MissingPictures
+from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference, Verdict
 from askew.types import Estimate, Missing
 

@@ -12,11 +12,10 @@ from askew import conditions, findings
 from askew.errors import UsageError
 from askew.methods.audit.findings import AuditResult
 from askew.options import Flag, Place, Texts, listed, names, repeated, texts
-from askew.parts import drawings
 from askew.parts.scoring import Scoring
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.missing import Gone, MissingPictures, uneven
-from askew.parts.survey.reader import captioner_of
+from askew.parts.survey.observed import Gone, MissingPictures, uneven
+from askew.parts.survey.reader import beyond_drawings, captioner_of
 from askew.plan import PromptPlan
 from askew.studies.compare import COMPARISON_FILE, recorded
 from askew.studies.compare.findings import SCORES, Difference
@@ -120,7 +119,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     warnings += [*_sets_left_out(runs, prompts), *([] if generated else [UNPAIRED])]
     for run in runs.values():
         read = run.found.instruments
-        warnings += drawings.beyond([run.found.model.name], {"vqa": read.vqa, "embedder": read.embedder})
+        warnings += beyond_drawings([run.found.model.name], read.vqa, read.embedder)
     return prompts, list(dict.fromkeys(warnings))
 
 
