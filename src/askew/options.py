@@ -70,7 +70,13 @@ def pairings(_: object, tokens: Sequence[Token]) -> dict[str, str]:
 
 def lists(_: object, tokens: Sequence[Token]) -> dict[str, list[str]]:
     """Converter: NAME=A,B,…"""
-    return {name: names(value) for name, value in pairings(_, tokens).items()}
+    return named_lists([token.value for token in tokens], str(tokens[0].keyword))
+
+
+def named_lists(given: Iterable[str] | Mapping[str, Sequence[str]], option: str) -> dict[str, list[str]]:
+    """Lists by name, as they are or NAME=A,B texts. Raises UsageError naming the option."""
+    told = given if isinstance(given, Mapping) else pairs(given, option)
+    return {name: names(value) if isinstance(value, str) else list(value) for name, value in told.items()}
 
 
 def texts(_: object, tokens: Sequence[Token]) -> list[str]:
@@ -311,7 +317,7 @@ def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sourc
     fields |= {name: key_values(given[name], name) for name in ("vqa_args", "embedder_args") if name in given}
     fields |= {"aliases": dict(given["aliases"])} if "aliases" in given else {}
     if "values" in given:
-        fields["values"] = {axis: tuple(names(values)) for axis, values in given["values"].items()}
+        fields["values"] = {axis: tuple(own) for axis, own in named_lists(given["values"], "values").items()}
     if "vqa" in given:
         fields["vqa"] = tuple(names(given["vqa"]))
     told: dict[str, dict[str, Setting]] = {folder: _folder_settings(given)}
@@ -372,11 +378,11 @@ class Desk:
 
 def writer_settings(options: Mapping[str, Any]) -> dict[str, Setting]:
     """The settings of a language model, its server's address among them."""
-    own = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
+    own: dict[str, Setting] = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
     return {**key_values(options.get("llm_args") or {}, "llm_args"), **own}
 
 
-def given(**own: object) -> dict[str, Any]:
+def given(**own: T | None) -> dict[str, T]:
     """A command's own options that were given: those that are not None."""
     return {name: value for name, value in own.items() if value is not None}
 

@@ -83,11 +83,15 @@ def classify(
     if plan is not None:
         opt.only_plan(options, groups=groups, model=model, **own)
         return METHOD.run(ClassificationPlan.read(Path(plan)), **opt.run_options(options))
-    fields = {**opt.plan_fields({"model": model, **options}, "sources_args"), **opt.given(**own)}
-    if classes is not None:
-        fields["classes"] = tuple(name for name in opt.names(classes) if name != NONE)
-    if "vqa" in fields:
-        if options.get("vqa") is not None and len(fields["vqa"]) != 1:
-            raise UsageError(f"one instrument reads whether pictures are neutral, not {len(fields['vqa'])}: --vqa NAME")
-        fields["vqa"] = fields["vqa"][0]
-    return METHOD.run(plan_classification(groups, **fields), **opt.run_options(options))
+    shared = opt.plan_fields({"model": model, **options}, "sources_args")
+    readers = shared.get("vqa", ())
+    if options.get("vqa") is not None and len(readers) != 1:
+        raise UsageError(f"one instrument reads whether pictures are neutral, not {len(readers)}: --vqa NAME")
+    made = plan_classification(
+        groups,
+        targets=None if targets is None else opt.named_lists(targets, "targets"),
+        **{**shared, **opt.given(truth=truth, images=images, samples=samples, loss=loss, stages=stages,
+                                 template=template, vqa=readers[0] if readers else None,
+                                 classes=None if classes is None else [n for n in opt.names(classes) if n != NONE])},
+    )  # fmt: skip
+    return METHOD.run(made, **opt.run_options(options))

@@ -79,7 +79,13 @@ def edit(
     if plan is not None:
         opt.only_plan(options, groups=groups, model=model, **own)
         return METHOD.run(EditPlan.read(Path(plan)), **opt.run_options(options))
-    fields = {**opt.plan_fields({"model": model, **options}, "sources_args"), **opt.given(**own)}
-    if axes is not None:
-        fields["axes"] = opt.names(axes)
-    return METHOD.run(plan_editing(groups, **fields), **opt.run_options(options))
+    made = plan_editing(
+        groups,
+        targets=None if targets is None else opt.named_lists(targets, "targets"),
+        axes=None if axes is None else opt.names(axes),
+        landmarks=landmarks,
+        **opt.plan_fields({"model": model, **options}, "sources_args"),
+        edit_args=opt.key_values(edit_args or {}, "edit_args"),
+        **opt.given(strengths=strengths, images=images, side=side, alignment=alignment, skin=skin),
+    )
+    return METHOD.run(made, **opt.run_options(options))

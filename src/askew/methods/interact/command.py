@@ -132,7 +132,7 @@ def interact(
         told, desk = shared.plan_fields({**options, "model": model}), shared.Desk.of(options)
         made = plan_interactions(
             [*shared.prompts_of(prompts, options), *people],
-            llm_args=desk.settings, cache=desk.cache, tell=desk.tell, **told, **wanted, **fields,
+            llm_args=desk.settings, cache=desk.cache, tell=desk.tell, **told, **{**wanted, **fields},
         )  # fmt: skip
     result = METHOD.run(made, **shared.run_options(options))
     if not options.get("dry_run"):

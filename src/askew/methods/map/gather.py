@@ -131,9 +131,6 @@ class Watcher:
 
 def gather(plan: MapPlan, run: Run) -> MapsGathered:
     """Every prompt by every model. Raises UsageError for a model that cannot be watched, and for another's baseline."""
-    words = dict.fromkeys((*plan.concepts, *plan.against))
-    if plan.masks and not any((Path(plan.masks) / word).is_dir() for word in words):
-        raise UsageError(f"{plan.masks} has no folder with the masks of a word, named after it: {', '.join(words)}")
     models = [white_box(name, plan) for name in plan.models]
     names = [model.name for model in models]
     baseline = read_baseline(plan, names) if plan.baseline else None

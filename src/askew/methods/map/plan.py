@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -46,7 +48,7 @@ class MapPlan(Plan):
     branch      whose image is listened to where there is guidance: cond or uncond
     threshold   where a map is high: percentile, max or minmax, at `tau`
     masks       folder with the true places of words in the pictures, WORD/PICTURE.png, that maps are held against;
-                "" has none
+                "" has none; `masks_digest` of these files
     taus        thresholds of that
     """
 
@@ -61,6 +63,7 @@ class MapPlan(Plan):
     threshold: Literal["percentile", "max", "minmax"] = "percentile"
     tau: Tau = 70.0
     masks: str = ""
+    masks_digest: str = ""
     taus: tuple[Tau, ...] = Field(default=(10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0), min_length=1)
 
     @property
@@ -109,6 +112,9 @@ def plan_map(
         raise UsageError("a concept is empty; name one or more, as in --concept gender --concept race")
     if "taus" in settings and not settings.get("masks"):
         raise UsageError("--taus are thresholds for masks that are given; say where they are, as in --masks FOLDER")
+    if settings.get("masks"):
+        words = dict.fromkeys((*concepts, *(word for _, word in pairs)))
+        settings["masks_digest"] = _digest(Path(settings["masks"]), words)
     if "images" not in settings:
         suggestion = getattr(registry.model(models[0], **settings.get("model_args", {})), "suggestion", None)
         settings["images"] = IMAGES if suggestion is None else suggestion.images
@@ -117,6 +123,15 @@ def plan_map(
     data = {**settings, "method": "map", "model": models[0], "compared": list(models[1:]), "concepts": list(concepts),
             "against": [word for _, word in pairs], "prompts": planned}  # fmt: skip
     return MapPlan.checked(data, "this request")
+
+
+def _digest(folder: Path, words: Iterable[str]) -> str:
+    """SHA-256 of the masks of these words. Raises UsageError if there is none."""
+    files = [file for word in words for file in sorted((folder / word).glob("*.png"))]
+    if not files:
+        raise UsageError(f"{folder} has no folder with the masks of a word, named after it: {', '.join(words)}")
+    parts = (f"{file.relative_to(folder)} {sha256(file.read_bytes()).hexdigest()}" for file in files)
+    return sha256("\n".join(parts).encode()).hexdigest()
 
 
 def axes_of(concepts: Sequence[str]) -> dict[str, str]:
