@@ -11,14 +11,14 @@ import numpy as np
 
 from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.findings import E, Identity, Keyed
+from askew.findings import E, Keyed
 from askew.measure.base import VQA, Chooser
 from askew.models.base import Collection, FiledPicture, Model, Setting
 from askew.models.diffusers import recommended
 from askew.models.folder import FolderCollection
 from askew.pages import words
 from askew.pages.blocks import Section, Text
-from askew.parts.survey.reader import LABELS, unknown_words
+from askew.parts.survey.reader import LABELS
 from askew.plan import DEFAULT_MODEL
 from askew.prompts.axes import table_question
 from askew.prompts.groups import PAPER_GROUPS, group_names, prompt_of
@@ -108,19 +108,6 @@ def present(sources: Outcomes) -> list[Picture]:
 def size_of(picture: Picture) -> tuple[int, int]:
     """Width and height."""
     return opened(picture.path).size
-
-
-def identity(source: Source, settings: Mapping[str, Setting]) -> Identity:
-    """Name, revision and settings of who made the pictures; of a collection those `settings` that a plan gives."""
-    own = source.settings if isinstance(source, Model) else settings
-    return Identity(source.name, source.revision, dict(own))
-
-
-def oddities(source: Source, texts: Sequence[str]) -> list[str]:
-    """What a reader should know: words of the texts that a model ignores, or oddities of a folder."""
-    if isinstance(source, Model):
-        return unknown_words(source, texts)
-    return list(source.warnings) if isinstance(source, FolderCollection) else []
 
 
 def planned_sources(
@@ -216,12 +203,16 @@ def neutrality_by_labels(source: Source, sources: Outcomes, targets: Sequence[st
 
 def neutrality_warnings(entries: Sequence[Neutrality]) -> list[str]:
     """A sentence for every group that is not neutral."""
-    return [
-        f"the pictures of {one.group!r} are not neutral: by {one.instrument}, {one.share.value:.0%} of "
-        f"them show what is asked for, {_most(one.targets)!r} most often, before anything was done to them"
-        for one in entries
-        if one.neutral is False and isinstance(one.share, Estimate)
-    ]
+    told = []
+    for one in entries:
+        if one.neutral is False and isinstance(one.share, Estimate):
+            shares = {target: e.value for target, e in one.targets.items() if isinstance(e, Estimate)}
+            told.append(
+                f"the pictures of {one.group!r} are not neutral: by {one.instrument}, {one.share.value:.0%} of them "
+                f"show what is asked for, {max(shares, key=lambda target: shares[target])!r} most often, before "
+                "anything was done to them"
+            )
+    return told
 
 
 def neutrality_section(entries: Sequence[Neutrality]) -> Section:
@@ -280,10 +271,6 @@ def _sentence(one: Neutrality) -> str:
     verdict, more = "neutral" if one.neutral else "not neutral", f": {words.listing(seen)}" if seen else ""
     share, pictures = words.measured(one.share, "share"), words.plural(one.share.n or 0, "picture")
     return f"{group}: {verdict}; by {one.instrument}, {share} of {pictures} show a target{more}."
-
-
-def _most(targets: Mapping[str, E]) -> str:
-    return max(targets, key=lambda target: e.value if isinstance(e := targets[target], Estimate) else 0.0)
 
 
 def _plain(text: str) -> str:

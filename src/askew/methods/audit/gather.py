@@ -50,10 +50,10 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     embedder = _embedder(plan, source) if captioner else None
     observed = reader.observed_sets(plan, run, source, reader.Reader(run, instruments, captioner))
     vectors = _vectors(plan, run, observed, captioner, embedder) if captioner and embedder else None
-    run.warn(*reader.oddities(plan, source, instruments))
+    run.warn(*reader.oddities(plan.texts(), source, instruments))
     run.warn(*reader.beyond_drawings([source.name], instruments, [embedder.name] if embedder else []))
     return AuditGathered(
-        reader.identity_of(plan, source),
+        reader.identity_of(source, plan.model_args),
         getattr(source, "device", None),
         reader.fingerprints(instruments, embedder),
         reader.picture_sets(observed),

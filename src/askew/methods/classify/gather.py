@@ -21,12 +21,11 @@ from askew.parts.sources import (
     Outcomes,
     Source,
     neutrality,
-    oddities,
     present,
     size_of,
     social_groups,
 )
-from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, unknown_words
+from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, oddities, unknown_words
 from askew.prompts.groups import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed
@@ -87,7 +86,10 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     labels = _read(plan, run, (model, embedder), sources, plan.classes)
     neutral = neutrality(run, source, readers, sources, sources, plan.target_classes, plan.level)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
-    run.warn(*oddities(source, [group.prompt for group in groups]), *unknown_words(cast("Model", model), classes))
+    run.warn(
+        *oddities([group.prompt for group in groups], source, instruments),
+        *unknown_words(cast("Model", model), classes),
+    )
     if all(one.neutral is None for one in neutral):
         run.warn(UNREAD)
     run.warn(*_resized(run, sources, pixels), *_without_truth(plan))

@@ -26,12 +26,11 @@ from askew.parts.sources import (
     Neutrality,
     Outcomes,
     check_filled,
-    identity,
     neutrality,
     present,
     size_of,
 )
-from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, oddities
+from askew.parts.survey.reader import beyond_drawings, fingerprints, identity_of, load_instruments, oddities
 from askew.prompts.groups import prompt_of
 from askew.run.base import Made, Maker, Outcome, Run, encoded, provider
 from askew.store.imagefile import opened
@@ -76,14 +75,14 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     groups = _edited(plan, run, editor, sources)
     readings = read(plan, run, instruments, embedder, groups)
     neutral = neutrality(run, source, readers, given, sources, plan.words, plan.level)
-    run.warn(*oddities(plan, source, instruments), *_about_skin(plan))
+    run.warn(*oddities(plan.texts(), source, instruments), *_about_skin(plan))
     if unknown := [word for word in plan.words if cast("Model", model).unknown_words(prompt_of(word))]:
         run.warn(f"{model.name} does not know all words of these targets: {', '.join(unknown)}")
     makers, used = [*([plan.sources] if plan.sources else []), editor.name], [embedder.name] if embedder else None
     run.warn(*beyond_drawings(makers, instruments, used))
     return EditsGathered(
         Identity(editor.name, editor.revision, dict(editor.settings)), getattr(editor, "device", None),
-        fingerprints(instruments, embedder), _sets(groups, readings), identity(source, plan.sources_args),
+        fingerprints(instruments, embedder), _sets(groups, readings), identity_of(source, plan.sources_args),
         None if finder is None else finder.fingerprint, groups, readings, shown, neutral,
         () if finder is None else _average_faces(plan, run, finder, groups, readings),
     )  # fmt: skip

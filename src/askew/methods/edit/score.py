@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
 
@@ -31,6 +31,7 @@ from askew.parts.survey.observed import Gone, tally_missing, uneven
 from askew.prompts.groups import stated_value
 from askew.run.base import Answer, Outcome
 from askew.stats import clustered
+from askew.stats.intervals import BOUNDED_FORM
 from askew.types import Estimate, Missing, Picture
 
 NO_GENDER = Missing("not_asked", "no instrument was asked for perceived gender")
@@ -96,11 +97,12 @@ def missing_edits(what: Edited) -> tuple[MissingEdits, ...]:
 
     A source counts once however many of its edits are missing, since these are no independent cases.
     """
-    about = {"prompt": None, "targets": None, "axis": "group"}
+    about, faces = {"prompt": None, "targets": None, "axis": "group"}, what.readings.faces
+    present = {group.name: [one for one in group.sources if isinstance(one, Picture)] for group in what.groups}
     counted = [(about, {group.name: Gone.of(group.sources) for group in what.groups})]
-    if what.readings.faces:
-        of_sources = {group.name: _faces(group.sources, what.readings) for group in what.groups}
-        counted.append((about | {"of": "faces"}, {name: Gone.of(some) for name, some in of_sources.items()}))
+    if faces:
+        found = {name: Gone.of([faces.get(one.id) for one in some]) for name, some in present.items()}
+        counted.append((about | {"of": "faces"}, found))
     for name, words in what.targets.items():
         gone = {}
         for group in what.groups:
@@ -109,11 +111,6 @@ def missing_edits(what: Edited) -> tuple[MissingEdits, ...]:
             gone[group.name] = Gone(sum(any(isinstance(row[k], Missing) for row in rows) for k in there), len(there))
         counted.append((about | {"targets": name}, gone))
     return uneven(MissingEdits, counted, what.scoring)
-
-
-def _faces(sources: Sequence[Outcome], readings: Readings) -> list[object]:
-    """The face of every source that is there, or why none was found."""
-    return [readings.faces.get(one.id) for one in sources if isinstance(one, Picture)]
 
 
 def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editing:
@@ -222,10 +219,8 @@ def _identity(
     null = average(cell.pairs(strangers))
     if isinstance(own, Missing) or null is None or null >= 1:
         return own
-    return Estimate(
-        own.value, own.low, own.high, own.level, own.interval, own.n, own.missing, null=null, max=1.0,
-        corrected=(own.value - null) / (1 - null), corrected_form="(value - null) / (max - null)",
-    )  # fmt: skip
+    beyond = (own.value - null) / (1 - null)
+    return replace(own, null=null, max=1.0, corrected=beyond, corrected_form=BOUNDED_FORM)
 
 
 def contrasts(what: Edited) -> tuple[Contrast, ...]:
@@ -272,10 +267,9 @@ def pooled(what: Edited) -> tuple[Pooled, ...]:
 def _comparable(
     groups: Sequence[str], targets: Sequence[str], strengths: Sequence[float]
 ) -> Iterator[tuple[str, Place, Place]]:
-    for name in targets:
-        for strength in strengths:
-            for a, b in combinations(groups, 2):
-                yield "group", Place(a, name, strength), Place(b, name, strength)
+    for name, strength in product(targets, strengths):
+        for a, b in combinations(groups, 2):
+            yield "group", Place(a, name, strength), Place(b, name, strength)
     for group in groups:
         for strength in strengths:
             for one, other in combinations(targets, 2):

@@ -56,10 +56,10 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
     observed = survey.observed_sets(plan, run, source, reader)
     mitigated = _mitigated(plan, source, reader) if plan.mitigated else {}
     makers = [source.name, *(name for name in plan.mitigated.values() if not is_run(name))]
-    run.warn(*survey.oddities(plan, source, reader.instruments))
+    run.warn(*survey.oddities(plan.texts(), source, reader.instruments))
     run.warn(*survey.beyond_drawings(makers, reader.instruments))
     return InteractionGathered(
-        survey.identity_of(plan, source),
+        survey.identity_of(source, plan.model_args),
         getattr(source, "device", None),
         survey.fingerprints(reader.instruments),
         observed,

@@ -113,10 +113,10 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         prompt.text: [_judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed) for way in models]
         for prompt in plan.prompts
     }
-    run.warn(*oddities(plan, model, reader.instruments))
+    run.warn(*oddities(plan.texts(), model, reader.instruments))
     run.warn(*beyond_drawings([model.name], reader.instruments, [plan.embedder]))
     return MitigationGathered(
-        identity_of(plan, model),
+        identity_of(model, plan.model_args),
         getattr(model, "device", None),
         fingerprints(reader.instruments, embedder),
         picture_sets({text: [one.observed for one in some] for text, some in judged.items()}),

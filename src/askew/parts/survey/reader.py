@@ -144,10 +144,10 @@ def picture_sets(sets: Observed, model: str | None = None) -> tuple[PictureSet, 
     )
 
 
-def identity_of(plan: Plan, source: Source) -> Identity:
-    """Name, revision and settings of a model; of a collection the settings that the plan gives."""
-    settings = source.settings if isinstance(source, Model) else plan.model_args
-    return Identity(source.name, source.revision, dict(settings))
+def identity_of(source: Source, settings: Mapping[str, Setting]) -> Identity:
+    """Name, revision and settings of a model; of a collection those `settings` that a plan gives."""
+    own = source.settings if isinstance(source, Model) else settings
+    return Identity(source.name, source.revision, dict(own))
 
 
 def fingerprints(instruments: Mapping[str, VQA], embedder: object = None) -> Instruments:
@@ -156,12 +156,12 @@ def fingerprints(instruments: Mapping[str, VQA], embedder: object = None) -> Ins
     return Instruments({name: vqa.fingerprint for name, vqa in instruments.items()}, named)
 
 
-def oddities(plan: Plan, source: Source, instruments: Mapping[str, VQA]) -> list[str]:
-    """What a reader should know: words that the model ignores, and oddities of a collection and its labels."""
-    if not isinstance(source, Model):
-        speakers = (source, *instruments.values())
-        return [text for one in speakers if isinstance(one, FolderCollection | LabelVQA) for text in one.warnings]
-    return unknown_words(source, plan.texts())
+def oddities(texts: Sequence[str], source: Source, instruments: Mapping[str, VQA]) -> list[str]:
+    """What a reader should know: words of the texts that the model ignores; oddities of a collection and its labels."""
+    if isinstance(source, Model):
+        return unknown_words(source, texts)
+    speakers = (source, *instruments.values())
+    return [text for one in speakers if isinstance(one, FolderCollection | LabelVQA) for text in one.warnings]
 
 
 def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
