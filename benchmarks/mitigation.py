@@ -1,21 +1,31 @@
 """What ways to mitigate cost, and what they do: to gender over occupations, to Eq. 1, to attention.
 
     python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3]
-    python -m benchmarks.mitigation occupations [--pictures 48] [--ways prompts,fair-diffusion,iti-gen] [--folder …]
+    python -m benchmarks.mitigation occupations [--pictures 48] [--ways prompts,fair-diffusion,iti-gen] [--every 3]
     python -m benchmarks.mitigation maps [--pictures 24] [--ways fair-diffusion,entanglement] [--folder …]
+    python -m benchmarks.mitigation association [--pictures 48] [--folder …]
+    python -m benchmarks.mitigation side-effects [--pictures 48] [--seed 0]
     python -m benchmarks.mitigation strategies [--pictures 48] [--seed 0]
     python -m benchmarks.mitigation variety [--pictures 15] [--prompts 45] [--seed 0] [--folder runs/mitigation]
 
-`costs` are ratios of one run, bare and mitigated in turn, on `studio`. A policy over all prompts of two statements of
-eight axes (316) with all pairs of axes is chosen from made-up tables. `occupations` mitigates perceived gender for
-twelve whose planted share of women is beyond .25-.75; tokens of ITI-GEN are learnt once, from the pictures of all.
-`variety` scores random prompts about people, on the same seeds, with and without CADS and along the guidance
-scale: by MineTheGap's Eq. 1, where lower is more one-sided, and by the lean of perceived gender. `maps` is BiasMap's
-table 1 for eight of its professions: risk difference of perceived gender, and how much the places of "gender" and of
-the profession overlap, of all layers and of the middle block, which entanglement guidance does not see. A way's file
-FOLDER/WAY.toml is taken where there is one, such as that of learnt tokens; "prompts" alternates the two words, as
-BiasMap describes Fair Diffusion. These go on where they were stopped. `strategies` is InterMit's comparison in the
-planted world, whose truth is exact: axes are stated one after another, each evenly, until their mean distance is .10.
+costs         ratios of one run, bare and mitigated in turn, on `studio`; and a policy chosen from made-up tables over
+              all prompts of two statements of eight axes (316), with all pairs of axes
+occupations   perceived gender of twelve occupations whose planted share of women is beyond .25-.75, or of every third
+              of the world's; tokens of ITI-GEN are learnt once, from the pictures of all
+association   TIBET: CAS and MAD of the twelve before and after ITI-GEN, against counterfactual pictures of the plain
+              model
+maps          BiasMap's table 1 for eight of its professions: risk difference of perceived gender, and how much the
+              places of "gender" and of the profession overlap, of all layers and of the middle block, which
+              entanglement guidance does not see. The file FOLDER/WAY.toml is taken where there is one, such as that
+              of learnt tokens; "prompts" alternates the two words, as BiasMap describes Fair Diffusion
+side-effects  BiasConnect: what sensitivities foretell of 56 pairs of axes, and what evening out one axis, or nothing,
+              does
+strategies    InterMit, in the planted world, whose truth is exact: axes are stated one after another, each evenly,
+              until their mean distance is .10
+variety       random prompts about people with and without CADS and along the guidance scale, on the same seeds: by
+              MineTheGap's Eq. 1, where lower is more one-sided, and by the lean of perceived gender
+
+What makes pictures goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -34,14 +44,18 @@ from numpy.typing import ArrayLike
 
 import askew
 from askew import mitigation, registry
+from askew.methods.audit.tibet import tibet
 from askew.methods.map.plan import profession_prompt
 from askew.methods.mine.gather import Miner
 from askew.methods.mine.lean import LeanObjective
 from askew.methods.mine.objectives import Objective
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mitigate import METHOD
+from askew.methods.mitigate.gather import gather
 from askew.methods.mitigate.plan import plan_mitigation
 from askew.models.base import Model, Request
+from askew.parts.scoring import Scoring
+from askew.parts.survey.reader import Reader, instruments_of, observed_sets
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.grammar import article
@@ -53,8 +67,8 @@ from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
 from askew.studio.caption import Said
 from askew.studio.planted import NAMES, conditional
 from askew.studio.scene import OCCUPATIONS as OCCUPATIONS_OF_THE_WORLD
-from askew.types import Estimate, Missing
-from benchmarks.planted_interactions import DISTANCES, SIZES
+from askew.types import Estimate, Missing, Prompt
+from benchmarks.planted_interactions import DISTANCES, SIZES, world
 
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
 WAYS: dict[str, dict[str, object]] = {
@@ -115,14 +129,19 @@ OCCUPATIONS = ("mechanic", "firefighter", "roofer", "plumber", "electrician", "c
 
 def occupations(given: argparse.Namespace) -> None:
     """Gender of the occupations by every way: shares of women, distance from equal ones, obedience, the subject."""
-    texts = [f"a photo of {article(one)} {one}" for one in OCCUPATIONS]
+    names = list(OCCUPATIONS_OF_THE_WORLD)[:: given.every] if given.every else OCCUPATIONS
+    texts = [f"a photo of {article(one)} {one}" for one in names]
     ways = tuple((given.ways or "prompts,fair-diffusion,iti-gen").split(","))
     plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=ways, confirm=given.pictures or 48)
-    found = METHOD.run(plan, run=given.folder / "-".join(("occupations", *plan.ways))).found
-    print(f"| women | {' | '.join(OCCUPATIONS)} |\n| --- |{' ---: |' * len(OCCUPATIONS)}")
+    found = METHOD.run(
+        plan, run=given.folder / "-".join(("occupations", *plan.ways, *map(str, filter(None, [given.every]))))
+    ).found
+    print(f"| women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |")
     for name in ("initial", *(f"mitigation: {way}" for way in plan.ways)):
         women = {one.prompt: one.shares["female"] for one in found.shares if (one.axis, one.set) == ("gender", name)}
-        print(f"| {name} | {' | '.join(f'{_mark(women[text]):.2f}' for text in texts)} |")
+        shares = [_mark(women[text]) for text in texts]
+        near = sum(0.4 <= one <= 0.6 for one in shares)
+        print(f"| {name} | {' | '.join(f'{one:.2f}' for one in shares)} | {near} of {len(shares)} |")
     print(
         "\n| way | distance before | after | less before | left | obeyed | subject before | after less before | least |"
     )
@@ -136,6 +155,30 @@ def occupations(given: argparse.Namespace) -> None:
                 f"{after.mean() / before.mean():.2f}", _mean([_mark(one.obeyed) for one in gender]),
                 f"{kept.mean():.3f}", _mean(change), f"{(kept + change).min():.2f}")  # fmt: skip
         print(f"| {way} | {' | '.join(told)} |")
+
+
+def association(given: argparse.Namespace) -> None:
+    """CAS and MAD of perceived gender before and after ITI-GEN, means over the occupations."""
+    texts = [f"a photo of {article(one)} {one}" for one in OCCUPATIONS]
+    plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=("iti-gen",), confirm=given.pictures or 48)
+    with opened_run(plan, given.folder / "association", given.folder / ".askew") as live:
+        found, model = gather(plan, live), registry.model("studio")
+        reader = Reader(live, instruments_of(plan, model), person=True)
+        planned = observed_sets(plan, live, model, reader)
+    scores = []
+    for prompt in plan.prompts:
+        axes = [axis.axis() for axis in prompt.axes]
+        for one in found.judged[prompt.text]:
+            initial = replace(one.observed, prompt=Prompt(prompt.text))
+            gender = tibet(initial, planned[prompt.text][1:], axes, Scoring(plan.vqa[0], plan.seed)).axes["gender"]
+            cas = [_mark(gender.cas[value]) for value in EVEN["gender"]]
+            scores.append((_mark(gender.mad), abs(cas[0] - cas[1])))
+    before, after = np.array(scores).reshape(len(texts), 2, 2).transpose(1, 0, 2)
+    print("| score | before | after | less before |\n| --- | ---: | ---: | --- |")
+    for k, name in enumerate(("MAD", "CAS of one value less the other's")):
+        print(
+            f"| {name} | {before[:, k].mean():.3f} | {after[:, k].mean():.3f} | {_mean(after[:, k] - before[:, k])} |"
+        )
 
 
 PROFESSIONS = ("chef", "doctor", "firefighter", "journalist", "lawyer", "mechanic", "nurse", "teacher")
@@ -202,6 +245,37 @@ def strategies(given: argparse.Namespace) -> None:
         print(f"| {name} | {own[:, 0].mean():.2f} | {own[:, 1].mean():.3f} | {own[:, 2].mean():.3f} | {less} |")
 
 
+def side_effects(given: argparse.Namespace) -> None:
+    """Whether sensitivities foretell what evening out one axis does to the others, and what doing nothing gives."""
+    rng, n = np.random.default_rng(given.seed), given.pictures or 48
+    rows: dict[str, list[tuple[float, float]]] = {}
+    for occupation in OCCUPATIONS_OF_THE_WORLD:
+        planted = world(occupation, 1.0)
+        pairs = [(a, b) for a in range(len(SIZES)) for b in range(len(SIZES)) if a != b]
+        first, fresh = ([rng.multinomial(n, shares) for shares in planted.initial] for _ in range(2))
+        seen = {pair: rng.multinomial(n, planted.after[pair[0]][pair[1]]) for pair in pairs}
+        few = {pair: rng.multivariate_hypergeometric(table.sum(axis=0), n, 50) for pair, table in seen.items()}
+        guessed = [_far(first[b], b) - _far(few[a, b], b).mean() for a, b in pairs]
+        for done in ("evened out", "nothing"):
+            after = {(a, b): rng.multinomial(n, planted.after[a][b].mean(axis=0) if done == "evened out"
+                                             else planted.initial[b]) for a, b in pairs}  # fmt: skip
+            for told, before in (("initial pictures of its own", fresh), ("those that were predicted by", first)):
+                fell = [_far(before[b], b) - float(_far(after[a, b], b)) for a, b in pairs]
+                r = float(np.corrcoef(guessed, fell)[0, 1])
+                rows.setdefault(f"{done}, {told}", []).append((r, float(np.mean(np.array(fell) < 0))))
+        exact = [planted.truth(a, b) for a, b in pairs]
+        worse = float(np.mean(np.array(exact) < -1e-9))
+        rows.setdefault("the truth", []).append((float(np.corrcoef(guessed, exact)[0, 1]), worse))
+    print("| measured | correlation with what was predicted | made worse |\n| --- | --- | --- |")
+    for name, found in rows.items():
+        print(f"| {name} | {' | '.join(map(_mean, np.array(found).T))} |")
+
+
+def _far(counts: ArrayLike, axis: int) -> Floats:
+    """Distance of counts (..., K) from equal shares."""
+    return np.asarray(distance_named(DISTANCES[axis])(np.asarray(counts, dtype=float), np.ones(SIZES[axis])))
+
+
 def margins(table: Floats, cell: Cell) -> list[Floats]:
     """The shares of each axis in what a cell shows, by the exact joint table (values of all axes)."""
     at: list[Any] = [slice(None)] * table.ndim
@@ -237,8 +311,7 @@ def predicted(counts: Mapping[Cell, list[Floats]], stated: Sequence[int]) -> lis
 
 def distances(shares: Sequence[Floats]) -> Floats:
     """Of each axis from equal shares."""
-    found = zip(DISTANCES, shares, strict=True)
-    return np.array([float(distance_named(name)(own, np.full(len(own), 1 / len(own)))) for name, own in found])
+    return np.array([float(_far(own, axis)) for axis, own in enumerate(shares)])
 
 
 def greedy(guess: Callable[[Sequence[int]], list[Floats]], heeding: bool) -> tuple[int, ...]:
@@ -319,7 +392,14 @@ def _mean(numbers: ArrayLike) -> str:
     return f"{e.value:+.4f} [{e.low:+.4f}, {e.high:+.4f}]"
 
 
-STUDIES = {"costs": costs, "occupations": occupations, "maps": maps, "strategies": strategies, "variety": variety}
+STUDIES = {
+    "costs": costs,
+    "occupations": occupations,
+    "maps": maps,
+    "side-effects": side_effects,
+    "strategies": strategies,
+    "variety": variety,
+}
 
 
 def main() -> None:
@@ -327,6 +407,7 @@ def main() -> None:
     parser.add_argument("study", choices=STUDIES, nargs="?", default="costs")
     parser.add_argument("--pictures", type=int)
     parser.add_argument("--ways")
+    parser.add_argument("--every", type=int)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--prompts", type=int, default=45)
     parser.add_argument("--seed", type=int, default=0)

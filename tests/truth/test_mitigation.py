@@ -6,6 +6,7 @@ Pictures are their planted attributes: nothing is drawn and nobody errs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -60,7 +61,7 @@ def chosen(bias: float, seed: int, images: int = 48) -> Chosen:
     plan = planned()
     prompts = plan.prompts[0].prompts()
     sets = [seen(one, [one.text] * images, bias, seed, one.text) for one in prompts]
-    tables = Tables.of(plan.prompts[0], plan.aims, sets, READ)
+    tables = Tables.of(plan.prompts[0], plan.aims, sets, READ, {})
     return choose(plan, tables, lambda text: seen(Prompt(text), [text] * plan.refine, bias, seed + 1, text))
 
 
@@ -159,6 +160,24 @@ def test_evenness_by_segregation_is_named() -> None:
     formal = ["formal" if one == "male" else "informal" for one in halves]
     way = told(judged(before), judged(changed(before, {"gender": halves, "clothing": formal})), policy(chosen(1.0, 7)))
     assert "gender and clothing hang together more" in verdict(way)
+
+
+def test_tables_are_corrected_for_what_is_misread() -> None:
+    """An instrument that takes a third of all women for men: the table is that of the truth, a pair of axes, too."""
+    plan, rng = planned(("gender", "clothing")), np.random.default_rng(0)
+    sets = [seen(one, [one.text] * 6000, 1.0, 3, one.text) for one in plan.prompts[0].prompts()]
+    true = {**sets[0].values[READ]}
+    misread = [one if one == "male" or rng.random() > 1 / 3 else "male" for one in true["gender"]]
+    read = replace(sets[0], values={READ: {**true, "gender": tuple(misread)}})
+    known = {(READ, "gender"): np.array([[300, 0], [100, 200]])}
+    gender, clothing = (next(axis for axis in plan.prompts[0].closed if axis.name == name) for name in plan.aims)
+    for axes in ([gender], [gender, clothing]):
+        exact, plain, corrected = (
+            Tables.of(plan.prompts[0], plan.aims, [one, *sets[1:]], READ, errors).shares((), axes)
+            for one, errors in ((sets[0], {}), (read, {}), (read, known))
+        )
+        assert np.abs(plain - exact).max() > 0.1
+        assert np.abs(corrected - exact).max() < 0.02
 
 
 def test_pictures_of_one_seed_are_pairs() -> None:

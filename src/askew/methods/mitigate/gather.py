@@ -129,7 +129,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
 
 def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, observed: Observed) -> dict[str, Chosen]:
     """The policy of every prompt; none where the run only counts."""
-    seed = derived_seed(plan.seed, "refine")
+    seed, known = derived_seed(plan.seed, "refine"), calibrations(plan.prompts, reader.instruments)
 
     def draw(prompt: PromptPlan, text: str) -> ObservedSet:
         pictures = run.pictures(model, [text], plan.refine, seed)[text]
@@ -138,7 +138,7 @@ def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, obse
     def flow() -> dict[str, Chosen]:
         return {
             prompt.text: choose(
-                plan, Tables.of(prompt, plan.aims, observed[prompt.text], plan.vqa[0]), partial(draw, prompt)
+                plan, Tables.of(prompt, plan.aims, observed[prompt.text], plan.vqa[0], known), partial(draw, prompt)
             )
             for prompt in plan.prompts
         }

@@ -6,21 +6,23 @@ uses them (`refine`), until it stays as it is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.methods.mitigate.plan import MitigationPlan
 from askew.methods.mitigate.prompts import Policy, PolicyPart
+from askew.parts.survey.confusion import Errors
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import DISTANCE
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.counterfactuals import counterfactual
+from askew.stats.confusion import ReadingErrors, correct_shares
 from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
-from askew.types import Missing
 
 Counts = NDArray[np.float64]
 Draw = Callable[[str], ObservedSet]
@@ -32,22 +34,31 @@ PRIOR = 8.0
 
 @dataclass
 class Tables:
-    """What the prompts of a policy show of every axis and pair of mitigated axes, by their counts in pictures."""
+    """What the prompts of a policy show of every axis and pair of mitigated axes, by their counts in pictures.
+
+    errors  by axis counts of the instrument's answers (columns) against a reference (rows): they are corrected for
+    """
 
     prompt: PromptPlan
     aims: Sequence[AxisPlan]
     instrument: str
     initial: ObservedSet
     stated: Mapping[tuple[int, int], ObservedSet]
+    errors: Mapping[str, NDArray[np.int64]]
     drawn: dict[Cell, ObservedSet] = field(default_factory=dict)
+    _counted: dict[tuple[object, ...], Counts] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, prompt: PromptPlan, aims: Sequence[str], sets: Sequence[ObservedSet], instrument: str) -> Tables:
-        """From the prompt's own pictures and those of its counterfactuals."""
+    def of(
+        cls, prompt: PromptPlan, aims: Sequence[str], sets: Sequence[ObservedSet], instrument: str, known: Errors
+    ) -> Tables:
+        """From the prompt's own pictures and those of its counterfactuals; `known` are the errors of instruments."""
         axes = [axis for axis in prompt.closed if axis.name in aims]
         at = {(axis.name, value): (k, v) for k, axis in enumerate(axes) for v, value in enumerate(axis.values)}
         stated = {at[one.prompt.axis or "", one.prompt.value or ""]: one for one in sets[1:]}
-        return cls(prompt, axes, instrument, sets[0], stated)
+        whole = {axis: counts for (name, axis), counts in known.items() if name == instrument and counts.any(1).all()}
+        errors = {axis: counts for axis, counts in whole.items() if ReadingErrors.of(counts).tell_values_apart}
+        return cls(prompt, axes, instrument, sets[0], stated, errors)
 
     def text(self, cell: Cell) -> str:
         """The prompt that states a cell; of one statement the plan's own counterfactual."""
@@ -83,13 +94,17 @@ class Tables:
         return composed(cell, self._counts(self.initial, axes), stated)
 
     def _counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
-        columns = [observed.values[self.instrument][axis.name] for axis in axes]
-        places = [{value: k for k, value in enumerate(axis.values)} for axis in axes]
-        table = np.zeros([len(axis.values) for axis in axes])
-        for row in zip(*columns, strict=True):
-            if not any(isinstance(value, Missing) for value in row):
-                table[tuple(place[str(value)] for place, value in zip(places, row, strict=True))] += 1
-        return table.ravel()
+        """Pictures of each combination of the axes' values, without what the instrument is known to misread."""
+        place = (id(observed), *(axis.name for axis in axes))
+        if place not in self._counted:
+            columns = [observed.values[self.instrument][axis.name] for axis in axes]
+            cells, tally = product(*(axis.values for axis in axes)), Counter(zip(*columns, strict=True))
+            table = np.array([float(tally[cell]) for cell in cells])
+            if table.any() and any(axis.name in self.errors for axis in axes):
+                misread = [self.errors.get(axis.name, np.eye(len(axis.values))) for axis in axes]
+                table = table.sum() * correct_shares(table, misread[0] if len(axes) == 1 else np.kron(*misread))
+            self._counted[place] = table
+        return self._counted[place]
 
 
 @dataclass(frozen=True)
@@ -144,11 +159,9 @@ def target(axis: AxisPlan) -> Counts:
     return np.array([(axis.ideal or even)[value] for value in axis.values])
 
 
-def _goal(
-    axis: AxisPlan, tables: Tables, among: Sequence[Cell], weight: float = 1.0, most: float | None = None
-) -> Goal:
+def _goal(axis: AxisPlan, tables: Tables, among: Sequence[Cell], weight: float = 1.0) -> Goal:
     shares = np.array([tables.shares(cell, [axis]) for cell in among])
-    return Goal(shares, target(axis), DISTANCE[axis.scale], weight, most)
+    return Goal(shares, target(axis), DISTANCE[axis.scale], weight)
 
 
 def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tuple[Counts, float]:
@@ -158,8 +171,9 @@ def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tupl
     goals = []
     for axis in tables.prompt.closed:
         goal = _goal(axis, tables, among, weight.get(axis.name, 0.0))
-        most = None if plan.worsening is None else goal.distance_of(start) + plan.worsening
-        goals.append(Goal(goal.shares, goal.ideal, goal.distance, goal.weight, most))
+        if plan.worsening is not None:
+            goal = replace(goal, most=goal.distance_of(start) + plan.worsening)
+        goals.append(goal)
     for one, other in combinations(tables.aims, 2) if plan.joint else ():
         shares = np.array([tables.shares(cell, [one, other]) for cell in among])
         apart = np.outer(target(one), target(other)).ravel()
