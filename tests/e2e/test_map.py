@@ -273,6 +273,17 @@ def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
     assert "without being heard" in (tmp_path / "run" / "report.html").read_text()
 
 
+@pytest.mark.parametrize("family", ["pixart", "sana"])
+def test_transformers_that_attend_to_the_text_alone(family: str, tiny: Saved, tmp_path: Path) -> None:
+    more = ["-M", "height=32", "-M", "width=32", "--concept", "cat", "--concept", "dog"]
+    assert mapped(f"diffusers/{tiny(family)}", tmp_path / "run", *more) == 0
+    biasmap = json.loads((tmp_path / "run" / "results.json").read_text())["biasmap"]
+    assert list(biasmap["pairs"][0]["blocks"]) == ["block-1"]
+    assert biasmap["pairs"][0]["miou"]["n"] == 4
+    assert len(biasmap["gradient"][0]["cosines"]) == 4
+    assert "OVAM" in (tmp_path / "run" / "report.html").read_text()
+
+
 def test_professions_on_the_studio_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["map", "--profession", "nurse,chef", "--concept", "gender", "--concept", "race", "--images", "3",
                "--draws", "100", "-M", "num_inference_steps=2", "--run", str(tmp_path / "run")]  # fmt: skip

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
 Maps = NDArray[np.float32]
-PIXART = ("PixArtAlphaPipeline", "PixArtSigmaPipeline")
-WATCHED = "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, PixArt-α, PixArt-Σ, or the studio"
+PLAIN = ("PixArtAlphaPipeline", "PixArtSigmaPipeline", "SanaPipeline", "SanaSprintPipeline")
+"""Transformers with plain cross-attention."""
+
+WATCHED = "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, PixArt-α, PixArt-Σ, Sana, Sana-Sprint, or the studio"
 """Models whose attention to words can be watched."""
 
 
@@ -39,7 +41,7 @@ class AttentionMaps:
     ...     pipe("a photo of a nurse")
     >>> maps.word("gender")  # doctest: +SKIP
 
-    pipe         a pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux or PixArt
+    pipe         a pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux, PixArt or Sana
     attribution  any text; all of its tokens get a map
     branch       `cond` or, with guidance, `uncond`: whose image is listened to
     definition   `ovam` or, for UNets, `daam`, for Stable Diffusion 3 and Flux `output`
@@ -120,11 +122,11 @@ class AttentionMaps:
         tokenizers = [part for name, part in parts if "tokenizer" in name and part is not None]
         written = re.findall(rf"(?<!\w){re.escape(word.strip())}(?!\w)", self._attribution, re.IGNORECASE) or [word]
         forms = dict.fromkeys([*written, *(form.lower() for form in written)])  # T5 knows capital letters, PixArt none
-        spelled = [one.tokenize(form) for one in tokenizers for form in forms]
-        found = sorted({k for pieces in spelled for k in _occurrences(self.tokens, pieces)})
-        if not found:
-            raise UsageError(f"the attribution prompt does not hold {word!r}; its tokens are: {' '.join(self.tokens)}")
-        return found
+        for start in ("", " "):  # Gemma's tokens hold the space before a word
+            spelled = [one.tokenize(start + form) for one in tokenizers for form in forms]
+            if found := sorted({k for pieces in spelled for k in _occurrences(self.tokens, pieces)}):
+                return found
+        raise UsageError(f"the attribution prompt does not hold {word!r}; its tokens are: {' '.join(self.tokens)}")
 
     def __enter__(self) -> Self:
         self._hooks = list(self._watch())
@@ -165,10 +167,10 @@ def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
 
 
 def _kind(pipe: Any) -> type[AttentionMaps]:
-    if type(pipe).__name__ in PIXART:
-        from askew.measure.attention_unet import PixArtAttentionMaps
+    if type(pipe).__name__ in PLAIN:
+        from askew.measure.attention_unet import PlainTransformerAttentionMaps
 
-        return PixArtAttentionMaps
+        return PlainTransformerAttentionMaps
     if getattr(pipe, "transformer", None) is not None:
         from askew.measure.attention_transformers import TransformerAttentionMaps
 

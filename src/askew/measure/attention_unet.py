@@ -19,7 +19,7 @@ from torch.utils.hooks import RemovableHandle
 
 from askew.errors import ModelError, UnknownName, UsageError
 from askew.measure.attention import WATCHED, AttentionMaps, Maps
-from askew.measure.attribution import EncodedText, encode_attribution, encode_for_pixart
+from askew.measure.attribution import EncodedText, encode_attribution, encode_by_pipeline
 
 BRANCHES = ("cond", "uncond")
 DEFINITIONS = ("ovam", "daam")
@@ -92,7 +92,8 @@ class UNetAttentionMaps(AttentionMaps):
         yield self._network.register_forward_pre_hook(self._begin, with_kwargs=True)
         for name, layer in self._layers.items():
             yield layer.image.register_forward_pre_hook(partial(self._enter, layer), with_kwargs=True)
-            yield layer.attention.to_q.register_forward_hook(partial(self._query, name, layer))
+            asks = layer.attention.to_q if layer.attention.norm_q is None else layer.attention.norm_q
+            yield asks.register_forward_hook(partial(self._query, name, layer))
             if self._own_keys:
                 yield layer.attention.to_k.register_forward_hook(partial(self._key, name, layer))
 
@@ -180,10 +181,10 @@ class UNetAttentionMaps(AttentionMaps):
             total += weights[:, :tokens] if self._own_keys else weights.sum(dim=0)
 
 
-class PixArtAttentionMaps(UNetAttentionMaps):
-    """`AttentionMaps` of PixArt-α and PixArt-Σ, every block of which attends to the text as those of UNets do.
+class PlainTransformerAttentionMaps(UNetAttentionMaps):
+    """`AttentionMaps` of PixArt and Sana, every block of which attends to the text as those of UNets do.
 
-    Neither tells whether it guides: a batch whose halves differ in their text alone is guided.
+    Not all tell whether they guide: a batch whose halves differ in their text alone is guided.
     """
 
     def __init__(self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam") -> None:
@@ -198,7 +199,7 @@ class PixArtAttentionMaps(UNetAttentionMaps):
         self._layers = {f"block-{k}": _Layer(block.attn2, block) for k, block in blocks}
 
     def _encoded(self, clip_skip: int | None = None) -> EncodedText:
-        return encode_for_pixart(self._pipe, self._attribution)
+        return encode_by_pipeline(self._pipe, self._attribution)
 
     def _begin(self, network: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         sample, text = args[0] if args else kwargs["hidden_states"], kwargs["encoder_hidden_states"]
@@ -212,10 +213,12 @@ class PixArtAttentionMaps(UNetAttentionMaps):
     @torch.no_grad()
     def _enter(self, layer: _Layer, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if layer.keys is None:
-            projection = self._network.caption_projection
-            layer.keys = layer.attention.to_k(
-                projection(self._text.vectors.to(args[0] if args else kwargs["hidden_states"]))[None]
-            )
+            text = self._text.vectors.to(args[0] if args else kwargs["hidden_states"])[None]
+            text = self._network.caption_projection(text)
+            if hasattr(self._network, "caption_norm"):
+                text = self._network.caption_norm(text)
+            keys = layer.attention.to_k(text)
+            layer.keys = keys if layer.attention.norm_k is None else layer.attention.norm_k(keys)
 
 
 def cross_attention(pipe: Any, middle: bool) -> Iterator[tuple[str, _Layer]]:

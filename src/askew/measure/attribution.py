@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,17 @@ def _ids(tokenizer: Any, text: str) -> list[int]:
 
 
 @torch.no_grad()
-def encode_for_pixart(pipe: Any, text: str) -> EncodedText:
-    """An attribution prompt as PixArt reads it: in small letters, by T5. Raises UsageError if it is too long."""
-    ids = pipe.tokenizer(text.lower().strip(), verbose=False).input_ids
+def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
+    """An attribution prompt as PixArt and Sana read it: in small letters, and Sana behind its own instruction, of which
+    the first token stays, and the last. Raises UsageError if it is too long."""
+    told = signature(type(pipe).__call__).parameters.get("complex_human_instruction")
+    own = {"complex_human_instruction": told.default} if told and told.default else {}
+    before = "\n".join(own.get("complex_human_instruction", ()))
+    ids = pipe.tokenizer(before + text.lower().strip(), verbose=False).input_ids
+    if before:
+        ids = [ids[0], *ids[len(pipe.tokenizer.encode(before)) - 1 :]]
     with quiet():
-        rows, mask, *_ = pipe.encode_prompt(text, do_classifier_free_guidance=False)
+        rows, mask, *_ = pipe.encode_prompt(text, **own)
     if len(ids) > len(mask[0]):
         raise UsageError(
             f"the attribution prompt {text!r} has {len(ids)} tokens, but this model reads {len(mask[0])}: shorten it"
