@@ -393,6 +393,7 @@ def _mean(numbers: ArrayLike) -> str:
 
 
 STUDIES = {
+    "association": association,
     "costs": costs,
     "occupations": occupations,
     "maps": maps,

@@ -140,7 +140,10 @@ def test_what_it_cannot_work_on_is_refused_by_name(pipeline: Any, tmp_path: Any)
     with pytest.raises(UsageError, match="entanglement needs guidance"):
         latents(pipeline, Entanglement(targets=EVEN), REQUESTS, scale=1.0)
     flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
-    with pytest.raises(UsageError, match="entanglement works on pipelines with a UNet; FluxPipeline"):
+    with pytest.raises(
+        UsageError,
+        match="entanglement works on pipelines with a UNet; Flux",
+    ):
         Entanglement(targets=EVEN).wrap(flux)
     kept = pipeline.scheduler
     pipeline.scheduler = DDIMScheduler.from_config(kept.config, prediction_type="sample")

@@ -115,6 +115,39 @@ def test_a_steered_model_is_sent_to_workers() -> None:
     assert (again.settings, again.dtype) == (model.settings, model.dtype)
 
 
+def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
+    """Stable Diffusion 3 with random weights: the first step past the warm-up, by four evaluations of its own."""
+    torch.manual_seed(0)
+    pipeline, asked = tiny_pipelines.stable_diffusion_3(), [Request(PROMPT, 7, 0), Request("a photo of a chef", 8, 0)]
+    pipeline.set_progress_bar_config(disable=True)
+    how = {"num_inference_steps": 1, "guidance_scale": 5.0, "output_type": "latent"}
+
+    def made(steering: Steering | None, some: list[Request], **more: Any) -> torch.Tensor:
+        generators = [torch.Generator("cpu").manual_seed(one.seed) for one in some]
+        with steering.steered(pipeline, some) if steering else nullcontext():
+            return pipeline([one.prompt for one in some], generator=generators, **how, **more).images
+
+    def velocity(text: str) -> torch.Tensor:
+        """Of the noise that the first picture begins with, by a run of a single step without guidance."""
+        noise = torch.randn((1, 4, 16, 16), generator=torch.Generator("cpu").manual_seed(7))
+        out = pipeline(text, generator=torch.Generator("cpu").manual_seed(7), **{**how, "guidance_scale": 1.0}).images
+        return noise - out  # one step from all noise to none
+
+    steering = FairDiffusion(targets=EVEN, warm_up=0, momentum=0)
+    value = steering.statement(asked[0])["gender"]
+    none, plain = velocity(""), velocity(PROMPT)
+    total = none + 5 * (plain - none)
+    for one in EVEN["gender"]:
+        edit = 4.0 * (velocity(f"{one} person") - none)
+        least = torch.quantile(edit.abs().flatten(2), 0.95, dim=2)[..., None, None]
+        total += torch.where(edit.abs() >= least, edit, 0) * (1 if one == value else -1)
+    noise = torch.randn((1, 4, 16, 16), generator=torch.Generator("cpu").manual_seed(7))
+    assert (made(steering, asked)[:1] - (noise - total)).abs().max() < 1e-4
+    assert (made(steering, asked)[:1] - made(None, asked)[:1]).abs().max() > 1e-3
+    assert torch.equal(made(FairDiffusion(targets=EVEN, scale=0), asked), made(None, asked))
+    assert "forward" not in vars(pipeline.transformer)
+
+
 def test_what_cannot_be_steered_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
     with pytest.raises(UsageError, match="needs guidance: a guidance_scale above 1"):
         latents(pipeline, CADS(), [Request(PROMPT, 1, 0)], guidance_scale=1.0)
@@ -123,5 +156,7 @@ def test_what_cannot_be_steered_is_refused_by_name(pipeline: Any, tmp_path: Any)
     flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
     with pytest.raises(UsageError, match="works on pipelines with a UNet; FluxPipeline of diffusers/"):
         CADS().wrap(flux)
+    with pytest.raises(UsageError, match="with a UNet and on Stable Diffusion 3; FluxPipeline of diffusers/"):
+        FairDiffusion(targets=EVEN).wrap(flux)
     with pytest.raises(UsageError, match="studio/planted shows none: use prompts"):
         CADS().wrap(registry.model("studio/planted"))

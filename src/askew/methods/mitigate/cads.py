@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -68,6 +68,7 @@ def annealed(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: 
 class Guidance(Steering):
     """Another guidance scale: what any user can set, as a baseline."""
 
+    transformers: ClassVar[bool] = True
     method: Literal["guidance"] = "guidance"
     scale: float = Field(default=1.0, ge=0)
 

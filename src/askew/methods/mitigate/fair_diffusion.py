@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -27,6 +27,7 @@ class FairDiffusion(Asking):
     warm-up get weights with sum 1 until all are past it; with one warm-up for all, as here, that never happens.
     """
 
+    transformers: ClassVar[bool] = True
     method: Literal["fair-diffusion"] = "fair-diffusion"
     words: dict[str, str] = Field(default_factory=dict)
     scale: float = Field(default=4.0, ge=0)

@@ -1,11 +1,12 @@
-"""How a mitigation reaches into a diffusion pipeline: what its UNet is given and what it returns, call by call."""
+"""How a mitigation reaches into a diffusion pipeline: what its network is given and what it returns, call by call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+POOLED = ("text_embeds", "pooled_projections")
+"""What SDXL's network, and that of SD3, are given of a text beside its states."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One evaluation of the UNet for the pictures of `requests`, in the order unconditional, then conditional rows.
+    """One evaluation of the network for the pictures of `requests`, in the order unconditional, then conditional rows.
 
     step   of `steps`, from 0, by the scheduler's list of times
     scale  of the guidance
@@ -34,20 +39,25 @@ class Call:
 
 
 class Steering(Mitigation):
-    """A mitigation of pipelines with a UNet that is guided without a classifier.
+    """A mitigation of pipelines whose network, as a rule a UNet, is guided without a classifier.
 
     A kind overrides `inputs`, `evaluated`, or `rows` with `outputs`. What it keeps from step to step is in `memory`,
     made anew for every batch; pictures do not meet in it.
     """
 
+    transformers: ClassVar[bool] = False
+    """Whether it works on the transformer of Stable Diffusion 3, too."""
+
     def wrap(self, model: Model) -> Model:
-        """The model with its UNet steered. Raises UsageError for a model without a UNet in reach."""
+        """The model with its network steered. Raises UsageError for a model without one that is known, in reach."""
         kind = getattr(model, "pipeline_class", None)
         if kind is None:
             raise UsageError(f"{self.method} works inside a diffusion network; {model.name} shows none: use prompts")
-        if "unet" not in _components(kind):
-            raise UsageError(f"{self.method} works on pipelines with a UNet; {kind.__name__} of {model.name} has none: "
-                             "use prompts")  # fmt: skip
+        known = self.transformers and kind.__name__.startswith("StableDiffusion3")
+        if not known and "unet" not in signature(kind.__init__).parameters:
+            also = " and on Stable Diffusion 3" if self.transformers else ""
+            raise UsageError(f"{self.method} works on pipelines with a UNet{also}; {kind.__name__} of {model.name} has "
+                             "none: use prompts")  # fmt: skip
         return super().wrap(model)
 
     def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
@@ -55,7 +65,7 @@ class Steering(Mitigation):
         return states
 
     def rows(self, call: Call, memory: dict[str, Any]) -> list[str]:
-        """Further texts on which the UNet is evaluated for every picture."""
+        """Further texts on which the network is evaluated for every picture."""
         return []
 
     def outputs(self, out: Tensor, others: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
@@ -70,52 +80,54 @@ class Steering(Mitigation):
 
     @contextmanager
     def steered(self, pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
-        """Within, the pipeline's UNet is evaluated under this mitigation."""
+        """Within, the pipeline's network is evaluated under this mitigation."""
         import torch
 
-        unet, plain, memory = pipeline.unet, pipeline.unet.forward, dict[str, Any]()
-        texts = dict[str, tuple[Any, ...]]()
+        inside = getattr(pipeline, "unet", None) or pipeline.transformer
+        plain, memory, texts = inside.forward, dict[str, Any](), dict[str, tuple[Any, Any]]()
 
-        def forward(sample: Any, timestep: Any, encoder_hidden_states: Any, *rest: Any, **named: Any) -> Any:
-            batch = len(requests)
-            if sample.shape[0] != 2 * batch:
+        def forward(*args: Any, **named: Any) -> Any:
+            given, batch = signature(plain).bind(*args, **named).arguments, len(requests)
+            name = "sample" if "sample" in given else "hidden_states"
+            if len(given[name]) != 2 * batch:
                 raise UsageError(f"{self.method} needs guidance: a guidance_scale above 1")
+            timestep = torch.as_tensor(given["timestep"]).flatten()[0]
             call = Call(pipeline, requests, *_step(pipeline, timestep), float(pipeline.guidance_scale))
-            states = self.inputs(encoder_hidden_states, call, memory)
-            extra = self.rows(call, memory)
+            extra, own = self.rows(call, memory), dict(given.get("added_cond_kwargs") or {})
+            own |= {key: given[key] for key in ("pooled_projections",) if key in given}
+            parts = {key: [value] for key, value in own.items()}
+            states, latents = [self.inputs(given["encoder_hidden_states"], call, memory)], [given[name]]
             for text in extra:
                 if text not in texts:
                     texts[text] = encoded(pipeline, text)
-            latents, added = [sample], dict(named.get("added_cond_kwargs") or {})
-            parts = {"states": [states], **{name: [value] for name, value in added.items()}}
-            for text in extra:
                 hidden, pooled = texts[text]
-                latents.append(sample[batch:])
-                parts["states"].append(hidden.to(states).expand(batch, -1, -1))
-                for name, value in added.items():
-                    own = pooled.to(value).expand(batch, -1) if name == "text_embeds" else value[batch:]
-                    parts[name].append(own)
-            joined = {name: torch.cat(some) for name, some in parts.items()}
-            if added:
-                named["added_cond_kwargs"] = {name: joined[name] for name in added}
-            whole = {**named, "return_dict": False}
+                latents.append(given[name][batch:])
+                states.append(hidden.to(states[0]).expand(batch, -1, -1))
+                for key, value in own.items():
+                    parts[key].append(pooled.to(value).expand(batch, -1) if key in POOLED else value[batch:])
+            joined: dict[str, Any] = {key: torch.cat(some) for key, some in parts.items()}
+            if given.get("added_cond_kwargs"):
+                joined = {"added_cond_kwargs": joined}
+            joined |= {"encoder_hidden_states": torch.cat(states), "return_dict": False}
+            if torch.is_tensor(given["timestep"]) and given["timestep"].ndim:
+                joined["timestep"] = timestep.expand(batch * (2 + len(extra)))
 
             def network(some: Tensor) -> Tensor:
-                found: Tensor = plain(some, timestep, joined["states"], *rest, **whole)[0]
+                found: Tensor = plain(**{**given, **joined, name: some})[0]
                 return found
 
             out = self.evaluated(network, torch.cat(latents), call, memory)
             others = out[2 * batch :].reshape(len(extra), batch, *out.shape[1:])
             changed = self.outputs(out[: 2 * batch], others, call, memory)
-            return (changed,) if not named.get("return_dict", True) else _Output(changed)
+            return (changed,) if not given.get("return_dict", True) else _Output(changed)
 
-        unet.forward = forward
+        inside.forward = forward
         try:
             yield
         finally:
-            del unet.forward
-            if unet.forward != plain:  # an offloading hook had put its own there
-                unet.forward = plain
+            del inside.forward
+            if inside.forward != plain:  # an offloading hook had put its own there
+                inside.forward = plain
 
 
 class Asking(Steering):
@@ -146,12 +158,6 @@ class _Output:
         return (self.sample,)[at]
 
 
-def _components(kind: type) -> Sequence[str]:
-    from inspect import signature
-
-    return list(signature(kind.__init__).parameters)  # type: ignore[misc]
-
-
 def _step(pipeline: Any, timestep: Any) -> tuple[int, int]:
     """Which step this is, and of how many."""
     times = pipeline.scheduler.timesteps
@@ -159,8 +165,8 @@ def _step(pipeline: Any, timestep: Any) -> tuple[int, int]:
 
 
 def encoded(pipeline: Any, text: str) -> tuple[Any, Any]:
-    """The states (1, tokens, d) of a text, and its pooled vector where the pipeline has one (SDXL), else None."""
-    found = pipeline.encode_prompt(
-        prompt=text, device=pipeline._execution_device, num_images_per_prompt=1, do_classifier_free_guidance=False
-    )
+    """The states (1, tokens, d) of a text, and its pooled vector where the pipeline has one, else None."""
+    others = [name for name in ("prompt_2", "prompt_3") if name in signature(pipeline.encode_prompt).parameters]
+    found = pipeline.encode_prompt(prompt=text, device=pipeline._execution_device, num_images_per_prompt=1,
+                                   do_classifier_free_guidance=False, **dict.fromkeys(others))  # fmt: skip
     return found[0], found[2] if len(found) > 2 else None
