@@ -24,7 +24,7 @@ from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps
 from askew.methods.classify.plan import FEMALE_DOMINATED, MALE_DOMINATED
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
-from askew.prompts.groups import prompt_of
+from askew.prompts.given import prompt_of
 from askew.stats.classification import pair_decisions
 from askew.studio import weights
 

@@ -23,8 +23,8 @@ from askew.measure.studio import VALUES, StudioVQA
 from askew.models.base import Model, Request
 from askew.prompts.axes import BIASCONNECT
 from askew.prompts.counterfactuals import counterfactual
-from askew.prompts.grammar import article
-from askew.prompts.groups import HEADSHOT, HIGH_PAID, LOW_PAID, PAPER_GROUPS, PORTRAIT, prompt_of
+from askew.prompts.given import HEADSHOT, HIGH_PAID, LOW_PAID, PAPER_GROUPS, PORTRAIT, prompt_of
+from askew.prompts.vocabulary import article
 from askew.store.keys import picture_seed
 from askew.studio.caption import LEADS, lexicon, parse, phrase
 from askew.studio.planted import truth

@@ -30,7 +30,7 @@ from askew.methods.interact.graph import CountedAxis, Tables, graphs, pooled
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
 from askew.methods.interact.score import scoring_of
 from askew.prompts.axes import AXES, BIASCONNECT
-from askew.prompts.biasconnect import occupation_prompts
+from askew.prompts.given import occupation_prompts
 from askew.studio import weights
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from benchmarks.planted_interactions import SIZES, drawn, world

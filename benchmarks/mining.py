@@ -45,8 +45,8 @@ from askew.models.base import Model
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.evolution import Candidate, Evolution, best, evolve, search_randomly, word_effects
-from askew.prompts.grammar import article
 from askew.prompts.statements import states
+from askew.prompts.vocabulary import article
 from askew.run.live import Live, opened_run
 from askew.stats.distance import expected_distance
 from askew.stats.gap import bias_score, null_scores

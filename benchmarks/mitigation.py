@@ -58,7 +58,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.reader import Reader, instruments_of, observed_sets
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactual
-from askew.prompts.grammar import article
+from askew.prompts.vocabulary import article
 from askew.run.live import opened_run
 from askew.stats.distance import distance_named
 from askew.stats.intervals import Floats

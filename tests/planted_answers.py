@@ -14,8 +14,8 @@ from askew.parts.survey.confusion import Errors
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
-from askew.prompts.biasconnect import asked_as_in_biasconnect
 from askew.prompts.counterfactuals import counterfactuals
+from askew.prompts.given import asked_as_in_biasconnect
 from askew.store.keys import picture_seed
 from askew.studio.caption import parse
 from askew.studio.planted import sample

@@ -26,7 +26,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer
 from torch import Tensor
 
-from askew.prompts.grammar import article
+from askew.prompts.vocabulary import article
 from askew.studio import NETWORKS, weights
 from askew.studio.scene import OCCUPATIONS
 from training import checkpoints

@@ -340,7 +340,7 @@ def _folder_settings(given: Mapping[str, Any]) -> dict[str, Setting]:
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: Mapping[str, Any]) -> list[str]:
     """Prompts as given, lists among them, and from a file, the file's shortened to their core if so asked."""
-    from askew.prompts.files import clean_prompts, read_prompts
+    from askew.prompts.given import clean_prompts, read_prompts
 
     some = [prompts] if isinstance(prompts, str) else prompts
     given = [text for one in some for text in ([one] if isinstance(one, str) else one)]

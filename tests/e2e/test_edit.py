@@ -15,7 +15,7 @@ from askew.cli import run
 from askew.methods.edit import METHOD
 from askew.methods.edit.plan import EditPlan
 from askew.parts.showing import FURTHER
-from askew.prompts.groups import PAPER_GROUPS
+from askew.prompts.given import PAPER_GROUPS
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 

@@ -12,7 +12,7 @@ from askew.parts.references import Reference, given_shares, observed_shares, rea
 from askew.parts.survey.shares import SetShares
 from askew.plan import AxisPlan
 from askew.prompts.axes import AXES
-from askew.prompts.biasconnect import occupation_prompts
+from askew.prompts.given import occupation_prompts
 from askew.types import Missing
 
 GENDER, AGE = AXES["gender"], AXES["age"]

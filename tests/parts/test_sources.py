@@ -27,7 +27,7 @@ from askew.parts.sources import (
     social_groups,
     source_pictures,
 )
-from askew.prompts.groups import PAPER_GROUPS
+from askew.prompts.given import PAPER_GROUPS
 from askew.run.count import Count
 from askew.store.store import Store
 from askew.studio.drawing import draw

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from askew.errors import UnknownName, UsageError
 from askew.prompts.axes import AXES, BIASCONNECT, catalogue
 from askew.prompts.counterfactuals import counterfactual, counterfactuals
-from askew.prompts.grammar import agree, article, plural
 from askew.prompts.statements import states
-from askew.prompts.vocabulary import nouns
+from askew.prompts.vocabulary import agree, article, nouns, plural
 
 BIASCONNECT_TABLE = {
     ("gender", "female"): "A photo of a female chef",

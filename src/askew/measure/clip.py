@@ -22,7 +22,7 @@ from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
 from askew.prompts.axes import Entry, catalogue
 from askew.prompts.counterfactuals import counterfactual
-from askew.prompts.grammar import article
+from askew.prompts.vocabulary import article
 from askew.store.imagefile import opened
 from askew.studio.caption import NO_OCCUPATION
 from askew.types import Missing, Picture, Question

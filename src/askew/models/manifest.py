@@ -11,7 +11,7 @@ from pathlib import Path
 
 from askew.errors import ManifestError, UnknownName
 from askew.prompts.axes import AXES
-from askew.prompts.files import read_text
+from askew.prompts.given import read_text
 
 SHOWN = 5
 DELIMITERS = ",;\t"

@@ -17,7 +17,7 @@ from askew.parts.sources import Group, Source, check_filled, present, source_pic
 from askew.parts.survey.observed import axis_answers
 from askew.parts.survey.reader import is_studio
 from askew.prompts.axes import find_axis
-from askew.prompts.groups import stated_value
+from askew.prompts.given import stated_value
 from askew.run.base import Answer, Generator, Outcome, Run
 from askew.run.work import unmade, wanted_pictures
 from askew.stats.shares import share_intervals

@@ -21,7 +21,7 @@ from askew.pages.blocks import Section, Text
 from askew.parts.survey.reader import LABELS
 from askew.plan import DEFAULT_MODEL
 from askew.prompts.axes import table_question
-from askew.prompts.groups import PAPER_GROUPS, group_names, prompt_of
+from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of
 from askew.run.base import Answer, Outcome, Run
 from askew.stats.shares import share_intervals
 from askew.store.imagefile import opened

@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterator
 
 from askew.errors import UnknownName, UsageError
-from askew.prompts import grammar
 from askew.prompts.axes import Entry, Form, catalogue, find_entry
 from askew.prompts.noun_phrases import DETERMINERS, FRAME, MEDIA, NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.statements import PHOTOS, STYLE_WORDS, Statement, statements
-from askew.prompts.vocabulary import Noun, adjectives, nouns
+from askew.prompts.vocabulary import Noun, adjectives, agree, article, nouns, plural, replace
 
 _ADJECTIVE_ORDER = (
     "size wealth socioeconomic condition age body_type disability pose behavior facial_hair headwear hair skin_tone "
@@ -54,7 +53,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: Form | None = None)
     edits = _edits(parse_prompt(text), entry, value, form)
     for start, end, words in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         rest = _uncapitalised(changed) if start == end == 0 else changed[end:]  # it no longer opens the sentence
-        changed = grammar.replace(changed[:end] + rest, start, end, words)
+        changed = replace(changed[:end] + rest, start, end, words)
     return as_opened(text, changed)
 
 
@@ -105,7 +104,7 @@ def _renamed(phrase: NounPhrase, axis: str, value: str) -> str | None:
         return None
     other = noun.swap[axis]
     known = nouns().get(other)
-    return (known.plural if known else grammar.plural(other)) if phrase.plural else other
+    return (known.plural if known else plural(other)) if phrase.plural else other
 
 
 def _says(noun: Noun | None, axis: str, value: str) -> bool:
@@ -130,7 +129,7 @@ def _elsewhere(
 ) -> Iterator[Edit]:
     """A phrase after the noun or at the end of the clause, in the place of a phrase that states another value."""
     several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
-    words = grammar.agree(form.words) if form.place == "after" and several else form.words
+    words = agree(form.words) if form.place == "after" and several else form.words
     given_way = [rival for rival in rivals if not rival.before]
     for rival in rivals:
         replaces = not said and rival in given_way[:1]
@@ -171,14 +170,14 @@ def framed(text: str, words: str) -> str:
     frame = FRAME.match(text)
     noun = words.split(" ", 1)[1]
     if frame is None:
-        return as_opened(text, f"{grammar.article(noun)} {noun} of {_uncapitalised(text)}")
+        return as_opened(text, f"{article(noun)} {noun} of {_uncapitalised(text)}")
     kind, _, medium = noun.rpartition(" ")
     if frame["medium"].lower() in PHOTOS and medium == "photo":
         noun = f"{kind} {frame['medium'].lower()}"
     noun = re.sub(rf"\b(?:{MEDIA}) ", "", STYLE_WORDS.sub("", frame["adjectives"]), flags=re.I) + noun
-    article = (frame["article"] or "").lower()
-    article = f"{grammar.article(noun)} " if article.startswith("a") else article
-    return as_opened(text, f"{article}{noun}{frame['link']}{text[frame.end() :]}")
+    opening = (frame["article"] or "").lower()
+    opening = f"{article(noun)} " if opening.startswith("a") else opening
+    return as_opened(text, f"{opening}{noun}{frame['link']}{text[frame.end() :]}")
 
 
 def as_opened(text: str, changed: str) -> str:

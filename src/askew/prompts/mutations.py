@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import TypeVar
 
-from askew.prompts import grammar
 from askew.prompts.axes import find_entry
 from askew.prompts.base import Words, has_length
 from askew.prompts.counterfactuals import clause_end
-from askew.prompts.grammar import article
 from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.open_details import (
     BEFORE,
@@ -30,7 +28,7 @@ from askew.prompts.open_details import (
 )
 from askew.prompts.phrases import Group, group_of, kin, topics
 from askew.prompts.targets import CLOTHING, STYLES, Target, named, nouns_of
-from askew.prompts.vocabulary import nouns
+from askew.prompts.vocabulary import article, nouns, replace
 
 Change = Callable[[str, Target, Knows | None, Random], str]
 """From a prompt to one changed, or to the same where there is nothing to change."""
@@ -75,7 +73,7 @@ def _other_noun(text: str, target: Target, knows: Knows | None, rng: Random) -> 
 def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
     """The place exchanged for another, or one given."""
     told = place_statement(parse_prompt(text))
-    without = text if told is None else grammar.replace(text, *told, "")
+    without = text if told is None else replace(text, *told, "")
     options = open_details(without, knows)
     aspects = [aspect for aspect in ("where", "environment", "when", "weather") if aspect in options]
     return say_all(without, choose_details(options, aspects, 1, rng))
@@ -119,7 +117,7 @@ def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
 
 
 def _put(parsed: ParsedPrompt, first: int, end: int, words: str) -> str:
-    return grammar.replace(parsed.text, *parsed.span(first, end), words)
+    return replace(parsed.text, *parsed.span(first, end), words)
 
 
 DETAILS = 2

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from askew.prompts.axes import value_words
-from askew.prompts.grammar import plural
-from askew.prompts.vocabulary import Noun, adjectives, nouns
+from askew.prompts.vocabulary import Noun, adjectives, nouns, plural
 
 MEDIA = (
     "photo|photograph|picture|image|portrait|headshot|snapshot|shot|polaroid|painting|drawing|sketch|illustration|"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from askew.prompts import grammar
 from askew.prompts.axes import catalogue, find_entry
 from askew.prompts.counterfactuals import clause_end, counterfactual, framed, word_after
 from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.phrases import SIDES, Group, Phrase, Side, frames, group_of, topics
 from askew.prompts.statements import statements, states
+from askew.prompts.vocabulary import agree
 
 Knows = Callable[[str], bool]
 """Whether a text stays inside a model's vocabulary."""
@@ -76,7 +76,7 @@ class Detail:
         at, words = clause_end(parsed, after), self.words
         if self.phrase.after_noun:
             at = parsed.words[after - 1].end if after else at
-            words = grammar.agree(words) if len(subjects) > 1 or (subjects and subjects[-1].plural) else words
+            words = agree(words) if len(subjects) > 1 or (subjects and subjects[-1].plural) else words
             words += " and" if re.match(r"\w+ing\b", words) and parsed.lower(after).endswith("ing") else ""
         return f"{prompt[:at]} {words}{prompt[at:]}"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from askew.prompts.axes import OTHER, PHRASE_START, Entry, catalogue, find_entry
-from askew.prompts.grammar import agree
 from askew.prompts.noun_phrases import FRAME, NounPhrase, ParsedPrompt, parse_prompt
+from askew.prompts.vocabulary import agree
 
 PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
 """Openings that say photograph and no more."""

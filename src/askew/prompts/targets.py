@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from askew.errors import UsageError
-from askew.prompts.grammar import article
 from askew.prompts.noun_phrases import DETERMINERS, NounPhrase, parse_prompt
 from askew.prompts.open_details import MONOCHROME, STYLE, Detail, Knows, main_phrase
 from askew.prompts.phrases import ANYTHING, Group, group_of, groups, topics
 from askew.prompts.statements import states
-from askew.prompts.vocabulary import nouns
+from askew.prompts.vocabulary import article, nouns
 
 PEOPLE, CLOTHING = "people", "clothing"
 STYLES = ("style", "styles")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from askew.errors import NotEnoughData
 from askew.methods.classify.findings import PlantedPair, Truth
 from askew.parts.scoring import Scoring, or_missing
-from askew.prompts.groups import stated_value
+from askew.prompts.given import stated_value
 from askew.stats import classification as stats
 from askew.stats.rank import spearman_crossed
 from askew.studio.caption import parse, phrase

@@ -26,7 +26,7 @@ from askew.parts.sources import (
     social_groups,
 )
 from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, oddities, unknown_words
-from askew.prompts.groups import prompt_of
+from askew.prompts.given import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed
 from askew.types import Missing

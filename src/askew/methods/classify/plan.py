@@ -12,7 +12,7 @@ from askew.errors import UsageError
 from askew.parts.sources import planned_sources
 from askew.parts.survey.reader import STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
-from askew.prompts.groups import PORTRAIT
+from askew.prompts.given import PORTRAIT
 
 MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
 FEMALE_DOMINATED: tuple[str, ...] = ("babysitter", "secretary", "housekeeper", "nurse", "receptionist")

@@ -31,7 +31,7 @@ from askew.parts.sources import (
     size_of,
 )
 from askew.parts.survey.reader import beyond_drawings, fingerprints, identity_of, load_instruments, oddities
-from askew.prompts.groups import prompt_of
+from askew.prompts.given import prompt_of
 from askew.run.base import Made, Maker, Outcome, Run, encoded, provider
 from askew.store.imagefile import opened
 from askew.store.keys import picture_key, picture_seed

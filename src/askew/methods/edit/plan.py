@@ -14,7 +14,7 @@ from askew.parts.sources import paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS, STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
-from askew.prompts.groups import HIGH_PAID, LOW_PAID
+from askew.prompts.given import HIGH_PAID, LOW_PAID
 
 GENDER = "gender"
 FACES = "faces"

@@ -28,7 +28,7 @@ from askew.methods.edit.reading import Cell, EditedGroup, Floats, Readings, aver
 from askew.parts.scoring import Scoring, Vectors, or_missing
 from askew.parts.sources import names_target
 from askew.parts.survey.observed import Gone, tally_missing, uneven
-from askew.prompts.groups import stated_value
+from askew.prompts.given import stated_value
 from askew.run.base import Answer, Outcome
 from askew.stats import clustered
 from askew.stats.intervals import BOUNDED_FORM

@@ -12,7 +12,7 @@ from askew import options as shared
 from askew.methods.interact import METHOD
 from askew.methods.interact.findings import InteractionResult
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
-from askew.prompts.biasconnect import OCCUPATIONS, occupation_prompts
+from askew.prompts.given import OCCUPATIONS, occupation_prompts
 
 
 class InteractOptions(

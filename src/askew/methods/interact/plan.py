@@ -13,7 +13,7 @@ from askew.parts.references import Reference, is_run, named_references, read_joi
 from askew.parts.survey.propose import survey_plan
 from askew.plan import AxisPlan, Part, Plan, PromptPlan, Settings, Text
 from askew.prompts.axes import table_question
-from askew.prompts.biasconnect import asked_as_in_biasconnect
+from askew.prompts.given import asked_as_in_biasconnect
 from askew.types import Question
 
 SLASH = "/"

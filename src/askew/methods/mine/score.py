@@ -34,8 +34,7 @@ from askew.methods.mine.lean import LeanReading, variations
 from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.plan import MinePlan
 from askew.parts.scoring import Scoring, Vectors, or_missing
-from askew.prompts.evolution import Evaluated
-from askew.prompts.word_effects import content_words
+from askew.prompts.evolution import Evaluated, content_words
 from askew.stats.gap import least_aligned, missed_concepts, null_scores
 from askew.stats.intervals import percentile_interval
 from askew.stats.means import search_difference

@@ -16,7 +16,7 @@ from askew.models.folder import FolderCollection
 from askew.pages.words import shorten
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.plan import Plan, PromptPlan
-from askew.prompts.biasconnect import shows_people
+from askew.prompts.given import shows_people
 from askew.run.base import Outcome, Run
 from askew.types import Missing, Prompt, Question
 

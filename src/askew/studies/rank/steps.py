@@ -26,7 +26,7 @@ from askew.parts.survey.shares import SetShares
 from askew.plan import Part, RunPlan, Settings, Text
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate, Evaluated
-from askew.prompts.grammar import article
+from askew.prompts.vocabulary import article
 from askew.run.base import Rows, Run
 from askew.stats.means import student_mean
 from askew.stats.rank import spearman
