@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from askew.errors import LanguageModelError
-from askew.prompts.base import AxisProposal
+from askew.prompts.base import AxisProposal, Kind
 from askew.prompts.openai import create
 from askew.stats.shares import share_intervals
 
@@ -48,12 +48,11 @@ def main(model: str, url: str, seeds: int) -> None:
             found = writer.propose(prompt, None, seed)
         whole.append(bool(found))
         print(f"{prompt}, seed {seed}: {[one.axis.name for one in found]}", file=sys.stderr)
-        for write in (writer.mutations, writer.variations):
-            with suppress(LanguageModelError):
-                write(prompt, 5, seed=seed)
-    for seed in range(seeds):
+    kinds: tuple[Kind, ...] = ("mutations", "variations")
+    requests = [*product(kinds, PROMPTS, range(seeds)), *(("random prompts", "", seed) for seed in range(seeds))]
+    for kind, prompt, seed in requests:
         with suppress(LanguageModelError):
-            writer.random_prompts(5, seed=seed)
+            writer.write(kind, prompt, 5, seed=seed)
     print("| step | usable | of | share | 95 % interval | what was wrong with the others |\n|---|--:|--:|--:|---|---|")
     for step, (usable, asked) in {"prompts with an axis": (sum(whole), len(whole)), **writer.tally.steps}.items():
         share = share_intervals([usable, asked - usable])[0]

@@ -80,7 +80,7 @@ def ranking(options: argparse.Namespace) -> None:
     with opened_run(plan, options.store / "ranking", options.store) as live:
         miner = Miner.prepare(plan, live)
         prompts = (
-            miner.writer.random_prompts(options.prompts, seed=plan.seed, target="people") if options.random
+            miner.writer.write("random prompts", "", options.prompts, seed=plan.seed, target="people") if options.random
             else [f"photo portrait of {article(one)} {one}" for one in spread(options.prompts)]
         )  # fmt: skip
         sizes = [n for n in (5, 15, 48, 192) if n <= options.images]
@@ -138,7 +138,7 @@ def fair(options: argparse.Namespace) -> None:
     plan = MinePlan(model="studio/planted", model_args={"bias": 0.0}, target="people", images=options.images)
     with opened_run(plan, options.store / "fair", options.store) as live:
         miner, axis = Miner.prepare(plan, live), find_axis("gender")
-        prompts = miner.writer.random_prompts(options.prompts, seed=options.seed, target="people")
+        prompts = miner.writer.write("random prompts", "", options.prompts, seed=options.seed, target="people")
         for reader in (registry.embedder("studio"), registry.vqa("studio")):
             objective = LeanObjective(live, reader, miner.pictures, (axis,), options.images, options.images)
             found = [one for text in prompts if isinstance(one := objective.read(text, plan.seed), LeanReading)]
@@ -253,7 +253,7 @@ def repeat(options: argparse.Namespace) -> None:
     plan = MinePlan(model=options.model, objective="bias", images=options.images, seed=options.seed)
     with opened_run(plan, options.store / "repeat", options.store) as live:
         miner = Miner.prepare(plan, live)
-        prompts = miner.writer.random_prompts(options.prompts, seed=plan.seed)
+        prompts = miner.writer.write("random prompts", "", options.prompts, seed=plan.seed)
         sides = [[_aligned(miner.objective, text, derived_seed(plan.seed, name)) for text in prompts] for name in "ab"]
     print(
         "| pictures | correlation of two scores | sd between prompts | sd of a score |\n| ---: | ---: | ---: | ---: |"

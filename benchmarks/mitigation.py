@@ -350,7 +350,7 @@ def variety(given: argparse.Namespace) -> None:
     plan = MinePlan(model="studio", objective="bias", target="people", images=given.pictures or 15, seed=given.seed)
     with opened_run(plan, given.folder / "variety", given.folder / ".askew") as live:
         miner = Miner.prepare(plan, live)
-        texts = miner.writer.random_prompts(given.prompts, seed=plan.seed, target="people")
+        texts = miner.writer.write("random prompts", "", given.prompts, seed=plan.seed, target="people")
         models: dict[str, Any] = {
             "plain": miner.model,
             "CADS": mitigation.of({"method": "cads"}, "CADS").wrap(miner.model),

@@ -6,7 +6,7 @@ import pytest
 
 from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.prompts.base import PromptWriter, Writer, bare
+from askew.prompts.base import Kind, PromptWriter, Writer, bare
 
 WRITERS = ("lexicon", "lexicon/studio")
 BEHIND_A_SERVER = ("openai",)
@@ -53,17 +53,14 @@ def test_new_prompts_are_different_and_repeatable(name: str) -> None:
     writer = registry.prompt_writer(name, cache=None)
     assert isinstance(writer, PromptWriter)
     prompt = "a photo of a nurse"
-    written = [
-        writer.random_prompts(4, seed=1), writer.mutations(prompt, 4, seed=1), writer.variations(prompt, 4, seed=1),
-    ]  # fmt: skip
+    asked: tuple[tuple[Kind, str], ...] = (("random prompts", ""), ("mutations", prompt), ("variations", prompt))
+    written = [writer.write(kind, about, 4, seed=1) for kind, about in asked]
     for texts in written:
         assert len({bare(text) for text in texts}) == 4
     again = registry.prompt_writer(name)
     assert again.fingerprint == writer.fingerprint
-    assert again.random_prompts(4, seed=1) == written[0]
-    assert again.mutations(prompt, 4, seed=1) == written[1]
-    assert again.variations(prompt, 4, seed=1) == written[2]
-    assert again.random_prompts(4, seed=2) != written[0]
+    assert [again.write(kind, about, 4, seed=1) for kind, about in asked] == written
+    assert again.write("random prompts", "", 4, seed=2) != written[0]
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -144,8 +144,8 @@ def by_language_model(number: int, content: dict[str, Any]) -> Reply:
         return says("", refusal="no")
     count = content["response_format"]["json_schema"]["schema"]["properties"]["prompts"]["maxItems"]
     if "It leaves much open" in told:
-        return prompts(*LexiconWriter().variations(told.split('"')[1], count, seed=content["seed"]))
-    return prompts(*LexiconWriter().random_prompts(count, seed=content["seed"]))
+        return prompts(*LexiconWriter().write("variations", told.split('"')[1], count, seed=content["seed"]))
+    return prompts(*LexiconWriter().write("random prompts", "", count, seed=content["seed"]))
 
 
 def test_a_search_by_a_language_model_goes_on_at_another_address(
@@ -181,7 +181,7 @@ def test_the_lexicon_keeps_to_the_words_of_the_model(name: str, writer: str) -> 
     model.name = name
     found = prompt_writer(MinePlan(), model)
     assert found.fingerprint.startswith(writer)
-    assert not any(model.unknown_words(prompt) for prompt in found.random_prompts(5, seed=0))
+    assert not any(model.unknown_words(prompt) for prompt in found.write("random prompts", "", 5, seed=0))
 
 
 def test_the_bound_of_a_search() -> None:

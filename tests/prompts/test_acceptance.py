@@ -92,4 +92,6 @@ def test_variations_say_what_the_prompt_says(prompt: str, text: str, fault: str)
 
 @pytest.mark.parametrize("prompt", [NURSE, "two cats on a sofa", "an oak in autumn"])
 def test_the_lexicons_own_variations_are_accepted(prompt: str) -> None:
-    assert [variation_fault(prompt, text) for text in LexiconWriter().variations(prompt, 30, seed=1)] == [None] * 30
+    assert [variation_fault(prompt, text) for text in LexiconWriter().write("variations", prompt, 30, seed=1)] == [
+        None
+    ] * 30

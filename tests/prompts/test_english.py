@@ -53,15 +53,15 @@ def test_the_grammar_finds_what_it_should() -> None:
 
 def test_five_hundred_variations_are_english() -> None:
     writer = LexiconWriter()
-    written = [(prompt, text) for prompt in PROMPTS for text in writer.variations(prompt, 18, seed=11)]
+    written = [(prompt, text) for prompt in PROMPTS for text in writer.write("variations", prompt, 18, seed=11)]
     assert len(written) > 500
     assert [text for prompt, text in written if set(faults(text)) - set(faults(prompt))] == []
 
 
 def test_random_prompts_and_mutations_are_english() -> None:
     writer = LexiconWriter()
-    texts = [text for seed in range(6) for text in writer.random_prompts(60, seed=seed)]
-    texts += [text for prompt in PROMPTS[2:4] for text in writer.mutations(prompt, 30, seed=3)]
+    texts = [text for seed in range(6) for text in writer.write("random prompts", "", 60, seed=seed)]
+    texts += [text for prompt in PROMPTS[2:4] for text in writer.write("mutations", prompt, 30, seed=3)]
     assert [text for text in texts if faults(text)] == []
 
 
@@ -95,7 +95,11 @@ VALUES = {
 @pytest.mark.parametrize("words", [(3, 8), (4, 12)])
 def test_random_prompts_say_every_value_of_an_axis_about_equally_often(words: tuple[int, int]) -> None:
     writer = LexiconWriter()
-    texts = [text for seed in range(6) for text in writer.random_prompts(300, seed=seed, target="people", words=words)]
+    texts = [
+        text
+        for seed in range(6)
+        for text in writer.write("random prompts", "", 300, seed=seed, target="people", words=words)
+    ]
     for axis, patterns in VALUES.items():
         counts = Counter(value for value, how in patterns.items() for text in texts if re.search(how, text))
         told = [counts[value] for value in patterns]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from askew.errors import LanguageModelError
-from askew.prompts.base import PROMPT_WORDS, Words
+from askew.prompts.base import Kind, Words
 from askew.prompts.evolution import (
     RATIOS,
     Candidate,
@@ -140,20 +140,11 @@ class FewWords:
 
     fingerprint = "few"
 
-    def random_prompts(
-        self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    def write(
+        self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
     ) -> list[str]:
-        return ["a red house", "the red house", "a house red", "a blue house", "a green house"][:count]
-
-    def mutations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
-    ) -> list[str]:
-        return [prompt, "a red house"][:count]
-
-    def variations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
-    ) -> list[str]:
-        return []
+        houses = ["a red house", "the red house", "a house red", "a blue house", "a green house"]
+        return houses[:count] if kind == "random prompts" else [prompt, "a red house"][:count]
 
 
 def test_a_writer_that_repeats_itself_ends_the_search_early() -> None:
@@ -175,23 +166,13 @@ class Moody:
     def __init__(self, willing: int = 1) -> None:
         self.asked, self.willing = 0, willing
 
-    def random_prompts(
-        self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    def write(
+        self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
     ) -> list[str]:
-        self.asked += 1
-        if self.asked > self.willing:
+        self.asked += kind == "random prompts"
+        if kind == "mutations" or self.asked > self.willing:
             raise LanguageModelError("it was refused")
-        return LexiconWriter().random_prompts(count, seed=seed)
-
-    def mutations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
-    ) -> list[str]:
-        raise LanguageModelError("it was refused")
-
-    def variations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
-    ) -> list[str]:
-        return []
+        return LexiconWriter().write(kind, prompt, count, seed=seed)
 
 
 def test_a_refused_request_does_not_end_a_search() -> None:

@@ -44,9 +44,9 @@ def test_prompts_of_all_kinds(url: str, tmp_path: Path) -> None:
     writer = create("smollm2", url=url, cache=Completions(tmp_path), **SETTINGS)
     prompt = "a photo of a doctor"
     written = {
-        "random": writer.random_prompts(4, seed=1, words=(2, 12)),
-        "mutations": writer.mutations(prompt, 2, seed=1, words=(2, 12)),
-        "variations": writer.variations(prompt, 4, seed=1),
+        "random": writer.write("random prompts", "", 4, seed=1, words=(2, 12)),
+        "mutations": writer.write("mutations", prompt, 2, seed=1, words=(2, 12)),
+        "variations": writer.write("variations", prompt, 4, seed=1),
     }
     for texts in written.values():
         assert 1 <= len(texts) <= 4
@@ -56,7 +56,7 @@ def test_prompts_of_all_kinds(url: str, tmp_path: Path) -> None:
     assert writer.usage.completion_tokens > 0
     assert writer.usage.unreported == 0
     again = create("smollm2", url="http://127.0.0.1:1/v1", cache=Completions(tmp_path), **SETTINGS)
-    assert again.variations(prompt, 4, seed=1) == written["variations"]
+    assert again.write("variations", prompt, 4, seed=1) == written["variations"]
     assert again.usage.calls == 0
 
 

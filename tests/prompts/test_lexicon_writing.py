@@ -45,14 +45,14 @@ def test_they_are_writers_of_prompts() -> None:
 
 @pytest.mark.parametrize("words", [(3, 8), (2, 4), (5, 5), (16, 30)])
 def test_random_prompts_have_the_length_and_are_all_different(words: tuple[int, int]) -> None:
-    found = WRITER.random_prompts(60, seed=1, words=words)
+    found = WRITER.write("random prompts", "", 60, seed=1, words=words)
     assert len(found) == len({bare(prompt) for prompt in found}) == 60
     assert all(has_length(prompt, words) for prompt in found)
     assert not [prompt for prompt in found if WRONG_ARTICLE.search(prompt)]
 
 
 def test_random_prompts_cover_the_three_areas_evenly() -> None:
-    counts = Counter(area(prompt) for prompt in WRITER.random_prompts(300, seed=2))
+    counts = Counter(area(prompt) for prompt in WRITER.write("random prompts", "", 300, seed=2))
     assert set(counts) == {"objects", "people", "nature"}
     assert min(counts.values()) > 70
 
@@ -72,7 +72,8 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
     ],
 )
 def test_targets(target: str, about: object) -> None:
-    found = WRITER.random_prompts(12, seed=3, target=target, words=(2, 3) if target == "animals" else (3, 9))
+    words = (2, 3) if target == "animals" else (3, 9)
+    found = WRITER.write("random prompts", "", 12, seed=3, target=target, words=words)
     assert found
     assert all(about(prompt) for prompt in found), found  # type: ignore[operator]
 
@@ -80,14 +81,14 @@ def test_targets(target: str, about: object) -> None:
 def test_a_doctor_becomes_a_surgeon_and_a_dentist() -> None:
     near = kin(nouns()["doctor"])
     assert {"surgeon", "dentist"} <= set(near)
-    found = " ".join(WRITER.mutations("a photo of a doctor", 60, seed=4))
+    found = " ".join(WRITER.write("mutations", "a photo of a doctor", 60, seed=4))
     assert "surgeon" in found
     assert "dentist" in found
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_mutations_differ_and_stay_related(prompt: str) -> None:
-    found = WRITER.mutations(prompt, 8, seed=5, words=(2, 12))
+    found = WRITER.write("mutations", prompt, 8, seed=5, words=(2, 12))
     assert len({bare(text) for text in found}) == 8
     assert bare(prompt) not in map(bare, found)
     assert all(has_length(text, (2, 12)) for text in found)
@@ -99,20 +100,19 @@ def test_mutations_differ_and_stay_related(prompt: str) -> None:
 
 
 def test_mutations_follow_the_target() -> None:
-    assert all(
-        area(text) == "people" for text in WRITER.mutations("a red bicycle on a road", 6, seed=1, target="people")
-    )
-    assert all("teapot" in text for text in WRITER.mutations("a cup on a table", 4, seed=1, target="teapot"))
+    people = WRITER.write("mutations", "a red bicycle on a road", 6, seed=1, target="people")
+    assert all(area(text) == "people" for text in people)
+    assert all("teapot" in text for text in WRITER.write("mutations", "a cup on a table", 4, seed=1, target="teapot"))
 
 
 def test_plurals_stay_plural() -> None:
-    for text in WRITER.mutations("two nurses", 10, seed=6):
+    for text in WRITER.write("mutations", "two nurses", 10, seed=6):
         assert main_phrase(parse_prompt(text)).plural, text  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_variations_keep_all_that_the_prompt_says(prompt: str) -> None:
-    found = WRITER.variations(prompt, 15, seed=7)
+    found = WRITER.write("variations", prompt, 15, seed=7)
     assert len({bare(text) for text in found}) == 15
     lacking = Counter(bare(prompt).split())
     for text in found:
@@ -144,14 +144,14 @@ def test_variations_do_not_contradict_the_prompt(prompt: str, axes: tuple[str, .
         others["environment"] = "indoors|kitchen|office|library|room"
     if "man" in prompt.split():
         others["gender"] = "female|woman"
-    for text in WRITER.variations(prompt, 40, seed=8):
+    for text in WRITER.write("variations", prompt, 40, seed=8):
         for axis in axes:
             said = re.search(rf"\b(?:{others[axis]})\b", text)
             assert said is None, f"{text!r} says {said and said.group()}"
 
 
 def test_an_aspect_is_said_as_often_as_another() -> None:
-    found = STUDIO.variations("a photo of a doctor", 30, seed=9)
+    found = STUDIO.write("variations", "a photo of a doctor", 30, seed=9)
     women = sum(parse(text).attributes.get("gender") == "female" for text in found)
     men = sum(parse(text).attributes.get("gender") == "male" for text in found)
     assert women >= 1
@@ -163,7 +163,7 @@ def test_an_aspect_is_said_as_often_as_another() -> None:
 
 def test_variations_for_people_tell_who_somebody_is() -> None:
     who = groups()["people"].who
-    for text in WRITER.variations("a firefighter", 20, seed=10, target="people"):
+    for text in WRITER.write("variations", "a firefighter", 20, seed=10, target="people"):
         assert any(states(text, axis) for axis in who), text
         assert not any(states(text, axis) for axis in ("setting", "style", "clothing")), text
 
@@ -171,18 +171,19 @@ def test_variations_for_people_tell_who_somebody_is() -> None:
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**40), st.sampled_from([None, "people", "clothing", "style"]))
 def test_the_studio_understands_all_that_is_written_for_it(seed: int, target: str | None) -> None:
-    prompts = STUDIO.random_prompts(3, seed=seed, target=target)
+    prompts = STUDIO.write("random prompts", "", 3, seed=seed, target=target)
     assert len(prompts) == 3
     for prompt in prompts:
-        for text in [prompt, *STUDIO.mutations(prompt, 2, seed=seed), *STUDIO.variations(prompt, 4, seed=seed)]:
+        written = STUDIO.write("mutations", prompt, 2, seed=seed) + STUDIO.write("variations", prompt, 4, seed=seed)
+        for text in [prompt, *written]:
             assert not parse(text).unknown, text
-    sample(parse(STUDIO.variations(prompts[0], 1, seed=seed)[0]), 1.0, 1)
+    sample(parse(STUDIO.write("variations", prompts[0], 1, seed=seed)[0]), 1.0, 1)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.text(max_size=60).filter(str.strip), st.integers(0, 100))
 def test_any_text_can_be_mutated_and_varied(prompt: str, seed: int) -> None:
-    for text in [*WRITER.mutations(prompt, 2, seed=seed), *WRITER.variations(prompt, 2, seed=seed)]:
+    for text in [*WRITER.write("mutations", prompt, 2, seed=seed), *WRITER.write("variations", prompt, 2, seed=seed)]:
         assert text.strip()
         assert bare(text) != bare(prompt)
 
@@ -190,7 +191,8 @@ def test_any_text_can_be_mutated_and_varied(prompt: str, seed: int) -> None:
 def test_the_seed_decides_and_nothing_else() -> None:
     code = (
         "from askew.prompts.lexicon import create; w = create();"
-        "print(w.random_prompts(5, seed=3), w.mutations('a cat', 5, seed=3), w.variations('a nurse', 5, seed=3))"
+        "print(w.write('random prompts', '', 5, seed=3));"
+        "print(w.write('mutations', 'a cat', 5, seed=3), w.write('variations', 'a nurse', 5, seed=3))"
     )
     runs = {
         subprocess.run(
@@ -199,29 +201,29 @@ def test_the_seed_decides_and_nothing_else() -> None:
         for seed in ("0", "1")
     }
     assert len(runs) == 1
-    assert WRITER.random_prompts(5, seed=3) != WRITER.random_prompts(5, seed=4)
+    assert WRITER.write("random prompts", "", 5, seed=3) != WRITER.write("random prompts", "", 5, seed=4)
 
 
 def test_fewer_come_back_where_there_are_no_more() -> None:
-    assert 0 < len(STUDIO.mutations("a doctor", 100, seed=0, words=(2, 2))) < 100
-    assert WRITER.variations("a photo of a doctor", 5, seed=0, words=(3, 5)) == []
+    assert 0 < len(STUDIO.write("mutations", "a doctor", 100, seed=0, words=(2, 2))) < 100
+    assert WRITER.write("variations", "a photo of a doctor", 5, seed=0, words=(3, 5)) == []
 
 
 def test_bad_requests_are_usage_errors() -> None:
     with pytest.raises(UsageError, match="at least 1"):
-        WRITER.random_prompts(0, seed=0)
+        WRITER.write("random prompts", "", 0, seed=0)
     with pytest.raises(UsageError, match="0 to 8"):
-        WRITER.random_prompts(1, seed=0, words=(0, 8))
+        WRITER.write("random prompts", "", 1, seed=0, words=(0, 8))
     with pytest.raises(UsageError, match="9 to 8"):
-        WRITER.mutations("a cat", 1, seed=0, words=(9, 8))
+        WRITER.write("mutations", "a cat", 1, seed=0, words=(9, 8))
     with pytest.raises(UsageError, match="empty"):
-        WRITER.variations("  ", 1, seed=0)
+        WRITER.write("variations", "  ", 1, seed=0)
     with pytest.raises(UsageError, match="target is empty"):
-        WRITER.random_prompts(1, seed=0, target=" ")
+        WRITER.write("random prompts", "", 1, seed=0, target=" ")
     with pytest.raises(UsageError, match="vocabulary"):
-        STUDIO.random_prompts(1, seed=0, target="red shoe")
+        STUDIO.write("random prompts", "", 1, seed=0, target="red shoe")
     with pytest.raises(UsageError, match="vocabulary"):
-        STUDIO.random_prompts(1, seed=0, target="food")
+        STUDIO.write("random prompts", "", 1, seed=0, target="food")
 
 
 def test_every_axis_and_noun_of_the_groups_is_known() -> None:
@@ -233,11 +235,11 @@ def test_every_axis_and_noun_of_the_groups_is_known() -> None:
 @pytest.mark.parametrize("writer", [WRITER, STUDIO], ids=["lexicon", "studio"])
 @pytest.mark.parametrize("target", ["people", "clothing", "style"])
 def test_a_target_leaves_no_prompt_of_its_own_without_variations(writer: LexiconWriter, target: str) -> None:
-    for prompt in writer.random_prompts(6, seed=1, target=target):
-        assert len(writer.variations(prompt, 15, seed=3, target=target)) == 15
+    for prompt in writer.write("random prompts", "", 6, seed=1, target=target):
+        assert len(writer.write("variations", prompt, 15, seed=3, target=target)) == 15
 
 
 def test_what_a_target_is_about_comes_first() -> None:
-    found = STUDIO.variations("a photo of a nurse", 15, seed=3, target="style")
+    found = STUDIO.write("variations", "a photo of a nurse", 15, seed=3, target="style")
     assert not any(text.startswith("a photo of") for text in found[:3])
     assert any(text.startswith("a photo of") for text in found[3:])

@@ -28,7 +28,7 @@ def test_a_list_comes_back_whole_and_the_request_says_what_is_wanted() -> None:
         writer = create("some/model", url=server.url)
         assert isinstance(writer, PromptWriter)
         assert isinstance(writer, Writer)
-        assert writer.random_prompts(4, seed=7) == GOOD
+        assert writer.write("random prompts", "", 4, seed=7) == GOOD
     (asked,) = server.requests
     assert asked["model"] == "some/model"
     assert 0 <= asked["seed"] < 2**31
@@ -51,7 +51,7 @@ def test_a_list_comes_back_whole_and_the_request_says_what_is_wanted() -> None:
 )
 def test_untidy_answers_are_understood(reply: Reply) -> None:
     with serving(lambda number, content: reply) as server:
-        got = create("m", url=server.url).random_prompts(3, seed=0)
+        got = create("m", url=server.url).write("random prompts", "", 3, seed=0)
     assert got == GOOD[:3]
 
 
@@ -75,7 +75,7 @@ def test_untidy_answers_are_understood(reply: Reply) -> None:
 def test_useless_answers_are_asked_for_again_and_then_an_error(bad: Reply, reason: str) -> None:
     with serving(lambda number, content: bad) as server:
         with pytest.raises(LanguageModelError, match=reason):
-            create("m", url=server.url).mutations("a photo of a doctor", 2, seed=0)
+            create("m", url=server.url).write("mutations", "a photo of a doctor", 2, seed=0)
         assert len(server.requests) == ATTEMPTS
         assert len({request["seed"] for request in server.requests}) == ATTEMPTS
 
@@ -83,7 +83,7 @@ def test_useless_answers_are_asked_for_again_and_then_an_error(bad: Reply, reaso
 def test_what_is_missing_is_asked_for_with_the_reason_and_without_repetition() -> None:
     replies = [prompts(GOOD[0], GOOD[0].upper(), "boat"), prompts(GOOD[1], GOOD[0]), prompts(*GOOD[2:])]
     with serving(lambda number, content: replies[number]) as server:
-        assert create("m", url=server.url).random_prompts(4, seed=0) == GOOD
+        assert create("m", url=server.url).write("random prompts", "", 4, seed=0) == GOOD
     second = server.requests[1]["messages"][-1]["content"]
     assert "3 prompts" in second
     assert "repetition" in second
@@ -92,16 +92,16 @@ def test_what_is_missing_is_asked_for_with_the_reason_and_without_repetition() -
 
 def test_a_model_that_gives_no_more_gives_fewer() -> None:
     with serving(lambda number, content: prompts(GOOD[0])) as server:
-        assert create("m", url=server.url).random_prompts(5, seed=0) == GOOD[:1]
+        assert create("m", url=server.url).write("random prompts", "", 5, seed=0) == GOOD[:1]
         assert len(server.requests) == ATTEMPTS
 
 
 def test_targets_and_lengths_are_passed_on() -> None:
     with serving(lambda number, content: prompts("a nurse in a text of eight words")) as server:
         writer = create("m", url=server.url)
-        writer.random_prompts(1, seed=0, target="red shoes", words=(8, 30))
-        writer.mutations("a dress", 1, seed=0, target="clothing", words=(5, 9))
-        writer.variations("a nurse", 1, seed=0, target="people")
+        writer.write("random prompts", "", 1, seed=0, target="red shoes", words=(8, 30))
+        writer.write("mutations", "a dress", 1, seed=0, target="clothing", words=(5, 9))
+        writer.write("variations", "a nurse", 1, seed=0, target="people")
     first, second, third = (request["messages"][-1]["content"] for request in server.requests)
     assert "red shoes" in first
     assert "8 to 30 words" in first
@@ -113,49 +113,51 @@ def test_targets_and_lengths_are_passed_on() -> None:
 def test_answers_are_kept_by_what_was_asked(tmp_path: Path) -> None:
     with serving(lambda number, content: prompts(*GOOD)) as server:
         cache = Completions(tmp_path / "store")
-        first = create("m", url=server.url, cache=cache).mutations("a nurse", 3, seed=1)
+        first = create("m", url=server.url, cache=cache).write("mutations", "a nurse", 3, seed=1)
         again = create("m", url=server.url, cache=Completions(tmp_path / "store"))
-        assert again.mutations("a nurse", 3, seed=1) == first
+        assert again.write("mutations", "a nurse", 3, seed=1) == first
         assert (again.usage.calls, again.usage.cached) == (0, 1)
         assert len(server.requests) == 1
-        again.mutations("a nurse", 3, seed=2)
-        again.mutations("a doctor", 3, seed=1)
-        create("m", url=server.url, cache=cache, temperature=0.1).mutations("a nurse", 3, seed=1)
-        create("other", url=server.url, cache=cache).mutations("a nurse", 3, seed=1)
+        again.write("mutations", "a nurse", 3, seed=2)
+        again.write("mutations", "a doctor", 3, seed=1)
+        create("m", url=server.url, cache=cache, temperature=0.1).write("mutations", "a nurse", 3, seed=1)
+        create("other", url=server.url, cache=cache).write("mutations", "a nurse", 3, seed=1)
         assert len(server.requests) == 5
     offline = create("m", url=server.url, cache=cache)
-    assert offline.mutations("a nurse", 3, seed=1) == first
+    assert offline.write("mutations", "a nurse", 3, seed=1) == first
 
 
 def test_a_damaged_record_is_asked_for_again(tmp_path: Path) -> None:
     with serving(lambda number, content: prompts(*GOOD)) as server:
         for damage in (b"{", b"[]", b'{"answer": {"text": 1}}'):
-            create("m", url=server.url, cache=Completions(tmp_path)).random_prompts(2, seed=1)
+            create("m", url=server.url, cache=Completions(tmp_path)).write("random prompts", "", 2, seed=1)
             (record,) = (tmp_path / "completions").rglob("*.json")
             record.write_bytes(damage)
-        assert create("m", url=server.url, cache=Completions(tmp_path)).random_prompts(2, seed=1) == GOOD[:2]
+        assert (
+            create("m", url=server.url, cache=Completions(tmp_path)).write("random prompts", "", 2, seed=1) == GOOD[:2]
+        )
         assert len(server.requests) == 4
 
 
 def test_tokens_and_cost_are_counted_and_limited() -> None:
     with serving(lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=(100, 50))) as server:
         writer = create("m", url=server.url, budget=290, price_in=2.0, price_out=10.0)
-        writer.random_prompts(4, seed=0)
-        writer.random_prompts(4, seed=1)
+        writer.write("random prompts", "", 4, seed=0)
+        writer.write("random prompts", "", 4, seed=1)
         assert writer.usage.tokens == 300
         assert writer.usage.cost == pytest.approx(2 * (100 * 2 + 50 * 10) / 1e6)
         with pytest.raises(RunError, match="budget of 290 tokens"):
-            writer.random_prompts(4, seed=2)
+            writer.write("random prompts", "", 4, seed=2)
         assert len(server.requests) == 2
 
 
 def test_a_budget_needs_a_server_that_counts() -> None:
     with serving(lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=None)) as server:
         writer = create("m", url=server.url, budget=1000)
-        writer.random_prompts(4, seed=0)
+        writer.write("random prompts", "", 4, seed=0)
         assert writer.usage.unreported == 1
         with pytest.raises(UsageError, match="no budget can be kept"):
-            writer.random_prompts(4, seed=1)
+            writer.write("random prompts", "", 4, seed=1)
 
 
 def picky(unknown: dict[str, str]) -> Callable[[int, dict[str, Any]], Reply]:
@@ -183,15 +185,15 @@ def picky(unknown: dict[str, str]) -> Callable[[int, dict[str, Any]], Reply]:
 def test_fields_that_a_server_does_not_take_are_left_out(unknown: dict[str, str], refused: int) -> None:
     with serving(picky(unknown)) as server:
         writer = create("m", url=server.url)
-        assert writer.random_prompts(4, seed=0) == GOOD
-        assert writer.random_prompts(4, seed=1) == GOOD
+        assert writer.write("random prompts", "", 4, seed=0) == GOOD
+        assert writer.write("random prompts", "", 4, seed=1) == GOOD
         assert len(server.requests) == refused + 2
 
 
 @pytest.mark.parametrize("body", [b"[]", b'{"choices": []}', b'{"choices": [{"message": "hi"}]}', b"3"])
 def test_json_that_is_no_completion_is_an_error(body: bytes) -> None:
     with serving(lambda number, content: Reply(body)) as server, pytest.raises(ServerError, match="no chat completion"):
-        create("m", url=server.url).random_prompts(1, seed=0)
+        create("m", url=server.url).write("random prompts", "", 1, seed=0)
 
 
 def axes_answer(*axes: tuple[str, str, dict[str, str]]) -> Reply:
@@ -304,9 +306,9 @@ def test_bad_requests_are_usage_errors() -> None:
     with pytest.raises(UsageError, match="name of letters"):
         writer.propose("a nurse", ["--"], 0)
     with pytest.raises(UsageError, match="empty"):
-        writer.variations(" ", 3, seed=0)
+        writer.write("variations", " ", 3, seed=0)
     with pytest.raises(UsageError, match="at least 1"):
-        writer.random_prompts(0, seed=0)
+        writer.write("random prompts", "", 0, seed=0)
     with pytest.raises(UsageError, match="which model"):
         create("")
     with pytest.raises(UsageError, match="both prices"):
@@ -336,7 +338,7 @@ def test_texts_are_tidied(text: str, tidied: str) -> None:
 def test_half_a_character_in_the_answer_itself_can_be_sent_back() -> None:
     broken, good = says("here: \ud83d"), prompts(*GOOD)
     with serving(lambda number, content: good if number else broken) as server:
-        assert create("m", url=server.url).random_prompts(4, seed=0) == GOOD
+        assert create("m", url=server.url).write("random prompts", "", 4, seed=0) == GOOD
     assert len(server.requests) == 2
 
 

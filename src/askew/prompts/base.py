@@ -54,39 +54,33 @@ AxesOn = Literal["open", "stated", "all"]
 Words = tuple[int, int]
 """The least and the greatest number of words of a prompt."""
 
-PROMPT_WORDS: Words = (3, 8)
-VARIATION_WORDS: Words = (3, 20)
-"""A variation says more than its prompt."""
+Kind = Literal["random prompts", "mutations", "variations"]
+"""What is written.
+
+random prompts  about anything: things, people, animals and nature
+mutations       keep some connection to a prompt, but ask for a visibly different picture
+variations      readings of a prompt: each says something that it leaves open, and none contradicts it
+"""
+
+LENGTHS: Mapping[Kind, Words] = {"random prompts": (3, 8), "mutations": (3, 8), "variations": (3, 20)}
+"""Unless told otherwise. A variation says more than its prompt."""
 
 
 @runtime_checkable
 class PromptWriter(Protocol):
-    """Writes prompts for a text-to-image model. The same arguments give the same texts.
-
-    Every method returns at most `count` texts, all different, each of `words` words; `target` (people, clothing,
-    style, food, or any words) steers them. Fewer texts come back where the writer finds no more. Raises
-    LanguageModelError where a language model gives none, and UsageError for an empty prompt and for counts or lengths
-    that are impossible.
-    """
+    """Writes prompts for a text-to-image model. The same arguments give the same texts."""
 
     fingerprint: str
 
-    def random_prompts(
-        self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    def write(
+        self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
     ) -> list[str]:
-        """Prompts about anything: things, people, animals and nature."""
-        ...
+        """At most `count` texts, all different, each of `words` words; `prompt` is "" for random prompts.
 
-    def mutations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
-    ) -> list[str]:
-        """Prompts that keep some connection to `prompt`, but ask for a visibly different picture."""
-        ...
-
-    def variations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = VARIATION_WORDS
-    ) -> list[str]:
-        """Readings of `prompt`: each says something that it leaves open, and none contradicts it."""
+        `target` (people, clothing, style, food, or any words) steers them. Fewer texts come back where the writer finds
+        no more. Raises LanguageModelError where a language model gives none, and UsageError for an empty prompt and for
+        counts or lengths that are impossible.
+        """
         ...
 
 
@@ -101,11 +95,13 @@ def has_length(text: str, words: Words) -> bool:
     return words[0] <= len(text.split()) <= words[1]
 
 
-def check_request(count: int, words: Words, prompt: str | None = None) -> None:
-    """Raises UsageError for a request that no writer can meet."""
+def length_of(kind: Kind, prompt: str, count: int, words: Words | None) -> Words:
+    """How many words are asked for. Raises UsageError for a request that no writer can meet."""
+    words = words or LENGTHS[kind]
     if count < 1:
         raise UsageError(f"{count} prompts were asked for; the number must be at least 1")
     if not 1 <= words[0] <= words[1]:
         raise UsageError(f"prompts of {words[0]} to {words[1]} words were asked for; write it as 3 to 8, for instance")
-    if prompt is not None and not prompt.strip():
+    if kind != "random prompts" and not prompt.strip():
         raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
+    return words

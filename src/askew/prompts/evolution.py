@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askew.errors import LanguageModelError
-from askew.prompts.base import PROMPT_WORDS, PromptWriter, Words, bare
+from askew.prompts.base import LENGTHS, PromptWriter, Words, bare
 from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
@@ -68,7 +68,7 @@ class Evolution:
     selected: int = 5
     mutations: int = 2
     target: str | None = None
-    words: Words = PROMPT_WORDS
+    words: Words = LENGTHS["mutations"]
     selection: Selection = "score"
 
 
@@ -131,7 +131,7 @@ def _mutations(
 
     def ask(attempt: int) -> list[str]:
         seed = seeds("mutations", prompt, attempt)
-        return writer.mutations(prompt, count, seed=seed, target=size.target, words=size.words)
+        return writer.write("mutations", prompt, count, seed=seed, target=size.target, words=size.words)
 
     found: list[str] = []
     known = set(seen)
@@ -151,7 +151,7 @@ def _injected(
 
     def ask(attempt: int) -> list[str]:
         seed = seeds("random", iteration, attempt)
-        return writer.random_prompts(size.population, seed=seed, target=size.target, words=size.words)
+        return writer.write("random prompts", "", size.population, seed=seed, target=size.target, words=size.words)
 
     found = [Candidate(text, iteration, "random") for text in islice(_new(ask, seen), count)]
     if not seen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from askew.prompts.base import AxesOn, Words
+from askew.prompts.base import AxesOn, Kind, Words
 from askew.prompts.targets import PEOPLE, STYLES
 
 WRITING = (
@@ -24,39 +24,30 @@ _STYLE_RULES = (
 )
 
 
-def random_prompts(count: int, words: Words, target: str | None) -> str:
-    """Asks for prompts about anything, or about the target."""
-    about = (
-        "Spread them evenly over three areas: things that people make and use, with buildings and food; people, what "
-        "they do and what they work as; animals, plants and landscapes."
-        if target is None or target in STYLES
-        else f"Every one of them must show this: {target}."
-    )
-    return (
-        f"Write {_number(count)} of {_length(words)}. {about} No two may look alike as pictures, and their lengths "
-        f"should differ. {_STYLE_RULES}"
-    )
-
-
-def mutations(prompt: str, count: int, words: Words, target: str | None) -> str:
-    """Asks for prompts that are related to one, and visibly different."""
-    steered = "" if target is None or target in STYLES else f" Every one of them must show this: {target}."
-    return (
-        f'Here is a prompt: "{prompt}". Write {_number(count)} of {_length(words)} that are related to it and give '
-        "clearly different pictures: put another subject of the same sort in its place, change where it is or what "
-        "happens, or leave something out. A doctor may become a surgeon, a dentist, or a nurse in a tent. Another word "
-        f"for the same thing does not count.{steered} {_STYLE_RULES}"
-    )
-
-
-def variations(prompt: str, count: int, words: Words, target: str | None) -> str:
-    """Asks for readings of a prompt."""
-    return (
-        f'Here is a prompt: "{prompt}". It leaves much open. Write {_number(count)} of {_length(words)}, fuller than '
-        "it and each one a different picture that somebody could have in mind who writes this prompt. Keep all that it "
-        f"says, contradict nothing, and settle {_open_things(target)} Together they should show the whole range. "
-        f"{_STYLE_RULES}"
-    )
+def write(kind: Kind, prompt: str, count: int, words: Words, target: str | None) -> str:
+    """Asks for prompts about anything or about the target, for mutations of a prompt, or for readings of it."""
+    wanted = f"{'1 prompt' if count == 1 else f'{count} prompts'} of {words[0]} to {words[1]} words each"
+    steered = "" if target is None or target in STYLES else f"Every one of them must show this: {target}."
+    if kind == "random prompts":
+        about = steered or (
+            "Spread them evenly over three areas: things that people make and use, with buildings and food; people, "
+            "what they do and what they work as; animals, plants and landscapes."
+        )
+        told = f"Write {wanted}. {about} No two may look alike as pictures, and their lengths should differ."
+    elif kind == "mutations":
+        told = (
+            f'Here is a prompt: "{prompt}". Write {wanted} that are related to it and give clearly different pictures: '
+            "put another subject of the same sort in its place, change where it is or what happens, or leave something "
+            "out. A doctor may become a surgeon, a dentist, or a nurse in a tent. Another word for the same thing does "
+            f"not count. {steered}".rstrip()
+        )
+    else:
+        told = (
+            f'Here is a prompt: "{prompt}". It leaves much open. Write {wanted}, fuller than it and each one a '
+            "different picture that somebody could have in mind who writes this prompt. Keep all that it says, "
+            f"contradict nothing, and settle {_open_things(target)} Together they should show the whole range."
+        )
+    return f"{told} {_STYLE_RULES}"
 
 
 def axes(prompt: str, most: int, on: AxesOn) -> str:
@@ -96,14 +87,6 @@ def as_json() -> str:
         '{"axes": [{"name": "gender", "kind": "societal", "counterfactuals": [{"value": "female", "prompt": "..."}, '
         '{"value": "male", "prompt": "..."}]}]}'
     )
-
-
-def _number(count: int) -> str:
-    return "1 prompt" if count == 1 else f"{count} prompts"
-
-
-def _length(words: Words) -> str:
-    return f"{words[0]} to {words[1]} words each"
 
 
 def _open_things(target: str | None) -> str:

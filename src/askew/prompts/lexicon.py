@@ -11,7 +11,7 @@ from random import Random
 
 from askew.errors import UsageError
 from askew.prompts.axes import BIASCONNECT, catalogue, find_axis
-from askew.prompts.base import PROMPT_WORDS, VARIATION_WORDS, AxesOn, AxisProposal, Words, bare, check_request
+from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, length_of
 from askew.prompts.counterfactuals import counterfactuals
 from askew.prompts.llm import CompletionCache
 from askew.prompts.mutations import invent, mutate, vary
@@ -70,34 +70,25 @@ class LexiconWriter:
             axes = {"open": free, "stated": stated, "all": [*stated, *free]}[self._on][: self.axes]
         return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in axes]
 
-    def random_prompts(
-        self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    def write(
+        self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
     ) -> list[str]:
-        """Prompts about things, people and nature in equal parts; see `askew.prompts.base.PromptWriter`."""
-        check_request(count, words)
-        rng = Random(f"random prompts {seed} {target}")
-        return _distinct(invent(find_target(target, self._knows), words, self._knows, rng), count)
+        """Random prompts about things, people and nature in equal parts, mutations or variations; see `PromptWriter`.
 
-    def mutations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
-    ) -> list[str]:
-        """Prompts with a related subject, another setting, a detail more or less; see `PromptWriter`."""
-        check_request(count, words, prompt)
-        rng = Random(f"mutations {seed} {target} {prompt}")
-        return _distinct(mutate(prompt, find_target(target, self._knows), words, self._knows, rng), count, prompt)
-
-    def variations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = VARIATION_WORDS
-    ) -> list[str]:
-        """The prompt with details of who, where, when, how and in which style, each about equally often.
-
-        With a target those come first that it is about. Others fill up where a prompt leaves too few of them open, as
-        one that says what somebody wears does of clothing.
+        Mutations have a related subject, another setting, a detail more or less. Variations say who, where, when, how
+        and in which style, each about equally often. With a target those come first that it is about. Others fill up
+        where a prompt leaves too few of them open, as one that says what somebody wears does of clothing.
         """
-        check_request(count, words, prompt)
+        words = length_of(kind, prompt, count, words)
+        if kind == "random prompts":
+            rng = Random(f"{kind} {seed} {target}")
+            return _distinct(invent(find_target(target, self._knows), words, self._knows, rng), count)
+        if kind == "mutations":
+            rng = Random(f"{kind} {seed} {target} {prompt}")
+            return _distinct(mutate(prompt, find_target(target, self._knows), words, self._knows, rng), count, prompt)
         found: list[str] = []
         for aim in dict.fromkeys((target, None)):
-            rng = Random(f"variations {seed} {aim} {prompt}")
+            rng = Random(f"{kind} {seed} {aim} {prompt}")
             more = _distinct(vary(prompt, find_target(aim), words, self._knows, rng), count, prompt)
             found = _distinct(iter([*found, *more]), count, prompt)
             if len(found) == count:

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from askew.errors import UsageError
 from askew.prompts import instructions
 from askew.prompts.acceptance import prompt_fault, variation_fault
 from askew.prompts.answers import Unusable, read_texts
-from askew.prompts.base import (
-    PROMPT_WORDS,
-    VARIATION_WORDS,
-    AxesOn,
-    AxisProposal,
-    Words,
-    bare,
-    check_request,
-    has_length,
-)
+from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of
 from askew.prompts.llm import (
     ATTEMPTS,
     LLM,
     CompletionCache,
     Message,
     RememberedLLM,
-    Tally,
-    Usage,
     attempt_seed,
     gave_nothing,
 )
@@ -66,17 +54,8 @@ class LLMWriter:
         self.concurrency = llm.concurrency
         self.rejected: dict[str, dict[str, Rejected]] = {}
         self._llm = RememberedLLM(llm, cache, budget, prices)
+        self.usage, self.tally = self._llm.usage, self._llm.tally
         self._axes, self._on = axes, on
-
-    @property
-    def usage(self) -> Usage:
-        """What was asked so far."""
-        return self._llm.usage
-
-    @property
-    def tally(self) -> Tally:
-        """How much of what was answered could be used."""
-        return self._llm.tally
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Axes with counterfactuals; see `askew.prompts.base.Writer`. Raises LanguageModelError."""
@@ -84,51 +63,20 @@ class LLMWriter:
         self.rejected[prompt] = {}
         return propose(self._llm, text, axes, self._axes, self._on, seed, self.rejected[prompt])
 
-    def random_prompts(
-        self, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
+    def write(
+        self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
     ) -> list[str]:
-        """Prompts about things, people and nature; see `askew.prompts.base.PromptWriter`."""
-        check_request(count, words)
-        write = partial(instructions.random_prompts, words=words, target=target)
-        return self._collect("random prompts", write, count, words, seed)
+        """Random prompts, mutations or variations; see `PromptWriter`.
 
-    def mutations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = PROMPT_WORDS
-    ) -> list[str]:
-        """Related prompts that give other pictures; see `PromptWriter`."""
-        check_request(count, words, prompt)
-        write = partial(instructions.mutations, prompt, words=words, target=target)
-        return self._collect("mutations", write, count, words, seed, prompt)
-
-    def variations(
-        self, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words = VARIATION_WORDS
-    ) -> list[str]:
-        """Readings of the prompt; see `PromptWriter`."""
-        check_request(count, words, prompt)
-        write = partial(instructions.variations, prompt, words=words, target=target)
-        return self._collect("variations", write, count, words, seed, prompt, partial(variation_fault, prompt))
-
-    def _collect(
-        self,
-        step: str,
-        write: Callable[[int], str],
-        count: int,
-        words: Words,
-        seed: int,
-        prompt: str = "",
-        fault_of: Callable[[str], str | None] = prompt_fault,
-    ) -> list[str]:
-        """`count` different texts of `words` words, none of them `prompt`; fewer if the model gives no more.
-
-        `write` is the instruction for a number of texts. What is missing is asked for again, with what was wrong, at
-        most `ATTEMPTS` times in all. Raises LanguageModelError if there is no usable text.
+        What is missing is asked for again, with what was wrong, at most `ATTEMPTS` times in all.
         """
+        words = length_of(kind, prompt, count, words)
         found: dict[str, str] = {}
         faults: Counter[str] = Counter()
         with self._llm.remembering(goes_on=True) as complete:
             for attempt in range(ATTEMPTS):
                 left = count - len(found)
-                told = write(left) + _remarks(found.values(), faults)
+                told = instructions.write(kind, prompt, left, words, target) + _remarks(found.values(), faults)
                 messages = [Message("system", instructions.WRITING), Message("user", told)]
                 answer = complete(messages, schema(left, words), attempt_seed(seed, attempt))
                 faults = Counter()
@@ -136,11 +84,12 @@ class LLMWriter:
                     texts = read_texts(answer)
                 except Unusable as error:
                     texts, faults[str(error)] = [], 1
-                    self.tally.note(step, *[str(error)] * left)
+                    self.tally.note(kind, *[str(error)] * left)
                 for text in texts:
-                    fault = _fault(text, words) or fault_of(text)
+                    fault = _fault(text, words)
+                    fault = fault or (variation_fault(prompt, text) if kind == "variations" else prompt_fault(text))
                     fault = fault or ("a text was a repetition" if bare(text) in {bare(prompt), *found} else None)
-                    self.tally.note(step, fault)
+                    self.tally.note(kind, fault)
                     if fault:
                         faults[fault] += 1
                     else:

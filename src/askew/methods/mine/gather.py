@@ -19,7 +19,7 @@ from askew.models.base import Model
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.parts.survey.reader import beyond_drawings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
-from askew.prompts.base import VARIATION_WORDS, PromptWriter, Writer
+from askew.prompts.base import LENGTHS, PromptWriter, Writer
 from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache, tell_usage
@@ -263,11 +263,12 @@ class Miner:
         """The variations of a prompt. Their seed knows nothing of the model, so every model gets the same ones."""
         if prompt not in self._variations:
             seed = derived_seed(self.plan.seed, "variations", prompt)
-            longest = max(VARIATION_WORDS[1], self.plan.words[1] + VARIATION_WORDS[1] - VARIATION_WORDS[0])
+            shortest, longest = LENGTHS["variations"]
+            longest = max(longest, self.plan.words[1] + longest - shortest)
             with suppress(LanguageModelError):  # one prompt that a language model refuses must not end the search
-                self._variations[prompt] = self.writer.variations(
-                    prompt, self.plan.variations, seed=seed, target=self.plan.target or None,
-                    words=(VARIATION_WORDS[0], longest),
+                self._variations[prompt] = self.writer.write(
+                    "variations", prompt, self.plan.variations, seed=seed, target=self.plan.target or None,
+                    words=(shortest, longest),
                 )  # fmt: skip
         return self._variations.setdefault(prompt, [])
 

@@ -24,7 +24,30 @@ REACHING = frozenset(("url", "timeout", "concurrency", "budget", "price_in", "pr
 """Settings of a language model that say how to reach it and what it may cost: another one goes on with the search."""
 
 
-class MinePlan(RunPlan):
+class ScoredPlan(RunPlan):
+    """How the prompts of a search, or given ones, are scored."""
+
+    llm: Text = "lexicon"
+    llm_args: Settings = Field(default_factory=dict)
+    embedder: Text = "studio"
+    embedder_args: Settings = Field(default_factory=dict)
+    vqa: Text = "none"
+    objective: Text = BIAS
+    axes: tuple[Text, ...] = ()
+    images: Annotated[int, Field(ge=2, le=10_000)] = 15
+    variations: Annotated[int, Field(ge=2, le=10_000)] = 15
+    quantile: float = Field(default=0.25, ge=0, le=1)
+    similarity: Literal["auto", "cosine", "unit"] = "auto"
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
+
+    def _deciding(self) -> dict[str, Any]:
+        told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
+        return super()._deciding() | {"llm_args": told}
+
+
+class MinePlan(ScoredPlan):
     """A search for the prompts that a model is most one-sided on (MineTheGap); sizes are those of the paper.
 
     objective     what is searched for: lean, how far the shares of `axes` are from equal ones; bias, the paper's score,
@@ -50,13 +73,6 @@ class MinePlan(RunPlan):
     method: Literal["mine"] = "mine"
     model: Text = "studio/planted"
     model_args: Settings = Field(default_factory=dict)
-    llm: Text = "lexicon"
-    llm_args: Settings = Field(default_factory=dict)
-    embedder: Text = "studio"
-    embedder_args: Settings = Field(default_factory=dict)
-    vqa: Text = "none"
-    objective: Text = BIAS
-    axes: tuple[Text, ...] = ()
     target: str = ""
     iterations: Count = 25
     population: Count = 15
@@ -64,17 +80,10 @@ class MinePlan(RunPlan):
     mutations: Count = 2
     selection: Selection = "score"
     words: tuple[Count, Count] = (3, 8)
-    images: Annotated[int, Field(ge=2, le=10_000)] = 15
     fresh_images: Annotated[int, Field(ge=2, le=10_000)] = 48
-    variations: Annotated[int, Field(ge=2, le=10_000)] = 15
-    quantile: float = Field(default=0.25, ge=0, le=1)
-    similarity: Literal["auto", "cosine", "unit"] = "auto"
     top: Count = 5
     runs: Count = 1
     baseline: bool = True
-    seed: int = 0
-    level: float = Field(default=0.95, gt=0.5, lt=1)
-    draws: int = Field(default=1000, ge=100, le=1_000_000)
 
     @model_validator(mode="before")
     @classmethod
@@ -98,10 +107,6 @@ class MinePlan(RunPlan):
         if self.words[0] > self.words[1]:
             raise ValueError(f"prompts of {self.words[0]} to {self.words[1]} words; the smaller number comes first")
         return self
-
-    def _deciding(self) -> dict[str, Any]:
-        told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
-        return super()._deciding() | {"llm_args": told}
 
     @property
     def is_bias(self) -> bool:

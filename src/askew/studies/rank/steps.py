@@ -18,12 +18,12 @@ from askew.methods.mine.findings import Place
 from askew.methods.mine.gather import Best, Miner, Search, Shown
 from askew.methods.mine.lean import LeanReading
 from askew.methods.mine.objectives import Reading
-from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan
+from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPlan
 from askew.methods.mine.score import best_prompt, principal_components
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.reader import unknown_words
 from askew.parts.survey.shares import SetShares
-from askew.plan import Part, RunPlan, Settings, Text
+from askew.plan import Part, Settings, Text
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate, Evaluated
 from askew.prompts.vocabulary import article
@@ -44,7 +44,7 @@ class ModelPlan(Part):
     model_args: Settings = Field(default_factory=dict)
 
 
-class RankPlan(RunPlan):
+class RankPlan(ScoredPlan):
     """Given prompts on some models.
 
     objective  lean, how far the shares of `axes` are from equal ones, or bias, the paper's score by `variations`
@@ -56,23 +56,11 @@ class RankPlan(RunPlan):
     models: tuple[ModelPlan, ...] = Field(min_length=1)
     prompts: tuple[Text, ...] = Field(min_length=1)
     objective: Literal["lean", "bias"] = "lean"
-    axes: tuple[Text, ...] = ()
     images: Annotated[int, Field(ge=2, le=10_000)] = 48
-    variations: Annotated[int, Field(ge=2, le=10_000)] = 15
     mined_for: dict[str, Text] = Field(default_factory=dict)
     given: dict[str, tuple[Text, ...]] = Field(default_factory=dict)
-    quantile: float = Field(default=0.25, ge=0, le=1)
-    similarity: Literal["auto", "cosine", "unit"] = "auto"
-    vqa: Text = "none"
-    embedder: Text = "studio"
-    embedder_args: Settings = Field(default_factory=dict)
-    llm: Text = "lexicon"
-    llm_args: Settings = Field(default_factory=dict)
     table: dict[str, float] = Field(default_factory=dict)
     value: Text = "female"
-    seed: int = 0
-    level: float = Field(default=0.95, gt=0.5, lt=1)
-    draws: int = Field(default=1000, ge=100, le=1_000_000)
 
     @model_validator(mode="before")
     @classmethod
@@ -96,12 +84,8 @@ class RankPlan(RunPlan):
 
     def search(self, one: ModelPlan) -> MinePlan:
         """The search that would score a prompt of a model in this way."""
-        return MinePlan(
-            model=one.model, model_args=one.model_args, objective=self.objective, axes=self.axes, images=self.images,
-            variations=self.variations, quantile=self.quantile, similarity=self.similarity, vqa=self.vqa,
-            embedder=self.embedder, embedder_args=self.embedder_args, llm=self.llm, llm_args=self.llm_args,
-            seed=self.seed, level=self.level, draws=self.draws,
-        )  # fmt: skip
+        scored = {name: getattr(self, name) for name in ScoredPlan.model_fields}
+        return MinePlan(model=one.model, model_args=one.model_args, **scored)
 
 
 Sizes = dict[str, float | None]
