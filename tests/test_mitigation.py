@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,14 @@ def test_files_that_are_none(tmp_path: Path, file: Path) -> None:
         Policy.checked({"prompt": NURSE, "parts": [HALVES.parts[0].model_dump()]}, "m.toml")
     with pytest.raises(UsageError, match="this policy is not for 'a photo of a chef'; it is for: 'a photo of a nurse'"):
         askew.load_mitigation(file).draw("a photo of a chef", 0)
+
+
+@pytest.mark.parametrize("command", [askew.edit, askew.classify])
+def test_what_a_mitigation_does_not_touch_is_refused(
+    command: Callable[..., object], file: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=r"a mitigation changes pictures that studio makes.*: leave --mitigation out"):
+        command(model="studio", mitigation=file, images=2, run=tmp_path / "run")
 
 
 def test_pictures_that_exist_are_not_mitigated(file: Path, tmp_path: Path) -> None:

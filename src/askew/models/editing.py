@@ -49,6 +49,9 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
 
     Raises UsageError for a model that makes pictures from prompts alone, with the command that would work.
     """
+    if "mitigation" in getattr(model, "settings", {}):
+        raise UsageError(f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from "
+                         "a picture: leave --mitigation out")  # fmt: skip
     if not hasattr(type(model), "pipeline"):
         works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
         if isinstance(model, Collection):

@@ -92,6 +92,12 @@ class ParsedPrompt:
         return self.words[at].text.lower() if 0 <= at < len(self.words) else ""
 
 
+def occupations_in(text: str) -> list[str]:
+    """The occupations that a prompt names."""
+    found = (phrase.noun.says.get("occupation") for phrase in parse_prompt(text).phrases if phrase.noun)
+    return [one for one in found if one]
+
+
 @lru_cache(maxsize=4096)
 def parse_prompt(text: str) -> ParsedPrompt:
     """A prompt taken apart. An opening noun phrase of unknown words is guessed from its form."""

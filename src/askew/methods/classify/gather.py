@@ -106,6 +106,9 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
 def diffusion_model(plan: ClassificationPlan) -> DiffusionModel:
     """The plan's model. Raises UsageError for a black box, with commands that would work."""
     name, model = plan.model, registry.model(plan.model, **plan.model_args)
+    if "mitigation" in getattr(model, "settings", {}):
+        raise UsageError(f"a mitigation changes pictures that {name} makes, and not how it tells noise from a picture, "
+                         "which is what classifies: leave --mitigation out")  # fmt: skip
     if not hasattr(type(model), "pipeline"):
         raise UsageError(
             f"{name} is a black box: its pictures can be seen, not how it removes noise, which is what classifies. "

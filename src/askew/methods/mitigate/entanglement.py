@@ -10,7 +10,7 @@ from pydantic import Field
 
 from askew.errors import UsageError
 from askew.methods.mitigate.steering import Call, Steering
-from askew.prompts.noun_phrases import parse_prompt
+from askew.prompts.noun_phrases import occupations_in
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -101,15 +101,14 @@ class Entanglement(Steering):
         from askew.measure.attention import AttentionMaps, attribution_text
         from askew.measure.attribution import encode_attribution
 
-        known = [phrase.noun.says["occupation"] for phrase in parse_prompt(prompt).phrases
-                 if phrase.noun and "occupation" in phrase.noun.says]  # fmt: skip
-        if not (self.against or known):
+        known = [self.against] if self.against else occupations_in(prompt)
+        if not known:
             raise UsageError(f"entanglement: {prompt!r} names no occupation; name the word that {axis} is moved away "
                              "from by --way-arg against=WORD")  # fmt: skip
-        against = self.against or known[0]
-        text = attribution_text(prompt, axis, against)
+        words = (axis.replace("_", " "), known[0])
+        text = attribution_text(prompt, *words)
         maps = AttentionMaps(pipeline, text)
-        return encode_attribution(pipeline, text).vectors, [maps.positions(axis), maps.positions(against)]
+        return encode_attribution(pipeline, text).vectors, [maps.positions(word) for word in words]
 
 
 def soft_mask(map: Tensor, variant: Literal["paper", "code"] = "paper") -> Tensor:

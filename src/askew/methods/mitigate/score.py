@@ -19,7 +19,7 @@ from askew.parts.survey.confusion import confusions, known_errors
 from askew.parts.survey.shares import DISTANCE, SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
-from askew.prompts.noun_phrases import parse_prompt
+from askew.prompts.noun_phrases import occupations_in
 from askew.stats.contingency import cramers_v
 from askew.stats.intervals import ends
 from askew.stats.means import student_mean
@@ -181,8 +181,7 @@ def _pairs(prompt: PromptPlan, before: Judged, after: Judged, scoring: Scoring) 
 
 def _kept(judged: Judged, prompt: str) -> list[bool | None]:
     """Of each picture whether its occupation reads as the prompt's; empty where the prompt names none."""
-    nouns = {phrase.noun.says["occupation"].lower() for phrase in parse_prompt(prompt).phrases
-             if phrase.noun and "occupation" in phrase.noun.says}  # fmt: skip
+    nouns = [one.lower() for one in occupations_in(prompt)]
     read = [None if isinstance(one, Missing) else str(one).lower() for one in judged.subjects] if nouns else []
     return [None if text is None else any(noun in text or text in noun for noun in nouns) for text in read]
 

@@ -1,0 +1,91 @@
+"""What every registered mitigation must do. A new one needs one line in CASES."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from askew import mitigation, registry
+from askew.errors import UsageError
+from askew.measure.studio import StudioEmbedder
+from askew.methods.mitigate.iti_gen import as_text, digest
+from askew.methods.mitigate.steering import Steering
+from askew.mitigation import Mitigation
+from askew.models.base import Model, Request
+
+NURSE = "a photo of a nurse"
+EVEN = {"gender": {"male": 0.5, "female": 0.5}}
+PARTS = [{"text": f"a photo of a {one} nurse", "weight": 0.5, "says": {"gender": one}} for one in EVEN["gender"]]
+
+CASES: dict[str, Mapping[str, object]] = {
+    "cads": {},
+    "entanglement": {"targets": EVEN, "scale": 10.0},
+    "fair-diffusion": {"targets": EVEN},
+    "guidance": {"scale": 3.0},
+    "iti-gen": {"targets": EVEN, "tokens": {"gender": as_text(np.ones((2, 3, 128), np.float32))}, "width": 128},
+    "negative-prompt": {"words": "a female person"},
+    "prompts": {"targets": EVEN, "policies": [{"prompt": NURSE, "parts": PARTS}]},
+}
+REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62, 7))]
+
+
+def load(name: str) -> Mitigation:
+    learned = {"encoder": digest(StudioEmbedder().model.text_model)} if name == "iti-gen" else {}
+    return mitigation.of({"method": name, **CASES[name], **learned}, name)
+
+
+def studio() -> Model:
+    model = registry.model("studio", num_inference_steps=3)
+    assert isinstance(model, Model)
+    return model
+
+
+def apart(some: list[Any], others: list[Any]) -> float:
+    return max(float(np.abs(np.asarray(a, int) - np.asarray(b, int)).max()) for a, b in zip(some, others, strict=True))
+
+
+def test_every_registered_mitigation_has_a_case() -> None:
+    assert {*registry.providers("mitigation")} == {*CASES}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_its_file_is_all_of_it(name: str, tmp_path: Path) -> None:
+    one, file = load(name), tmp_path / "m.toml"
+    file.write_text(one.to_toml())
+    again = mitigation.load_mitigation(file)
+    assert (again, again.fingerprint, again.method) == (one, one.fingerprint, name)
+    assert again.cost >= 1
+    with pytest.raises(UsageError, match="nonsense"):
+        mitigation.of({**one.model_dump(), "nonsense": 1}, "m.toml")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pictures_depend_on_the_request_alone_and_are_other_ones(name: str) -> None:
+    plain, one = studio(), load(name)
+    model = one.wrap(plain)
+    assert isinstance(model, Model)
+    assert model.settings == {**plain.settings, "mitigation": one.fingerprint}
+    together = model.generate(REQUESTS)
+    sent = pickle.loads(pickle.dumps(model))
+    assert apart(together, [sent.generate([request])[0] for request in REQUESTS[::-1]][::-1]) <= 1
+    before = plain.generate(REQUESTS)
+    assert apart(together, before) > 1
+    assert before == studio().generate(REQUESTS), "the plain model is left as it was"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_asked_is_of_the_targets(name: str) -> None:
+    one = load(name)
+    for said in map(one.statement, REQUESTS):
+        assert all(value in one.targets[axis] for axis, value in said.items())
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if isinstance(load(name), Steering)])
+def test_a_model_that_shows_no_network_is_refused_by_name(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} works inside a diffusion network; studio/planted shows none"):
+        load(name).wrap(registry.model("studio/planted"))
