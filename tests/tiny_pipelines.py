@@ -323,6 +323,34 @@ def kandinsky() -> d.DiffusionPipeline:
     )
 
 
+def kandinsky_3() -> d.DiffusionPipeline:
+    return d.Kandinsky3Pipeline(
+        tokenizer=t5_tokenizer(),
+        text_encoder=t5_text(),
+        unet=d.Kandinsky3UNet(
+            in_channels=4,
+            time_embedding_dim=4,
+            groups=2,
+            attention_head_dim=4,
+            layers_per_block=3,
+            block_out_channels=(32, 64),
+            cross_attention_dim=4,
+            encoder_hid_dim=WIDTH,
+        ).eval(),
+        scheduler=d.DDPMScheduler(beta_schedule="linear", beta_start=0.00085, beta_end=0.012),
+        movq=d.VQModel(
+            block_out_channels=[32, 64],
+            down_block_types=["DownEncoderBlock2D", "AttnDownEncoderBlock2D"],
+            up_block_types=["AttnUpDecoderBlock2D", "UpDecoderBlock2D"],
+            latent_channels=4,
+            norm_num_groups=8,
+            norm_type="spatial",
+            num_vq_embeddings=12,
+            vq_embed_dim=4,
+        ).eval(),
+    )
+
+
 def pixart(kind: type = d.PixArtAlphaPipeline) -> d.DiffusionPipeline:
     return kind(
         transformer=d.PixArtTransformer2DModel(
@@ -478,6 +506,7 @@ FAMILIES: dict[str, Builder] = {
     "flux-stochastic": flux_stochastic,
     "auraflow": auraflow,
     "kandinsky": kandinsky,
+    "kandinsky-3": kandinsky_3,
     "pixart": pixart,
     "pixart-sigma": pixart_sigma,
     "sana": sana,

@@ -39,6 +39,7 @@ NAMES = {
     "sana": "Sana",
     "sana-sprint": "Sana-Sprint",
     "kandinsky": "Kandinsky 2.2",
+    "kandinsky-3": "Kandinsky 3",
 }
 SIDE = 64
 HEAD = """# Families of diffusers pipelines

@@ -37,7 +37,7 @@ BATCHED = frozenset(
 )
 """Families whose edits are known not to depend on the rest of their batch; others are made one at a time."""
 
-ABLE = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Qwen-Image, Kandinsky 2.2, Sana-Sprint"
+ABLE = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Qwen-Image, Kandinsky 2.2 and 3, Sana-Sprint"
 """Families whose edits are tested, as a user would know them."""
 
 FURTHER = {"SanaSprintPipeline": "SanaSprintImg2ImgPipeline"}
