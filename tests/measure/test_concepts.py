@@ -31,7 +31,13 @@ PICTURES = st.lists(st.lists(st.sampled_from(SOME_WORDS), max_size=5).map(" ".jo
         ("no glasses", ["no glasses"]),
         ("a man without any glasses", ["man", "no glasses"]),
         ("No, the man", ["man"]),
-        ("He isn’t in 2 cafés", ["2", "cafés"]),
+        ("He isn’t in 2 cafés", []),
+        ("He is in 2 cafés", ["2", "cafés"]),
+        ("The man is not wearing glasses, but a red hat", ["man", "red", "hat"]),
+        ("She doesn't wear a hat and smiles", ["smiles"]),
+        ("not only old", ["old"]),
+        ("a man without wearing glasses or a hat", ["man", "no glasses", "no hat"]),
+        ("never smiling, two eyes", ["two", "eyes"]),
         ("", []),
     ],
 )
@@ -39,8 +45,13 @@ def test_words(text: str, concepts: list[str]) -> None:
     assert words(text) == concepts
 
 
+def test_a_denial_that_is_a_value_is_one() -> None:
+    assert words("not religious", phrases=["not religious"]) == ["not religious"]
+
+
 def test_the_code_variant_drops_denials() -> None:
-    assert words("no glasses", "code") == ["glasses"]
+    assert words("no glasses", "code") == words("not wearing glasses", "code")[1:] == ["glasses"]
+    assert words("it isn't a hat or never one", "code") == ["hat", "never"]
 
 
 def test_counts_by_picture() -> None:

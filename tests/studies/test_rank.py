@@ -126,6 +126,36 @@ def test_one_setting_is_varied_over_two_values_or_more(vary: Any) -> None:
         askew.rank("a photo of a nurse", vary=vary)
 
 
+def test_a_setting_is_given_or_varied() -> None:
+    with pytest.raises(UsageError, match="bias is both set to 1"):
+        askew.rank("a photo of a nurse", model_args={"bias": 1.0}, vary={"bias": [0.0, 0.5]})
+
+
+def test_searches_with_other_variations_are_refused_and_new_prompts_get_the_same(
+    searches: list[Path], tmp_path: Path
+) -> None:
+    where = searches[0].parent / "store"
+    about: dict[str, Any] = {"iterations": 1, "population": 2, "selected": 1, "mutations": 1, "images": 6, "top": 1,
+                             "variations": 6, "baseline": False, "draws": 100, "objective": "bias"}  # fmt: skip
+    other = askew.mine(**about, target="clothing", run=tmp_path / "clothing", store=where)
+    with pytest.raises(UsageError, match="target clothing, not people"):
+        askew.rank(mined=[str(searches[0]), str(other.folder)])
+    ranked = askew.rank("a photo of a nurse", mined=str(other.folder), draws=100, run=tmp_path / "ranked", store=where)
+    assert (ranked.plan.target, ranked.plan.llm) == ("clothing", "lexicon")
+
+
+def test_the_sizes_of_searches_for_leans_may_differ(tmp_path: Path) -> None:
+    where: dict[str, Any] = {"iterations": 1, "population": 2, "selected": 1, "mutations": 1, "fresh_images": 4,
+                             "top": 1, "baseline": False, "draws": 100, "target": "people",
+                             "store": tmp_path / "store"}  # fmt: skip
+    found = [askew.mine(**where, images=images, run=tmp_path / str(images)).folder for images in (2, 3)]
+    ranked = askew.rank(mined=list(map(str, found)), draws=100, run=tmp_path / "ranked", store=tmp_path / "store")
+    assert ranked.plan.images == 4
+    more = askew.mine(**{**where, "fresh_images": 5}, images=2, run=tmp_path / "more")
+    with pytest.raises(UsageError, match="fresh_images 5, not 4"):
+        askew.rank(mined=[str(found[0]), str(more.folder)])
+
+
 def test_searches_of_other_size_or_purpose_are_refused(searches: list[Path], tmp_path: Path) -> None:
     where: dict[str, Any] = {"iterations": 1, "population": 2, "selected": 1, "mutations": 1, "images": 2, "top": 1,
                              "baseline": False, "draws": 100, "store": tmp_path / "store"}  # fmt: skip

@@ -36,6 +36,12 @@ STOP_WORDS = frozenset(
 NO_CONCEPTS = frozenset("yes no none without image images".split())
 """Answers that say nothing by themselves, and the word for what every answer is about."""
 
+DENIALS = frozenset("not never neither nor cannot".split())
+"""What comes after one of these, or after "isn't" and the like, is denied."""
+
+DENIED_UNTIL = frozenset("and but with while only just".split())
+"""Words with which something is said again: "not young but old", "not only old"."""
+
 JOINT = "_"
 """Holds the words of a phrase together, which no word contains."""
 
@@ -70,18 +76,22 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
     A hyphen inside a word stays ("middle-aged"), other answers of several words fall apart as in the paper. So do not,
     in variant "paper", those of `phrases`, an axis's values: "south asian" is one concept and no "asian". "paper" keeps
     a denial with the word denied, too, so that "no glasses" and "without glasses" are the concept "no glasses" instead
-    of "glasses"; "code" drops the denial.
+    of "glasses"; what is "not" so, up to a comma or "but", is no concept at all. "code" drops denials.
     """
     found: list[str] = []
-    denied = False
+    denied = silent = False
     kept = _joined(tuple(phrases)) if variant == "paper" else None
     line = unicodedata.normalize("NFKC", text).replace("’", "'").lower()
     for token in _tokens(kept.sub(lambda at: at.group().replace(" ", JOINT), line) if kept else line):
-        if token in ("no", "without"):
-            denied = variant == "paper"
+        if token.endswith("n't") or (token in DENIALS and variant == "paper"):
+            silent = variant == "paper"
+        elif token in ("no", "without") or (token == "or" and found and found[-1].startswith("no ")):
+            denied, silent = variant == "paper", False
         elif not token[0].isalnum():
-            denied = False
-        elif token not in STOP_WORDS and token not in NO_CONCEPTS:
+            denied = silent = False
+        elif token in DENIED_UNTIL:
+            silent = False
+        elif not silent and not (denied and token == "wearing") and token not in STOP_WORDS | NO_CONCEPTS:
             found.append((f"no {token}" if denied else token).replace(JOINT, " "))
             denied = False
     return found
@@ -148,9 +158,7 @@ def _per_picture(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _tokens(text: str) -> Iterator[str]:
     for match in _WORD.finditer(text):
-        token = match.group().removesuffix("'s")
-        if not token.endswith("n't"):
-            yield token
+        yield match.group().removesuffix("'s")
 
 
 def _groups(vocabulary: Sequence[str], variant: Variant) -> NDArray[np.int32]:

@@ -33,6 +33,8 @@ class ScoredPlan(RunPlan):
     embedder_args: Settings = Field(default_factory=dict)
     vqa: Text = "none"
     objective: Text = BIAS
+    target: str = ""
+    words: tuple[Count, Count] = (3, 8)
     axes: tuple[Text, ...] = ()
     images: Annotated[int, Field(ge=2, le=10_000)] = 15
     variations: Annotated[int, Field(ge=2, le=10_000)] = 15
@@ -73,13 +75,11 @@ class MinePlan(ScoredPlan):
     method: Literal["mine"] = "mine"
     model: Text = "studio/planted"
     model_args: Settings = Field(default_factory=dict)
-    target: str = ""
     iterations: Count = 25
     population: Count = 15
     selected: Count = 5
     mutations: Count = 2
     selection: Selection = "score"
-    words: tuple[Count, Count] = (3, 8)
     fresh_images: Annotated[int, Field(ge=2, le=10_000)] = 48
     top: Count = 5
     runs: Count = 1

@@ -14,7 +14,7 @@ from askew import options as o
 from askew.errors import UsageError
 from askew.method import load
 from askew.methods.mine.findings import MiningResult
-from askew.methods.mine.plan import BIAS, LEAN
+from askew.methods.mine.plan import BIAS, LEAN, REACHING, MinePlan
 from askew.models.base import Setting
 from askew.store.keys import derived_seed
 from askew.studies.rank import METHOD, RankResult
@@ -28,8 +28,12 @@ class RankOptions(
     """Options that other commands have, too."""
 
 
-SAME = ("objective", "axes", "images", "variations", "quantile", "similarity", "embedder", "embedder_args", "vqa")
-"""What decides the size of a score: searches that differ in it are not scored together."""
+READ_BY = ("objective", "embedder", "embedder_args")
+SAME = {
+    LEAN: (*READ_BY, "axes", "fresh_images", "vqa"),
+    BIAS: (*READ_BY, "images", "variations", "quantile", "similarity", "llm", "llm_args", "target", "words"),
+}
+"""By objective, what decides the size of a score: searches that differ in it are not scored together."""
 
 
 def _varied(_: object, tokens: Sequence[Token]) -> dict[str, list[Setting]]:
@@ -104,14 +108,14 @@ def rank(
     own, searches = o.names(model), [_finished(Path(folder)) for folder in o.names(mined)]
     shared = o.plan_fields({**options, "model": own[0] if own else None})
     settings, first = shared.get("model_args", {}), shared.get("model", "studio/planted")
-    fields = {**shared, "llm_args": o.writer_settings(options)}
+    fields = {**shared, **({"llm_args": own_args} if (own_args := o.writer_settings(options)) else {})}
     found = _searched(searches, o.names(mined), settings)
     named = [{"name": one, "model": one, "model_args": settings} for one in own or [first]]
     models = found["models"] if searches and not own else named
     given = o.given(objective=objective, images=images, variations=variations, value=value, vqa=vqa)
     data = {
         **found, **{name: one for name, one in fields.items() if name in RankPlan.model_fields}, **given,
-        "models": _over(vary, models), "prompts": [*texts, *found.get("prompts", ())],
+        "models": _over(vary, models, settings), "prompts": [*texts, *found.get("prompts", ())],
         "axes": o.names(axes) or found.get("axes", ()), "table": shares,
     }  # fmt: skip
     return METHOD.run(RankPlan.checked(data, "this request"), **o.run_options(options))
@@ -130,18 +134,18 @@ def _searched(
     """What finished searches say of a plan: their best prompts and variations, models, sizes, and fresh seeds.
 
     Their models take the `settings` that are given now, above their own. A prompt of two searches is the first one's.
+    All get the fresh seeds of the first: no search knows them, its own or another's.
 
     Raises UsageError for searches whose scores cannot stand side by side.
     """
     if not searches:
         return {}
     first = searches[0].plan
-    lean = first.objective == LEAN
-    same = SAME if lean else SAME[:-1]  # in a search for bias the VQA answers OpenBias's questions
+    lean, same = first.objective == LEAN, SAME[first.objective]
     for other in searches[1:]:
-        differ = [name for name in same if getattr(other.plan, name) != getattr(first, name)]
-        if differ:
-            told = "; ".join(f"{name} {getattr(other.plan, name)}, not {getattr(first, name)}" for name in differ)
+        own, theirs = ({name: _deciding(plan, name) for name in same} for plan in (first, other.plan))
+        if differ := [f"{name} {theirs[name]}, not {own[name]}" for name in same if own[name] != theirs[name]]:
+            told = "; ".join(differ)
             raise UsageError(f"{other.folder} cannot stand beside {searches[0].folder}, since it has {told}")
     mined_for, given = dict[str, str](), dict[str, tuple[str, ...]]()
     for run, name in zip(searches, names, strict=True):
@@ -155,18 +159,30 @@ def _searched(
         model = {"name": label, "model": run.plan.model, "model_args": own}
         models += [model] if model not in models else []
     return {
-        **{name: getattr(first, name) for name in same}, "images": first.fresh_images if lean else first.images,
+        **{name: getattr(first, name) for name in same if name in RankPlan.model_fields},
+        "images": first.fresh_images if lean else first.images,
         "seed": derived_seed(first.seed, "fresh"), "models": models, "prompts": list(mined_for),
         "mined_for": mined_for, "given": {} if lean else given,
     }  # fmt: skip
 
 
-def _over(vary: Mapping[str, Sequence[Setting]] | None, models: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every model once per value of the setting that is varied."""
+def _deciding(plan: MinePlan, name: str) -> object:
+    """What a plan says under a name, but for how a language model is reached."""
+    told = getattr(plan, name)
+    return {key: one for key, one in told.items() if key not in REACHING} if name == "llm_args" else told
+
+
+def _over(
+    vary: Mapping[str, Sequence[Setting]] | None, models: list[dict[str, Any]], settings: Mapping[str, Setting]
+) -> list[dict[str, Any]]:
+    """Every model once per value of the setting that is varied, which is none of the `settings` that are given."""
     if vary is None:
         return models
     if len(vary) != 1 or any(len({str(value) for value in values}) < 2 for values in vary.values()):
         raise UsageError("--vary takes one setting and two values or more, such as guidance_scale=1,3,7.5")
+    if twice := vary.keys() & settings.keys():
+        name = twice.pop()
+        raise UsageError(f"{name} is both set to {settings[name]} and varied; leave one of the two out")
     return [
         {**one, "name": f"{one['name']} {name}={value}" if len(models) > 1 else f"{name}={value}",
          "model_args": {**one["model_args"], name: value}}
