@@ -220,15 +220,17 @@ def attribution_text(prompt: str, concept: str, against: str) -> str:
 class AttentionReader:
     """Reads where a model attends to each concept, and to the word that it is held against, in pictures of one prompt.
 
-    As vectors: those of `encode_maps`, with two rows of maps for every concept.
+    As vectors: those of `encode_maps`, with two rows of maps for every concept. `numbers` are those of the pictures, by
+    seed.
     """
 
     name = "attention"
 
     def __init__(
-        self, model: WhiteBox, prompt: str, concepts: Sequence[str], against: str, definition: str, branch: str
-    ) -> None:
-        self._model, self.prompt = model, prompt
+        self, model: WhiteBox, prompt: str, concepts: Sequence[str], against: str, definition: str, branch: str,
+        numbers: Mapping[int | None, int | None],
+    ) -> None:  # fmt: skip
+        self._model, self.prompt, self._numbers = model, prompt, numbers
         self._definition, self._branch = definition, branch
         self.words = [(concept, against) for concept in concepts]
         own = definition == "daam"
@@ -242,7 +244,7 @@ class AttentionReader:
         rows: list[Row] = []
         for start in range(0, len(pictures), self._model.batch_size):
             part = pictures[start : start + self._model.batch_size]
-            requests = [Request(self.prompt, picture.seed or 0) for picture in part]
+            requests = [Request(self.prompt, one.seed or 0, self._numbers.get(one.seed)) for one in part]
             with watching(self._model, self) as found:
                 images = self._model.generate(requests)
             for picture, image in zip(part, images, strict=True):

@@ -6,6 +6,7 @@ Layout of the folder:
     quarantine/             copies of files that were no usable pictures
     incoming/               files being written
     completions/ab/ab12….json   answers of language models, by what was asked
+    iti-gen/ab12…           how far tokens are learned, by what they are learned from
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from askew import mitigation, registry
 from askew.errors import UsageError
 from askew.measure.attention import AttentionMaps
 from askew.methods.mitigate.entanglement import Entanglement, soft_iou, soft_mask
+from askew.methods.mitigate.fair_diffusion import FairDiffusion
 from askew.models.base import Request
 from askew.models.diffusers.model import DiffusersModel
 from askew.types import Estimate
@@ -116,11 +117,19 @@ def test_a_picture_is_its_own_and_nothing_changes_without_a_scale(pipeline: Any)
 def test_maps_are_made_of_a_steered_model(tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
     file.write_text(Entanglement(targets=EVEN, every=4).to_toml())
-    made = askew.map(
-        "a photo of a nurse", concept="gender", against="nurse", model="studio", images=2, mitigation=file,
-        model_args={"num_inference_steps": 4}, run=tmp_path / "run",
-    )  # fmt: skip
+    how = {"model": "studio", "images": 2, "mitigation": file, "model_args": {"num_inference_steps": 4}}
+    made = askew.map("a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "run", **how)
     assert made.found.models[0].settings["mitigation"] == askew.load_mitigation(file).fingerprint
+    assert isinstance(made.miou("gender"), Estimate)
+
+
+def test_maps_of_pictures_that_were_made_before(tmp_path: Path) -> None:
+    """A fair mitigation asks each picture for a value by its number: made again it is the same."""
+    file = tmp_path / "m.toml"
+    file.write_text(FairDiffusion(targets=EVEN).to_toml())
+    how = {"model": "studio", "images": 4, "mitigation": file, "model_args": {"num_inference_steps": 4}}
+    askew.audit("a photo of a nurse", axes="gender", draws=100, run=tmp_path / "audit", **how)
+    made = askew.map("a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "map", **how)
     assert isinstance(made.miou("gender"), Estimate)
 
 

@@ -170,11 +170,12 @@ def white_box(name: str, plan: MapPlan) -> WhiteBox:
 
 def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[Watched]:
     """The prompts of a model; all pictures are made at once."""
+    wanted = wanted_pictures(model, plan.texts(), plan.images, plan.seed)
+    numbers = {one.seed: one.number for one in wanted}
     readers = {
-        prompt.text: AttentionReader(model, prompt.text, plan.concepts, against, plan.definition, plan.branch)
+        prompt.text: AttentionReader(model, prompt.text, plan.concepts, against, plan.definition, plan.branch, numbers)
         for prompt, against in zip(plan.prompts, plan.against, strict=True)
     }
-    wanted = wanted_pictures(model, list(readers), plan.images, plan.seed)
     made = run.make(Watcher(model, readers, model.name, model.batch_size), wanted)
     found = []
     for prompt, against in zip(plan.prompts, plan.against, strict=True):
