@@ -10,10 +10,13 @@ import pytest
 import torch
 from safetensors.numpy import load
 
+import tiny_pipelines
 from askew import mitigation
 from askew.errors import UsageError
 from askew.measure.studio import StudioEmbedder
 from askew.methods.mitigate.iti_gen import ITIGen, as_text, digest, direction_loss, injected, learn
+from askew.models.base import Request
+from askew.models.diffusers.model import DiffusersModel
 
 PROMPT = "a photo of a nurse"
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
@@ -114,6 +117,18 @@ def test_tokens_are_there_for_others(
     made = ITIGen(targets=EVEN, tokens={"gender": as_text(tokens["gender"])}, width=128,
                   encoder=digest(embedder.model.text_model))  # fmt: skip
     assert np.array_equal(load(made.extra()[".safetensors"])["gender"], tokens["gender"])
+
+
+def test_tokens_of_another_text_encoder_are_refused_by_name(tmp_path: Path) -> None:
+    tokens = {"gender": as_text(np.ones((2, 3, 32), np.float32))}
+    made = ITIGen(targets=EVEN, tokens=tokens, width=32, encoder="0" * 16)
+    for family, kind in (
+        ("stable-diffusion", "StableDiffusionPipeline"),
+        ("stable-diffusion-xl", "Stable.*XLPipeline"),
+    ):
+        model = DiffusersModel(tiny_pipelines.save(family, tmp_path / family), num_inference_steps=1)
+        with pytest.raises(UsageError, match=f"learned by another text encoder than that of {kind}"):
+            made.wrap(model).generate([Request(PROMPT, 1, 0)])
 
 
 def test_no_room_is_said() -> None:

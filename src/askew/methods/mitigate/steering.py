@@ -84,10 +84,11 @@ class Steering(Mitigation):
         import torch
 
         inside = getattr(pipeline, "unet", None) or pipeline.transformer
-        plain, memory, texts = inside.forward, dict[str, Any](), dict[str, tuple[Any, Any]]()
+        plain, known = inside.forward, signature(getattr(inside, "_orig_mod", inside).forward)  # that of a compiled one
+        memory, texts = dict[str, Any](), dict[str, tuple[Any, Any]]()
 
         def forward(*args: Any, **named: Any) -> Any:
-            given, batch = signature(plain).bind(*args, **named).arguments, len(requests)
+            given, batch = known.bind(*args, **named).arguments, len(requests)
             name = "sample" if "sample" in given else "hidden_states"
             if len(given[name]) != 2 * batch:
                 raise UsageError(f"{self.method} needs guidance: a guidance_scale above 1")
