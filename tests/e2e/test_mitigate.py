@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -87,6 +88,23 @@ def test_a_dry_run_and_the_same_command_again(mitigated: MitigationResult, capsy
     assert "at most" in capsys.readouterr().out
     assert command(options) == 0
     assert mitigated.numbers.read_bytes() == before
+
+
+def test_what_is_killed_before_it_is_measured_again_goes_on(
+    mitigated: MitigationResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = {"model": "studio/planted", "axes": "gender,clothing", "also": ["age"], "images": 24, "confirm": 64}
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sys.modules["askew.methods.mitigate.gather"], "_judged", killed)
+        with pytest.raises(KeyboardInterrupt):
+            askew.mitigate(NURSE, draws=200, run=tmp_path / "run", **how)
+    again = askew.mitigate(NURSE, draws=200, run=tmp_path / "run", **how)
+    assert again.found.ways == mitigated.found.ways
+    assert again.found.mitigations == mitigated.found.mitigations
 
 
 @pytest.mark.parametrize(
