@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from askew.errors import UsageError
-from askew.options import Desk, key_values, names, only_plan, pairs, plan_fields, prompts_of, run_options
+from askew.options import (
+    Desk,
+    key_values,
+    named_lists,
+    names,
+    only_plan,
+    pairs,
+    plan_fields,
+    prompts_of,
+    run_options,
+)
 
 
 def test_numbers_and_yes_or_no_are_recognised() -> None:
@@ -66,3 +76,11 @@ def test_completions_are_kept_in_the_store(tmp_path: Path) -> None:
     assert desk.settings == {"budget": 9, "url": "http://localhost:1"}
     desk.cache.put_completion("ab", {"text": "a"})
     assert list(tmp_path.rglob("*.json"))
+
+
+def test_lists_by_name_are_taken_as_texts_and_as_they_are() -> None:
+    wanted = {"high": ["doctor", "CEO"], "low": ["cleaner", "maid"]}
+    assert named_lists(["high=doctor,CEO", "low=cleaner, maid"], "targets") == wanted
+    assert named_lists({"high": ("doctor", "CEO"), "low": "cleaner,maid"}, "targets") == wanted
+    with pytest.raises(UsageError, match="targets 'high' is not of the form"):
+        named_lists(["high"], "targets")

@@ -92,7 +92,12 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     )
     if all(one.neutral is None for one in neutral):
         run.warn(UNREAD)
-    run.warn(*_resized(run, sources, pixels), *_without_truth(plan))
+    sizes = run.look(size_of, present(sources))
+    if not isinstance(pixels, Missing) and (others := sum(size != pixels for size in sizes)):
+        run.warn(f"{others} pictures were cut square and scaled to {pixels[0]}x{pixels[1]} pixels, the model's own")
+    known = true_classes(plan.groups, plan.classes, plan.truth)
+    if plan.classes and (unknown := ", ".join(group for group in plan.groups if group not in known)):
+        run.warn(f"no accuracy for {unknown}: which class is right is not known; name it by --truth GROUP=CLASS")
     used = [embedder.name] if embedder else None
     run.warn(*beyond_drawings([plan.sources or model.name], instruments, used))
     return ClassesGathered(
@@ -154,21 +159,3 @@ def _pixels(model: DiffusionModel) -> tuple[int, int]:
     from askew.measure.denoising import Denoiser
 
     return Denoiser(model.pipeline, ()).pixels
-
-
-def _resized(run: Run, sources: Outcomes, pixels: tuple[int, int] | Missing) -> list[str]:
-    """Pictures that the model's autoencoder cannot take as they are."""
-    others = sum(size != pixels for size in run.look(size_of, present(sources)))
-    if not others or isinstance(pixels, Missing):
-        return []
-    return [f"{others} pictures were cut square and scaled to {pixels[0]}x{pixels[1]} pixels, the model's own"]
-
-
-def _without_truth(plan: ClassificationPlan) -> list[str]:
-    """Groups that have no accuracy."""
-    truth = true_classes(plan.groups, plan.classes, plan.truth)
-    unknown = [group for group in plan.groups if group not in truth]
-    if not unknown or not plan.classes:
-        return []
-    listed = ", ".join(unknown)
-    return [f"no accuracy for {listed}: which class is right is not known; name it by --truth GROUP=CLASS"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -118,7 +117,14 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
     rates = {axis: _rate(cell, seen, scoring, rng) for axis, seen in readings.values.items()}
     gender, floor = rates.get(GENDER, (NO_GENDER, NO_GENDER))
 
-    skin = partial(_mean_of_skin, cell, readings, scoring, rng)
+    def skin(measure: str, null: float | None = None) -> Estimate | Missing:
+        if readings.mask == "geometry" and not readings.faces:
+            return NOT_SOUGHT
+        return or_missing(
+            clustered.clustered_mean, cell.skin(readings, measure), rng=rng, null=null, reason="no_face",
+            detail=NO_SKIN, **scoring.how,
+        )  # fmt: skip
+
     edits, before, after = [one for row in cell.rows for one in row], skin("before"), skin("after")
     # every random draw follows those before it: the order of what follows decides the intervals
     return Editing(
@@ -183,17 +189,6 @@ def _table(cell: Cell, seen: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
             if isinstance(before, str) and isinstance(after, str):
                 counts.setdefault(before, Counter())[after] += 1
     return {before: dict(sorted(row.items())) for before, row in sorted(counts.items())}
-
-
-def _mean_of_skin(
-    cell: Cell, readings: Readings, scoring: Scoring, rng: np.random.Generator, measure: str, null: float | None = None
-) -> Estimate | Missing:
-    if readings.mask == "geometry" and not readings.faces:
-        return NOT_SOUGHT
-    values = cell.skin(readings, measure)
-    return or_missing(
-        clustered.clustered_mean, values, rng=rng, null=null, reason="no_face", detail=NO_SKIN, **scoring.how
-    )
 
 
 def _identity(

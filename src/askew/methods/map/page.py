@@ -26,8 +26,9 @@ from askew.types import Estimate, Missing
 
 E = Estimate | Missing
 
-SHOWN, MOST, BARS = 6, 24, 10
-"""Pictures with overlays, if there is one prompt; prompts with one each; bars of an axis that are not folded."""
+SHOWN, MOST, BARS, PLOTS = 6, 24, 10, 4
+"""Pictures with overlays, if there is one prompt; prompts with one each; bars of an axis and plots of given masks that
+are not folded."""
 
 KEYS: tuple[tuple[b.Swatch, str], ...] = (
     ("heat", "attention: lowest to highest in the picture"), ("only-a", "the concept alone"),
@@ -149,7 +150,9 @@ class View:
             plots.append(b.Lines(name, "Threshold", steps, lines, "share", chance="chance: masks of other pictures"))
             told.append(masks_found(name, own))
         if plots:
-            yield b.Section("Against the given masks", (b.Text(items=tuple(told)), *plots))
+            rest = tuple(plots[PLOTS:])
+            more = (b.Fold(words.plural(len(rest), "more plot"), rest),) if rest else ()
+            yield b.Section("Against the given masks", (b.Text(items=tuple(told)), *plots[:PLOTS], *more))
 
     def changes(self) -> Iterator[b.Section]:
         """Every model less the first."""

@@ -23,7 +23,7 @@ from askew.methods.map.findings import MIDDLE, Intersection, MapFindings, Pair, 
 from askew.methods.map.gather import MapsGathered, Watched
 from askew.methods.map.plan import MapPlan, axes_of
 from askew.pages.media import Media
-from askew.parts.scoring import Scoring
+from askew.parts.scoring import Scoring, or_missing
 from askew.stats import overlap
 from askew.stats.differences import risk_difference
 from askew.stats.overlap import Mask, bilinear
@@ -262,11 +262,7 @@ def gradient(
     own = [p for p in pairs if (p.model, p.prompt) == (model, prompt)]
     known = [(cosines[p.a], p.miou.value) for p in own if isinstance(p.miou, Estimate)]
     near, overlaps = [cosine for cosine, _ in known], [overlap for _, overlap in known]
-    found: Estimate | Missing
-    try:
-        found = spearman(near, overlaps, rng=rng, draws=scoring.draws, level=scoring.level)
-    except NotEnoughData as error:
-        found = Missing("error", str(error))
+    found = or_missing(spearman, near, overlaps, rng=rng, reason="error", **scoring.how)
     return f.Gradient(prompt, model, against, cosines, found)
 
 
