@@ -116,23 +116,18 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
 
 
 def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
-    """The best weights; variables are these and the sizes of all goals' forms."""
+    """The best weights; variables are these and the sizes of all goals' forms: |form . (mixture - ideal)| <= size."""
     number, forms = len(cost), [linear_forms(goal.distance, len(goal.ideal)) for goal in goals]
-    starts = np.cumsum([number, *(len(form) for form, _ in forms)])
-    width = int(starts[-1])
-    whole, rows, most = np.concatenate([cost, np.zeros(width - number)]), list[scipy.sparse.coo_array](), list[Floats]()
-    for goal, (form, unit), at in zip(goals, forms, starts[:-1], strict=True):
-        mixed, target = form @ goal.shares.T, form @ normalised(goal.ideal, "the ideal")
-        for sign in (1, -1):  # |form . (mixture - ideal)| <= size
-            rows.append(_row(width, 0, sign * mixed) + _row(width, at, -np.eye(len(form))))
-            most.append(sign * target)
-        whole[at : at + len(form)] = goal.weight * unit
-        if goal.most is not None:
-            rows.append(_row(width, at, np.full((1, len(form)), unit)))
-            most.append(np.array([goal.most + NOTHING]))
+    mixed = np.concatenate([form @ goal.shares.T for goal, (form, _) in zip(goals, forms, strict=True)])
+    wanted = np.concatenate([form @ normalised(goal.ideal) for goal, (form, _) in zip(goals, forms, strict=True)])
+    distances = scipy.sparse.block_diag([np.full((1, len(form)), unit) for form, unit in forms], format="csr")
+    most = {k: goal.most + NOTHING for k, goal in enumerate(goals) if goal.most is not None}
+    size, bounds = scipy.sparse.eye_array(len(wanted)), [[None, distances[[*most]]]] if most else []
     found = scipy.optimize.linprog(
-        whole, A_ub=scipy.sparse.vstack(rows), b_ub=np.concatenate(most), A_eq=_row(width, 0, np.ones((1, number))),
-        b_eq=[1.0], bounds=(0, 1), method="highs",
+        np.concatenate([cost, np.array([goal.weight for goal in goals]) @ distances]),
+        A_ub=scipy.sparse.block_array([[mixed, -size], [-mixed, -size], *bounds]),
+        b_ub=np.concatenate([wanted, -wanted, [*most.values()]]),
+        A_eq=np.repeat([1.0, 0.0], [number, len(wanted)])[None], b_eq=[1.0], bounds=(0, 1), method="highs",
     )  # fmt: skip
     if found.x is None:
         raise AskewError(f"no policy over {number} prompts keeps within the bounds: {found.message}")
@@ -143,9 +138,3 @@ def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
 def _shrunk(counts: ArrayLike) -> Floats:
     table = np.asarray(counts, dtype=float) + SHRINK
     return np.asarray(table / table.sum())
-
-
-def _row(width: int, at: int, block: ArrayLike) -> scipy.sparse.coo_array:
-    """Rows of zeros but for a block from column `at` on."""
-    placed = scipy.sparse.coo_array(block)
-    return scipy.sparse.coo_array((placed.data, (placed.row, placed.col + at)), shape=(placed.shape[0], width))
