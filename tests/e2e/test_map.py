@@ -20,7 +20,7 @@ from askew.methods.map.findings import MapResult
 from askew.methods.map.page import model_label
 from askew.methods.map.plan import profession_prompt
 from askew.methods.map.score import maps_of
-from askew.stats.overlap import mask
+from askew.stats.overlap import bilinear, mask
 from askew.types import Estimate, Missing
 
 Saved = Callable[[str], Path]
@@ -114,9 +114,12 @@ def test_maps_are_held_against_masks_that_are_given(
     for name in ids[:3]:  # of the fourth no mask is given
         maps = maps_of(first.found, first, "sex", PROMPT, model, str(name))
         assert maps is not None
+        picture = first.picture(str(name))
+        assert picture is not None
         for word, of in (("sex", maps.total()[0]), ("nurse", maps.total()[1])):
             (tmp_path / "masks" / word).mkdir(parents=True, exist_ok=True)
-            Image.fromarray(mask(of[0])).save(tmp_path / "masks" / word / f"{name}.png")
+            place = mask(bilinear(of[0], (picture.height, picture.width)))
+            Image.fromarray(place).save(tmp_path / "masks" / word / f"{name}.png")
     masks = ["--masks", str(tmp_path / "masks"), "--taus", "10,70,90", "--store", str(finished.parent / ".askew")]
     assert mapped(f"diffusers/{tiny('stable-diffusion')}", tmp_path / "run", *masks) == 0
     assert "Against the given masks" in (tmp_path / "run" / "report.html").read_text()

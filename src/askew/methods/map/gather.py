@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+from PIL import Image
 
 from askew import findings, registry
 from askew.errors import UsageError
@@ -30,7 +31,8 @@ from askew.types import Missing, Picture, Prompt
 GRADIENT = 4
 """Concepts from which a correlation with their nearness in meaning is told."""
 
-WHITE = 255
+GREY, SIDE = 127, 256
+"""Above which a mask is white; the longest side at which it is looked at."""
 
 SAME = ("threshold", "tau", "definition", "branch", "vqa", "vqa_args", "seed", "level")
 """Fields of the plan that decide what a score is, or which pictures are pairs."""
@@ -180,7 +182,8 @@ def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[W
     found = []
     for prompt, against in zip(plan.prompts, plan.against, strict=True):
         maps, pictures = readers[prompt.text], tuple(made[one.key] for one in wanted if one.prompt == prompt.text)
-        rows = run.read(maps, [one for one in pictures if isinstance(one, Picture)])
+        present = [one for one in pictures if isinstance(one, Picture)]
+        rows = run.read(maps, present)
         (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
         cosines = {}
         if len(plan.concepts) >= GRADIENT:
@@ -188,24 +191,19 @@ def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[W
 
             anchor = word_vector(model.pipeline, against)
             cosines = {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in plan.concepts}
-        words, present = tuple(maps.words), [one for one in pictures if isinstance(one, Picture)]
         masks: dict[str, Sequence[Mask | Missing]] = {}
         for word in (against, *plan.concepts) if plan.masks else ():
             if (folder := Path(plan.masks) / word).is_dir():
                 places = run.look(MaskLens(folder), present)
-                if len(sizes := {place.shape for place in places if isinstance(place, np.ndarray)}) > 1:
-                    told = ", ".join(f"{width} x {height}" for height, width in sorted(sizes))
-                    raise UsageError(f"the masks of {word!r} in {plan.masks} have different sizes: {told}")
                 masks[word] = places
-        found.append(
-            Watched(model.name, prompt.text, words, maps.fingerprint, pictures, rows, observed, cosines, masks)
-        )
+        found.append(Watched(model.name, prompt.text, tuple(maps.words), maps.fingerprint, pictures, rows, observed,
+                             cosines, masks))  # fmt: skip
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class MaskLens:
-    """Opens the file named after a picture: white where a word is."""
+    """Opens the file named after a picture, white where a word is, at the picture's size or, if that is large, less."""
 
     folder: Path
 
@@ -214,7 +212,10 @@ class MaskLens:
         path = self.folder / f"{picture.id}.png"
         if isinstance(file := read(path), Missing):
             return file
-        mask: Mask = np.asarray(opened(path).convert("L")) > WHITE // 2
+        width, height = opened(picture.path).size
+        less = max(1, max(width, height) / SIDE)
+        size = (round(width / less), round(height / less))
+        mask: Mask = np.asarray(opened(path).convert("L").resize(size, Image.Resampling.BOX)) > GREY
         return mask if mask.any() and not mask.all() else Missing("blank_image", f"{path} has no word's place and rest")
 
 
