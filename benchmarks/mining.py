@@ -3,6 +3,9 @@
     python -m benchmarks.mining ranking [--model studio/planted] [--prompts 40] [--images 48] [--random]
     python -m benchmarks.mining fair [--prompts 120] [--images 48]
     python -m benchmarks.mining winners [--repeats 10]
+    python -m benchmarks.mining population [--repeats 10]
+    python -m benchmarks.mining models [--repeats 20]
+    python -m benchmarks.mining categories [--prompts 600]
     python -m benchmarks.mining searches [--model studio/planted] [--repeats 4]
     python -m benchmarks.mining repeat [--prompts 24] [--images 60]
     python -m benchmarks.mining ceiling [--repeats 20]
@@ -11,10 +14,12 @@
 `ranking` holds every score of the same pictures, at several numbers of them, against the planted skew of perceived
 gender: over occupations, or over random prompts. `fair` counts how many of random prompts are called leaning where
 nothing is planted. `winners` runs searches whose pictures are drawn as attributes alone, and says how skewed the
-prompts are that they find, above random search with as many pictures; `searches` does so with real pictures.
+prompts are that they find, above random search with as many pictures; `searches` does so with real pictures,
+`population` with other sizes of the paper's search. `models` asks whether models of one world that lean more or less
+rank the same occupations alike, `categories` which random prompts each score puts first; both draw attributes.
 `repeat` scores random prompts by Eq. 1 on two disjoint sets of pictures, and says what a fifth fewer pictures, or
 variations, do to a score. `ceiling` ranks the occupations by Eq. 1 of a reader that knows the perceived gender and
-ethnicity of every picture. `time` says where the seconds of a search of ten iterations go.
+ethnicity of every picture, for several alphas. `time` says where the seconds of a search of ten iterations go.
 """
 
 from __future__ import annotations
@@ -22,10 +27,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
@@ -45,6 +50,7 @@ from askew.models.base import Model
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.evolution import Candidate, Evolution, best, evolve, search_randomly, word_effects
+from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import article
 from askew.run.live import Live, opened_run
@@ -52,6 +58,7 @@ from askew.stats.distance import expected_distance
 from askew.stats.gap import bias_score, null_scores
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
+from askew.studio.caption import parse
 from askew.studio.planted import joint, truth
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, spread
 from askew.types import Missing, Picture
@@ -60,7 +67,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 CEILING_IMAGES = (15, 24, 48, 96, 192)
-QUANTILES = (0.0, 0.1, 0.25)
+QUANTILES = (0.0, 0.1, 0.25, 0.4, 0.5)
 NOISE = 0.05
 """Standard deviation of a similarity, where one attribute that fits adds 0.25."""
 
@@ -69,9 +76,13 @@ FIT = np.array([[0.5 + 0.25 * sum(a == b for a, b in zip(v, p, strict=True)) for
 """(variations, kinds of pictures): what a reader without noise sees."""
 
 
-def skew(prompt: str) -> float:
+Searched = tuple[Evolution, int, Callable[..., float]]
+"""The size of a search, the pictures of a prompt, and the loss of a prompt for a run and so many pictures."""
+
+
+def skew(prompt: str, bias: float = 1.0) -> float:
     """|2 x planted share of women - 1|; 0 where the prompt says it itself."""
-    return 0.0 if states(prompt, "gender") else abs(2 * truth(prompt, "gender")["female"] - 1)
+    return 0.0 if states(prompt, "gender") else abs(2 * truth(prompt, "gender", bias)["female"] - 1)
 
 
 def ranking(options: argparse.Namespace) -> None:
@@ -148,7 +159,7 @@ def fair(options: argparse.Namespace) -> None:
             print(f"{type(reader).__name__}: p < .05 in {np.mean(np.array(p) < 0.05):.1%} of {len(p)}; male {male:.1%}")
 
 
-def winners(options: argparse.Namespace) -> None:
+def winners(options: argparse.Namespace, table: Mapping[str, Searched] | None = None) -> None:
     """Planted skew of the best prompts of searches, less that of random search with as many pictures.
 
     No picture is drawn: pictures of a prompt show attributes with the planted probability. Random search takes the
@@ -158,7 +169,7 @@ def winners(options: argparse.Namespace) -> None:
     assert isinstance(model, Model)
     writer = prompt_writer(MinePlan(), model)
     print("| search | skew of its best | of random search | more | any prompt |\n| --- | ---: | ---: | ---: | ---: |")
-    for name, (size, images, loss) in SEARCHES.items():
+    for name, (size, images, loss) in (table or SEARCHES).items():
         found: dict[str, list[float]] = defaultdict(list)
         for k in range(options.seed, options.seed + options.repeats):
             plain = replace(size, iterations=size.iterations * images // 15, selection="score")
@@ -176,24 +187,73 @@ def winners(options: argparse.Namespace) -> None:
         print(f"| {name} | {np.mean(mined):.3f} | {np.mean(random):.3f} | {more} | {np.mean(some):.3f} |", flush=True)
 
 
-def _lean_drawn(candidate: Candidate, run: int, images: int) -> float:
+def population(options: argparse.Namespace) -> None:
+    """The searches of `winners` with a population of 9, 15 and 21, as in the paper's figure S4."""
+    sizes = [replace(PAPER, population=b, selected=b // 3) for b in (9, 15, 21)]
+    losses = {"Eq. 1": _gap_drawn, "lean": _lean_drawn}
+    winners(options, {f"{name}, population {size.population}": (size, 15, loss)
+                      for name, loss in losses.items() for size in sizes})  # fmt: skip
+
+
+def models(options: argparse.Namespace) -> None:
+    """Spearman's correlations between models, and of each with its planted skew, over the occupations."""
+    prompts = [f"photo portrait of {article(name)} {name}" for name in OCCUPATIONS]
+    columns = [(name, loss, n) for name, loss in (("lean", _lean_drawn), ("Eq. 1", _gap_drawn)) for n in (15, 48)]
+    found: dict[str, list[list[float]]] = defaultdict(list)
+    for k in range(options.seed, options.seed + options.repeats):
+        scores = {bias: [[-loss(Candidate(text, 0, "random"), len(MODELS) * k + at, n, bias) for text in prompts]
+                         for _, loss, n in columns] for at, bias in enumerate(MODELS)}  # fmt: skip
+        for a, b in combinations(MODELS, 2):
+            found[f"bias {a:g} and {b:g}"].append(
+                [spearmanr(x, y)[0] for x, y in zip(scores[a], scores[b], strict=True)]
+            )
+        for bias in MODELS[:-1]:
+            own = [skew(text, bias) for text in prompts]
+            found[f"bias {bias:g} and what is planted"].append([spearmanr(x, own)[0] for x in scores[bias]])
+    print(f"| ranks by | {' | '.join(f'{name}, {n} pictures' for name, _, n in columns)} |\n| --- |{' ---: |' * 4}")
+    for name, rows in found.items():
+        print(f"| {name} | {' | '.join(f'{one:.2f}' for one in np.mean(rows, axis=0))} |")
+
+
+def categories(options: argparse.Namespace) -> None:
+    """By what random prompts about people state: planted skew, mean scores, and parts of each score's first tenth."""
+    writer = LexiconWriter(knows=lambda text: not parse(text).unknown, vocabulary="studio")
+    written = writer.write("random prompts", "", options.prompts, seed=options.seed, target="people")
+    found = [Candidate(text, 0, "random") for text in written if parse(text).person]
+    lean, gap = (np.array([loss(one, options.seed, 15) for one in found]) for loss in (_lean_drawn, _gap_drawn))
+    skews = np.array([skew(one.text) for one in found])
+    kinds = np.array([
+        next((name for name, axes in STATED.items() if not axes or any(states(one.text, axis) for axis in axes)), "")
+        for one in found
+    ])  # fmt: skip
+    print("| it states | prompts | planted skew | mean lean | mean Eq. 1 | first tenth by lean | by Eq. 1 |")
+    print(f"| --- |{' ---: |' * 6}")
+    for name in STATED:
+        own = kinds == name
+        first = (np.mean(own[np.argsort(one, kind="stable")[: len(found) // 10]]) for one in (lean, gap))
+        means = f"{skews[own].mean():.2f} | {-lean[own].mean():.2f} | {gap[own].mean():.3f}"
+        print(f"| {name} | {own.mean():.0%} | {means} | {' | '.join(f'{part:.0%}' for part in first)} |")
+
+
+def _lean_drawn(candidate: Candidate, run: int, images: int, bias: float = 1.0) -> float:
     """Less the lean of so many pictures."""
     text, null = candidate.text, expected_distance(images, [0.5, 0.5])
     if states(text, "gender"):
         return 0.0
-    women = np.random.default_rng(derived_seed(run, text)).binomial(images, truth(text, "gender")["female"])
+    women = np.random.default_rng(derived_seed(run, text)).binomial(images, truth(text, "gender", bias)["female"])
     return -float((abs(women / images - 0.5) - null) / (0.5 - null))
 
 
-def _gap_drawn(candidate: Candidate, run: int, images: int) -> float:
+def _gap_drawn(candidate: Candidate, run: int, images: int, bias: float = 1.0) -> float:
     """Eq. 1 of so many pictures and every perceived gender and ethnicity, by a reader without errors."""
-    law, rng = joint(candidate.text, ("gender", "ethnicity")), np.random.default_rng(derived_seed(run, candidate.text))
+    law = joint(candidate.text, ("gender", "ethnicity"), bias)
+    rng = np.random.default_rng(derived_seed(run, candidate.text))
     return _score(rng.choice(len(PAIRS), size=images, p=[law[pair] for pair in PAIRS]), 0.25, rng)
 
 
 PAPER = Evolution(10, 15, 5, 2, "people")
 LEARNED = replace(PAPER, selection="learned")
-SEARCHES = {
+SEARCHES: dict[str, Searched] = {
     "Eq. 1, as in the paper, 15 pictures of 150 prompts": (PAPER, 15, _gap_drawn),
     "lean, as in the paper, 15 pictures of 150": (PAPER, 15, _lean_drawn),
     "lean, learned, 15 pictures of 150": (LEARNED, 15, _lean_drawn),
@@ -201,6 +261,15 @@ SEARCHES = {
     "lean, learned, 5 pictures of 450": (replace(LEARNED, iterations=30), 5, _lean_drawn),
 }
 TOP = 5
+MODELS = (1.0, 0.7, 0.3, 0.0)
+"""Biases of models of one world; 0 is studio/balanced."""
+
+STATED = {
+    "perceived gender": ("gender",), "ethnicity, no gender": ("ethnicity",),
+    "another thing of the person": ("age", "body_type", "clothing", "emotion", "disability", "glasses", "hair"),
+    "nothing of the person": (),
+}  # fmt: skip
+"""Kinds of prompts by the axes of which they state one, the first kind that fits."""
 
 
 def searches(options: argparse.Namespace) -> None:
@@ -357,7 +426,8 @@ class Clock:
 
 
 STUDIES = {"ranking": ranking, "fair": fair, "winners": winners, "searches": searches, "repeat": repeat,
-           "ceiling": ceiling, "time": spent}  # fmt: skip
+           "population": population, "models": models, "categories": categories, "ceiling": ceiling,
+           "time": spent}  # fmt: skip
 
 
 def main() -> None:

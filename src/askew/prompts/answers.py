@@ -35,11 +35,24 @@ class ReadAxis:
     counterfactuals: tuple[tuple[str, str], ...]
 
 
+def a_text(longest: int) -> dict[str, Any]:
+    """The JSON schema of a text that is not empty and not endless."""
+    return {"type": "string", "minLength": 1, "maxLength": longest}
+
+
+def a_list(item: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
+    """That of a list."""
+    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
+
+
+def an_object(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    """That of an object with all of these fields and no other."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
 def whole(answer: Completion) -> str:
     """The words of an answer, without what a model thought before. Raises Unusable if refused, cut off or empty."""
-    text = re.sub(r"<think>.*?(</think>|\Z)", "", answer.text, flags=re.S).strip()
-    if answer.refused:
-        raise Unusable("it was refused")
+    text = _said(answer)
     if answer.truncated:
         raise Unusable("it was cut off because it is too long")
     if not text:
@@ -49,9 +62,7 @@ def whole(answer: Completion) -> str:
 
 def parse(answer: Completion) -> Any:
     """The largest JSON or Python value in an answer, whatever stands around it. Raises Unusable."""
-    if answer.refused:
-        raise Unusable("it was refused")
-    text = re.sub(r"<think>.*?(</think>|\Z)", "", answer.text, flags=re.S)
+    text = _said(answer)
     best: tuple[int, Any] = (0, None)
     end = 0
     for start in [found.start() for found in re.finditer(r"[\[{]", text)][:_STARTS]:
@@ -65,6 +76,12 @@ def parse(answer: Completion) -> Any:
     except (UnicodeEncodeError, TypeError, ValueError) as error:  # an escape such as \ud83d alone
         raise Unusable("it holds half of a character") from error
     return best[1]
+
+
+def _said(answer: Completion) -> str:
+    if answer.refused:
+        raise Unusable("it was refused")
+    return re.sub(r"<think>.*?(</think>|\Z)", "", answer.text, flags=re.S).strip()
 
 
 def _value_at(text: str, start: int) -> tuple[int, Any] | None:

@@ -80,13 +80,12 @@ def counterfactuals(prompt: str) -> str:
     )
 
 
-def as_json() -> str:
-    """The third step."""
-    return (
-        "Now write all of this as one JSON object and nothing else, in this form: "
-        '{"axes": [{"name": "gender", "kind": "societal", "counterfactuals": [{"value": "female", "prompt": "..."}, '
-        '{"value": "male", "prompt": "..."}]}]}'
-    )
+AS_JSON = (
+    "Now write all of this as one JSON object and nothing else, in this form: "
+    '{"axes": [{"name": "gender", "kind": "societal", "counterfactuals": [{"value": "female", "prompt": "..."}, '
+    '{"value": "male", "prompt": "..."}]}]}'
+)
+"""The third step."""
 
 
 def _open_things(target: str | None) -> str:

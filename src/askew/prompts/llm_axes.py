@@ -10,7 +10,7 @@ from typing import Any
 from askew.errors import UsageError
 from askew.prompts import instructions
 from askew.prompts.acceptance import counterfactual_fault
-from askew.prompts.answers import ReadAxis, Unusable, parse, read_axes, whole
+from askew.prompts.answers import ReadAxis, Unusable, a_list, a_text, an_object, parse, read_axes, whole
 from askew.prompts.axes import AXES, catalogue, first_name, table_question
 from askew.prompts.base import AxesOn, AxisProposal, bare
 from askew.prompts.llm import ATTEMPTS, Complete, Completion, Message, RememberedLLM, Schema, attempt_seed, gave_nothing
@@ -97,29 +97,12 @@ def _three_steps(
     if names is None:
         answer(NAMED, instructions.axes(prompt, most, on), 1, whole, None)
     answer(WRITTEN, f"{given} {instructions.counterfactuals(prompt)}".strip(), 2, whole, None)
-    form = schema(prompt, most if names is None else len(names))
-    found: list[ReadAxis] = answer(READ, instructions.as_json(), 3, lambda last: read_axes(parse(last)), form)
+    one = an_object(value=a_text(40), prompt=a_text(len(prompt) + 80))
+    kind = {"type": "string", "enum": ["societal", "incidental"]}
+    axis = an_object(name=a_text(40), kind=kind, counterfactuals=a_list(one, 2, MOST_VALUES))
+    form = an_object(axes=a_list(axis, 1, most if names is None else len(names)))
+    found: list[ReadAxis] = answer(READ, instructions.AS_JSON, 3, lambda last: read_axes(parse(last)), form)
     return found
-
-
-def schema(prompt: str, most: int) -> dict[str, Any]:
-    """The JSON schema of at most `most` axes: no list may be empty, no text endless."""
-
-    def a(kind: str, **more: Any) -> dict[str, Any]:
-        return {"type": kind, **more}
-
-    def record(**fields: Any) -> dict[str, Any]:
-        return a("object", properties=fields, required=list(fields), additionalProperties=False)
-
-    one = record(
-        value=a("string", minLength=1, maxLength=40), prompt=a("string", minLength=1, maxLength=len(prompt) + 80)
-    )
-    axis = record(
-        name=a("string", minLength=1, maxLength=40),
-        kind=a("string", enum=["societal", "incidental"]),
-        counterfactuals=a("array", items=one, minItems=2, maxItems=MOST_VALUES),
-    )
-    return record(axes=a("array", items=axis, minItems=1, maxItems=most))
 
 
 def _take(

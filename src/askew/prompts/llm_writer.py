@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from askew.errors import UsageError
 from askew.prompts import instructions
 from askew.prompts.acceptance import prompt_fault, variation_fault
-from askew.prompts.answers import Unusable, read_texts
+from askew.prompts.answers import Unusable, a_list, a_text, an_object, read_texts
 from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of
 from askew.prompts.llm import (
     ATTEMPTS,
@@ -78,7 +77,8 @@ class LLMWriter:
                 left = count - len(found)
                 told = instructions.write(kind, prompt, left, words, target) + _remarks(found.values(), faults)
                 messages = [Message("system", instructions.WRITING), Message("user", told)]
-                answer = complete(messages, schema(left, words), attempt_seed(seed, attempt))
+                form = an_object(prompts=a_list(a_text(14 * words[1]), left, left))
+                answer = complete(messages, form, attempt_seed(seed, attempt))
                 faults = Counter()
                 try:
                     texts = read_texts(answer)
@@ -99,13 +99,6 @@ class LLMWriter:
             if not found:
                 raise gave_nothing(self._llm, ", ".join(faults) or "it was empty")
         return list(found.values())[:count]
-
-
-def schema(count: int, words: Words) -> dict[str, Any]:
-    """The JSON schema of `count` texts, none of them endless."""
-    text = {"type": "string", "minLength": 1, "maxLength": 14 * words[1]}
-    texts = {"type": "array", "items": text, "minItems": count, "maxItems": count}
-    return {"type": "object", "properties": {"prompts": texts}, "required": ["prompts"], "additionalProperties": False}
 
 
 def _fault(text: str, words: Words) -> str | None:

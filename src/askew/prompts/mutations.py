@@ -20,7 +20,6 @@ from askew.prompts.open_details import (
     STYLE,
     Detail,
     Knows,
-    choose_details,
     main_phrase,
     open_details,
     place_statement,
@@ -76,7 +75,7 @@ def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) ->
     without = text if told is None else replace(text, *told, "")
     options = open_details(without, knows)
     aspects = [aspect for aspect in ("where", "environment", "when", "weather") if aspect in options]
-    return say_all(without, choose_details(options, aspects, 1, rng))
+    return rng.choice(options[aspects[0]]).say(without) if aspects else without
 
 
 def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
@@ -88,7 +87,8 @@ def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -
         for aspect, found in open_details(text, knows).items()
         if aspect not in silent and all(target.wants(one, group) for one in found)
     }
-    return say_all(text, choose_details(options, rng.sample(list(options), len(options)), 1, rng))
+    aspects = rng.sample(list(options), len(options))
+    return rng.choice(options[aspects[0]]).say(text) if aspects else text
 
 
 def _shorter(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
@@ -133,14 +133,8 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Ra
     text = " ".join(prompt.split())
     parsed = parse_prompt(text)
     phrase = main_phrase(parsed)
-    if (
-        phrase
-        and phrase.noun
-        and phrase.noun.singular == "police"
-        and phrase.first > phrase.start
-        and not phrase.plural
-    ):
-        text = _put(parsed, phrase.head, phrase.end, "police officer")
+    if phrase and phrase.noun and (phrase.noun.singular, phrase.plural) == ("police", False):
+        text = _put(parsed, phrase.head, phrase.end, "police officer") if phrase.first > phrase.start else text
     group = group_of(phrase)
     details = {
         aspect: wanted
@@ -151,18 +145,15 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Ra
     values: dict[str, list[Detail]] = {aspect: [] for aspect in details}
     while details:
         chosen: list[Detail] = []
-
-        def fits(detail: Detail, others: Sequence[Detail] = chosen) -> bool:
-            most = sum(map(_length, (detail, *others)))
-            return detail.goes_with(others) and len(text.split()) + most <= words[1]
-
-        def has_fitting(aspect: str, fits: Callable[[Detail], bool] = fits) -> bool:
-            return any(map(fits, details[aspect]))
-
         for _ in range(DETAILS):
-            aspect = _next(aspects, list(details), has_fitting, rng)
-            detail = None if aspect is None else _next(values[aspect], details[aspect], fits, rng)
-            chosen += [] if detail is None else [detail]
+            room = words[1] - len(text.split()) - sum(map(_length, chosen))
+            fitting = {
+                aspect: [one for one in found if _length(one) <= room and one.goes_with(chosen)]
+                for aspect, found in details.items()
+            }
+            if any(fitting.values()):
+                aspect = _next(aspects, list(details), [name for name, found in fitting.items() if found], rng)
+                chosen.append(_next(values[aspect], details[aspect], fitting[aspect], rng))
         varied = say_all(text, chosen)
         yield varied if has_length(varied, words) else ""
 
@@ -172,13 +163,11 @@ def _length(detail: Detail) -> int:
     return len(detail.words.split()) + (detail.phrase is None and detail.rank != BEFORE)
 
 
-def _next(queue: list[T], items: Sequence[T], fits: Callable[[T], bool], rng: Random) -> T | None:
-    """The first in the queue that fits; if none does, all items queue up once more, in another order."""
-    if not any(map(fits, queue)):
-        if not any(map(fits, items)):
-            return None
+def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random) -> T:
+    """The first in the queue that is fitting; if none is, all items queue up once more, in another order."""
+    if not any(one in fitting for one in queue):
         queue += rng.sample(items, len(items))
-    found = next(filter(fits, queue))
+    found = next(one for one in queue if one in fitting)
     queue.remove(found)
     return found
 

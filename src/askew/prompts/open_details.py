@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from random import Random
 
 from askew.prompts.axes import catalogue, find_entry
 from askew.prompts.counterfactuals import clause_end, counterfactual, framed, word_after
@@ -109,18 +108,6 @@ def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Deta
         if there and not closed[detail.aspect] and (knows is None or knows(f"person {detail.words}")):
             found.setdefault(detail.aspect, []).append(detail)
     return found
-
-
-def choose_details(
-    options: Mapping[str, Sequence[Detail]], aspects: Iterable[str], count: int, rng: Random
-) -> list[Detail]:
-    """At most `count` details that go together, one per aspect, of the first aspects that allow it."""
-    chosen: list[Detail] = []
-    for aspect in aspects:
-        fitting = [one for one in options[aspect] if one.goes_with(chosen)]
-        if fitting and len(chosen) < count:
-            chosen.append(rng.choice(fitting))
-    return chosen
 
 
 def say_all(prompt: str, details: Iterable[Detail]) -> str:

@@ -168,19 +168,16 @@ class View:
 
     def against_random(self) -> Iterator[b.Section]:
         """Whether the search found better prompts than a random one of the same size."""
-        blocks: list[b.Block] = []
-        if self.section.random:
-            blocks.append(b.Text(texts.against_random(self.found)))
-            ranked = sorted(self.section.random.best, key=lambda one: loss_of(one.fresh_score, self.leans))
-            once = {one.prompt: one for one in reversed(ranked)}
-            rows = tuple(b.Lane(shorten(one.prompt, 70), one.fresh_score) for one in ranked if once[one.prompt] is one)
-            columns: tuple[b.Column, ...] = ("value", "interval", "null", "q") if self.found.plan.is_bias else b.PLAIN
-            blocks.append(b.Fold("The best random prompts", (b.Lanes(
-                "On fresh seeds", "Prompt", rows, "distance" if self.leans else "fresh seeds", "range", columns,
-            ),)))  # fmt: skip
-        if blocks:
-            title = "Against random search" if self.section.random else "Against other prompts"
-            yield b.Section(title, tuple(blocks), anchor="random")
+        if self.section.random is None:
+            return
+        ranked = sorted(self.section.random.best, key=lambda one: loss_of(one.fresh_score, self.leans))
+        once = {one.prompt: one for one in reversed(ranked)}
+        rows = tuple(b.Lane(shorten(one.prompt, 70), one.fresh_score) for one in ranked if once[one.prompt] is one)
+        columns: tuple[b.Column, ...] = ("value", "interval", "null", "q") if self.found.plan.is_bias else b.PLAIN
+        name = "distance" if self.leans else "fresh seeds"
+        best = b.Lanes("On fresh seeds", "Prompt", rows, name, "range", columns)
+        blocks = (b.Text(texts.against_random(self.found)), b.Fold("The best random prompts", (best,)))
+        yield b.Section("Against random search", blocks, anchor="random")
 
     def missed(self) -> Iterator[b.Section]:
         """What the missed variations of all prompts have in common."""

@@ -179,19 +179,14 @@ class RankFindings(Head):
 
 @dataclass(frozen=True, slots=True)
 class RankGathered:
-    """By model and prompt what was read, and what explains it; `vectors` by model and prompt, where there are any."""
+    """By model and prompt what was read, and what explains it; `vectors` where there are any. `model` is the first."""
 
     models: tuple[RankedModel, ...]
-    identity: Identity
+    model: Identity
     device: str | None
     instruments: Instruments
     read: Mapping[tuple[str, str], tuple[Reading | Missing, Shown]]
     vectors: Mapping[tuple[str, str], Rows]
-
-    @property
-    def model(self) -> Identity:
-        """The first one."""
-        return self.identity
 
     @property
     def sets(self) -> tuple[PictureSet, ...]:
