@@ -20,7 +20,8 @@ FIRST = 12
 
 
 TERMS = (
-    ("Fresh pictures", "They judge: their seeds are none of those that planned."),
+    ("Fresh pictures", "They judge: their seeds are none of those that planned. Those before and after have the same "
+     "seeds, and are compared in pairs."),
     ("Distance", "Of the shares from the target; of axes that were not aimed at, from their ideal. Debiased for the "
      "number of pictures. The aimed axes and the watched ones are families of q of their own."),
     ("Hang together more", "Cramér's V of two axes rose beyond chance. No axis is promised to stay."),
