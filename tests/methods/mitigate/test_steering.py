@@ -158,5 +158,7 @@ def test_what_cannot_be_steered_is_refused_by_name(pipeline: Any, tmp_path: Any)
         CADS().wrap(flux)
     with pytest.raises(UsageError, match="with a UNet and on Stable Diffusion 3; FluxPipeline of diffusers/"):
         FairDiffusion(targets=EVEN).wrap(flux)
+    with pytest.raises(UsageError, match="cads works on pipelines with a UNet; StableDiffusion3Pipeline has none"):
+        CADS().apply(tiny_pipelines.stable_diffusion_3())(PROMPT)
     with pytest.raises(UsageError, match="studio/planted shows none: use prompts"):
         CADS().wrap(registry.model("studio/planted"))

@@ -53,12 +53,15 @@ class Steering(Mitigation):
         kind = getattr(model, "pipeline_class", None)
         if kind is None:
             raise UsageError(f"{self.method} works inside a diffusion network; {model.name} shows none: use prompts")
-        known = self.transformers and kind.__name__.startswith("StableDiffusion3")
-        if not known and "unet" not in signature(kind.__init__).parameters:
-            also = " and on Stable Diffusion 3" if self.transformers else ""
-            raise UsageError(f"{self.method} works on pipelines with a UNet{also}; {kind.__name__} of {model.name} has "
-                             "none: use prompts")  # fmt: skip
+        self._check(kind, f" of {model.name}")
         return super().wrap(model)
+
+    def _check(self, kind: type, whose: str = "") -> None:
+        known = self.transformers and kind.__name__.startswith("StableDiffusion3")
+        if not known and "unet" not in signature(kind.__init__).parameters:  # type: ignore[misc]
+            also = " and on Stable Diffusion 3" if self.transformers else ""
+            raise UsageError(f"{self.method} works on pipelines with a UNet{also}; {kind.__name__}{whose} has none: "
+                             "use prompts")  # fmt: skip
 
     def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
         """What the texts (2 B, tokens, d) become before this evaluation."""
@@ -83,6 +86,7 @@ class Steering(Mitigation):
         """Within, the pipeline's network is evaluated under this mitigation."""
         import torch
 
+        self._check(type(pipeline))
         inside = getattr(pipeline, "unet", None) or pipeline.transformer
         plain, known = inside.forward, signature(getattr(inside, "_orig_mod", inside).forward)  # that of a compiled one
         memory, texts = dict[str, Any](), dict[str, tuple[Any, Any]]()
