@@ -44,7 +44,7 @@ class AuditGathered:
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     """Everything that the plan names. Raises UsageError for names that do not exist."""
-    source = reader.source_of(plan)
+    source = registry.model(plan.model, **plan.model_args)
     instruments = reader.instruments_of(plan, source)
     captioner = reader.captioner_of(instruments)
     embedder = _embedder(plan, source) if captioner else None

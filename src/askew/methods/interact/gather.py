@@ -51,7 +51,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 
     Raises UsageError for a mitigation that cannot be held against it.
     """
-    source = survey.source_of(plan)
+    source = registry.model(plan.model, **plan.model_args)
     reader = reader_of(plan, run, source)
     observed = survey.observed_sets(plan, run, source, reader)
     mitigated = _mitigated(plan, source, reader) if plan.mitigated else {}
@@ -70,7 +70,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 
 def seen(plan: InteractionPlan, run: Run) -> Observed:
     """By prompt its sets."""
-    source = survey.source_of(plan)
+    source = registry.model(plan.model, **plan.model_args)
     return survey.observed_sets(plan, run, source, reader_of(plan, run, source))
 
 

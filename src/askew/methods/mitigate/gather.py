@@ -34,7 +34,6 @@ from askew.parts.survey.reader import (
     observed_sets,
     oddities,
     picture_sets,
-    source_of,
 )
 from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
@@ -91,7 +90,7 @@ class MitigationGathered:
 
 def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     """Plan, refine, and measure again. Raises UsageError for pictures that exist already and ways that do not fit."""
-    model = source_of(plan)
+    model = registry.model(plan.model, **plan.model_args)
     if not isinstance(model, Model):
         raise UsageError(f"{model.name} holds pictures that exist already; a mitigation needs a model to work on")
     reader = Reader(run, instruments_of(plan, model), person=True)

@@ -68,18 +68,16 @@ def _by_axis(own: Sequence[SetShares], order: Sequence[str], link: Callable[[Set
         prompts, name = list(dict.fromkeys(entry.prompt for entry in axes[axis])), capital(perceived(axis))
         shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
         sets = sorted(axes[axis], key=lambda entry: (prompts.index(entry.prompt), order.index(entry.set)))
-        bars = [_bar_of(entry, len({*order}) > 1, link) for entry in sets]
+        bars = []
+        for entry in sets:
+            prompt, condition = shorten(entry.prompt, 60), capital(set_label(entry.set))
+            label, group = (condition, prompt) if len({*order}) > 1 else (prompt, "")
+            bars.append(bar(entry, label, group, link=link(entry)))
         head = sum(entry.prompt in prompts[:shown] for entry in sets)
         rest = (f"{name} of {plural(len(prompts) - shown, 'more prompt')}" if head
                 else f"{name}: a lean in {lean[axis]} of {plural(len(sets), 'set')}")  # fmt: skip
         blocks += folded(f"{name}, shares in percent", bars, "Prompt", head, rest)
     return blocks
-
-
-def _bar_of(entry: SetShares, conditions: bool, link: Callable[[SetShares], str]) -> b.Bar:
-    prompt = shorten(entry.prompt, 60)
-    return bar(entry, capital(set_label(entry.set)) if conditions else prompt, prompt if conditions else "",
-               link=link(entry))  # fmt: skip
 
 
 def numbers(entry: SetShares) -> b.Lanes:
@@ -115,22 +113,16 @@ def distances(entries: Sequence[SetShares]) -> b.Lanes:
 
 def differences(entries: Sequence[SharesDifference]) -> b.Lanes:
     """How much more often each value is seen in the second of two sets, for some pairs on one axis."""
-    rows = [
-        b.Lane(shorten(value, 60), score, group=_pair(entry, {one.prompt for one in entries}),
-               strong=exceeds_chance(score))
-        for entry in entries
-        for value, score in entry.shares.items()
-    ]  # fmt: skip
+    rows, several = [], len({one.prompt for one in entries}) > 1
+    for entry in entries:
+        before, after = map(set_label, entry.sets)
+        pair = f"{quote(entry.prompt, 40)}: {after} minus {before}" if several else f"{after} minus {before}"
+        rows += [b.Lane(shorten(value, 60), score, group=pair, strong=exceeds_chance(score))
+                 for value, score in entry.shares.items()]  # fmt: skip
     axis, reader = entries[0].axis, shorten(entries[0].instrument, 60)
     caption = f"Differences of {perceived(axis)}, in percentage points, read by {reader}"
     return b.Lanes(caption, "Pictures", tuple(rows), "points", "points", b.DIFFERENCE,
                    interval="interval for the true difference")  # fmt: skip
-
-
-def _pair(entry: SharesDifference, prompts: set[str]) -> str:
-    before, after = map(set_label, entry.sets)
-    which = f"{quote(entry.prompt, 40)}: " if len(prompts) > 1 else ""
-    return f"{which}{after} minus {before}"
 
 
 def confusion(entry: Confusion) -> b.Matrix:

@@ -106,11 +106,6 @@ class Reader:
         return self.person and shows_people([axis.axis() for axis in prompt.axes])
 
 
-def source_of(plan: Plan) -> Source:
-    """The model of a plan, or its collection of pictures. Raises UsageError for a name that does not exist."""
-    return registry.model(plan.model, **plan.model_args)
-
-
 def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
     """The plan's instruments by name. Raises UsageError for names that do not exist."""
     return load_instruments(plan.vqa, source, plan.aliases, plan.values, plan.vqa_args)
