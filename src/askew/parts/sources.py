@@ -19,7 +19,6 @@ from askew.models.folder import FolderCollection
 from askew.pages import words
 from askew.pages.blocks import Section, Text
 from askew.parts.survey.reader import LABELS
-from askew.plan import DEFAULT_MODEL
 from askew.prompts.axes import table_question
 from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of
 from askew.run.base import Answer, Outcome, Run
@@ -110,16 +109,14 @@ def size_of(picture: Picture) -> tuple[int, int]:
     return opened(picture.path).size
 
 
+Given = Mapping[str, Setting] | None
+"""Settings as they were given."""
+
+
 def planned_sources(
-    groups: str | Sequence[str] | None,
-    *,
-    model: str = DEFAULT_MODEL,
-    sources: str = "",
-    model_args: Mapping[str, Setting] | None = None,
-    sources_args: Mapping[str, Setting] | None = None,
-    **_: object,
-) -> tuple[dict[str, dict[str, Setting]], list[Group]]:
-    """By field of a plan the settings of whoever makes the sources, the paper's under those that are given; the groups.
+    groups: str | Sequence[str] | None, model: str, model_args: Given, sources: str, sources_args: Given
+) -> tuple[dict[str, object], list[Group]]:
+    """The fields of a plan that say who makes the sources, the paper's settings under those that are given; the groups.
 
     `model` makes them unless other `sources` are named. Raises UsageError for settings of sources that are not named.
     """
@@ -128,9 +125,10 @@ def planned_sources(
             f"{', '.join(sources_args)}: such settings describe pictures that are given, and none are; say where they "
             f"are, as in --sources folder/PATH"
         )
-    name, given = ("sources_args", sources_args) if sources else ("model_args", model_args)
-    own = {**paper_settings(sources or model, PAPER_SOURCES), **(given or {})}
-    return {name: own}, social_groups(registry.model(sources or model, **own), groups)
+    own = {**paper_settings(sources or model, PAPER_SOURCES), **((sources_args if sources else model_args) or {})}
+    named = social_groups(registry.model(sources or model, **own), groups)
+    args = {"model_args": model_args or {}, "sources_args": own} if sources else {"model_args": own}
+    return {"model": model, "sources": sources, **args}, named
 
 
 def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:

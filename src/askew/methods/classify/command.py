@@ -89,9 +89,11 @@ def classify(
         raise UsageError(f"one instrument reads whether pictures are neutral, not {len(readers)}: --vqa NAME")
     made = plan_classification(
         groups,
-        targets=None if targets is None else opt.named_lists(targets, "targets"),
-        **{**shared, **opt.given(truth=truth, images=images, samples=samples, loss=loss, stages=stages,
-                                 template=template, vqa=readers[0] if readers else None,
-                                 classes=None if classes is None else [n for n in opt.names(classes) if n != NONE])},
+        **shared,
+        **opt.given(
+            targets=None if targets is None else opt.named_lists(targets, "targets"),
+            classes=None if classes is None else [name for name in opt.names(classes) if name != NONE],
+            truth=truth, images=images, samples=samples, loss=loss, stages=stages, template=template,
+        ),
     )  # fmt: skip
     return METHOD.run(made, **opt.run_options(options))

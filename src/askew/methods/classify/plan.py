@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.parts.sources import planned_sources
+from askew.parts.sources import Given, planned_sources
 from askew.parts.survey.reader import STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
 from askew.prompts.given import PORTRAIT
@@ -23,10 +23,10 @@ NONE = "none"
 DENOISING = "denoising"
 """The classifier by denoising error."""
 
-LIGHTER: Mapping[str, Any] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
+LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
 """What differs from the paper for the studio: sizes for a laptop, and the wording of its captions."""
 
-INSTRUMENTS: Mapping[str, Any] = {"embedder": STUDIO, "vqa": STUDIO}
+INSTRUMENTS: Mapping[str, object] = {"embedder": STUDIO, "vqa": STUDIO}
 """Who reads the studio's own pictures besides; of others they can say nothing."""
 
 
@@ -101,20 +101,25 @@ class ClassificationPlan(RunPlan):
 
 
 def plan_classification(
-    groups: str | Sequence[str] | None = None, *, targets: Mapping[str, Sequence[str]] | None = None, **settings: Any
+    groups: str | Sequence[str] | None = None,
+    *,
+    model: str = DEFAULT_MODEL,
+    model_args: Given = None,
+    sources: str = "",
+    sources_args: Given = None,
+    vqa: Sequence[str] = (),
+    **settings: object,
 ) -> ClassificationPlan:
     """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
 
-    `settings` are the other fields of the plan; those that are not given take the paper's values, or what suits the
-    studio. Raises UsageError.
+    The first of `vqa` reads. `settings` are the other fields of the plan; those that are not given take the paper's
+    values, or what suits the studio. Raises UsageError.
     """
-    model, (args, found) = settings.get("model", DEFAULT_MODEL), planned_sources(groups, **settings)
-    chosen = {**settings, **args, "groups": tuple(group.name for group in found)}
-    if is_studio(model):
-        chosen = {**LIGHTER, **(INSTRUMENTS if is_studio(settings.get("sources") or model) else {}), **chosen}
-    if targets is not None:
-        chosen["targets"] = {name: tuple(words) for name, words in targets.items()}
-    return ClassificationPlan.checked(chosen, "this request")
+    fields, found = planned_sources(groups, model, model_args, sources, sources_args)
+    usual = {**LIGHTER, **(INSTRUMENTS if is_studio(sources or model) else {})} if is_studio(model) else {}
+    named = {"groups": [group.name for group in found], **({"vqa": vqa[0]} if vqa else {})}
+    data = {**usual, **settings, **fields, **named}
+    return ClassificationPlan.checked(data, "this request")
 
 
 def parse_stages(texts: Sequence[str]) -> tuple[tuple[int, int], ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
 from askew.measure.landmarks import installed
 from askew.models.base import Setting
-from askew.parts.sources import paper_settings, planned_sources
+from askew.parts.sources import Given, paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS, STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
@@ -89,10 +89,15 @@ class EditPlan(Plan):
 def plan_editing(
     groups: str | Sequence[str] | None = None,
     *,
+    model: str = DEFAULT_MODEL,
+    model_args: Given = None,
+    sources: str = "",
+    sources_args: Given = None,
+    edit_args: Given = None,
     targets: Mapping[str, Sequence[str]] | None = None,
     axes: Sequence[str] | None = None,
     landmarks: str | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> EditPlan:
     """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection.
 
@@ -100,24 +105,22 @@ def plan_editing(
     BiasConnect, `landmarks` None is the studio's geometry for a studio model, else whoever is installed. `settings` are
     the other fields of `EditPlan`. Raises UsageError.
     """
-    model = str(settings.get("model", DEFAULT_MODEL))
-    args, found = planned_sources(groups, **settings)
-    by_studio = is_studio(settings.get("sources") or model)
+    fields, found = planned_sources(groups, model, model_args, sources, sources_args)
     wanted = [find_axis(name) for name in (BIASCONNECT if axes is None else axes)]
     if GENDER not in {axis.name for axis in wanted}:
         wanted.insert(0, find_axis(GENDER))
     read = tuple(AxisPlan.of(axis) for axis in wanted)
     data = {
         **settings,
-        **args,
+        **fields,
         "method": "edit",
-        "model": model,
-        "edit_args": {**paper_settings(model, PAPER_EDITS), **settings.get("edit_args", {})},
+        "edit_args": {**paper_settings(model, PAPER_EDITS), **(edit_args or {})},
         "groups": [group.name for group in found],
         "prompts": [PromptPlan(text=group.prompt, axes=read).model_dump() for group in found],
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
-        "landmarks": landmarks or (STUDIO if by_studio else FACES if installed() else NONE),
+        "landmarks": landmarks or (STUDIO if is_studio(sources or model) else FACES if installed() else NONE),
     }
-    if LABELS in data.get("vqa", ()):
+    plan = EditPlan.checked(data, "this request")
+    if LABELS in plan.vqa:
         raise UsageError("edits are new pictures, of which no labels can tell: read them by --vqa studio or clip/ID")
-    return EditPlan.checked(data, "this request")
+    return plan
