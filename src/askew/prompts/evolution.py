@@ -153,16 +153,11 @@ def _injected(
         seed = seeds("random", iteration, attempt)
         return writer.write("random prompts", "", size.population, seed=seed, target=size.target, words=size.words)
 
-    found = [Candidate(text, iteration, "random") for text in islice(_new(ask, seen), count)]
+    fresh = (text for attempt in range(ATTEMPTS) for text in _unseen(_answered(ask, attempt), seen))
+    found = [Candidate(text, iteration, "random") for text in islice(fresh, count)]
     if not seen:
         ask(0)  # a writer that says why it gives nothing says it now
     return found
-
-
-def _new(ask: Callable[[int], list[str]], seen: set[str]) -> Iterator[str]:
-    """Texts that are no near-duplicates of any before, noting them as seen when they are taken."""
-    for attempt in range(ATTEMPTS):
-        yield from _unseen(_answered(ask, attempt), seen)
 
 
 def _answered(ask: Callable[[int], list[str]], attempt: int) -> list[str]:
@@ -174,6 +169,7 @@ def _answered(ask: Callable[[int], list[str]], attempt: int) -> list[str]:
 
 
 def _unseen(texts: Iterable[str], seen: set[str]) -> Iterator[str]:
+    """Texts that are no near-duplicates of any before, noted as seen when they are taken."""
     for text in texts:
         if essence(text) not in seen:
             seen.add(essence(text))

@@ -12,8 +12,6 @@ from askew.prompts.answers import Unusable, a_list, a_text, an_object, read_text
 from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of
 from askew.prompts.llm import (
     ATTEMPTS,
-    LLM,
-    CompletionCache,
     Message,
     RememberedLLM,
     attempt_seed,
@@ -31,30 +29,17 @@ _LISTED = 60
 class LLMWriter:
     """Asks a language model, checks what comes back, and asks again for what is missing, a bounded number of times.
 
-    `cache` keeps all answers, so that the same request gives the same texts and costs nothing. `axes` is the number of
-    axes to ask for, `on` whether they are to be open in a prompt. For `budget` and `prices` see `RememberedLLM`.
-    `rejected` holds, by prompt, the axes that could not be used.
+    `axes` is the number of axes to ask for, `on` whether they are to be open in a prompt. `rejected` holds, by prompt,
+    the axes that could not be used.
     """
 
-    def __init__(
-        self,
-        llm: LLM,
-        *,
-        cache: CompletionCache | None = None,
-        budget: int | None = None,
-        prices: tuple[float, float] | None = None,
-        axes: int = 8,
-        on: AxesOn = "open",
-    ) -> None:
+    def __init__(self, llm: RememberedLLM, *, axes: int = 8, on: AxesOn = "open") -> None:
         if axes < 1:
             raise UsageError(f"{llm.name} was asked for {axes} axes; the number must be at least 1")
-        self.name = llm.name
+        self.name, self.concurrency, self.usage, self.tally = llm.name, llm.concurrency, llm.usage, llm.tally
         self.fingerprint = f"{llm.fingerprint} writer-{VERSION}"
-        self.concurrency = llm.concurrency
         self.rejected: dict[str, dict[str, Rejected]] = {}
-        self._llm = RememberedLLM(llm, cache, budget, prices)
-        self.usage, self.tally = self._llm.usage, self._llm.tally
-        self._axes, self._on = axes, on
+        self._llm, self._axes, self._on = llm, axes, on
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Axes with counterfactuals; see `askew.prompts.base.Writer`. Raises LanguageModelError."""

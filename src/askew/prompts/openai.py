@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from askew.errors import ServerError, UsageError
 from askew.hosted import OPENAI_URL, Server
 from askew.prompts.base import AxesOn
-from askew.prompts.llm import Completion, CompletionCache, Message, Schema
+from askew.prompts.llm import Completion, CompletionCache, Message, RememberedLLM, Schema
 from askew.prompts.llm_writer import LLMWriter
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def create(
         raise UsageError("concurrency must be greater than 0")
     prices = None if price_in is None or price_out is None else (price_in, price_out)
     llm = OpenAILLM(name, Server(url, timeout=timeout), temperature, max_tokens, concurrency)
-    return LLMWriter(llm, cache=cache, budget=budget, prices=prices, axes=axes, on=axes_on)
+    return LLMWriter(RememberedLLM(llm, cache, budget, prices), axes=axes, on=axes_on)
 
 
 def _unknown_field(error: ServerError, content: dict[str, Any]) -> str | None:

@@ -64,15 +64,13 @@ def groups() -> Mapping[str, Group]:
     found = {}
     for name, table in _data()["groups"].items():
         listed = [" ".join(noun.split()) for noun in table["nouns"].split(",") if noun.strip()]
-        counted = (
-            noun for noun in occupations() if nouns()[noun].plural != noun
-        )  # a police officer, but no "a police"
-        known = tuple(counted if listed == ["occupations"] else listed)
-        if unknown := [noun for noun in known if noun not in nouns()]:
+        if listed == ["occupations"]:  # a police officer, but no "a police"
+            listed = [noun for noun in occupations() if nouns()[noun].plural != noun]
+        if unknown := [noun for noun in listed if noun not in nouns()]:
             raise ValueError(f"phrases.toml: {name} lists what the lexicon does not know: {', '.join(unknown)}")
         phrases = tuple(phrase for sort in table["phrases"] for phrase in _phrases(sort, _data()["phrases"][sort]))
         lists = {key: tuple(table.get(key, ())) for key in ("before", "varies", "who")}
-        found[name] = Group(name, table["area"], known, phrases=phrases, **lists)
+        found[name] = Group(name, table["area"], tuple(listed), phrases=phrases, **lists)
     return found
 
 

@@ -135,7 +135,7 @@ class BiasObjective(Objective):
     planned: int
     quantile: float
     is_unit: bool
-    varied: Callable[[str], Mapping[str, Outcome]] | None = None
+    varied: Callable[[str], Mapping[str, Outcome]]
     corrected: bool = False
 
     def read(self, prompt: str, seed: int) -> Alignment | Missing:
@@ -158,7 +158,7 @@ class BiasObjective(Objective):
         return found if self.corrected else self._with_chance(found)
 
     def _with_chance(self, found: Alignment | Missing) -> Alignment | Missing:
-        if isinstance(found, Missing) or self.varied is None:
+        if isinstance(found, Missing):
             return found
         varied = self.varied(found.prompt)
         if not any(isinstance(one, Picture) for one in varied.values()):

@@ -25,6 +25,7 @@ from askew.methods.mine.findings import (
     MissedTerms,
     OpenBiasScore,
     PictureMap,
+    Place,
     RandomBest,
     RandomSearch,
     family,
@@ -106,6 +107,8 @@ def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring)
     )  # fmt: skip
     unaligned = [k for k in least_aligned(fresh.similarity, fresh.quantile) if fresh.similarity[:, k].max() < usual]
     made = {text: one.id if isinstance(one, Picture) else None for text, one in shown.variations.items()}
+    chance = [(fresh.chance.pictures, fresh.chance.vectors)] if fresh.chance else []
+    places, held = in_plane((fresh.pictures, fresh.vectors), *chance)
     null_range = None
     if fresh.chance:
         rng = scoring.rng("minethegap null", fresh.variations[0])
@@ -119,18 +122,15 @@ def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring)
         variations=fresh.variations,
         variation_pictures=tuple(made[text] for text in fresh.variations),
         null_range=null_range,
-        map=picture_map(fresh, fresh.chance),
+        map=PictureMap(places[0], places[1] if fresh.chance else (), held),
     )
 
 
-def picture_map(fresh: Alignment, chance: Alignment | None) -> PictureMap:
-    """The pictures of a prompt, and those of its variations, by the two directions of greatest variance."""
-    others = chance.pictures if chance else ()
-    vectors = np.concatenate([fresh.vectors, chance.vectors]) if chance else fresh.vectors
-    places, shares = principal_components(vectors)
-    found = [(one.id, float(x), float(y)) for one, (x, y) in zip((*fresh.pictures, *others), places, strict=True)]
-    count = len(fresh.pictures)
-    return PictureMap(tuple(found[:count]), tuple(found[count:]), (float(shares[0]), float(shares[1])))
+def in_plane(*sets: tuple[Sequence[Picture], Vectors]) -> tuple[list[tuple[Place, ...]], tuple[float, float]]:
+    """Where each of some sets of pictures lies on the two directions of greatest variance, and what these hold."""
+    places, (first, second) = principal_components(np.concatenate([vectors for _, vectors in sets]))
+    left = iter(places.tolist())
+    return [tuple((one.id, *next(left)) for one in pictures) for pictures, _ in sets], (float(first), float(second))
 
 
 def principal_components(vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

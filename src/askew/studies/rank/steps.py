@@ -19,7 +19,7 @@ from askew.methods.mine.gather import Best, Miner, Search, Shown
 from askew.methods.mine.lean import LeanReading
 from askew.methods.mine.objectives import Reading
 from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPlan
-from askew.methods.mine.score import best_prompt, principal_components
+from askew.methods.mine.score import best_prompt, in_plane
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.reader import unknown_words
 from askew.parts.survey.shares import SetShares
@@ -307,14 +307,9 @@ def _agreement(plan: RankPlan, model: str, own: list[RankedPrompt], scoring: Sco
 
 
 def _map(prompt: str, names: list[str], gathered: RankGathered) -> PromptMap | None:
-    own = {name: gathered.vectors[name, prompt] for name in names if (name, prompt) in gathered.vectors}
+    own = {name: ([one for one in gathered.read[name, prompt][1].pictures if isinstance(one, Picture)],
+                  gathered.vectors[name, prompt]) for name in names if (name, prompt) in gathered.vectors}  # fmt: skip
     if not own:
         return None
-    places, shares = principal_components(np.concatenate(list(own.values())))
-    found, start = {}, 0
-    for name, rows in own.items():
-        made = [one for one in gathered.read[name, prompt][1].pictures if isinstance(one, Picture)]
-        found[name] = tuple((one.id, float(x), float(y))
-                            for one, (x, y) in zip(made, places[start : start + len(rows)], strict=True))  # fmt: skip
-        start += len(rows)
-    return PromptMap(prompt, found, (float(shares[0]), float(shares[1])))
+    places, held = in_plane(*own.values())
+    return PromptMap(prompt, dict(zip(own, places, strict=True)), held)
