@@ -89,16 +89,11 @@ def map(
         against=against,
         professions=o.names(profession) or professions,
         models=models,
+        model_args=fields.pop("model_args", None),
+        images=images,
+        masks=str(masks or ""),
+        taus=taus,
         baseline=str(baseline or ""),
-        **o.given(
-            images=images,
-            threshold=threshold,
-            tau=tau,
-            masks=None if masks is None else str(masks),
-            taus=taus,
-            definition=definition,
-            branch=branch,
-        ),
-        **fields,
+        **{**fields, **o.given(threshold=threshold, tau=tau, definition=definition, branch=branch)},
     )
     return METHOD.run(plan, **o.run_options(options))
