@@ -2,7 +2,8 @@
 
 Pictures of social groups are edited towards targets, such as professions, at several strengths. Scored are the change
 of perceived gender and of every other axis, beyond what the instrument does by itself to pictures that were merely
-encoded and decoded; whether the person stays the same; and the change of skin tone.
+encoded and decoded; whether the person stays the same; and the change of skin tone, also of average faces (figures 12
+to 15, tables 2 and 3).
 """
 
 from __future__ import annotations
@@ -13,24 +14,25 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
-from askew.measure.skin import SCHEME, tone
+from askew.measure.portraits import CANONICAL, FRAME, cheek_mask
+from askew.measure.skin import SCHEME, Mask, ita, skin_mask, tone
 from askew.measure.skin_change import NOT_SOUGHT
 from askew.methods.edit import findings
-from askew.methods.edit.faces import average_tones
-from askew.methods.edit.findings import Contrast, Editing, MissingEdits, Place, Pooled
+from askew.methods.edit.findings import Contrast, Coverage, Editing, FaceTone, MissingEdits, Place, Pooled
 from askew.methods.edit.gather import EditsGathered
 from askew.methods.edit.plan import GENDER, EditPlan
-from askew.methods.edit.reading import Cell, EditedGroup, Floats, Readings, average, changed
+from askew.methods.edit.reading import AlignedFaces, Cell, EditedGroup, Floats, Readings, average, changed
 from askew.parts.scoring import Scoring, Vectors, or_missing
 from askew.parts.sources import names_target
 from askew.parts.survey.observed import Gone, tally_missing, uneven
 from askew.prompts.given import stated_value
 from askew.run.base import Answer, Outcome
 from askew.stats import clustered
-from askew.stats.intervals import BOUNDED_FORM
+from askew.stats.intervals import BOUNDED_FORM, bootstrap_weights, percentile_interval
 from askew.types import Estimate, Missing, Picture
 
 NO_GENDER = Missing("not_asked", "no instrument was asked for perceived gender")
@@ -41,6 +43,14 @@ WHEN = ("before", "after")
 NO_EDIT = "no picture has an edit"
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
 """Tests of one score are adjusted together, those of all other axes too."""
+
+FACE_DRAWS = 200
+"""The most draws of average faces: one is made for each."""
+
+THINNED = 2
+"""They are scored on every second pixel and row; averages are smooth."""
+
+FACES = "percentile bootstrap over sources"
 
 POOLED_BY = ("gender", "ethnicity")
 """Axes by whose values, as the groups' names say them, groups are put together."""
@@ -147,7 +157,7 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
         lightness_change=skin("lightness", 0.0),
         background_change=skin("background", 0.0),
         beyond_exposure=skin("beyond_exposure", 0.0),
-        coverage=findings.Coverage(readings.mask, *(average(cell.skin(readings, f"coverage_{when}")) for when in WHEN)),
+        coverage=Coverage(readings.mask, *(average(cell.skin(readings, f"coverage_{when}")) for when in WHEN)),
         average_face=average_tones(cell, readings, rng, scoring),
         other_axes={axis: rate for axis, (rate, _) in rates.items() if axis != GENDER},
         other_floors={axis: base for axis, (_, base) in rates.items() if axis != GENDER},
@@ -216,6 +226,76 @@ def _identity(
         return own
     beyond = (own.value - null) / (1 - null)
     return replace(own, null=null, max=1.0, corrected=beyond, corrected_form=BOUNDED_FORM)
+
+
+def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scoring: Scoring) -> FaceTone | None:
+    """ITA of the average face of the sources and of all their edits, their difference, and how many faces they are of.
+
+    None without landmarks. The readings' mask says which pixels are skin: rule, those of its colour, as in the paper;
+    geometry, where an aligned face has its cheeks. Coverage is their share of the frame. Bootstrap over sources, with
+    their edits.
+    """
+    if not readings.faces:
+        return None
+    sources, cheeks = cell.group.sources, cheek_mask((FRAME, FRAME), CANONICAL)
+    stacks = [_stack(rows, readings.faces) for rows in ([sources], cell.rows)]
+    thin = [(np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts) for sums, counts in stacks]
+    whole, thinned = (None, None) if readings.mask == "rule" else (cheeks, cheeks[::THINNED, ::THINNED])
+    (before, covered_before), (after, covered_after) = (_tone(one, np.ones(len(sources)), whole) for one in stacks)
+    weights = bootstrap_weights(len(sources), min(scoring.draws, FACE_DRAWS), rng)
+    tones = ([_tone(one, row, thinned)[0] for row in weights] for one in thin)
+    drawn = [np.array([np.nan if isinstance(one, Missing) else one for one in some]) for some in tones]
+    faces_before, faces_after = (int(counts.sum()) for _, counts in stacks)
+    change = before if isinstance(before, Missing) else after if isinstance(after, Missing) else after - before
+    return FaceTone(
+        ita_before=_estimate(before, drawn[0], scoring.level, faces_before),
+        ita_after=_estimate(after, drawn[1], scoring.level, faces_after),
+        ita_change=_estimate(change, drawn[1] - drawn[0], scoring.level, faces_after, null=0.0),
+        tone_before=None if isinstance(before, Missing) else tone(before),
+        tone_after=None if isinstance(after, Missing) else tone(after),
+        tone_scheme=SCHEME,
+        coverage=Coverage(readings.mask, covered_before, covered_after),
+        faces_before=faces_before,
+        faces_after=faces_after,
+    )
+
+
+Stack = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""Sums of the faces that belong to each source, (sources, height, width, 3), and how many they are."""
+
+
+def _stack(rows: Sequence[Sequence[Outcome]], faces: AlignedFaces) -> Stack:
+    shape = next((face.shape for face in faces.values() if isinstance(face, np.ndarray)), (1, 1, 3))
+    sums, counts = np.zeros((len(rows[0]), *shape)), np.zeros(len(rows[0]), dtype=np.int64)
+    for row in rows:
+        for at, one in enumerate(row):
+            face = faces.get(one.id) if isinstance(one, Picture) else None
+            if isinstance(face, np.ndarray):
+                sums[at] += face
+                counts[at] += 1
+    return sums, counts
+
+
+def _tone(stack: Stack, weights: NDArray[np.float64], mask: Mask | None) -> tuple[float | Missing, float | None]:
+    """ITA of the average face at these weights of the sources, and the share of it that is skin: without a mask, by
+    its colour."""
+    sums, counts = stack
+    if not (total := float(weights @ counts)):
+        return Missing("no_face", "one face was found in no picture"), None
+    face = (np.tensordot(weights, sums, axes=1) / total).round().clip(0, 255).astype(np.uint8)
+    skin = skin_mask(face) if mask is None else mask
+    return ita(face, skin), float(skin.mean())
+
+
+def _estimate(
+    value: float | Missing, drawn: NDArray[np.float64], level: float, n: int, null: float | None = None
+) -> Estimate | Missing:
+    """With percentiles of the draws that show skin."""
+    if isinstance(value, Missing):
+        return value
+    known = drawn[~np.isnan(drawn)]
+    low, high = percentile_interval(known, level) if len(known) else (value, value)
+    return Estimate(value, low, high, level, FACES, n, null=null)
 
 
 def contrasts(what: Edited) -> tuple[Contrast, ...]:
