@@ -86,9 +86,10 @@ def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], Ar
 def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_prompts: int | None = None) -> Floats:
     """The weights (cells,) that minimise the goals' weighted distances and the cells' costs.
 
-    Where more than `most_prompts` cells are used, the one with the least weight is left out and the rest weighed anew,
-    until few enough are left: seldom the best few, whose search grows exponentially, and always the same. The first
-    cell, the prompt itself, stays to choose from, since it keeps within every bound that is set by it.
+    Where more than `most_prompts` cells are used, those with the least weights are left out, a quarter of what is too
+    many at once, and the rest weighed anew, until few enough are left: seldom the best few, whose search grows
+    exponentially, and always the same. The first cell, the prompt itself, stays to choose from, since it keeps within
+    every bound that is set by it.
 
     Args:
         goals: all about the same cells in the same order.
@@ -108,8 +109,9 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
         used = np.flatnonzero(weights)
         if most_prompts is None or len(used) <= most_prompts:
             break
-        least = min((k for k in used if among[k] != 0), key=lambda k: weights[k])
-        among = np.array([0, *(among[k] for k in used if k != least and among[k] != 0)])
+        extra = max(1, (len(used) - most_prompts) // 4)
+        kept = sorted((k for k in used if among[k] != 0), key=lambda k: weights[k])[extra:]
+        among = np.array([0, *(among[k] for k in sorted(kept))])
     found = np.zeros(len(goals[0].shares))
     found[among] = weights
     return found
