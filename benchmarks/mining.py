@@ -180,8 +180,8 @@ def winners(options: argparse.Namespace, table: Mapping[str, Searched] | None = 
 
                 evaluated = by(writer, partial(loss, run=k, images=each), own, seeds)
                 top = best(evaluated, TOP, word_effects(evaluated, own.selection))
-                found[kind].append(float(np.mean([skew(one.candidate.text) for one in top])))
-            found["any"].append(float(np.mean([skew(one.candidate.text) for one in evaluated])))
+                found[kind].append(float(np.mean([skew(one.text) for one in top])))
+            found["any"].append(float(np.mean([skew(one.text) for one in evaluated])))
         mined, random, some = (found[kind] for kind in ("mined", "random", "any"))
         more = _interval([a - b for a, b in zip(mined, random, strict=True)])
         print(f"| {name} | {np.mean(mined):.3f} | {np.mean(random):.3f} | {more} | {np.mean(some):.3f} |", flush=True)
@@ -201,7 +201,7 @@ def models(options: argparse.Namespace) -> None:
     columns = [(name, loss, n) for name, loss in (("lean", _lean_drawn), ("Eq. 1", _gap_drawn)) for n in (15, 48)]
     found: dict[str, list[list[float]]] = defaultdict(list)
     for k in range(options.seed, options.seed + options.repeats):
-        scores = {bias: [[-loss(Candidate(text, 0, "random"), len(MODELS) * k + at, n, bias) for text in prompts]
+        scores = {bias: [[-loss(Candidate(text), len(MODELS) * k + at, n, bias) for text in prompts]
                          for _, loss, n in columns] for at, bias in enumerate(MODELS)}  # fmt: skip
         for a, b in combinations(MODELS, 2):
             found[f"bias {a:g} and {b:g}"].append(
@@ -219,7 +219,7 @@ def categories(options: argparse.Namespace) -> None:
     """By what random prompts about people state: planted skew, mean scores, and parts of each score's first tenth."""
     writer = LexiconWriter(knows=lambda text: not parse(text).unknown, vocabulary="studio")
     written = writer.write("random prompts", "", options.prompts, seed=options.seed, target="people")
-    found = [Candidate(text, 0, "random") for text in written if parse(text).person]
+    found = [Candidate(text) for text in written if parse(text).person]
     lean, gap = (np.array([loss(one, options.seed, 15) for one in found]) for loss in (_lean_drawn, _gap_drawn))
     skews = np.array([skew(one.text) for one in found])
     kinds = np.array([
@@ -314,7 +314,7 @@ def _random_by_own_scores(plan: MinePlan, folder: Path, store: Path) -> list[str
             return derived_seed(own.seed, "search 0", *map(str, names))
 
         evaluated = search_randomly(miner.writer, loss, own.evolution, seeds)
-    return [one.candidate.text for one in best(evaluated, own.top)]
+    return [one.text for one in best(evaluated, own.top)]
 
 
 def repeat(options: argparse.Namespace) -> None:

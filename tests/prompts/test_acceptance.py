@@ -8,7 +8,7 @@ from askew.prompts.acceptance import counterfactual_fault, variation_fault
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.counterfactuals import counterfactuals
 from askew.prompts.lexicon import LexiconWriter
-from askew.prompts.llm_axes import axis_name
+from askew.prompts.llm_writer import axis_name
 
 NURSE = "a photo of a nurse"
 GENDERS, LIGHTS = ("male", "female"), ("dim", "bright")

@@ -17,7 +17,6 @@ from askew.prompts.base import Kind, Words
 from askew.prompts.evolution import (
     RATIOS,
     Candidate,
-    Evaluated,
     Evolution,
     WordEffects,
     best,
@@ -44,26 +43,26 @@ def letters(candidate: Candidate) -> float:
     return sum(letter not in "doctor" for letter in text) / len(text)
 
 
-def texts(found: Sequence[Evaluated]) -> list[str]:
-    return [one.candidate.text for one in found]
+def texts(found: Sequence[Candidate]) -> list[str]:
+    return [one.text for one in found]
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Evaluated]:
+def found() -> list[Candidate]:
     return evolve(LexiconWriter(), letters, SMALL, seeds)
 
 
-def test_every_iteration_has_its_population_and_no_prompt_comes_twice(found: Sequence[Evaluated]) -> None:
-    assert [one.candidate.iteration for one in found] == [k for k in range(5) for _ in range(8)]
+def test_every_iteration_has_its_population_and_no_prompt_comes_twice(found: Sequence[Candidate]) -> None:
+    assert [one.iteration for one in found] == [k for k in range(5) for _ in range(8)]
     assert len({essence(text) for text in texts(found)}) == len(found)
     assert all(3 <= len(text.split()) <= 8 for text in texts(found))
 
 
-def test_the_best_of_an_iteration_are_the_parents_of_the_next(found: Sequence[Evaluated]) -> None:
-    iterations = [[one for one in found if one.candidate.iteration == k] for k in range(5)]
-    assert {one.candidate.origin for one in iterations[0]} == {"random"}
+def test_the_best_of_an_iteration_are_the_parents_of_the_next(found: Sequence[Candidate]) -> None:
+    iterations = [[one for one in found if one.iteration == k] for k in range(5)]
+    assert {one.origin for one in iterations[0]} == {"random"}
     for before, after in pairwise(iterations):
-        parents = [one.candidate.parent for one in after if one.candidate.origin == "mutation"]
+        parents = [one.parent for one in after if one.origin == "mutation"]
         assert set(parents) <= set(texts(best(before, 3)))
         assert all(parents.count(parent) <= 2 for parent in parents)
 
@@ -75,16 +74,16 @@ def test_the_same_seed_gives_the_same_search_and_another_one_another() -> None:
     assert texts(again) != texts(other)
 
 
-def test_the_random_search_holds_what_the_search_injects(found: Sequence[Evaluated]) -> None:
+def test_the_random_search_holds_what_the_search_injects(found: Sequence[Candidate]) -> None:
     random = search_randomly(LexiconWriter(), letters, SMALL, seeds)
     assert len(random) == len(found)
     assert texts(random)[:8] == texts(found)[:8]
-    assert {one.candidate.origin for one in random} == {"random"}
+    assert {one.origin for one in random} == {"random"}
 
 
-def test_mutations_of_the_best_are_better_than_random_prompts(found: Sequence[Evaluated]) -> None:
+def test_mutations_of_the_best_are_better_than_random_prompts(found: Sequence[Candidate]) -> None:
     means = {
-        origin: [one.loss or 0.0 for one in found if one.candidate.origin == origin and one.candidate.iteration]
+        origin: [one.loss or 0.0 for one in found if one.origin == origin and one.iteration]
         for origin in ("mutation", "random")
     }
     assert sum(means["mutation"]) / len(means["mutation"]) < sum(means["random"]) / len(means["random"])
@@ -127,10 +126,10 @@ def test_a_search_that_learns_keeps_its_budget_and_repeats_nothing() -> None:
     measure = partial(by_luck, 0)
     some = evolve(LexiconWriter(), measure, LEARNED, seeds)
     assert texts(some) == texts(evolve(LexiconWriter(), measure, LEARNED, seeds))
-    assert [one.candidate.iteration for one in some] == [k for k in range(8) for _ in range(15)]
+    assert [one.iteration for one in some] == [k for k in range(8) for _ in range(15)]
     assert len({essence(text) for text in texts(some)}) == len(some)
-    at = {one.candidate.text: one.candidate.iteration for one in some}
-    ages = {one.candidate.iteration - at[one.candidate.parent] for one in some if one.candidate.parent}
+    at = {one.text: one.iteration for one in some}
+    ages = {one.iteration - at[one.parent] for one in some if one.parent}
     assert min(ages) >= 1
     assert max(ages) > 1
 
@@ -154,7 +153,7 @@ def test_a_writer_that_repeats_itself_ends_the_search_early() -> None:
 
 def test_prompts_without_a_loss_are_never_selected() -> None:
     found = evolve(LexiconWriter(), lambda c: None if c.iteration == 0 else 1.0, Evolution(2, 4, 2, 2), seeds)
-    assert {one.candidate.origin for one in found} == {"random"}
+    assert {one.origin for one in found} == {"random"}
     assert best(found[:4], 3) == []
 
 
@@ -178,7 +177,7 @@ class Moody:
 def test_a_refused_request_does_not_end_a_search() -> None:
     found = evolve(Moody(), letters, SMALL, seeds)
     assert 0 < len(found) <= SMALL.population
-    assert {one.candidate.iteration for one in found} == {0}
+    assert {one.iteration for one in found} == {0}
 
 
 def test_a_writer_that_gives_nothing_at_all_is_an_error() -> None:

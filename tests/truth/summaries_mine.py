@@ -16,7 +16,7 @@ from askew.methods.mine.words import against_random, answer
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis
-from askew.prompts.evolution import Candidate, Evaluated
+from askew.prompts.evolution import Candidate
 from askew.stats.means import search_difference
 from askew.studies.rank.page import answer as ranking
 from askew.studies.rank.steps import ModelPlan, RankedModel, RankFindings, RankGathered, RankPlan, score
@@ -47,7 +47,7 @@ def mined(bias: float, seed: int) -> MineFindings:
     best = []
     for prompt in PROMPTS:
         found = reading(prompt, bias, seed)
-        one = Best(Evaluated(Candidate(prompt, 0, "random"), -1.0), found, found, Shown(found.seen.pictures, {
+        one = Best(Candidate(prompt, loss=-1.0), found, found, Shown(found.seen.pictures, {
             text: Missing("refused") for text in (prompt.replace("of a", f"of a {v}") for v in GENDER.values)
         }))  # fmt: skip
         best.append(best_prompt(one, 0, Search((one.found,), (one,)), Scoring("none", seed, 1000)))

@@ -7,7 +7,7 @@ learn what each word adds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
@@ -35,20 +35,16 @@ SCREENED = 6
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A prompt to evaluate: in which iteration it came up, from 0, and what it is a mutation of."""
+    """A prompt of a search: in which iteration it came up, from 0, and what it is a mutation of.
+
+    `loss` is None before it is evaluated, and where it cannot be. Lower is what the search is for.
+    """
 
     text: str
-    iteration: int
-    origin: Origin
+    iteration: int = 0
+    origin: Origin = "random"
     parent: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """A candidate with its loss; None where it could not be measured. Lower is what the search is for."""
-
-    candidate: Candidate
-    loss: float | None
+    loss: float | None = None
 
 
 Evaluate = Callable[[Candidate], float | None]
@@ -72,7 +68,7 @@ class Evolution:
     selection: Selection = "score"
 
 
-def evolve(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Evaluated]:
+def evolve(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """All prompts of one genetic search, in the order of their evaluation.
 
     No prompt is evaluated twice, and none that differs from an earlier one in small words or their order alone. Where
@@ -80,46 +76,46 @@ def evolve(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: See
     iteration is smaller. Raises LanguageModelError for a writer that gives no prompt to begin with.
     """
     seen: set[str] = set()
-    found: list[Evaluated] = []
-    population: list[Evaluated] = []
+    found: list[Candidate] = []
+    population: list[Candidate] = []
     for iteration in range(size.iterations):
         effects = word_effects(found, size.selection)
         texts = [
-            Candidate(text, iteration, "mutation", parent.candidate.text)
+            Candidate(text, iteration, "mutation", parent.text)
             for parent in best(found if effects else population, size.selected, effects)
-            for text in _mutations(writer, parent.candidate.text, size, seeds, seen, effects)
+            for text in _mutations(writer, parent.text, size, seeds, seen, effects)
         ]
         texts += _injected(writer, iteration, size.population - len(texts), size, seeds, seen)
-        population = [Evaluated(candidate, evaluate(candidate)) for candidate in texts]
+        population = [replace(one, loss=evaluate(one)) for one in texts]
         found += population
     return found
 
 
-def search_randomly(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Evaluated]:
+def search_randomly(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """As many random prompts as `evolve` evaluates. With the same seeds, those injected there are among them."""
     seen: set[str] = set()
     return [
-        Evaluated(candidate, evaluate(candidate))
+        replace(one, loss=evaluate(one))
         for iteration in range(size.iterations)
-        for candidate in _injected(writer, iteration, size.population, size, seeds, seen)
+        for one in _injected(writer, iteration, size.population, size, seeds, seen)
     ]
 
 
-def best(evaluated: Sequence[Evaluated], count: int, effects: WordEffects | None = None) -> list[Evaluated]:
+def best(evaluated: Sequence[Candidate], count: int, effects: WordEffects | None = None) -> list[Candidate]:
     """The `count` prompts of the lowest loss, the lowest first, equal ones in their order. One per text.
 
     Their own loss counts, or with `effects` the one that their words let expect.
     """
-    measured = {one.candidate.text: one for one in reversed(evaluated) if one.loss is not None}
+    measured = {one.text: one for one in reversed(evaluated) if one.loss is not None}
     ordered = list(measured.values())[::-1]
     if effects:
-        return sorted(ordered, key=lambda one: effects.expected(one.candidate.text))[:count]
+        return sorted(ordered, key=lambda one: effects.expected(one.text))[:count]
     return sorted(ordered, key=lambda one: one.loss if one.loss is not None else 0.0)[:count]
 
 
-def word_effects(evaluated: Sequence[Evaluated], selection: Selection) -> WordEffects | None:
+def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> WordEffects | None:
     """What all losses measured so far say of every word; None where each prompt is chosen by its own."""
-    losses = {one.candidate.text: one.loss for one in evaluated if one.loss is not None}
+    losses = {one.text: one.loss for one in evaluated if one.loss is not None}
     return WordEffects.learned(losses) if losses and selection == "learned" else None
 
 

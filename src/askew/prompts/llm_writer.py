@@ -1,29 +1,45 @@
-"""A language model as writer of prompts, mutations and variations, and of axes and counterfactuals."""
+"""A language model as writer: of axes and counterfactuals, in TIBET's three steps, of prompts, mutations, variations.
+
+TIBET: section 3.1 and appendix 9.1.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from askew.errors import UsageError
 from askew.prompts import instructions
-from askew.prompts.acceptance import prompt_fault, variation_fault
-from askew.prompts.answers import Unusable, a_list, a_text, an_object, read_texts
+from askew.prompts.acceptance import counterfactual_fault, prompt_fault, variation_fault
+from askew.prompts.answers import ReadAxis, Unusable, a_list, a_text, an_object, parse, read_axes, read_texts, whole
+from askew.prompts.axes import AXES, catalogue, first_name, table_question
 from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of
-from askew.prompts.llm import (
-    ATTEMPTS,
-    Message,
-    RememberedLLM,
-    attempt_seed,
-    gave_nothing,
-)
-from askew.prompts.llm_axes import Rejected, propose
+from askew.prompts.llm import ATTEMPTS, Complete, Completion, Message, RememberedLLM, Schema, attempt_seed, gave_nothing
+from askew.types import Axis, Question
 
 VERSION = 2
 """To be raised whenever a change of code or instructions changes what is asked or kept."""
 
+MOST_VALUES = 8
+
+NAMED, WRITTEN, READ = "lists of axes", "drafts of counterfactual prompts", "answers in JSON"
+TEXTS, PROPOSED = "counterfactual prompts", "axes"
+"""The steps whose answers are counted."""
+
 _LISTED = 60
 """Texts that a model is told not to repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An axis that a language model proposed and askew did not take, for a person to mend: its prompts by value."""
+
+    axis: str
+    reason: str
+    counterfactuals: tuple[tuple[str, str], ...]
 
 
 class LLMWriter:
@@ -42,10 +58,91 @@ class LLMWriter:
         self._llm, self._axes, self._on = llm, axes, on
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
-        """Axes with counterfactuals; see `askew.prompts.base.Writer`. Raises LanguageModelError."""
+        """Axes with counterfactuals; see `askew.prompts.base.Writer`.
+
+        A try from which nothing can be used is followed by a fresh one from the first step. Raises UsageError for an
+        empty prompt, LanguageModelError if no axis is left, or one that was asked for.
+        """
         text = " ".join(prompt.split())
-        self.rejected[prompt] = {}
-        return propose(self._llm, text, axes, self._axes, self._on, seed, self.rejected[prompt])
+        if not text:
+            raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
+        names = None if axes is None else [axis_name(name) for name in axes]
+        if names is not None and not all(names):
+            raise UsageError(f"an axis needs a name of letters: {', '.join(map(repr, axes or ()))}")
+        found: dict[str, AxisProposal] = {}
+        rejected = self.rejected[prompt] = dict[str, Rejected]()
+        reason = ""
+        with self._llm.remembering() as complete:
+            for attempt in range(ATTEMPTS):
+                try:
+                    answered = self._three_steps(complete, text, names, attempt_seed(seed, attempt))
+                except Unusable as error:
+                    reason = str(error)
+                    continue
+                self._take(answered, text, self._on != "open" or names is not None, found, rejected)
+                missing = [name for name in names or () if name not in found]
+                if found and not missing:
+                    return [*found.values()][: self._axes] if names is None else [found[name] for name in names]
+                lacking = f"the axis {missing[0]!r}" if missing else "an axis"
+                reason = (
+                    f"{lacking} with two counterfactual prompts that differ from the prompt in one thing is missing"
+                )
+            whys = "; ".join(f"{one.axis}: {one.reason}" for one in rejected.values())
+            raise gave_nothing(self._llm, f"{reason} ({whys})" if whys else reason)
+
+    def _three_steps(self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int) -> list[ReadAxis]:
+        """One try: axes, counterfactuals, and both as JSON. Axes that a person has chosen are told, not asked for."""
+        messages = [Message("system", instructions.REASONING)]
+
+        def answer(step: str, told: str, number: int, read: Callable[[Completion], Any], schema: Schema | None) -> Any:
+            messages.append(Message("user", told))
+            try:
+                said = read(complete(messages, schema, attempt_seed(seed, number)))
+            except Unusable as error:
+                self.tally.note(step, str(error))
+                raise Unusable(f"of the {step}: {error}") from error
+            self.tally.note(step, None)
+            messages.append(Message("assistant", str(said)))
+            return said
+
+        given = "" if names is None else instructions.given_axes(prompt, [name.replace("_", " ") for name in names])
+        if names is None:
+            answer(NAMED, instructions.axes(prompt, self._axes, self._on), 1, whole, None)
+        answer(WRITTEN, f"{given} {instructions.counterfactuals(prompt)}".strip(), 2, whole, None)
+        one = an_object(value=a_text(40), prompt=a_text(len(prompt) + 80))
+        kind = {"type": "string", "enum": ["societal", "incidental"]}
+        axis = an_object(name=a_text(40), kind=kind, counterfactuals=a_list(one, 2, MOST_VALUES))
+        form = an_object(axes=a_list(axis, 1, self._axes if names is None else len(names)))
+        found: list[ReadAxis] = answer(READ, instructions.AS_JSON, 3, lambda last: read_axes(parse(last)), form)
+        return found
+
+    def _take(
+        self, answered: Sequence[ReadAxis], prompt: str, stated: bool, found: dict[str, AxisProposal],
+        rejected: dict[str, Rejected],
+    ) -> None:  # fmt: skip
+        """Sort the axes of an answer into those that can be used, merged where they are the same, and the others.
+
+        `stated`: they may be about what the prompt says.
+        """
+        for axis in answered:
+            name = axis_name(axis.name)
+            texts, faults = _counterfactuals(name, axis, prompt, stated)
+            self.tally.note(TEXTS, *faults)
+            mine = set(map(bare, texts.values()))
+            same = [
+                other for other, one in found.items() if len(mine & {*map(bare, one.counterfactuals.values())}) >= 2
+            ]
+            reason = None if name else "it has no name"
+            if len(texts) < 2:
+                reason = next((fault for fault in faults if fault), "it has not two counterfactual prompts")
+            elif name in found or same:
+                reason = f"it is the same as {name if name in found else same[0]!r}"
+            self.tally.note(PROPOSED, reason)
+            if reason is None:
+                found[name] = AxisProposal(_axis(name, axis.kind, tuple(texts)), texts)
+                rejected.pop(name, None)
+            elif name and name not in found:
+                rejected.setdefault(name, Rejected(name, reason, axis.counterfactuals))
 
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
@@ -84,6 +181,51 @@ class LLMWriter:
             if not found:
                 raise gave_nothing(self._llm, ", ".join(faults) or "it was empty")
         return list(found.values())[:count]
+
+
+def axis_name(text: str) -> str:
+    """The name of an axis as askew writes it: "Art Bias" -> "art", and as the catalogue calls it: "sex" -> "gender"."""
+    words = [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in ("bias", "axis")]
+    return first_name("_".join(words[:4]))
+
+
+def _counterfactuals(name: str, axis: ReadAxis, prompt: str, stated: bool) -> tuple[dict[str, str], list[str | None]]:
+    """By value, the prompts that can be used; and what is wrong with each of the others."""
+    pairs = [(_value(name, value or _added(prompt, text)), text) for value, text in axis.counterfactuals[:MOST_VALUES]]
+    values = [value for value, _ in pairs]
+    texts: dict[str, str] = {}
+    faults: list[str | None] = []
+    for value, text in pairs:
+        taken = value in texts or bare(text) in map(bare, texts.values())
+        fault = "it repeats another" if taken else counterfactual_fault(prompt, name, value, text, values, stated)
+        faults.append(fault if value else "it has no value")
+        if faults[-1] is None:
+            texts[value] = text
+    return texts, faults
+
+
+def _value(axis: str, value: str) -> str:
+    """A value as the catalogue calls it: "elderly" is "old"."""
+    entry = catalogue().get(axis)
+    stated = entry.stated if entry else {}
+    return next((known for known, words in stated.items() if value in words and known in AXES[axis].values), value)
+
+
+def _added(prompt: str, text: str) -> str:
+    """The words that a text has more than the prompt: the value, where a model names none."""
+    known = set(bare(prompt).split())
+    return " ".join(word for word in bare(text).split() if word not in known)
+
+
+def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
+    """The axis, as the catalogue has it if the values are the same."""
+    known = AXES.get(name)
+    if known is not None and set(known.values) == set(values) and not known.questions[1:]:
+        return Axis(name, values, known.kind, "nominal" if known.values != values else known.scale, known.questions)
+    question = Question(table_question(name), values, name)
+    about_people = kind.startswith("soc") or (not kind and "person" in question.text)
+    societal = known.kind == "societal" if known else about_people
+    return Axis(name, values, "societal" if societal else "incidental", "nominal", (question,))
 
 
 def _fault(text: str, words: Words) -> str | None:

@@ -23,7 +23,7 @@ from askew.pages.words import beyond_chance
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis
-from askew.prompts.evolution import Candidate, Evaluated
+from askew.prompts.evolution import Candidate
 from askew.run.base import Outcome
 from askew.stats.distance import expected_distance
 from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
@@ -137,7 +137,7 @@ def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
     found = []
     for k, own in enumerate(counts):
         prompt = f"a photo of a {('nurse', 'chef', 'lawyer', 'doctor', 'plumber')[k]}"
-        evaluated, fresh = Evaluated(Candidate(prompt, 0, "random"), -1.0), reading(own)
+        evaluated, fresh = Candidate(prompt, loss=-1.0), reading(own)
         fresh = replace(fresh, seen=replace(fresh.seen, prompt=Prompt(prompt)))
         forms = variations(prompt, [GENDER])
         assert not isinstance(forms, Missing)

@@ -22,24 +22,24 @@ from askew.methods.mine.score import (
 )
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import observe
-from askew.prompts.evolution import Candidate, Evaluated
+from askew.prompts.evolution import Candidate
 from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 from known_vectors import NURSES, VARIATIONS, VARIED, pictures_of
 
 SCORING = Scoring("none", draws=200)
 
 EVALUATED = [
-    Evaluated(Candidate("a nurse", 0, "random"), 1.2),
-    Evaluated(Candidate("a person", 0, "random"), 1.3),
-    Evaluated(Candidate("a nurse outdoors", 1, "mutation", "a nurse"), 1.1),
-    Evaluated(Candidate("a tree", 1, "random"), None),
-    Evaluated(Candidate("a nurse in a park", 2, "mutation", "a nurse outdoors"), 1.15),
+    Candidate("a nurse", loss=1.2),
+    Candidate("a person", loss=1.3),
+    Candidate("a nurse outdoors", 1, "mutation", "a nurse", loss=1.1),
+    Candidate("a tree", 1, "random"),
+    Candidate("a nurse in a park", 2, "mutation", "a nurse outdoors", loss=1.15),
 ]
 FRESH = 77
 
 
 def best(prompt: str) -> Best:
-    found, first = next(one for one in EVALUATED if one.candidate.text == prompt), NURSES.read(prompt, 0)
+    found, first = next(one for one in EVALUATED if one.text == prompt), NURSES.read(prompt, 0)
     return Best(found, first, NURSES.again(first, prompt, FRESH), Shown(tuple(pictures_of(prompt, FRESH)), VARIED))
 
 

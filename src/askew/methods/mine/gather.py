@@ -20,7 +20,7 @@ from askew.parts.survey.observed import ObservedSet, observe
 from askew.parts.survey.reader import beyond_drawings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
 from askew.prompts.base import LENGTHS, PromptWriter, Writer
-from askew.prompts.evolution import Candidate, Evaluated, Evolution, Seeds, best, evolve, search_randomly, word_effects
+from askew.prompts.evolution import Candidate, Evolution, Seeds, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache, tell_usage
 from askew.run.base import Outcome, Run
@@ -40,7 +40,7 @@ VQA_ASKED = "vqa"
 SHOWN = 48
 """Letters of the best prompt that who watches a search sees."""
 
-SearchBy = Callable[[PromptWriter, Callable[[Candidate], float | None], Evolution, Seeds], list[Evaluated]]
+SearchBy = Callable[[PromptWriter, Callable[[Candidate], float | None], Evolution, Seeds], list[Candidate]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Shown:
 class Best:
     """One of the best prompts of a search: what the objective read in the pictures that found it, and in fresh ones."""
 
-    found: Evaluated
+    found: Candidate
     first: Reading | Missing
     fresh: Reading | Missing
     shown: Shown | None = None
@@ -70,7 +70,7 @@ class Best:
     @property
     def prompt(self) -> str:
         """Its text."""
-        return self.found.candidate.text
+        return self.found.text
 
     @property
     def fresh_loss(self) -> float | Missing:
@@ -82,7 +82,7 @@ class Best:
 class Search:
     """All evaluated prompts of one search, and the best of them."""
 
-    evaluated: tuple[Evaluated, ...]
+    evaluated: tuple[Candidate, ...]
     best: tuple[Best, ...]
 
 
@@ -307,7 +307,7 @@ class Miner:
         evaluated = by(self.writer, evaluate, plan.evolution, seeds)
         chosen = []
         for one in best(evaluated, plan.top, word_effects(evaluated, plan.selection)):
-            text = one.candidate.text
+            text = one.text
             first = self.objective.read(text, plan.seed)
             again = self.objective.again(first, text, fresh)
             shown = again.seen.pictures if isinstance(again, lean.LeanReading) else self.pictures(text, fresh)

@@ -14,7 +14,7 @@ import numpy as np
 
 from askew.errors import UsageError
 from askew.measure.base import PERSON, VQA, Embedder
-from askew.methods.mine.objectives import Objective, Reading, enough
+from askew.methods.mine.objectives import NO_PICTURE, Objective, Reading, enough
 from askew.parts.scoring import Scoring
 from askew.parts.survey import shares
 from askew.parts.survey.observed import Answer, ObservedSet, observe
@@ -112,7 +112,7 @@ class LeanObjective(Objective):
         left = tuple(axis for axis in axes if axis.name in forms and not states(prompt, axis.name))
         pictures = self.pictures(prompt, seed, images) if left else ()
         if left and not any(isinstance(one, Picture) for one in pictures):
-            return Missing("error", "no picture of this prompt could be made")
+            return NO_PICTURE
         return LeanReading(self.observed(prompt, pictures, left), self.reader.name, left, len(left) < len(forms))
 
     def observed(self, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]) -> ObservedSet:

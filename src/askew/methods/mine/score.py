@@ -35,7 +35,7 @@ from askew.methods.mine.lean import LeanReading, variations
 from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.plan import MinePlan
 from askew.parts.scoring import Scoring, Vectors, or_missing
-from askew.prompts.evolution import Evaluated, content_words
+from askew.prompts.evolution import Candidate, content_words
 from askew.stats.gap import least_aligned, missed_concepts, null_scores
 from askew.stats.intervals import percentile_interval
 from askew.stats.means import search_difference
@@ -74,7 +74,7 @@ def best_prompt(one: Best, run: int, search: Search, scoring: Scoring) -> BestPr
     score, fresh = (reading if isinstance(reading, Missing) else reading.estimate(scoring)
                     for reading in (first, one.fresh))  # fmt: skip
     line = lineage(search.evaluated, one.found)
-    found = BestPrompt(run, one.prompt, score, fresh, one.found.candidate.iteration, line)
+    found = BestPrompt(run, one.prompt, score, fresh, one.found.iteration, line)
     if one.shown and isinstance(one.fresh, LeanReading):
         return leaning(found, one.fresh, one.shown, scoring)
     return explained(found, one.fresh, one.shown, scoring) if one.shown and isinstance(one.fresh, Alignment) else found
@@ -168,25 +168,23 @@ def missed_terms(best: Sequence[BestPrompt]) -> MissedTerms | None:
     return MissedTerms(len(found), terms[:TERMS], categories)
 
 
-def lineage(evaluated: Sequence[Evaluated], one: Evaluated) -> tuple[str, ...]:
+def lineage(evaluated: Sequence[Candidate], one: Candidate) -> tuple[str, ...]:
     """The prompts that one comes from by mutation, the first ancestor first, itself last."""
-    by_text = {other.candidate.text: other for other in evaluated}
-    line = [one.candidate.text]
-    while (parent := by_text[line[0]].candidate.parent) is not None:
+    by_text = {other.text: other for other in evaluated}
+    line = [one.text]
+    while (parent := by_text[line[0]].parent) is not None:
         line.insert(0, parent)
     return tuple(line)
 
 
-def history(evaluated: Sequence[Evaluated], run: int) -> Iterator[Iteration]:
+def history(evaluated: Sequence[Candidate], run: int) -> Iterator[Iteration]:
     """Iteration by iteration: the best loss so far, the best and the median of the iteration, every prompt."""
     record: float | None = None
-    for number in sorted({one.candidate.iteration for one in evaluated}):
-        population = [one for one in evaluated if one.candidate.iteration == number]
+    for number in sorted({one.iteration for one in evaluated}):
+        population = [one for one in evaluated if one.iteration == number]
         losses = [one.loss for one in population if one.loss is not None]
         record = min([*losses, *([record] if record is not None else [])], default=None)
-        prompts = tuple(
-            Evaluation(one.candidate.text, one.loss, one.candidate.origin, one.candidate.parent) for one in population
-        )
+        prompts = tuple(Evaluation(one.text, one.loss, one.origin, one.parent) for one in population)
         median = float(np.median(losses)) if losses else None
         yield Iteration(run, number, min(losses, default=None), median, record, prompts)
 

@@ -25,7 +25,7 @@ from askew.parts.survey.reader import unknown_words
 from askew.parts.survey.shares import SetShares
 from askew.plan import Part, Settings, Text
 from askew.prompts.axes import find_axis
-from askew.prompts.evolution import Candidate, Evaluated
+from askew.prompts.evolution import Candidate
 from askew.prompts.vocabulary import article
 from askew.run.base import Rows, Run
 from askew.stats.means import student_mean
@@ -222,7 +222,7 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     for (model, prompt), (reading, shown) in gathered.read.items():
         for own in _by_axis(reading):
             axis = own.axes[0].name if isinstance(own, LeanReading) and own.axes else ""
-            one = Best(Evaluated(Candidate(prompt, 0, "random"), None), own, own, shown)
+            one = Best(Candidate(prompt), own, own, shown)
             found = best_prompt(one, 0, Search((one.found,), (one,)), scoring)
             ranked.append(RankedPrompt(
                 model, axis, prompt, found.fresh_score, plan.share(prompt), found.shares, found.missed_visual_concepts,
