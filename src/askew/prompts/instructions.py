@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askew.prompts.base import AxesOn, Kind, Words
-from askew.prompts.targets import PEOPLE, STYLES
+from askew.prompts.open_details import PEOPLE, STYLES
 
 WRITING = (
     "You help to test text-to-image models. You write prompts: plain English descriptions of pictures that could be "

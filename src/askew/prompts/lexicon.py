@@ -16,9 +16,8 @@ from askew.prompts.counterfactuals import counterfactuals
 from askew.prompts.llm import CompletionCache
 from askew.prompts.mutations import invent, mutate, vary
 from askew.prompts.noun_phrases import parse_prompt
-from askew.prompts.open_details import Knows
+from askew.prompts.open_details import Knows, find_target
 from askew.prompts.statements import states
-from askew.prompts.targets import find_target
 
 _VERSION = 3
 """To be raised whenever a change of code changes what is written."""

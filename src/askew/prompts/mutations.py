@@ -16,17 +16,21 @@ from askew.prompts.counterfactuals import clause_end
 from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.open_details import (
     BEFORE,
+    CLOTHING,
     MONOCHROME,
     STYLE,
+    STYLES,
     Detail,
     Knows,
+    Target,
     main_phrase,
+    named,
+    nouns_of,
     open_details,
     place_statement,
     say_all,
 )
 from askew.prompts.phrases import Group, group_of, kin, topics
-from askew.prompts.targets import CLOTHING, STYLES, Target, named, nouns_of
 from askew.prompts.vocabulary import article, nouns, replace
 
 Change = Callable[[str, Target, Knows | None, Random], str]
