@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -51,18 +51,8 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
             for one in judged
         ]  # fmt: skip
         seen += [entry for entries in own for entry in entries]
-        ways += [
-            _way(
-                plan,
-                prompts[text],
-                found,
-                judged[0],
-                after,
-                dict(zip(("before", "after"), (own[0], entries), strict=True)),
-                scoring,
-            )
-            for after, entries in zip(judged[1:], own[1:], strict=True)
-        ]
+        ways += [_way(plan, prompts[text], found, (judged[0], after), (own[0], entries), scoring)
+                 for after, entries in zip(judged[1:], own[1:], strict=True)]  # fmt: skip
 
     def family(at: tuple[str | int, ...]) -> str | None:
         if at[-1] == "change":
@@ -79,10 +69,11 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
 
 
 def _way(
-    plan: MitigationPlan, prompt: PromptPlan, found: MitigationGathered, before: Judged, after: Judged,
-    seen: Mapping[str, Sequence[SetShares]], scoring: Scoring,
+    plan: MitigationPlan, prompt: PromptPlan, found: MitigationGathered, judged: tuple[Judged, Judged],
+    seen: tuple[Sequence[SetShares], Sequence[SetShares]], scoring: Scoring,
 ) -> WayFindings:  # fmt: skip
-    way = str(after.way)
+    """What the second of two sets of pictures shows against the first."""
+    (before, after), way = judged, str(judged[1].way)
     chosen = found.chosen.get(prompt.text) if way == PROMPTS else None
     axes = tuple(
         AxisChange(
@@ -91,7 +82,7 @@ def _way(
             {name: _change(before, after, axis, prompt, replace(scoring, instrument=name)) for name in plan.vqa[1:]},
             chosen.predicted[axis.name] if chosen else None, _obeyed(after, axis, scoring),
         )
-        for axis, one, other in zip(prompt.closed, seen["before"], seen["after"], strict=True)
+        for axis, one, other in zip(prompt.closed, *seen, strict=True)
     )  # fmt: skip
     kept = [_kept(one, prompt.text) for one in (after, before)]
     unread = [_unread(one, plan, scoring) for one in (after, before)]
