@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.models.base import Collection, Model
-from askew.prompts.base import PromptWriter, Writer
+from askew.prompts.base import Writer
 
 T = TypeVar("T")
 
@@ -86,16 +86,8 @@ def embedder(string: str, **settings: object) -> Embedder:
 
 
 def writer(string: str, **settings: object) -> Writer:
-    """The writer of axes and counterfactuals that `string` names."""
+    """The writer of axes, counterfactuals and prompts that `string` names."""
     return cast(Writer, _load("llm", string, settings))
-
-
-def prompt_writer(string: str, **settings: object) -> PromptWriter:
-    """The writer of new prompts, mutations and variations that `string` names."""
-    found = _load("llm", string, settings)
-    if not isinstance(found, PromptWriter):
-        raise UsageError(f"llm {string!r} writes axes and counterfactuals, but no new prompts")
-    return found
 
 
 def method(name: str) -> Any:

@@ -6,7 +6,7 @@ import pytest
 
 from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.prompts.base import Kind, PromptWriter, Writer, bare
+from askew.prompts.base import Kind, Writer, bare
 
 WRITERS = ("lexicon", "lexicon/studio")
 BEHIND_A_SERVER = ("openai",)
@@ -50,14 +50,14 @@ def test_bad_requests_are_usage_errors(name: str) -> None:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_new_prompts_are_different_and_repeatable(name: str) -> None:
-    writer = registry.prompt_writer(name, cache=None)
-    assert isinstance(writer, PromptWriter)
+    writer = registry.writer(name, cache=None)
+    assert isinstance(writer, Writer)
     prompt = "a photo of a nurse"
     asked: tuple[tuple[Kind, str], ...] = (("random prompts", ""), ("mutations", prompt), ("variations", prompt))
     written = [writer.write(kind, about, 4, seed=1) for kind, about in asked]
     for texts in written:
         assert len({bare(text) for text in texts}) == 4
-    again = registry.prompt_writer(name)
+    again = registry.writer(name)
     assert again.fingerprint == writer.fingerprint
     assert [again.write(kind, about, 4, seed=1) for kind, about in asked] == written
     assert again.write("random prompts", "", 4, seed=2) != written[0]

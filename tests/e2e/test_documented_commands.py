@@ -106,7 +106,7 @@ def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
 def test_the_lexicon_writes_what_is_shown() -> None:
     text = (DOCS / "how-to" / "language-models.md").read_text(encoding="utf-8")
     block = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[0]
-    writer = registry.prompt_writer("lexicon")
+    writer = registry.writer("lexicon")
     shown = re.findall(r"^writer\.(\w+)\((.*)\)\n((?:# .*\n)+)", block, re.MULTILINE)
     assert shown
     for name, given, comment in shown:

@@ -134,10 +134,8 @@ def test_a_search_that_learns_keeps_its_budget_and_repeats_nothing() -> None:
     assert max(ages) > 1
 
 
-class FewWords:
+class FewWords(LexiconWriter):
     """A writer that soon has nothing new to say."""
-
-    fingerprint = "few"
 
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
@@ -157,12 +155,11 @@ def test_prompts_without_a_loss_are_never_selected() -> None:
     assert best(found[:4], 3) == []
 
 
-class Moody:
+class Moody(LexiconWriter):
     """The lexicon, which refuses all mutations and every request but one for random prompts."""
 
-    fingerprint = "moody"
-
     def __init__(self, willing: int = 1) -> None:
+        super().__init__()
         self.asked, self.willing = 0, willing
 
     def write(
@@ -171,7 +168,7 @@ class Moody:
         self.asked += kind == "random prompts"
         if kind == "mutations" or self.asked > self.willing:
             raise LanguageModelError("it was refused")
-        return LexiconWriter().write(kind, prompt, count, seed=seed)
+        return super().write(kind, prompt, count, seed=seed)
 
 
 def test_a_refused_request_does_not_end_a_search() -> None:

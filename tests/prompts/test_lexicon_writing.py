@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from askew import registry
 from askew.errors import UsageError
 from askew.prompts.axes import AXES
-from askew.prompts.base import PromptWriter, bare, has_length
+from askew.prompts.base import Writer, bare, has_length
 from askew.prompts.lexicon import LexiconWriter, create
 from askew.prompts.noun_phrases import parse_prompt
 from askew.prompts.open_details import main_phrase
@@ -25,7 +25,7 @@ from askew.studio.caption import parse
 from askew.studio.planted import sample
 
 WRITER = create()
-STUDIO = registry.prompt_writer("lexicon/studio")
+STUDIO = registry.writer("lexicon/studio")
 PROMPTS = (
     "A photo of a doctor", "two nurses in a park at night", "an old blind man reading a book indoors", "a red bicycle",
     "A close-up of a butterfly on a flower", "a mountain lake", "A landmark in daylight", "a purple qwyx",
@@ -38,8 +38,8 @@ def area(prompt: str) -> str:
 
 
 def test_they_are_writers_of_prompts() -> None:
-    assert isinstance(WRITER, PromptWriter)
-    assert isinstance(registry.prompt_writer("lexicon"), LexiconWriter)
+    assert isinstance(WRITER, Writer)
+    assert isinstance(registry.writer("lexicon"), LexiconWriter)
     assert WRITER.fingerprint != STUDIO.fingerprint
 
 

@@ -13,7 +13,7 @@ import pytest
 from askew import registry
 from askew.errors import LanguageModelError, RunError, ServerError, UsageError
 from askew.prompts.answers import tidy
-from askew.prompts.base import PromptWriter, Writer
+from askew.prompts.base import Writer
 from askew.prompts.llm import ATTEMPTS
 from askew.prompts.llm_writer import LLMWriter
 from askew.prompts.openai import create
@@ -26,7 +26,7 @@ GOOD = ["a red boat on a lake", "two cats on a sofa", "a nurse in a hospital", "
 def test_a_list_comes_back_whole_and_the_request_says_what_is_wanted() -> None:
     with serving(lambda number, content: prompts(*GOOD)) as server:
         writer = create("some/model", url=server.url)
-        assert isinstance(writer, PromptWriter)
+        assert isinstance(writer, Writer)
         assert isinstance(writer, Writer)
         assert writer.write("random prompts", "", 4, seed=7) == GOOD
     (asked,) = server.requests
@@ -316,7 +316,7 @@ def test_bad_requests_are_usage_errors() -> None:
 
 
 def test_the_registry_knows_it() -> None:
-    writer = registry.prompt_writer("openai/org/model", url="http://localhost:1/v1")
+    writer = registry.writer("openai/org/model", url="http://localhost:1/v1")
     assert isinstance(writer, LLMWriter)
     assert writer.name == "openai/org/model"
 
@@ -350,4 +350,4 @@ def test_half_a_character_in_the_answer_itself_can_be_sent_back() -> None:
 )  # fmt: skip
 def test_a_setting_of_the_wrong_kind_is_named(name: str, value: Any, needed: str) -> None:
     with pytest.raises(UsageError, match=f"{name} is {value!r}; it must be {needed}"):
-        registry.prompt_writer("openai/m", **{name: value})
+        registry.writer("openai/m", **{name: value})

@@ -1,8 +1,7 @@
-"""What askew asks of a writer of axes and counterfactual prompts: a language model, or the built-in lexicon.
+"""What askew asks of a writer, a language model or the built-in lexicon.
 
-What the search for prompts asks of a writer: new prompts, mutations of one, and variations of one.
-
-MineTheGap, sections 3 and 4.1, appendix C.1. A count of words is that of the parts between spaces.
+Axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1); for the search, new prompts, mutations of one and
+variations of one (MineTheGap, sections 3 and 4.1, appendix C.1). A count of words is that of the parts between spaces.
 """
 
 from __future__ import annotations
@@ -28,26 +27,6 @@ class AxisProposal:
         return [Prompt(text, self.axis.name, value) for value, text in self.counterfactuals.items()]
 
 
-@runtime_checkable
-class Writer(Protocol):
-    """Proposes axes and counterfactuals for a prompt (TIBET, section 3.1 and appendix 9.1).
-
-    `concurrency` is how many prompts it can work on at once.
-    """
-
-    name: str
-    fingerprint: str
-    concurrency: int
-
-    def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
-        """Axes with counterfactuals one concept apart from `prompt`.
-
-        `axes` None lets the writer choose; otherwise exactly these, in this order.
-        Raises UnknownName for an axis that the writer does not know, UsageError for an empty prompt.
-        """
-        ...
-
-
 AxesOn = Literal["open", "stated", "all"]
 """Whether axes are wanted on what a prompt leaves open, on what it states ("Indian" astronauts), or on both."""
 
@@ -67,10 +46,23 @@ LENGTHS: Mapping[Kind, Words] = {"random prompts": (3, 8), "mutations": (3, 8), 
 
 
 @runtime_checkable
-class PromptWriter(Protocol):
-    """Writes prompts for a text-to-image model. The same arguments give the same texts."""
+class Writer(Protocol):
+    """Proposes axes and counterfactuals for a prompt, and writes prompts. The same arguments give the same texts.
 
+    `concurrency` is how many prompts it can work on at once.
+    """
+
+    name: str
     fingerprint: str
+    concurrency: int
+
+    def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
+        """Axes with counterfactuals one concept apart from `prompt`.
+
+        `axes` None lets the writer choose; otherwise exactly these, in this order.
+        Raises UnknownName for an axis that the writer does not know, UsageError for an empty prompt.
+        """
+        ...
 
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askew.errors import LanguageModelError
-from askew.prompts.base import LENGTHS, PromptWriter, Words, bare
+from askew.prompts.base import LENGTHS, Words, Writer, bare
 from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
@@ -68,7 +68,7 @@ class Evolution:
     selection: Selection = "score"
 
 
-def evolve(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
+def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """All prompts of one genetic search, in the order of their evaluation.
 
     No prompt is evaluated twice, and none that differs from an earlier one in small words or their order alone. Where
@@ -91,7 +91,7 @@ def evolve(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: See
     return found
 
 
-def search_randomly(writer: PromptWriter, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
+def search_randomly(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """As many random prompts as `evolve` evaluates. With the same seeds, those injected there are among them."""
     seen: set[str] = set()
     return [
@@ -120,7 +120,7 @@ def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> WordEf
 
 
 def _mutations(
-    writer: PromptWriter, prompt: str, size: Evolution, seeds: Seeds, seen: set[str], effects: WordEffects | None
+    writer: Writer, prompt: str, size: Evolution, seeds: Seeds, seen: set[str], effects: WordEffects | None
 ) -> list[str]:
     """New forms of a prompt, noted as seen: the first ones, or, where `effects` are known, the most promising ones."""
     count = size.mutations * (SCREENED if effects else 1)
@@ -141,7 +141,7 @@ def _mutations(
 
 
 def _injected(
-    writer: PromptWriter, iteration: int, count: int, size: Evolution, seeds: Seeds, seen: set[str]
+    writer: Writer, iteration: int, count: int, size: Evolution, seeds: Seeds, seen: set[str]
 ) -> list[Candidate]:
     """Random prompts. The writer is always asked for a whole population, so that every search gets the same ones."""
 

@@ -72,7 +72,7 @@ class LexiconWriter:
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
     ) -> list[str]:
-        """Random prompts about things, people and nature in equal parts, mutations or variations; see `PromptWriter`.
+        """Random prompts about things, people and nature in equal parts, mutations or variations; see `Writer`.
 
         Mutations have a related subject, another setting, a detail more or less. Variations say who, where, when, how
         and in which style, each about equally often. With a target those come first that it is about. Others fill up

@@ -147,7 +147,7 @@ class LLMWriter:
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
     ) -> list[str]:
-        """Random prompts, mutations or variations; see `PromptWriter`.
+        """Random prompts, mutations or variations; see `Writer`.
 
         What is missing is asked for again, with what was wrong, at most `ATTEMPTS` times in all.
         """

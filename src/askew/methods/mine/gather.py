@@ -19,7 +19,7 @@ from askew.models.base import Model
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.parts.survey.reader import beyond_drawings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
-from askew.prompts.base import LENGTHS, PromptWriter, Writer
+from askew.prompts.base import LENGTHS, Writer
 from askew.prompts.evolution import Candidate, Evolution, Seeds, best, evolve, search_randomly, word_effects
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache, tell_usage
@@ -40,7 +40,7 @@ VQA_ASKED = "vqa"
 SHOWN = 48
 """Letters of the best prompt that who watches a search sees."""
 
-SearchBy = Callable[[PromptWriter, Callable[[Candidate], float | None], Evolution, Seeds], list[Candidate]]
+SearchBy = Callable[[Writer, Callable[[Candidate], float | None], Evolution, Seeds], list[Candidate]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +175,17 @@ def bound(plan: MinePlan, model: Model) -> Work:
                 calls(SLICE) if embedded else 0)  # fmt: skip
 
 
-def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> PromptWriter:
+def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> Writer:
     """The writer of the plan. The lexicon keeps to the words of a model that knows which words it knows.
 
     Where a lexicon of the model's own is registered, it says which words these are: it knows their second names, too.
     `cache` keeps what a language model answers, so that a search that goes on gets the same prompts.
     """
     if plan.llm != LEXICON or not model.unknown_words(NONSENSE):
-        return registry.prompt_writer(plan.llm, cache=cache, **plan.llm_args)
+        return registry.writer(plan.llm, cache=cache, **plan.llm_args)
     family = model.name.partition("/")[0]
     if f"{LEXICON}/{family}" in registry.providers("llm"):
-        return registry.prompt_writer(f"{LEXICON}/{family}", **plan.llm_args)
+        return registry.writer(f"{LEXICON}/{family}", **plan.llm_args)
     return LexiconWriter(knows=lambda text: not model.unknown_words(text), vocabulary=family)
 
 
@@ -196,7 +196,7 @@ class Miner:
     plan: MinePlan
     run: Run
     model: Model
-    writer: PromptWriter
+    writer: Writer
     embedder: Embedder | None
     vqa: VQA | None
     losses: dict[str, float | Missing] = field(default_factory=dict)
@@ -358,14 +358,15 @@ class Miner:
         return {text: (count(one, read[0]), count(one, read[1])) for text, one in known.items()}
 
     def _questioned(self, found: Found) -> Iterator[Questioned]:
-        """Questions that the writer proposes for each prompt, or else the lexicon, asked about its fresh pictures."""
+        """Questions that the writer proposes for each prompt, asked about its fresh pictures."""
         if self.vqa is None or self.plan.objective == LEAN:
             return
-        writer = self.writer if isinstance(self.writer, Writer) else LexiconWriter()
         for prompt, shown in found.best().items():
             axes: list[Axis] = []
             with suppress(LanguageModelError):
-                axes = [one.axis for one in writer.propose(prompt, None, self.plan.seed) if len(one.axis.values) > 1]
+                axes = [
+                    one.axis for one in self.writer.propose(prompt, None, self.plan.seed) if len(one.axis.values) > 1
+                ]
             asked = [question for axis in axes for question in axis.questions]
             answers = {VQA_ASKED: self.run.ask(self.vqa, shown.pictures, asked)}
             yield Questioned(prompt, tuple(axes), observe(Prompt(prompt), shown.pictures, axes, answers, None))
