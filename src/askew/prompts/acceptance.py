@@ -78,10 +78,7 @@ def _lost_fault(prompt: str, text: str, axis: str, lost: Collection[str], stated
     parsed = parse_prompt(prompt)
     subject = main_phrase(parsed)
     noun = subject.noun if subject else None
-    may_go: set[str] = set()
-    if entry:
-        for found in statements(parsed, entry, parsed.subjects(entry.about)):
-            may_go.update(content(prompt[found.start : found.end]))
+    may_go = {*_spelled(prompt, axis)}
     if noun and (axis in noun.says or axis in noun.swap):
         may_go.add(noun.singular.split()[-1])
     head = content(parsed.words[subject.end - 1].text) if subject else []

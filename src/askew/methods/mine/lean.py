@@ -7,6 +7,7 @@ prompt ("a photo of a female nurse") it is nearest to, which is the most probabl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import repeat
 
@@ -156,17 +157,11 @@ def details(prompt: str, variation: str) -> dict[str, str]:
     found = {}
     for name, entry in catalogue().items():
         if states(variation, name) and not states(prompt, name):
-            said = (v for v in entry.axis.values if _unchanged(variation, name, v))
-            if (value := next(said, None)) is not None:
-                found[name] = value
+            with suppress(UsageError):  # nothing in the variation could have the value
+                said = (value for value in entry.axis.values if counterfactual(variation, name, value) == variation)
+                if (shown := next(said, None)) is not None:
+                    found[name] = shown
     return found
-
-
-def _unchanged(text: str, axis: str, value: str) -> bool:
-    try:
-        return counterfactual(text, axis, value) == text
-    except UsageError:
-        return False
 
 
 def variations(prompt: str, axes: Sequence[Axis]) -> dict[str, dict[str, str]] | Missing:

@@ -50,6 +50,8 @@ class RankPlan(ScoredPlan):
     objective  lean, how far the shares of `axes` are from equal ones, or bias, the paper's score by `variations`
     table      by name a share of `value`; a prompt has that of the longest name that it holds
     mined_for  by prompt the search that found it; given: by prompt the variations that it was mined with
+
+    All else is as in a search: `llm`, `target` and `words` decide what variations are written.
     """
 
     method: Literal["rank"] = "rank"
