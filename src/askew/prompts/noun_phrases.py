@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -91,6 +91,19 @@ class ParsedPrompt:
         """Word `at` in lower case, "" outside of the text."""
         return self.words[at].text.lower() if 0 <= at < len(self.words) else ""
 
+    def form(self, first: int, end: int) -> str:
+        """The words `first` to `end` in lower case, as they are spaced."""
+        return self.text[slice(*self.span(first, end))].lower()
+
+    def touch(self, at: int) -> bool:
+        """Whether nothing but space stands between word `at` and the word before it."""
+        return not self.text[self.words[at - 1].end : self.words[at].start].strip()
+
+    def frame_words(self) -> int:
+        """The number of words in the text's frame, such as "a photo of"."""
+        frame = FRAME.match(self.text)
+        return sum(word.end <= frame.end() for word in self.words) if frame else 0
+
 
 def occupations_in(text: str) -> list[str]:
     """The occupations that a prompt names."""
@@ -101,66 +114,56 @@ def occupations_in(text: str) -> list[str]:
 @lru_cache(maxsize=4096)
 def parse_prompt(text: str) -> ParsedPrompt:
     """A prompt taken apart. An opening noun phrase of unknown words is guessed from its form."""
-    words = tuple(Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(text))
-    phrases = _known_phrases(text, words)
-    guess = _guess(text, words)
-    if guess and (not phrases or (guess.end <= phrases[0].start and words[guess.end].text.lower() != "of")):
+    parsed = ParsedPrompt(text, tuple(Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)), ())
+    phrases, guess = _known_phrases(parsed), _guess(parsed)
+    if guess and (not phrases or (guess.end <= phrases[0].start and parsed.lower(guess.end) != "of")):
         phrases = [guess, *phrases]
-    return ParsedPrompt(text, words, tuple(phrases))
+    return replace(parsed, phrases=tuple(phrases))
 
 
-def _known_phrases(text: str, words: Sequence[Word]) -> list[NounPhrase]:
+def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
     """Phrases around known nouns. Of nouns in a row ("police car") the last is the head."""
     found: list[NounPhrase] = []
-    at = opening = frame_words(text, words)
-    while at < len(words):
-        match = _longest_noun(text, words, at)
+    at = opening = parsed.frame_words()
+    while at < len(parsed.words):
+        match = _longest_noun(parsed, at)
         if match is None:
             at += 1
             continue
-        if found and found[-1].end == at and _touch(text, words, at):
+        if found and found[-1].end == at and parsed.touch(at):
             found.pop()
-        phrase = _phrase(text, words, (found[-1].end if found else opening, at), *match)
+        phrase = _phrase(parsed, (found[-1].end if found else opening, at), *match)
         people = all(one.noun and one.noun.kind == "person" for one in (*found[-1:], phrase))
-        if found and people and phrase.plural and _lower(words[found[-1].end : phrase.start]) == ["of"]:
+        between = phrase.start - found[-1].end if found else 0
+        if people and phrase.plural and between == 1 and parsed.lower(phrase.start - 1) == "of":
             found.pop()  # "a couple of nurses": people counted by people
         found.append(phrase)
         at = phrase.end
     return found
 
 
-def _lower(words: Sequence[Word]) -> list[str]:
-    return [word.text.lower() for word in words]
-
-
-def frame_words(text: str, words: Sequence[Word]) -> int:
-    """The number of words in the text's frame, such as "a photo of"."""
-    frame = FRAME.match(text)
-    return sum(word.end <= frame.end() for word in words) if frame else 0
-
-
-def _longest_noun(text: str, words: Sequence[Word], at: int) -> tuple[int, Noun] | None:
-    for end in range(min(at + 4, len(words)), at, -1):
-        form = text[words[at].start : words[end - 1].end].lower()
+def _longest_noun(parsed: ParsedPrompt, at: int) -> tuple[int, Noun] | None:
+    for end in range(min(at + 4, len(parsed.words)), at, -1):
+        form = parsed.form(at, end)
         noun = nouns().get(" ".join(form.split()))
-        if noun and not (end < len(words) and form in adjectives() and _touch(text, words, end)):
+        if noun and not (end < len(parsed.words) and form in adjectives() and parsed.touch(end)):
             return end, noun
     return None
 
 
-def _phrase(text: str, words: Sequence[Word], place: tuple[int, int], end: int, noun: Noun | None) -> NounPhrase:
+def _phrase(parsed: ParsedPrompt, place: tuple[int, int], end: int, noun: Noun | None) -> NounPhrase:
     """The phrase of a noun. `place`: the first word that may belong to it, the first word of the noun."""
     floor, at = place
     start = head = at
-    while start > floor and _is_modifier(text, words, start - 1):
+    while start > floor and _is_modifier(parsed, start - 1):
         start -= 1
-        if head == start + 1 and _is_compounded(words[start].text.lower()):
+        if head == start + 1 and _is_compounded(parsed.lower(start)):
             head = start
     first = start
-    while start > floor and words[start - 1].text.lower() in DETERMINERS and _touch(text, words, start):
+    while start > floor and parsed.lower(start - 1) in DETERMINERS and parsed.touch(start):
         start -= 1
-    determiners = set(_lower(words[start:first]))
-    form = text[words[at].start : words[end - 1].end].lower()
+    determiners = {parsed.lower(k) for k in range(start, first)}
+    form = parsed.form(at, end)
     if noun and noun.singular != noun.plural:
         several = form != noun.singular
     else:
@@ -168,13 +171,13 @@ def _phrase(text: str, words: Sequence[Word], place: tuple[int, int], end: int, 
     return NounPhrase(start, first, head, at, end, several and not determiners & SINGULAR, noun)
 
 
-def _is_modifier(text: str, words: Sequence[Word], at: int) -> bool:
-    word = words[at].text.lower()
-    if word in _FUNCTION_WORDS | DETERMINERS or word.isdigit() or not _touch(text, words, at + 1):
+def _is_modifier(parsed: ParsedPrompt, at: int) -> bool:
+    word = parsed.lower(at)
+    if word in _FUNCTION_WORDS | DETERMINERS or word.isdigit() or not parsed.touch(at + 1):
         return False
     if not word.endswith("ing") or at == 0:
         return True
-    before = words[at - 1].text.lower()  # what makes "smiling" an adjective, as in "a smiling", and no verb
+    before = parsed.lower(at - 1)  # what makes "smiling" an adjective, as in "a smiling", and no verb
     return before in DETERMINERS | _FUNCTION_WORDS | adjectives() or bool(_ADJECTIVE_ENDING.search(before))
 
 
@@ -185,27 +188,21 @@ def _is_compounded(word: str) -> bool:
     return word not in adjectives() | value_words() and not describes
 
 
-def _touch(text: str, words: Sequence[Word], at: int) -> bool:
-    """Whether nothing but space stands between word `at` and the word before it."""
-    return not text[words[at - 1].end : words[at].start].strip()
-
-
-def _guess(text: str, words: Sequence[Word]) -> NounPhrase | None:
+def _guess(parsed: ParsedPrompt) -> NounPhrase | None:
     """The first run of words after the frame that can be a noun phrase."""
     small = DETERMINERS | _FUNCTION_WORDS
-    lower = [*_lower(words), ""]
-    start = frame_words(text, words)
-    while lower[start] in small:
+    start = parsed.frame_words()
+    while parsed.lower(start) in small:
         start += 1
-    if start == len(words):
+    if start == len(parsed.words):
         return None
     end = start + 1
-    while end < len(words) and lower[end] not in small and _touch(text, words, end):
-        if lower[end].endswith("ing") or (lower[end].endswith("ed") and lower[end + 1] in small):
+    while end < len(parsed.words) and (word := parsed.lower(end)) not in small and parsed.touch(end):
+        if word.endswith("ing") or (word.endswith("ed") and parsed.lower(end + 1) in small):
             break
         end += 1
-    word, noun = lower[end - 1], None
+    word, noun = parsed.lower(end - 1), None
     if len(word) >= 5 and _DOER_ENDING.search(word):  # its ending names a person: "falconer"
         one = word[:-1] if word.endswith("s") and not word.endswith("ess") else word
         noun = Noun(one, plural(one), "person", {"occupation": one}, {"occupation": "person"})
-    return _phrase(text, words, (0, end - 1), end, noun)
+    return _phrase(parsed, (0, end - 1), end, noun)
