@@ -39,7 +39,7 @@ NO_CONCEPTS = frozenset("yes no none without image images".split())
 DENIALS = frozenset("not never neither nor cannot".split())
 """What comes after one of these, or after "isn't" and the like, is denied."""
 
-DENIED_UNTIL = frozenset("and but with while only just".split())
+DENIED_UNTIL = frozenset("and but while only just".split())
 """Words with which something is said again: "not young but old", "not only old"."""
 
 JOINT = "_"
