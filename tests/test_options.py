@@ -80,7 +80,7 @@ def test_completions_are_kept_in_the_store(tmp_path: Path) -> None:
 
 def test_lists_by_name_are_taken_as_texts_and_as_they_are() -> None:
     wanted = {"high": ["doctor", "CEO"], "low": ["cleaner", "maid"]}
-    assert named_lists(["high=doctor,CEO", "low=cleaner, maid"], "targets") == wanted
-    assert named_lists({"high": ("doctor", "CEO"), "low": "cleaner,maid"}, "targets") == wanted
-    with pytest.raises(UsageError, match="targets 'high' is not of the form"):
-        named_lists(["high"], "targets")
+    assert named_lists(["high=doctor,CEO", "low=cleaner, maid"], "--targets") == wanted
+    assert named_lists({"high": ("doctor", "CEO"), "low": "cleaner,maid"}, "--targets") == wanted
+    with pytest.raises(UsageError, match="--targets 'high' is not of the form"):
+        named_lists(["high"], "--targets")

@@ -16,6 +16,7 @@ from cyclopts import Parameter, Token
 
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
+from askew.plan import PlanFields
 
 if TYPE_CHECKING:
     from askew.store.store import Completions
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def pairs(texts: Iterable[str], option: str, empty: bool = False) -> dict[str, str]:
+def pairs(given: Iterable[str] | Mapping[str, str], option: str, empty: bool = False) -> dict[str, str]:
     """NAME=VALUE texts as a mapping; values may be `empty` if so said. Raises UsageError naming the option."""
+    if isinstance(given, Mapping):
+        return dict(given)
     found = {}
-    for text in texts:
+    for text in given:
         name, equals, value = text.partition("=")
         if not (equals and name.strip() and (value.strip() or empty)):
             raise UsageError(f"{option} {text!r} is not of the form NAME=VALUE")
@@ -47,6 +50,22 @@ def names(given: str | Sequence[str] | None) -> list[str]:
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
+def named_lists(given: Iterable[str] | Mapping[str, str | Sequence[str]], option: str) -> dict[str, list[str]]:
+    """Lists by name, as they are or NAME=A,B texts. Raises UsageError naming the option."""
+    told = given if isinstance(given, Mapping) else pairs(given, option)
+    return {name: names(value) if isinstance(value, str) else list(value) for name, value in told.items()}
+
+
+def several(given: str | Sequence[T] | None) -> list[str | T]:
+    """One or more of something, as a list; a text is one."""
+    return [given] if isinstance(given, str) else list(given or ())
+
+
+def given(**own: T | None) -> dict[str, T]:
+    """A command's own options that were given: those that are not None."""
+    return {name: value for name, value in own.items() if value is not None}
+
+
 def _scalar(text: str) -> Setting:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
@@ -58,52 +77,13 @@ def _scalar(text: str) -> Setting:
     return text
 
 
-def settings(_: object, tokens: Sequence[Token]) -> dict[str, Setting]:
-    """Converter: NAME=VALUE, with numbers and true/false recognised."""
-    return key_values((token.value for token in tokens), tokens[0].keyword or "-M")
-
-
-def pairings(_: object, tokens: Sequence[Token]) -> dict[str, str]:
-    """Converter: NAME=VALUE."""
-    return pairs((token.value for token in tokens), str(tokens[0].keyword))
-
-
-def lists(_: object, tokens: Sequence[Token]) -> dict[str, list[str]]:
-    """Converter: NAME=A,B,…"""
-    return named_lists([token.value for token in tokens], str(tokens[0].keyword))
-
-
-def named_lists(given: Iterable[str] | Mapping[str, Sequence[str]], option: str) -> dict[str, list[str]]:
-    """Lists by name, as they are or NAME=A,B texts. Raises UsageError naming the option."""
-    told = given if isinstance(given, Mapping) else pairs(given, option)
-    return {name: names(value) if isinstance(value, str) else list(value) for name, value in told.items()}
-
-
-def texts(_: object, tokens: Sequence[Token]) -> list[str]:
-    """Converter: every text as it is."""
+def _as_written(_: object, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
 
-def joined(_: object, tokens: Sequence[Token]) -> str:
-    """Converter: texts with commas as one."""
-    return ",".join(token.value for token in tokens)
-
-
-def listed(_: object, tokens: Sequence[Token]) -> list[str]:
-    """Converter: parts of texts with commas."""
-    return names([token.value for token in tokens])
-
-
-def _text(_: object, tokens: Sequence[Token]) -> str:
-    return tokens[0].value
-
-
-def repeated(converter: Callable[..., Any], help: str | None = None, name: str | None = None) -> Parameter:
-    """An option that may be given several times, each time with one text, which `converter` reads with the others."""
-    told: dict[str, Any] = {"help": help} if help else {}
-    return Parameter(
-        name=name, converter=converter, n_tokens=1, negative="", show_default=False, metavar=METAVARS[converter], **told
-    )
+def repeated(metavar: str) -> Parameter:
+    """An option that may be given several times, each time with one text; what reads it is the same as in Python."""
+    return Parameter(converter=_as_written, n_tokens=1, negative="", show_default=False, metavar=metavar)
 
 
 def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
@@ -119,29 +99,24 @@ def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
     return Parameter(converter=read, n_tokens=1, negative="", metavar="N,…")
 
 
-METAVARS: Mapping[Callable[..., Any], str] = {
-    settings: "NAME=VALUE",
-    texts: "TEXT",
-    joined: "NAME,…",
-    listed: "NAME,…",
-    pairings: "NAME=VALUE",
-    lists: "NAME=VALUE,…",
-}
-"""What an option is followed by, by its converter."""
+Texts = Annotated[str | Sequence[str] | None, repeated("TEXT")]
+Names = Annotated[str | Sequence[str] | None, repeated("NAME,…")]
+Lists = Annotated[list[str] | Mapping[str, Sequence[str]] | None, repeated("NAME=VALUE,…")]
+Pairs = Annotated[list[str] | Mapping[str, str] | None, repeated("NAME=VALUE")]
+Args = Annotated[list[str] | Mapping[str, Setting] | None, repeated("NAME=VALUE")]
+"""Settings of a model or an instrument."""
 
-
-Texts = str | Sequence[str] | None
-Lists = list[str] | Mapping[str, Sequence[str]] | None
-Prompt = Annotated[str | Sequence[str], Parameter(converter=_text, n_tokens=1)]
+Prompt = Annotated[str | Sequence[str], Parameter(converter=lambda _, tokens: tokens[0].value, n_tokens=1)]
 """A positional prompt; in Python a list of them, too."""
 
 Prompts = Annotated[
     str | Sequence[str],
-    Parameter(name="PROMPT", converter=texts, n_tokens=-1, consume_multiple=True, negative="", show_default=False),
+    Parameter(
+        name="PROMPT", converter=_as_written, n_tokens=-1, consume_multiple=True, negative="", show_default=False
+    ),
 ]
 """All that is not behind an option; in Python a prompt or a list of them."""
 
-SETTINGS = list[str] | Mapping[str, Setting] | None
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 """An option without a value."""
 
@@ -170,7 +145,7 @@ class RunOptions(WhereOptions, total=False):
         Parameter(help='Stop before more than 500 (pictures), "90min", or "$5 at $0.02" (the price of a picture).'),
     ]
     log: Annotated[Place, Parameter(help="Add what happens to this file, a JSON object a line.")]
-    fail_if: Annotated[Texts, repeated(texts, 'Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
+    fail_if: Annotated[Texts, Parameter(help='Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
 
 
 class StatisticsOptions(TypedDict, total=False):
@@ -184,7 +159,7 @@ class StatisticsOptions(TypedDict, total=False):
 class SettingOptions(TypedDict, total=False):
     """With which settings a model works."""
 
-    model_args: Annotated[SETTINGS, repeated(settings, "Model setting, such as bias=0.5.", "-M")]
+    model_args: Annotated[Args, Parameter("-M", help="Model setting, such as bias=0.5.")]
     offload: Annotated[Flag, Parameter(help="Keep in GPU memory only what works; as -M offload=model.")]
     mitigation: Annotated[Place, Parameter(help="Measure the model under this mitigation, by `askew mitigate`.")]
     preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
@@ -202,15 +177,15 @@ class ModelOptions(SettingOptions, total=False):
 class VQAOptions(TypedDict, total=False):
     """Who answers questions about pictures."""
 
-    vqa: Annotated[Texts, repeated(listed, "Instruments, with commas; labels for a folder, else studio.")]
-    vqa_args: Annotated[SETTINGS, repeated(settings, "Setting of an instrument: choice=constrained.", "--vqa-arg")]
+    vqa: Annotated[Names, Parameter(help="Instruments, with commas; labels for a folder, else studio.")]
+    vqa_args: Annotated[Args, Parameter("--vqa-arg", help="Setting of an instrument: choice=constrained.")]
 
 
 class EmbedderOptions(TypedDict, total=False):
     """Who turns pictures and texts into vectors."""
 
     embedder: Annotated[str | None, Parameter(help="The embedder of pictures and texts; none leaves it out.")]
-    embedder_args: Annotated[SETTINGS, repeated(settings, "Setting of the embedder: device=cpu.", "--embedder-arg")]
+    embedder_args: Annotated[Args, Parameter("--embedder-arg", help="Setting of the embedder: device=cpu.")]
 
 
 class WriterOptions(TypedDict, total=False):
@@ -218,7 +193,7 @@ class WriterOptions(TypedDict, total=False):
 
     llm: Annotated[str, Parameter(help="Who proposes axes and counterfactuals; lexicon if not given.")]
     llm_url: Annotated[str | None, Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.")]
-    llm_args: Annotated[SETTINGS, repeated(settings, "Setting of the language model: budget=20000.", "--llm-arg")]
+    llm_args: Annotated[Args, Parameter("--llm-arg", help="Setting of the language model: budget=20000.")]
     axes_on: Annotated[
         Literal["open", "stated", "all"] | None,
         Parameter(help="Axes on what a prompt leaves open (if not given), on what it states, or on all."),
@@ -237,8 +212,8 @@ class ManifestOptions(TypedDict, total=False):
 
     manifest: Annotated[Place, Parameter(help="CSV that describes a folder's pictures.")]
     file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
-    label: Annotated[Texts, repeated(texts, "AXIS=COLUMN of a person's labels.")]
-    where: Annotated[Texts, repeated(texts, "Only rows with COLUMN=VALUE.")]
+    label: Annotated[Texts, Parameter(help="AXIS=COLUMN of a person's labels.")]
+    where: Annotated[Texts, Parameter(help="Only rows with COLUMN=VALUE.")]
     strict: Annotated[Flag, Parameter(help="Stop at a listed picture that is absent.")]
     allow_outside: Annotated[Flag, Parameter(help="Read pictures outside the folder, as links may lead to.")]
 
@@ -249,11 +224,8 @@ class FolderOptions(ManifestOptions, total=False):
     prompt_column: Annotated[str | None, Parameter(help="Column or columns that name the prompt.")]
     condition: Annotated[str | None, Parameter(help="Column of the condition.")]
     initial: Annotated[str | None, Parameter(help="The condition that is the initial one.")]
-    aliases: Annotated[
-        list[str] | Mapping[str, str] | None,
-        repeated(pairings, "Read a label as another: both=missing.", "--alias"),
-    ]
-    values: Annotated[Lists, repeated(lists, "Values of an axis: ethnicity=white,black.")]
+    aliases: Annotated[Pairs, Parameter("--alias", help="Read a label as another: both=missing.")]
+    values: Annotated[Lists, Parameter(help="Values of an axis: ethnicity=white,black.")]
 
 
 class SourceOptions(ManifestOptions, total=False):
@@ -262,7 +234,7 @@ class SourceOptions(ManifestOptions, total=False):
     sources: Annotated[
         str | None, Parameter(help="Who made the groups' pictures: folder/PATH or a model; if not given, the model.")
     ]
-    sources_args: Annotated[SETTINGS, repeated(settings, "Setting of the sources: bias=0.", "--source-arg")]
+    sources_args: Annotated[Args, Parameter("--source-arg", help="Setting of the sources: bias=0.")]
     group_column: Annotated[
         str | None,
         Parameter(name=("--group-column", "--prompt-column"), help="Column or columns that name the group."),
@@ -275,33 +247,22 @@ class DownstreamOptions(
     """Options of commands that begin with pictures of social groups."""
 
 
-class PlanFields(TypedDict, total=False):
-    """Fields of a plan that shared options decide; those not given are left out, for the plan has the defaults."""
-
-    model: str
-    model_args: dict[str, Setting]
-    vqa: tuple[str, ...]
-    vqa_args: dict[str, Setting]
-    embedder: str
-    embedder_args: dict[str, Setting]
-    llm: str
-    aliases: dict[str, str]
-    values: dict[str, tuple[str, ...]]
-    sources: str
-    sources_args: dict[str, Setting]
-    seed: int
-    level: float
-    draws: int
-
-
-SETTINGS_OF_FOLDERS = {
-    "manifest": "manifest", "file_column": "file", "prompt_column": "prompt_column", "group_column": "prompt_column",
-    "condition": "condition", "initial": "initial", "label": "label", "where": "where", "strict": "strict",
-    "allow_outside": "allow_outside",
-}  # fmt: skip
+OF_FOLDERS = {name: name for name in (*ManifestOptions.__annotations__, "prompt_column", "condition", "initial")}
+OF_FOLDERS |= {"file_column": "file", "group_column": "prompt_column"}
 """By option the setting of `folder/PATH` that it is."""
 
-AS_GIVEN = ("model", "embedder", "llm", "sources", "seed", "level", "draws")
+READERS: Mapping[str, Callable[..., Any]] = {
+    **dict.fromkeys(("model", "embedder", "llm", "sources", "seed", "level", "draws"), lambda given: given),
+    "vqa": lambda given: tuple(names(given)),
+    "values": lambda given: {axis: tuple(own) for axis, own in named_lists(given, "--values").items()},
+    "aliases": partial(pairs, option="--alias"),
+    "model_args": partial(key_values, option="-M"),
+    "vqa_args": partial(key_values, option="--vqa-arg"),
+    "embedder_args": partial(key_values, option="--embedder-arg"),
+    "sources_args": partial(key_values, option="--source-arg"),
+}
+"""By field of a plan how its option is read."""
+
 BESIDE_A_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 
 
@@ -312,38 +273,27 @@ def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sourc
     """
     from askew.presets import with_preset
 
-    given = {name: value for name, value in options.items() if value is not None}
-    fields: dict[str, Any] = {name: given[name] for name in AS_GIVEN if name in given}
-    fields |= {name: key_values(given[name], name) for name in ("vqa_args", "embedder_args") if name in given}
-    fields |= {"aliases": dict(given["aliases"])} if "aliases" in given else {}
-    if "values" in given:
-        fields["values"] = {axis: tuple(own) for axis, own in named_lists(given["values"], "values").items()}
-    if "vqa" in given:
-        fields["vqa"] = tuple(names(given["vqa"]))
-    told: dict[str, dict[str, Setting]] = {folder: _folder_settings(given)}
-    own_args: dict[str, Setting] = {"offload": True} if given.get("offload") else {}
-    own_args |= {"mitigation": str(given["mitigation"])} if "mitigation" in given else {}
-    for field, own in (("model_args", own_args), ("sources_args", {})):
-        if found := {**told.get(field, {}), **own, **key_values(given.get(field) or {}, field)}:
-            fields[field] = found
-    return cast("PlanFields", with_preset(given.get("preset"), fields))
+    told = {name: value for name, value in options.items() if value is not None}
+    fields = {name: read(told[name]) for name, read in READERS.items() if name in told}
+    implied: dict[str, dict[str, Setting]] = {"model_args": {}, "sources_args": {}}
+    for option, setting in OF_FOLDERS.items():
+        if value := told.get(option):
+            several_texts = not isinstance(value, bool | str | Path)
+            implied[folder][setting] = value is True or (",".join(value) if several_texts else str(value))
+    if told.get("offload"):
+        implied["model_args"]["offload"] = True
+    if "mitigation" in told:
+        implied["model_args"]["mitigation"] = str(told["mitigation"])
+    fields |= {name: found for name, own in implied.items() if (found := own | fields.pop(name, {}))}
+    return with_preset(told.get("preset"), cast("PlanFields", fields))
 
 
-def _folder_settings(given: Mapping[str, Any]) -> dict[str, Setting]:
-    """What the options say of a folder's manifest."""
-    told = {setting: value for option, setting in SETTINGS_OF_FOLDERS.items() if (value := given.get(option))}
-    return {
-        setting: value if value is True else str(value) if isinstance(value, str | Path) else ",".join(value)
-        for setting, value in told.items()
-    }
-
-
-def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: Mapping[str, Any]) -> list[str]:
+def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:
     """Prompts as given, lists among them, and from a file, the file's shortened to their core if so asked."""
     from askew.prompts.given import clean_prompts, read_prompts
 
     some = [prompts] if isinstance(prompts, str) else prompts
-    given = [text for one in some for text in ([one] if isinstance(one, str) else one)]
+    given = [text for one in some for text in several(one)]
     file, clean = options.get("prompt_file"), options.get("clean")
     filed = read_prompts(Path(file)) if file else []
     if clean and not file:
@@ -379,33 +329,23 @@ class Desk:
 def writer_settings(options: Mapping[str, Any]) -> dict[str, Setting]:
     """The settings of a language model, its server's address among them."""
     own: dict[str, Setting] = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
-    return {**key_values(options.get("llm_args") or {}, "llm_args"), **own}
+    return key_values(options.get("llm_args") or {}, "--llm-arg") | own
 
 
-def given(**own: T | None) -> dict[str, T]:
-    """A command's own options that were given: those that are not None."""
-    return {name: value for name, value in own.items() if value is not None}
-
-
-def only_known(options: Mapping[str, Any], kind: Any) -> None:
+def only_known(options: Mapping[str, object], kind: type) -> None:
     """Raises UsageError for an option that is none of those of `kind`, a TypedDict: in Python a slip of the pen."""
     for name in options:
         if name not in kind.__annotations__:
             raise UnknownName("option", name, kind.__annotations__)
 
 
-def run_options(options: Mapping[str, Any]) -> RunOptions:
+def run_options(options: Mapping[str, object]) -> RunOptions:
     """Those of the options that say how a plan is run."""
     found = {name: options[name] for name in RunOptions.__annotations__ if name in options}
     return cast("RunOptions", found)
 
 
-def several(given: str | Sequence[T] | None) -> list[str | T]:
-    """One or more of something, as a list; a text is one."""
-    return [given] if isinstance(given, str) else list(given or ())
-
-
-def only_plan(options: Mapping[str, Any], **own: object) -> None:
+def only_plan(options: Mapping[str, object], **own: object) -> None:
     """A plan says everything that decides the results: options that would say it again are refused.
 
     `own` are the command's own parameters, of which those that are not empty have been given.

@@ -7,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -173,6 +173,27 @@ class Plan(RunPlan):
     def texts(self) -> list[str]:
         """Every distinct prompt text of the plan, in order of first appearance."""
         return list(dict.fromkeys(p.text for prompt in self.prompts for p in prompt.prompts()))
+
+
+class PlanFields(TypedDict, total=False):
+    """Fields of a plan that a request decides; those not given are left out, for the plan has the defaults."""
+
+    model: str
+    model_args: Settings
+    images: int
+    vqa: tuple[str, ...]
+    vqa_args: Settings
+    aliases: dict[str, str]
+    values: dict[str, tuple[str, ...]]
+    embedder: str
+    embedder_args: Settings
+    llm: str
+    sources: str
+    sources_args: Settings
+    seed: int
+    level: float
+    draws: int
+    variant: Literal["paper", "code"]
 
 
 def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:

@@ -12,9 +12,7 @@ from typing import Any
 from askew.errors import UnknownName
 from askew.models.base import Setting
 from askew.models.diffusers import RECOMMENDED
-
-PARTS = ("model", "vqa", "embedder")
-"""The fields of a plan that a preset decides, besides the model's settings."""
+from askew.plan import PlanFields
 
 BIASCONNECT = "biasconnect"
 
@@ -42,18 +40,18 @@ def presets() -> Mapping[str, Preset]:
     return {name: _preset(name, table, sizes) for name, table in data["presets"].items()}
 
 
-def with_preset(name: str | None, chosen: Mapping[str, Any]) -> dict[str, object]:
+def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
     """The fields of a plan: those that a user has chosen, else those of the preset.
 
     A chosen model, VQA or embedder takes none of the preset's settings; chosen settings of a preset's model join the
     preset's own. Raises UnknownName.
     """
     if name is None:
-        return dict(chosen)
+        return chosen
     if name not in presets():
         raise UnknownName("preset", name, presets())
     preset = presets()[name]
-    result = {part: getattr(preset, part) for part in PARTS} | dict(chosen)
+    result: PlanFields = {"model": preset.model, "vqa": preset.vqa, "embedder": preset.embedder, **chosen}
     if "model" not in chosen:
         result["model_args"] = {**preset.model_args, **chosen.get("model_args", {})}
     return result

@@ -129,8 +129,8 @@ def prompt_of(words: str, template: str = HEADSHOT) -> str:
 
 
 def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
-    """The groups in a comma-separated text, or in a sequence. Raises UsageError if one is empty or named twice."""
-    parts = text.split(",") if isinstance(text, str) else list(text)
+    """The groups in texts with commas. Raises UsageError if one is empty or named twice."""
+    parts = [part for one in ([text] if isinstance(text, str) else text) for part in one.split(",")]
     names = tuple(" ".join(part.split()) for part in parts)
     if not names or not all(names):
         raise UsageError(

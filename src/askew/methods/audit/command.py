@@ -24,7 +24,7 @@ from askew.plan import PromptPlan
 from askew.prompts.llm import Tally
 from askew.stats.shares import share_intervals
 
-Axes = Annotated[shared.Texts, shared.repeated(shared.listed)]
+Axes = shared.Names
 
 
 class AuditOptions(
@@ -51,7 +51,7 @@ def audit(
     plan: shared.Place = None,
     images: int | None = None,
     axes: Axes = None,
-    ideal: Annotated[shared.Texts, shared.repeated(shared.texts)] = None,
+    ideal: shared.Texts = None,
     concepts: Literal["all", "axis"] | None = None,
     variant: Literal["paper", "code"] | None = None,
     **options: Unpack[AuditOptions],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Unpack
 
@@ -20,12 +20,12 @@ def _stages(_: object, tokens: Sequence[Token]) -> tuple[tuple[int, int], ...]:
 
 
 def classify(
-    groups: Annotated[opt.Texts, opt.repeated(opt.joined)] = None,
+    groups: opt.Names = None,
     model: str | None = None,
     *,
-    targets: Annotated[opt.Lists, opt.repeated(opt.lists)] = None,
-    classes: Annotated[opt.Texts, opt.repeated(opt.listed)] = None,
-    truth: Annotated[list[str] | Mapping[str, str] | None, opt.repeated(opt.pairings)] = None,
+    targets: opt.Lists = None,
+    classes: opt.Names = None,
+    truth: opt.Pairs = None,
     images: int | None = None,
     samples: Annotated[Sequence[int] | None, opt.numbers(int, "whole numbers with commas, such as 1,10,100,")] = None,
     loss: Literal["l2", "l1", "huber"] | None = None,
@@ -91,9 +91,10 @@ def classify(
         groups,
         **shared,
         **opt.given(
-            targets=None if targets is None else opt.named_lists(targets, "targets"),
+            targets=None if targets is None else opt.named_lists(targets, "--targets"),
             classes=None if classes is None else [name for name in opt.names(classes) if name != NONE],
-            truth=truth, images=images, samples=samples, loss=loss, stages=stages, template=template,
+            truth=None if truth is None else opt.pairs(truth, "--truth"),
+            images=images, samples=samples, loss=loss, stages=stages, template=template,
         ),
     )  # fmt: skip
     return METHOD.run(made, **opt.run_options(options))

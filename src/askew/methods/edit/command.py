@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Unpack
 
+from cyclopts import Parameter
+
 from askew import options as opt
 from askew.methods.edit import METHOD
 from askew.methods.edit.findings import EditingResult
@@ -13,17 +15,17 @@ from askew.methods.edit.plan import Alignment, EditPlan, Finder, Skin, plan_edit
 
 
 def edit(
-    groups: Annotated[opt.Texts, opt.repeated(opt.joined)] = None,
+    groups: opt.Names = None,
     model: str | None = None,
     *,
-    targets: Annotated[opt.Lists, opt.repeated(opt.lists)] = None,
+    targets: opt.Lists = None,
     strengths: Annotated[
         Sequence[float] | None, opt.numbers(float, "numbers from 0 to 1 with commas, such as 0.6,0.8,")
     ] = None,
     images: int | None = None,
-    edit_args: Annotated[opt.SETTINGS, opt.repeated(opt.settings, name="--edit-arg")] = None,
+    edit_args: Annotated[opt.Args, Parameter("--edit-arg")] = None,
     side: int | None = None,
-    axes: Annotated[opt.Texts, opt.repeated(opt.listed)] = None,
+    axes: opt.Names = None,
     landmarks: Finder | None = None,
     alignment: Alignment | None = None,
     skin: Skin | None = None,
@@ -81,11 +83,11 @@ def edit(
         return METHOD.run(EditPlan.read(Path(plan)), **opt.run_options(options))
     made = plan_editing(
         groups,
-        targets=None if targets is None else opt.named_lists(targets, "targets"),
+        targets=None if targets is None else opt.named_lists(targets, "--targets"),
         axes=None if axes is None else opt.names(axes),
         landmarks=landmarks,
         **opt.plan_fields({"model": model, **options}, "sources_args"),
-        edit_args=opt.key_values(edit_args or {}, "edit_args"),
+        edit_args=opt.key_values(edit_args or {}, "--edit-arg"),
         **opt.given(strengths=strengths, images=images, side=side, alignment=alignment, skin=skin),
     )
     return METHOD.run(made, **opt.run_options(options))

@@ -19,11 +19,11 @@ class MapOptions(o.PromptOptions, o.SettingOptions, o.VQAOptions, o.StatisticsOp
 
 def map(
     *prompts: o.Prompt,
-    concept: Annotated[o.Texts, o.repeated(o.texts)] = None,
+    concept: o.Texts = None,
     against: str | None = None,
     professions: o.Flag = False,
-    profession: Annotated[o.Texts, o.repeated(o.listed)] = None,
-    model: Annotated[o.Texts, o.repeated(o.listed)] = None,
+    profession: o.Names = None,
+    model: o.Names = None,
     images: int | None = None,
     baseline: o.Place = None,
     threshold: Threshold | None = None,

@@ -14,7 +14,7 @@ from askew.errors import UsageError
 from askew.methods.mine import METHOD
 from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import MinePlan, read_mine_plan, runs_code
-from askew.options import Place, Texts, given, listed, repeated
+from askew.options import Names, Place, given
 from askew.prompts.evolution import Selection
 
 
@@ -40,7 +40,7 @@ class SearchOptions(
 ):  # fmt: skip
     """How searches are made, beside their size."""
 
-    axes: Annotated[Texts, repeated(listed, "Axes of a search for leans: gender,age,…; gender if not given.")]
+    axes: Annotated[Names, Parameter(help="Axes of a search for leans: gender,age,…; gender if not given.")]
     target: Annotated[str, Parameter(help="What texts are about: people, clothing, style, any words.")]
     selection: Annotated[
         Selection,

@@ -5,58 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Unpack
 
+from cyclopts import Parameter
+
+from askew import options as o
 from askew.errors import UsageError
 from askew.methods.mitigate import METHOD
 from askew.methods.mitigate.findings import MitigationResult
 from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
-from askew.options import (
-    SETTINGS,
-    Desk,
-    EmbedderOptions,
-    Place,
-    PromptOptions,
-    Prompts,
-    RunOptions,
-    SettingOptions,
-    StatisticsOptions,
-    Texts,
-    VQAOptions,
-    WriterOptions,
-    given,
-    key_values,
-    listed,
-    names,
-    only_known,
-    only_plan,
-    pairs,
-    plan_fields,
-    prompts_of,
-    repeated,
-    run_options,
-    settings,
-    several,
-    texts,
-)
 
 
 class MitigateOptions(
-    PromptOptions, SettingOptions, VQAOptions, EmbedderOptions, WriterOptions, StatisticsOptions, RunOptions,
-    total=False,
+    o.PromptOptions, o.SettingOptions, o.VQAOptions, o.EmbedderOptions, o.WriterOptions, o.StatisticsOptions,
+    o.RunOptions, total=False,
 ):  # fmt: skip
     """Options that other commands have, too."""
 
 
 def mitigate(
-    prompts: Prompts = (),
+    prompts: o.Prompts = (),
     model: str | None = None,
     *,
-    plan: Place = None,
-    axes: Annotated[Texts, repeated(listed)] = None,
-    ways: Annotated[Texts, repeated(listed, name="--with")] = None,
-    also: Annotated[Texts, repeated(listed)] = None,
-    target: Annotated[Texts, repeated(texts)] = None,
-    priority: Annotated[Texts, repeated(listed)] = None,
-    way_args: Annotated[SETTINGS, repeated(settings, name="--way-arg")] = None,
+    plan: o.Place = None,
+    axes: o.Names = None,
+    ways: Annotated[o.Names, Parameter("--with")] = None,
+    also: o.Names = None,
+    target: o.Texts = None,
+    priority: o.Names = None,
+    way_args: Annotated[o.Args, Parameter("--way-arg")] = None,
     images: int | None = None,
     confirm: int | None = None,
     statements: int | None = None,
@@ -117,24 +92,24 @@ def mitigate(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    only_known(options, MitigateOptions)
-    own = given(images=images, confirm=confirm, statements=statements, most_prompts=most_prompts, worsening=worsening,
-                joint=joint, way_args=None if way_args is None else key_values(way_args, "way_args"))  # fmt: skip
+    o.only_known(options, MitigateOptions)
+    own = o.given(images=images, confirm=confirm, statements=statements, most_prompts=most_prompts, worsening=worsening,
+                joint=joint, way_args=None if way_args is None else o.key_values(way_args, "--way-arg"))  # fmt: skip
     if plan is not None:
-        only_plan(options, prompts=prompts, model=model, axes=axes, ways=ways, also=also, target=target,
+        o.only_plan(options, prompts=prompts, model=model, axes=axes, ways=ways, also=also, target=target,
                   priority=priority, **own)  # fmt: skip
         made = MitigationPlan.read(Path(plan))
     else:
-        if not names(axes):
+        if not o.names(axes):
             raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
-        desk = Desk.of(options)
+        desk = o.Desk.of(options)
         made = plan_mitigation(
-            prompts_of(prompts, options), axes=names(axes), also=None if also is None else names(also),
-            targets=dict(map(_target, several(target))), priorities=_priorities(names(priority)),
+            o.prompts_of(prompts, options), axes=o.names(axes), also=None if also is None else o.names(also),
+            targets=dict(map(_target, o.several(target))), priorities=_priorities(o.names(priority)),
             llm_args=desk.settings, cache=desk.cache, tell=desk.tell,
-            **({"ways": tuple(names(ways))} if ways else {}), **own, **plan_fields({**options, "model": model}),
+            **({"ways": tuple(o.names(ways))} if ways else {}), **own, **o.plan_fields({**options, "model": model}),
         )  # fmt: skip
-    result = METHOD.run(made, **run_options(options))
+    result = METHOD.run(made, **o.run_options(options))
     if not options.get("dry_run"):
         result.write_files()
     return result
@@ -144,14 +119,14 @@ def _target(text: str) -> tuple[str, dict[str, float]]:
     """AXIS=VALUE:SHARE,… as an axis and its wanted shares."""
     axis, _, shares = text.partition("=")
     try:
-        return axis, {value: float(share) for value, _, share in (one.rpartition(":") for one in names(shares))}
+        return axis, {value: float(share) for value, _, share in (one.rpartition(":") for one in o.names(shares))}
     except ValueError as error:
         raise UsageError(f"--target {text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE") from error
 
 
 def _priorities(given: list[str]) -> dict[str, float]:
     """AXIS=WEIGHT texts."""
-    found = pairs(given, "--priority")
+    found = o.pairs(given, "--priority")
     try:
         return {axis: float(weight) for axis, weight in found.items()}
     except ValueError as error:

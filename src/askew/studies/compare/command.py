@@ -11,7 +11,7 @@ from typing import Annotated
 from askew import conditions, findings
 from askew.errors import UsageError
 from askew.methods.audit.findings import AuditResult
-from askew.options import Flag, Place, Texts, listed, names, repeated, texts
+from askew.options import Flag, Names, Place, Texts, names, repeated
 from askew.parts.scoring import Scoring
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.observed import Gone, MissingPictures, uneven
@@ -31,10 +31,10 @@ SAME = "{} and {} are runs of one plan on one model with the same pictures: noth
 
 def compare(
     *runs: str | Path,
-    names: Annotated[Texts, repeated(listed)] = None,
-    store: Annotated[str | Path | Sequence[str | Path] | None, repeated(texts)] = None,
+    names: Names = None,
+    store: Annotated[str | Path | Sequence[str | Path] | None, repeated("TEXT")] = None,
     to: Place = None,
-    fail_if: Annotated[Texts, repeated(texts)] = None,
+    fail_if: Texts = None,
     json: Flag = False,
 ) -> Comparison:
     """Compare finished runs of the same plan on several models, every two of them.

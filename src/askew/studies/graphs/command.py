@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from askew import findings
 from askew.document import Document, Row, rows
 from askew.errors import UsageError
 from askew.method import load
 from askew.methods.interact.findings import InteractionFindings, InteractionResult
-from askew.options import Flag, Place, Texts, listed, repeated
+from askew.options import Flag, Names, Place
 from askew.options import names as parts_of
 from askew.pages.blocks import Page
 from askew.studies.graphs.page import page, shared_prompts
@@ -50,9 +50,7 @@ class GraphsResult(Document):
         return rows(findings.scored(self.found), "graphs")
 
 
-def graphs(
-    *runs: str | Path, names: Annotated[Texts, repeated(listed)] = None, to: Place = None, json: Flag = False
-) -> GraphsResult:
+def graphs(*runs: str | Path, names: Names = None, to: Place = None, json: Flag = False) -> GraphsResult:
     """Graphs of interactions of several models side by side, on one layout, and one graph of all of them together.
 
     Example: `askew graphs runs/base runs/new --names base,new`

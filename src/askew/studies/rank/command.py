@@ -39,18 +39,18 @@ SAME = {
 def _varied(_: object, tokens: Sequence[Token]) -> dict[str, list[Setting]]:
     """Converter: a setting and its values from NAME=A,B,C."""
     return {name: [o.key_values([f"{name}={one}"], "--vary")[name] for one in some]
-            for name, some in o.lists(_, tokens).items()}  # fmt: skip
+            for name, some in o.named_lists([token.value for token in tokens], "--vary").items()}  # fmt: skip
 
 
 def rank(
     *prompts: o.Prompt,
-    model: Annotated[o.Texts, o.repeated(o.listed)] = None,
-    mined: Annotated[o.Texts, o.repeated(o.listed)] = None,
+    model: o.Names = None,
+    mined: o.Names = None,
     vary: Annotated[
         Mapping[str, Sequence[Setting]] | None, Parameter(converter=_varied, n_tokens=1, metavar="NAME=VALUE,…")
     ] = None,
     objective: Literal["lean", "bias"] | None = None,
-    axes: Annotated[o.Texts, o.repeated(o.listed)] = None,
+    axes: o.Names = None,
     images: int | None = None,
     variations: int | None = None,
     vqa: str | None = None,
