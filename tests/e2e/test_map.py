@@ -47,15 +47,12 @@ def test_results(finished: Path) -> None:
     assert [(e["a"], e["b"]) for e in biasmap["pairs"]] == [("sex", "nurse"), ("race", "nurse")]
     for entry in biasmap["pairs"]:
         assert list(entry["blocks"]) == ["down-8", "mid", "up-8"]
-        assert len(entry["layers"]) == 4
         assert entry["miou"]["value"] == pytest.approx(np.mean(entry["pictures"]))
         assert entry["chance_area"] == pytest.approx(0.18, abs=0.01)
         assert entry["miou"]["null"] == entry["chance_other_picture"]
         assert entry["miou"]["q"] >= entry["miou"]["p"]
     assert {r["axis"] for r in biasmap["risk_difference"]} == {"gender", "ethnicity"}
-    assert biasmap["intersections"][0]["concepts"] == ["sex", "race", "nurse"]
     assert biasmap["changes"] == []
-    assert biasmap["intersections"][0]["overlap"]["q"] >= biasmap["intersections"][0]["overlap"]["p"]
     assert all(r["estimate"]["q"] >= r["estimate"]["p"] for r in biasmap["risk_difference"] if "value" in r["estimate"])
 
 
@@ -211,7 +208,7 @@ def test_definition_and_branch(option: str, chosen: str, said: str, tiny: Saved,
     assert said in (tmp_path / "run" / "report.html").read_text()
     assert run([*own, "--run", str(tmp_path / "plain")]) == 0
     plain = json.loads((tmp_path / "plain" / "results.json").read_text())
-    assert entry["layers"] != plain["biasmap"]["pairs"][0]["layers"]
+    assert entry["blocks"] != plain["biasmap"]["pairs"][0]["blocks"]
     assert said not in (tmp_path / "plain" / "report.html").read_text()
 
 
@@ -221,7 +218,7 @@ def test_a_finished_run_is_the_baseline_of_another(tiny: Saved, finished: Path, 
     assert mapped(other, folder, "--baseline", str(finished)) == 0
     results = json.loads((folder / "results.json").read_text())
     assert [m["name"] for m in results["models"]] == [other, model]
-    assert {entry["model"] for entry in results["sets"]} == {other}
+    assert {entry["model"] for entry in results["sets"]} == {other, model}
     biasmap, before = results["biasmap"], json.loads((finished / "results.json").read_text())["biasmap"]
     (sex, race) = biasmap["changes"]
     assert sex["models"] == [model, other]
@@ -245,21 +242,17 @@ def test_the_same_model_with_other_settings_has_another_name(tiny: Saved, finish
     assert result.results["biasmap"]["changes"][0]["prompts"][0]["miou"]["n"] == 4
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--seed", "3"], "it has seed 0, not 3"),
-        (["--tau", "50"], "it has tau 70.0, not 50.0"),
-        (["--concept", "age"], "no concept 'age'"),
-    ],
-)
-def test_a_baseline_that_was_planned_otherwise(
-    options: list[str], message: str, tiny: Saved, finished: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_a_baseline_has_the_settings_of_its_run_and_all_else_of_this_one(
+    tiny: Saved, finished: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     model = f"diffusers/{tiny('stable-diffusion')}"
-    assert mapped(model, tmp_path / "run", "--baseline", str(finished), *options) == 2
-    assert message in capsys.readouterr().err
-    assert mapped(model, tmp_path / "run", "--baseline", str(tmp_path)) == 2
+    steps = ["-M", "num_inference_steps=1", "--concept", "cat", "--seed", "3"]
+    assert mapped(model, tmp_path / "run", "--baseline", str(finished), *steps) == 0
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert [m["settings"]["num_inference_steps"] for m in results["models"]] == [1, 2]
+    assert [c["a"] for c in results["biasmap"]["changes"]] == ["sex", "race", "cat"]
+    assert all(c["prompts"][0]["miou"]["n"] == 4 for c in results["biasmap"]["changes"])
+    assert mapped(model, tmp_path / "other", "--baseline", str(tmp_path)) == 2
     assert "is no run folder" in capsys.readouterr().err
 
 
@@ -271,7 +264,6 @@ def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
     entry = biasmap["pairs"][0]
     assert list(biasmap["gradient"][0]["cosines"]) == ["sex", "race", "cat", "dog"]
     assert len(entry["blocks"]) == 2
-    assert list(entry["blocks"]) == list(entry["layers"])
     assert entry["miou"]["n"] == 4
     assert "without being heard" in (tmp_path / "run" / "report.html").read_text()
 

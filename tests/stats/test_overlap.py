@@ -19,9 +19,6 @@ from askew.stats.overlap import (
     entanglement,
     iou,
     iou_matrix,
-    joint_chance,
-    joint_entanglement,
-    joint_iou,
     mask,
 )
 from askew.types import Missing
@@ -67,7 +64,6 @@ def test_iou_by_hand() -> None:
 def test_chance_of_two_masks_of_thirty_percent() -> None:
     m = mask(np.random.default_rng(0).random((2, 64, 64)))
     assert chance_iou(m[0], m[1]) == pytest.approx(0.176, abs=1e-3)
-    assert joint_chance(m) == chance_iou(m[0], m[1])
 
 
 def test_empty_masks_have_no_overlap() -> None:
@@ -84,11 +80,6 @@ def test_the_matrix_holds_every_pair(a: np.ndarray, b: np.ndarray) -> None:
         for j in range(4):
             assert matrix[i, j] == pytest.approx(iou(a[i], b[j]))
     np.testing.assert_allclose(matrix, iou_matrix(b, a).T)
-
-
-@given(MASKS, MASKS, MASKS)
-def test_the_overlap_of_three_is_not_larger_than_that_of_two(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
-    assert (joint_iou([a, b, c]) <= iou(a, b) + 1e-12).all()
 
 
 class TestEntanglement:
@@ -163,18 +154,6 @@ class TestPlantedOverlap:
 
     def test_the_truth_is_that_of_many_pictures(self) -> None:
         assert planted_truth(0.5, pictures=400) == pytest.approx(self.found(0.5, 400, 1)[0], abs=0.02)
-
-    def test_three_concepts(self) -> None:
-        rng = np.random.default_rng(0)
-        a, b = (mask(m) for m in planted_maps(30, 0.9, rng))
-        c, _ = (mask(m) for m in planted_maps(30, None, rng))
-        together = joint_entanglement([a, b, a], rng=rng, draws=100)
-        apart = joint_entanglement([a, c, np.roll(c, 1, axis=0)], rng=rng, draws=100)
-        assert together.p == pytest.approx(1 / 101)
-        assert apart.p is not None
-        assert apart.p > 0.05
-        assert together.corrected is not None
-        assert together.corrected > 0.5
 
 
 @pytest.mark.parametrize(("old", "new"), [((4, 4), (16, 16)), ((3, 5), (7, 11)), ((8, 8), (3, 4)), ((1, 1), (2, 3))])

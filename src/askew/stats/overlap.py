@@ -11,14 +11,14 @@ shapes that do not fit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, Floats, corrected, p_value, tail, with_null
+from askew.stats.intervals import TOLERANCE, Floats, corrected, p_value, tail
 from askew.stats.means import student_mean
 from askew.types import Estimate, Missing
 
@@ -61,30 +61,14 @@ def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -
 
 def iou(a: ArrayLike, b: ArrayLike) -> Floats:
     """Intersection over union (BiasMap, Eq. 4) of masks (..., H, W): (...), from 0, nothing shared, to 1, the same."""
-    return joint_iou(np.stack(_pair(a, b)))
-
-
-def joint_iou(masks: ArrayLike) -> Floats:
-    """What all of C masks (C, ..., H, W) share, over what any of them covers: (...), from 0 to 1."""
-    m = np.asarray(masks, dtype=bool)
-    union = m.any(axis=0).sum(axis=(-2, -1))
-    if np.any(union == 0):
-        raise NotEnoughData("all of these masks are empty: their overlap is not defined")
-    return np.asarray(m.all(axis=0).sum(axis=(-2, -1)) / union)
+    first, second = _pair(a, b)
+    return _shared((first & second).sum(axis=(-2, -1)), (first | second).sum(axis=(-2, -1)))
 
 
 def chance_iou(a: ArrayLike, b: ArrayLike) -> Floats:
     """Overlap of masks (..., H, W) with these areas p and q if pixels were independent, (...): pq / (p + q - pq)."""
-    return joint_chance(np.stack(_pair(a, b)))
-
-
-def joint_chance(masks: ArrayLike) -> Floats:
-    """`joint_iou` of masks (C, ..., H, W) if their pixels were independent: product p / (1 - product (1 - p))."""
-    areas = np.asarray(masks, dtype=bool).mean(axis=(-2, -1))
-    union = 1 - np.prod(1 - areas, axis=0)
-    if np.any(union == 0):
-        raise NotEnoughData("all of these masks are empty: their overlap is not defined")
-    return np.asarray(np.prod(areas, axis=0) / union)
+    p, q = (m.mean(axis=(-2, -1)) for m in _pair(a, b))
+    return _shared(p * q, p + q - p * q)
 
 
 def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
@@ -93,10 +77,13 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
     if not len(first):
         raise NotEnoughData("there is no picture, and at least one is needed")
     shared = (first @ second.T).astype(float)
-    union = first.sum(axis=1, dtype=float)[:, None] + second.sum(axis=1, dtype=float)[None] - shared
+    return _shared(shared, first.sum(axis=1, dtype=float)[:, None] + second.sum(axis=1, dtype=float)[None] - shared)
+
+
+def _shared(common: NDArray[Any], union: NDArray[Any]) -> Floats:
     if np.any(union == 0):
         raise NotEnoughData("two of these masks are empty: their overlap is not defined")
-    return np.asarray(shared / union)
+    return np.asarray(common / union)
 
 
 def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
@@ -161,23 +148,6 @@ def entanglement(
     dealt = x[np.arange(len(x)), orders].mean(axis=1)
     miou = corrected(miou, null, p_value(miou.value, dealt))
     return Entanglement(miou, _corrected_estimate(x, level, missing), pictures, chance_area, null)
-
-
-def joint_entanglement(
-    masks: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
-) -> Estimate:
-    """Mean of `joint_iou` of three concepts or more over n pictures, against the pictures dealt anew to each concept.
-
-    `masks` are (concepts, n, H, W).
-    """
-    m = np.asarray(masks, dtype=bool)
-    estimate = replace(student_mean(joint_iou(m), level, bounds=(0, 1)), missing=missing)
-    if m.shape[1] < 3:
-        return replace(estimate, max=1.0)
-    n, null = m.shape[1], np.empty(draws)
-    for i in range(draws):
-        null[i] = joint_iou(np.stack([m[0], *(one[rng.permutation(n)] for one in m[1:])])).mean()
-    return with_null(estimate, null, 1.0)
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:

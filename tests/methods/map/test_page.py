@@ -18,7 +18,7 @@ from askew.measure.attention import encode_maps
 from askew.methods.map import METHOD
 from askew.methods.map.findings import BiasMap, MapFile, MapFindings, RiskDifference, family
 from askew.methods.map.plan import axes_of, plan_map
-from askew.methods.map.score import PairMaps, gradient, intersections, no_pair, pair
+from askew.methods.map.score import PairMaps, gradient, no_pair, pair
 from askew.methods.map.summary import changes, overall
 from askew.pages import html, terminal
 from askew.pages.blocks import Shares
@@ -64,7 +64,7 @@ def found(
     models: tuple[str, ...], words: tuple[str, ...] = WORDS, absent: str = "pilot", **settings: Any
 ) -> MapFindings:
     """Findings of maps that were made up; no picture of the word `absent` could be made."""
-    pairs, three, near, risks, sets = [], [], [], [], []
+    pairs, near, risks, sets = [], [], [], []
     for model in models:
         for word in words:
             prompt, gone = f"A photo of the face of a {word}", word == absent
@@ -72,7 +72,6 @@ def found(
             own = [pair(one, mask, SCORING) for one in maps]
             own = own or [no_pair(prompt, model, concept, word, GAP) for concept in CONCEPTS]
             pairs += own
-            three += intersections(maps, mask, SCORING)
             near += [] if gone else [gradient(model, prompt, word, COSINES, own, SCORING)]
             estimate = GAP if gone else risk_difference(3, 1, 4)
             counts, lost = (dict.fromkeys("xy", 0), {"blank_image": 4}) if gone else ({"x": 3, "y": 1}, {})
@@ -83,7 +82,7 @@ def found(
     plan = plan_map([], concepts=CONCEPTS, professions=words, models=models, images=4, **settings)
     axis_of, identities = axes_of(CONCEPTS), tuple(Identity(model, "", {}) for model in models)
     section = BiasMap(tuple(pairs), tuple(risks), overall(pairs, risks, axis_of, 0.95),
-                      changes(pairs, risks, axis_of, models, 0.95), tuple(three), tuple(near))  # fmt: skip
+                      changes(pairs, risks, axis_of, models, 0.95), tuple(near))  # fmt: skip
     machine = Environment("3", "here", {}, None, 1, None, "now")
     head = Head(FORMAT, "0", 1, plan, plan.hash, machine, (), identities[0], Instruments({"studio": "1"}), tuple(sets))
     files = tuple(MapFile(m, f"A photo of the face of a {w}", f"{m}-{w}") for m in models for w in words)
@@ -121,7 +120,6 @@ def test_every_model_has_its_rows_and_lines() -> None:
     for model in ("one", "other"):
         assert f"nurse, {model}" in said
     assert "“gender”: other less one" in said
-    assert "What three words share" in said
 
 
 def test_the_page_begins_with_what_was_seen() -> None:

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from askew.findings import with_q
-from askew.methods.map.findings import BiasMap, Gradient, Intersection, Overall, Pair, RiskDifference, family
-from askew.methods.map.score import FLAT, PairMaps, block_maps, gradient, intersections, no_pair, pair
+from askew.methods.map.findings import BiasMap, Gradient, Overall, Pair, RiskDifference, family
+from askew.methods.map.score import FLAT, PairMaps, block_maps, gradient, no_pair, pair
 from askew.methods.map.summary import changes, overall
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
@@ -33,7 +33,7 @@ def made_up(a: str = "gender", model: str = "studio", prompt: str = "a nurse", o
 
 def section(pairs: Sequence[Pair] = (), **parts: Any) -> BiasMap:
     """With q-values."""
-    empty: dict[str, Any] = dict.fromkeys(("risk_difference", "overall", "changes", "intersections", "gradient"), ())
+    empty: dict[str, Any] = dict.fromkeys(("risk_difference", "overall", "changes", "gradient"), ())
     return with_q(BiasMap(tuple(pairs), **{**empty, **{name: tuple(part) for name, part in parts.items()}}), family)
 
 
@@ -58,7 +58,6 @@ def test_mbiou_is_the_mean_over_blocks_without_the_middle() -> None:
     means = [entry.blocks[block].value for block in ("down-16", "down-8", "up-8")]
     assert entry.mbiou.value == pytest.approx(np.mean(means))
     assert entry.miou.value == pytest.approx(np.mean(entry.pictures))
-    assert len(entry.layers) == 5
 
 
 def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
@@ -66,15 +65,12 @@ def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
     flat = replace(maps, layers=dict(maps.layers) | {LAYERS[0]: np.full((2, 6, 16, 16), 3.0)})
     entry = pair(flat, mask, SCORING)
     assert entry.blocks["down-16"] == FLAT
-    assert entry.layers[LAYERS[0]] == FLAT
     means = [entry.blocks[block].value for block in ("down-8", "up-8")]
     assert entry.mbiou.value == pytest.approx(np.mean(means))
     section([entry])
     found = overall([entry], [], {}, 0.95)[0]
     assert isinstance(found.blocks["down-16"], Missing)
     assert isinstance(found.blocks["up-8"], Estimate)
-    assert isinstance(found.layers[LAYERS[0]], Missing)
-    assert found.layers[LAYERS[-1]].value == pytest.approx(entry.layers[LAYERS[-1]].value)
 
 
 def test_attention_that_is_the_same_everywhere_is_missing() -> None:
@@ -83,8 +79,6 @@ def test_attention_that_is_the_same_everywhere_is_missing() -> None:
     assert [getattr(entry, score) for score in ("miou", "corrected", "mbiou", "mbiou_corrected")] == [FLAT] * 4
     assert entry.chance_area is None
     assert entry.pictures == (None,) * 6
-    joint = intersections([flat, replace(flat, a="race")], mask, SCORING)[0]
-    assert joint.overlap == FLAT
 
 
 def test_a_picture_with_a_flat_map_is_missing_there_alone() -> None:
@@ -102,7 +96,6 @@ def test_a_picture_with_a_flat_map_is_missing_there_alone() -> None:
     lost = pair(flattened(maps, 2), mask, SCORING)
     assert lost.miou == without.miou
     assert lost.miou.missing == 1
-    assert intersections([flattened(maps, 2), made_up("race")], mask, SCORING)[0].overlap.n == 5
 
 
 def test_a_prompt_without_pictures_is_missing_among_others() -> None:
@@ -178,13 +171,11 @@ def test_every_p_has_a_q_beside_it() -> None:
     tested = [Estimate(0.1, p=p) for p in (0.01, 0.04)]
     found = section(
         risk_difference=[RiskDifference("", "", "", "", (), {}, risk_difference(k, 6 - k, 6)) for k in (0, 3)],
-        overall=[Overall("", "", 1, FLAT, FLAT, one, None, {}, {}, None) for one in tested],
-        intersections=[Intersection("", "", (), one, None) for one in (*tested, FLAT)],
+        overall=[Overall("", "", 1, FLAT, FLAT, one, None, {}, None) for one in tested],
         gradient=[Gradient("", "", "", {}, one) for one in tested],
     )
     for scores in (
         [one.corrected for one in found.overall],
-        [one.overlap for one in found.intersections[:2]],
         [one.spearman for one in found.gradient],
     ):
         assert [one.q for one in scores if isinstance(one, Estimate)] == pytest.approx([0.02, 0.04])
@@ -209,9 +200,3 @@ def test_nearness_in_meaning() -> None:
     assert fewer.spearman.n == 4
     same = near(entries, dict.fromkeys(words, 0.5))
     assert isinstance(same.spearman, Missing)
-
-
-def test_three_words_at_once() -> None:
-    found = intersections([made_up(), made_up("race")], mask, SCORING)[0]
-    assert found.concepts == ("gender", "race", "nurse")
-    assert 0 <= found.overlap.value <= 1

@@ -61,7 +61,7 @@ def map(
     images
         Pictures per prompt: 24, if the model suggests no other.
     baseline
-        A finished run, whose first model all models are held against.
+        A finished run, whose model, with its settings there, all models are held against.
     threshold
         Where a map is high: percentile (if not given), max or minmax.
     tau

@@ -43,7 +43,6 @@ class Pair:
     mbiou: E
     mbiou_corrected: E
     blocks: Annotated[Mapping[str, E], Keyed("block")]
-    layers: Annotated[Mapping[str, E], Keyed("layer")]
     chance_area: float | None
     chance_other_picture: float | None
     pictures: tuple[float | None, ...]
@@ -77,7 +76,6 @@ class Overall:
     corrected: E
     risk_difference: E | None
     blocks: Annotated[Mapping[str, E], Keyed("block")]
-    layers: Annotated[Mapping[str, E], Keyed("layer")]
     chance_area: float | None
 
 
@@ -102,17 +100,6 @@ class Change:
     corrected: E
     blocks: Annotated[Mapping[str, E], Keyed("block")]
     risk_difference: E | None
-
-
-@record
-class Intersection:
-    """What three words share."""
-
-    prompt: str
-    model: str
-    concepts: tuple[str, ...]
-    overlap: E
-    chance_area: float | None
 
 
 @record
@@ -150,7 +137,6 @@ class BiasMap:
     risk_difference: tuple[RiskDifference, ...]
     overall: tuple[Overall, ...]
     changes: tuple[Change, ...]
-    intersections: tuple[Intersection, ...]
     gradient: tuple[Gradient, ...]
     accuracy: tuple[MaskAccuracy, ...] = ()
 
@@ -186,10 +172,10 @@ class MapResult(Result[MapPlan, MapFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Tests that are adjusted together: one family per score; all blocks are one, all layers another."""
+    """Tests that are adjusted together: one family per score; all blocks are one."""
     name = pattern(at)
-    if name[-2:-1] and name[-2] in ("blocks", "layers"):
+    if name[-2:-1] == ("blocks",):
         name = name[:-1]
-    untested = (("overall", "miou"), ("overall", "mbiou"), ("overall", "blocks"), ("overall", "layers"),
-                ("overall", "risk_difference"), ("pairs", "corrected"), ("pairs", "mbiou_corrected"))  # fmt: skip
+    untested = (("overall", "miou"), ("overall", "mbiou"), ("overall", "blocks"), ("overall", "risk_difference"),
+                ("pairs", "corrected"), ("pairs", "mbiou_corrected"))  # fmt: skip
     return None if name in untested else name

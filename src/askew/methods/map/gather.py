@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import cast
@@ -11,13 +11,12 @@ from typing import cast
 import numpy as np
 from PIL import Image
 
-from askew import findings, registry
+from askew import registry
 from askew.errors import UsageError
-from askew.findings import RESULTS_FILE, Identity, Instruments, PictureSet
+from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.attention import AttentionReader, WhiteBox, watching
-from askew.methods.map.findings import MapFindings, Pair, RiskDifference
 from askew.methods.map.plan import MapPlan
-from askew.models.base import Request
+from askew.models.base import Request, Setting
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Reader, beyond_drawings, fingerprints, instruments_of, unknown_words
 from askew.plan import PLAN_FILE, read_toml
@@ -33,9 +32,6 @@ GRADIENT = 4
 
 GREY, SIDE = 127, 256
 """Above which a mask is white; the longest side at which it is looked at."""
-
-SAME = ("threshold", "tau", "definition", "branch", "vqa", "vqa_args", "seed", "level")
-"""Fields of the plan that decide what a score is, or which pictures are pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +63,19 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
-    """The first model of a finished run, under a name that no model of the new run has.
-
-    `pairs` and `risks` are its scores of the new run's prompts and concepts, in their order.
-    """
-
-    model: Identity
-    pairs: tuple[Pair, ...]
-    risks: tuple[RiskDifference, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class MapsGathered:
-    """All of a run, model by model, and the finished run that it is held against."""
+    """All of a run, model by model, that of the baseline last; `held` are their names, first what others are held
+    against."""
 
     models: tuple[Identity, ...]
     device: str | None
     instruments: Instruments
     prompts: tuple[Watched, ...]
-    baseline: Baseline | None
+    held: tuple[str, ...]
 
     @property
     def model(self) -> Identity:
-        """The one that others are held against."""
+        """The plan's own."""
         return self.models[0]
 
     @property
@@ -132,36 +117,35 @@ class Watcher:
 
 
 def gather(plan: MapPlan, run: Run) -> MapsGathered:
-    """Every prompt by every model. Raises UsageError for a model that cannot be watched, and for another's baseline."""
-    models = [white_box(name, plan) for name in plan.models]
-    names = [model.name for model in models]
-    baseline = read_baseline(plan, names) if plan.baseline else None
-    instruments = instruments_of(plan, models[0])
+    """Every prompt by every model. Raises UsageError for one that cannot be watched, and a baseline that is none."""
+    models = {name: white_box(name, plan.model_args) for name in plan.models}
+    held = [model.name for model in models.values()]
+    models = dict(zip(held, models.values(), strict=True))
+    if plan.baseline:
+        before = baseline_model(Path(plan.baseline))
+        name = before.name if before.name not in held else f"{before.name} ({Path(plan.baseline).resolve().name})"
+        models[name], held = before, [name, *held]
+    first = next(iter(models.values()))
+    instruments = instruments_of(plan, first)
     reader = Reader(run, instruments)
-    prompts = tuple(one for model in models for one in _watched(plan, run, model, reader))
-    run.warn(*(text for model in models for text in unknown_words(model, plan.texts())))
+    prompts = tuple(one for name, model in models.items() for one in _watched(plan, run, name, model, reader))
     given = [mask for one in prompts for some in one.masks.values() for mask in some]
     if plan.masks and not any(isinstance(mask, np.ndarray) for mask in given):
         run.warn(f"no mask in {plan.masks} is of a picture of this run: name them after its files, WORD/PICTURE.png")
     prompt = plan.prompts[0].text
-    for model in models:  # concepts that it has no meaning for
+    for model in models.values():
+        run.warn(*unknown_words(model, plan.texts()))
         own = set(model.unknown_words(prompt))
-        unknown = [repr(c) for c in plan.concepts if set(model.unknown_words(f"{prompt} and {c}")) - own]
-        if unknown:
+        if unknown := [repr(c) for c in plan.concepts if set(model.unknown_words(f"{prompt} and {c}")) - own]:
             run.warn(f"{model.name} does not know {', '.join(unknown)}: maps of a word without a meaning say nothing")
-    run.warn(*beyond_drawings([*names, *([baseline.model.name] if baseline else [])], instruments))
-    return MapsGathered(
-        tuple(Identity(model.name, model.revision, dict(model.settings)) for model in models),
-        getattr(models[0], "device", None),
-        fingerprints(instruments),
-        prompts,
-        baseline,
-    )
+    run.warn(*beyond_drawings(list(models), instruments))
+    identities = tuple(Identity(name, one.revision, dict(one.settings)) for name, one in models.items())
+    return MapsGathered(identities, getattr(first, "device", None), fingerprints(instruments), prompts, tuple(held))
 
 
-def white_box(name: str, plan: MapPlan) -> WhiteBox:
+def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
     """The model of that name. Raises UsageError for a black box."""
-    model = registry.model(name, **plan.model_args)
+    model = registry.model(name, **settings)
     if getattr(model, "pipeline_class", None) is None:
         raise UsageError(
             f"{model.name} is a black box, and attention maps need a model whose insides can be seen: "
@@ -170,7 +154,15 @@ def white_box(name: str, plan: MapPlan) -> WhiteBox:
     return cast("WhiteBox", model)
 
 
-def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[Watched]:
+def baseline_model(folder: Path) -> WhiteBox:
+    """The model of a finished run, with the settings that it had there. Raises UsageError for another folder."""
+    if not (folder / PLAN_FILE).exists():
+        raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
+    plan = MapPlan.checked(read_toml(folder / PLAN_FILE), f"the plan {folder / PLAN_FILE} of the baseline")
+    return white_box(plan.model, plan.model_args)
+
+
+def _watched(plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: Reader) -> list[Watched]:
     """The prompts of a model; all pictures are made at once."""
     wanted = wanted_pictures(model, plan.texts(), plan.images, plan.seed)
     numbers = {one.seed: one.number for one in wanted}
@@ -191,12 +183,12 @@ def _watched(plan: MapPlan, run: Run, model: WhiteBox, reader: Reader) -> list[W
 
             anchor = word_vector(model.pipeline, against)
             cosines = {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in plan.concepts}
+        places = {word: Path(plan.masks) / word for word in (against, *plan.concepts) if plan.masks}
         masks: dict[str, Sequence[Mask | Missing]] = {}
-        for word in (against, *plan.concepts) if plan.masks else ():
-            if (folder := Path(plan.masks) / word).is_dir():
-                places = run.look(MaskLens(folder), present)
-                masks[word] = places
-        found.append(Watched(model.name, prompt.text, tuple(maps.words), maps.fingerprint, pictures, rows, observed,
+        for word, folder in places.items():
+            if folder.is_dir():
+                masks[word] = [*run.look(MaskLens(folder), present)]
+        found.append(Watched(name, prompt.text, tuple(maps.words), maps.fingerprint, pictures, rows, observed,
                              cosines, masks))  # fmt: skip
     return found
 
@@ -217,52 +209,3 @@ class MaskLens:
         size = (round(width / less), round(height / less))
         mask: Mask = np.asarray(opened(path).convert("L").resize(size, Image.Resampling.BOX)) > GREY
         return mask if mask.any() and not mask.all() else Missing("blank_image", f"{path} has no word's place and rest")
-
-
-def read_baseline(plan: MapPlan, models: Sequence[str]) -> Baseline:
-    """The run that `plan` names as its baseline; `models` are the new run's.
-
-    Raises UsageError for a folder without a finished run of maps, or one that was planned otherwise.
-    """
-    folder = Path(plan.baseline)
-    if not (folder / PLAN_FILE).exists():
-        raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
-    data = read_toml(folder / PLAN_FILE)
-    if (method := data.get("method", "audit")) != "map":
-        raise UsageError(f"{folder} is a run of the method {method!r}; a baseline is a run of `askew map`")
-    _check_same(plan, MapPlan.checked(data, f"the plan {folder / PLAN_FILE}"), folder)
-    found = findings.read(MapFindings, folder / RESULTS_FILE)
-    model = found.models[0]
-    name = model.name if model.name not in models else f"{model.name} ({folder.resolve().name})"
-    pairs = {(p.prompt, p.a): replace(p, model=name) for p in found.biasmap.pairs if p.model == model.name}
-    risks = {(r.prompt, r.axis): replace(r, model=name) for r in found.biasmap.risk_difference if r.model == model.name}
-    wanted = [(prompt.text, axis.name) for prompt in plan.prompts for axis in prompt.axes]
-    return Baseline(
-        replace(model, name=name),
-        tuple(pairs[prompt.text, a] for prompt in plan.prompts for a in plan.concepts if (prompt.text, a) in pairs),
-        tuple(risks[place] for place in wanted if place in risks),
-    )
-
-
-def _check_same(plan: MapPlan, found: MapPlan, folder: Path) -> None:
-    """Raise UsageError that says in what the baseline was planned otherwise."""
-    other = [
-        f"{name} {_shown(getattr(found, name))}, not {_shown(getattr(plan, name))}"
-        for name in SAME
-        if getattr(found, name) != getattr(plan, name)
-    ]
-    against = dict(zip((prompt.text for prompt in found.prompts), found.against, strict=True))
-    words = zip((prompt.text for prompt in plan.prompts), plan.against, strict=True)
-    other += [f"nothing on {prompt!r} against {word!r}" for prompt, word in words if against.get(prompt) != word]
-    other += [f"no concept {concept!r}" for concept in plan.concepts if concept not in found.concepts]
-    read = {axis.name for prompt in found.prompts for axis in prompt.axes}
-    axes = dict.fromkeys(axis.name for prompt in plan.prompts for axis in prompt.axes)
-    other += [f"no reading of {axis} but of {', '.join(sorted(read))}" for axis in axes if axis not in read]
-    if other:
-        raise UsageError(f"{folder} cannot be the baseline of this run, since it has {'; '.join(other)}")
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}={part}" for key, part in value.items()) or "none"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -45,8 +45,7 @@ def page(found: MapFindings, media: Media) -> b.Page:
     return common.page(
         found, f"askew map: where {shorten(words.listing(view.models), 100)} {attend} to {words.listing(concepts)}",
         f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”", view.answer(),
-        (view.seen(), *(view.concept(one) for one in concepts), *view.three(), *view.nearness(), *view.accuracy(),
-         *view.changes()),
+        (view.seen(), *(view.concept(one) for one in concepts), *view.nearness(), *view.accuracy(), *view.changes()),
         facts=(*common.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
         reading=reading(found),
         notes=(
@@ -111,17 +110,6 @@ class View:
         network = b.Section("Through the network", (self._profile(a),), screen=False)
         return b.Section(capital(shorten(a, 60)), (overlaps, network, *self._pictures(a)))
 
-    def three(self) -> Iterator[b.Section]:
-        """What three words share."""
-        if found := self.found.biasmap.intersections:
-            place = {one.prompt: self._word(one) if len(self.prompts) > 1 else "" for one in found}
-            columns: tuple[b.Column, ...] = ("value", "interval", "null", "q")
-            rows = [self._lane(" · ".join(one.concepts), one.model, one.overlap, note=place[one.prompt])
-                    for one in found]  # fmt: skip
-            shared = b.Lanes("What three words share", "Words", tuple(rows), "all three", columns=columns,
-                             chance=("chance", "the pictures of each word dealt anew"))  # fmt: skip
-            yield b.Section("Three at once", (shared,), screen=False)
-
     def nearness(self) -> Iterator[b.Section]:
         """Whether words that are nearer in meaning overlap more."""
         tables = []
@@ -173,7 +161,7 @@ class View:
         return b.Lanes(f"“{shorten(one.a, 40)}”: {second} less {first}", "Score", rows, "difference", "signed",
                        b.DIFFERENCE, interval="interval for the true difference")  # fmt: skip
 
-    def _word(self, one: Pair | Overall | RiskDifference | f.Intersection | f.PromptChange) -> str:
+    def _word(self, one: Pair | Overall | RiskDifference | f.PromptChange) -> str:
         """What tells its prompt from the others: the word that concepts are held against, if each has its own."""
         if isinstance(one, Overall):
             return "mean"

@@ -43,7 +43,7 @@ class MapPlan(Plan):
     concepts    words to look for, such as gender and race
     against     by prompt, the word of it whose place in the picture theirs is held against, such as its occupation
     compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
-    baseline    folder of a finished run of maps, whose first model all models are held against instead
+    baseline    folder of a finished run of maps, whose model all models are held against instead
     definition  ovam: any concept, as if it stood in the prompt; daam: words of the prompt itself; output:
                 any, by what attention gathers (transformers)
     branch      whose image is listened to where there is guidance: cond or uncond

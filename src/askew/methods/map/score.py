@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from askew.findings import Head, with_q
 from askew.measure.attention import Row, block_names, decode_maps
 from askew.methods.map import findings as f
 from askew.methods.map import summary
-from askew.methods.map.findings import MIDDLE, Intersection, MapFindings, Pair, RiskDifference
+from askew.methods.map.findings import MIDDLE, MapFindings, Pair, RiskDifference
 from askew.methods.map.gather import MapsGathered, Watched
 from askew.methods.map.plan import MapPlan, axes_of
 from askew.pages.media import Media
@@ -113,10 +112,7 @@ def flat_pictures(maps: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
 
 
 def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
-    """The findings of a run; of a baseline, its scores stand beside those of this run.
-
-    Raises NotEnoughData for a model without one overlap; a prompt alone may be missing.
-    """
+    """The findings of a run. Raises NotEnoughData for a model without one overlap; a prompt alone may be missing."""
     masking = partial(overlap.mask, threshold=plan.threshold, tau=plan.tau)
     scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
     maps = {(one.model, one.prompt): pair_maps(one) for one in found.prompts}
@@ -132,17 +128,12 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
         reasons = dict.fromkeys(miou.detail for miou in own if isinstance(miou, Missing))
         if all(isinstance(miou, Missing) for miou in own):
             raise NotEnoughData(f"{model} has no map to measure in any prompt: {'; '.join(reasons)}")
-    axes = {prompt.text: [axis.axis() for axis in prompt.axes] for prompt in plan.prompts}
-    risks = [_risk(one, axis, scoring) for one in found.prompts for axis in axes[one.prompt]]
-    before = [found.baseline.model] if found.baseline else []
-    if found.baseline:
-        pairs, risks = [*pairs, *found.baseline.pairs], [*risks, *found.baseline.risks]
-    held, axis_of = [model.name for model in (*before, *found.models)], axes_of(plan.concepts)
+    axes, axis_of = [axis.axis() for axis in plan.prompts[0].axes], axes_of(plan.concepts)
+    risks = [_risk(one, axis, scoring) for one in found.prompts for axis in axes]
     section = f.BiasMap(
         tuple(pairs), tuple(risks),
         summary.overall(pairs, risks, axis_of, plan.level),
-        summary.changes(pairs, risks, axis_of, held, plan.level),
-        tuple(entry for own in maps.values() for entry in intersections(own, masking, scoring)),
+        summary.changes(pairs, risks, axis_of, found.held, plan.level),
         tuple(
             gradient(one.model, one.prompt, one.words[0][1], one.cosines, pairs, scoring)
             for one in found.prompts
@@ -156,7 +147,7 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
     )  # fmt: skip
     return head.into(
         MapFindings,
-        models=(*found.models, *before),
+        models=found.models,
         maps=tuple(f.MapFile(one.model, one.prompt, one.fingerprint) for one in found.prompts),
         biasmap=with_q(section, f.family),
     )
@@ -191,15 +182,15 @@ def _of_pair(layers: Mapping[str, Row], k: int) -> dict[str, Row]:
 
 def no_pair(prompt: str, model: str, a: str, b: str, gap: Missing) -> Pair:
     """The scores of a prompt without a picture."""
-    return Pair(prompt, model, a, b, gap, gap, gap, gap, {}, {}, None, None, (), (), ())
+    return Pair(prompt, model, a, b, gap, gap, gap, gap, {}, None, None, (), (), ())
 
 
 def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
     """mIoU, mBIoU and BIoU (Eq. 4-6) with intervals, chance and tests.
 
-    A picture with a map that is the same everywhere is missing, be it in the sum of all layers, in a block or in a
-    layer; a score without any picture is Missing. mBIoU does without blocks that have no picture, and counts the
-    pictures that all other blocks have.
+    A picture with a map that is the same everywhere is missing, be it in the sum of all layers or in a block; a score
+    without any picture is Missing. mBIoU does without blocks that have no picture, and counts the pictures that all
+    other blocks have.
     """
 
     def scored(overlaps: Overlaps, what: str) -> overlap.Entanglement | None:
@@ -212,8 +203,6 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
                                     missing=lost, **scoring.how)  # fmt: skip
 
     blocks = {block: Overlaps.of(found, masking) for block, found in block_maps(maps.layers).items()}
-    size = max(found.shape[-2:] for found in maps.layers.values())
-    layers = {name: Overlaps.of(bilinear(found, size), masking) for name, found in maps.layers.items()}
     whole, mean = Overlaps.of(maps.total(), masking), Overlaps.mean(blocks)
     found, of_blocks = scored(whole, "whole"), scored(mean, "mean of blocks")
     return Pair(
@@ -221,34 +210,10 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
         miou=found.miou if found else FLAT, corrected=found.corrected if found else FLAT,
         mbiou=of_blocks.miou if of_blocks else FLAT, mbiou_corrected=of_blocks.corrected if of_blocks else FLAT,
         blocks={block: e.miou if (e := scored(one, block)) else FLAT for block, one in blocks.items()},
-        layers={name: e.miou if (e := scored(one, name)) else FLAT for name, one in layers.items()},
         chance_area=found.chance_area if found else None,
         chance_other_picture=found.chance_other_picture if found else None,
         pictures=whole.pictures(), block_pictures=mean.pictures(), seeds=maps.seeds,
     )  # fmt: skip
-
-
-def intersections(pairs: Sequence[PairMaps], masking: Masking, scoring: Scoring) -> list[Intersection]:
-    """Every two concepts of a prompt with the word that they are held against: the overlap of all three, against
-    chance."""
-    totals = {maps.a: maps.total() for maps in pairs}
-    usable = {a: ~flat_pictures(total) for a, total in totals.items()}
-    masks = {a: masking(total) for a, total in totals.items()}
-    entries = []
-    for x, y in combinations(pairs, 2):
-        kept = np.flatnonzero(usable[x.a] & usable[y.a])
-        three = {x.a: masks[x.a][0][kept], y.a: masks[y.a][0][kept], x.b: masks[x.a][1][kept]}
-        entry = partial(Intersection, x.prompt, x.model, tuple(three))
-        if not len(kept):
-            entries.append(entry(FLAT, None))
-            continue
-        stacked = np.stack(list(three.values()))
-        shared = overlap.joint_entanglement(
-            stacked, rng=scoring.rng(x.model, x.prompt, *three, "intersection"), draws=scoring.draws,
-            level=scoring.level, missing=x.missing + len(x.seeds) - len(kept),
-        )  # fmt: skip
-        entries.append(entry(shared, float(overlap.joint_chance(stacked).mean())))
-    return entries
 
 
 def gradient(

@@ -47,7 +47,7 @@ def reading(found: MapFindings) -> Section:
 def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:
     """How the maps were made, by the plan and by the layers of its models."""
     own = found.plan.definition == "daam"
-    layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.layers}
+    layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.blocks}
     passive = OUTPUT if found.plan.definition == "output" else PASSIVE
     sources = [name for name, used in ((OVAM, layers - LISTENING or not layers), (passive, layers & LISTENING)) if used]
     resized = "each layer resized to the largest by bilinear interpolation"
