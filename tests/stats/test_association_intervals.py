@@ -63,7 +63,7 @@ def test_values_are_the_plug_in_scores(variant: str) -> None:
 
 def test_every_estimate_is_complete() -> None:
     initial, sets = axis(0.5, 24, rng())
-    found = associations(initial, sets, rng=rng(1), draws=200, initial_missing=2, counterfactual_missing=[1, 0, 3])
+    found = associations(initial, sets, rng=rng(1), draws=200, missing=[2, 1, 0, 3])
     assert [e.missing for e in found.cas] == [3, 2, 5]
     assert found.mad.missing == 6
     for e in (found.mad, found.wasserstein, found.standard_deviation):
@@ -178,7 +178,7 @@ def test_too_little_data_is_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
         associations(-ones, [ones, ones], rng=rng())
     with pytest.raises(ValueError, match="missing counts"):
-        associations(ones, [ones, ones], rng=rng(), counterfactual_missing=[1])
+        associations(ones, [ones, ones], rng=rng(), missing=[0, 1])
 
 
 def test_one_picture_per_set_is_enough_to_answer() -> None:

@@ -10,8 +10,7 @@ numbers that are negative or not finite and for shapes that do not fit.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -19,8 +18,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData, UnknownName
+from askew.stats.intervals import Floats, picture_matrix
 
-Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 Variant = Literal["paper", "code"]
 ROUNDING = 1e-13
 
@@ -60,23 +60,29 @@ def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)| and MAD_K = 2 (K - 1) / K**2, the MAD of one 1 and K - 1 zeros.
     0 where all scores are equal, at most `mad_max(K)`, which exceeds 1 for K > 3.
 
-    With "code" it is also the first alternative to MAD (appendix 9.4), sqrt(W1 / W1 of the one-hot scores) with W1
-    between the K scaled scores and K times 1/K: the order of the counterfactuals does not matter, and unlike MAD it
-    changes when all scores shrink together.
-
     Args:
         scores: (..., K), K >= 2.
         variant: "code" first scales the K scores to sum 1 (all zero counts as all equal); the range is then [0, 1].
+            Scores below 0, as a mean cosine can be, count as 0 there.
     """
     s = _scores(scores, variant)
     deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
     return _normalised_root(deviation, 2 * (s.shape[-1] - 1) / s.shape[-1] ** 2)
 
 
+def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
+    """First alternative to MAD (TIBET, appendix 9.4): sqrt(W1 / W1 of the one-hot scores), in [0, 1].
+
+    W1 is between the K scores scaled to sum 1 and K times 1/K, whatever the variant: `mad` with "code". The order of
+    the counterfactuals does not matter, and unlike MAD it changes when all scores shrink together.
+    """
+    return mad(scores, "code")
+
+
 def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Second alternative to MAD (TIBET, appendix 9.4): sqrt(SD / SD of the one-hot scores), population SD.
 
-    0 where all scores are equal, at most `standard_deviation_max(K)`. `scores` and `variant` as in `mad`.
+    0 where all scores are equal, at most the root of `mad_max(K)`. `scores` and `variant` as in `mad`.
     """
     s = _scores(scores, variant)
     return _normalised_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
@@ -87,9 +93,9 @@ def mad_max(k: int, variant: Variant = "paper") -> float:
     return 1.0 if variant_of(variant) == "code" else math.sqrt((k // 2) * ((k + 1) // 2) / (k - 1))
 
 
-def standard_deviation_max(k: int, variant: Variant = "paper") -> float:
-    """Largest `standard_deviation` of K scores in [0, 1]: as in `mad_max`."""
-    return math.sqrt(mad_max(k, variant))
+Spread = Callable[[Floats, Variant], Floats]
+SPREADS: Mapping[str, Spread] = {"mad": mad, "wasserstein": wasserstein, "standard_deviation": standard_deviation}
+"""MAD and its alternatives, (..., K) scores to (...)."""
 
 
 def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
@@ -118,14 +124,10 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
 
 def unit_vectors(embeddings: ArrayLike) -> Floats:
     """Rows scaled to length 1: (pictures, dimensions) to the same shape."""
-    rows = np.asarray(embeddings, dtype=float)
-    if rows.ndim != 2:
-        raise ValueError(f"embeddings have {rows.ndim} axes; (pictures, dimensions) is needed")
-    if len(rows) == 0:
-        raise NotEnoughData("a picture set has no embeddings; at least one picture is needed")
+    rows = picture_matrix(embeddings, "embeddings")
     length = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not np.all(np.isfinite(length) & (length > 0)):
-        raise ValueError("an embedding has length zero or is not a number; cosine is not defined for it")
+    if not np.all(length):
+        raise ValueError("an embedding has length zero; cosine is not defined for it")
     return np.asarray(rows / length)
 
 
@@ -152,9 +154,8 @@ def _scores(scores: ArrayLike, variant: str) -> Floats:
         raise NotEnoughData("a spread needs the scores of at least two counterfactuals")
     if variant_of(variant) == "paper":
         return s
+    s = np.maximum(s, 0.0)
     total = s.sum(axis=-1, keepdims=True)
-    if np.any(total < 0):
-        raise ValueError("scores with a negative sum cannot be scaled to sum 1; use variant='paper'")
     return np.asarray(np.divide(s, total, out=np.full_like(s, 1 / s.shape[-1]), where=total > 0))
 
 
@@ -164,17 +165,40 @@ def _normalised_root(spread: ArrayLike, most_skewed: float) -> Floats:
     return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
 
 
-Codes = NDArray[np.int64]
+def score_change(
+    initial: ArrayLike,
+    counterfactuals: Sequence[ArrayLike],
+    vocabulary_sizes: ArrayLike,
+    rate: float,
+    *,
+    rng: np.random.Generator,
+    runs: int = 10,
+    variant: Variant = "paper",
+) -> dict[str, float]:
+    """Mean change of CAS, MAD and MAD's alternatives over `runs` corruptions of all sets, in the scores' own units.
 
+    Every possible answer is one concept. For CAS, "cas", the mean also goes over the counterfactuals; the others have
+    their names in `SPREADS`.
 
-@dataclass(frozen=True, slots=True)
-class ScoreChange:
-    """Mean absolute change in percent of the clean score, None where that is 0; or the signed change."""
-
-    cas: float | None
-    mad: float | None
-    wasserstein: float | None
-    standard_deviation: float | None
+    Args:
+        initial: (pictures, questions) codes of the answers.
+        counterfactuals: K >= 2 arrays (pictures, questions).
+        vocabulary_sizes: (questions,) possible answers of each question.
+        rate: probability that an answer is replaced by a different one.
+    """
+    sets = [np.asarray(codes, dtype=np.int64) for codes in (initial, *counterfactuals)]
+    if not all(codes.size for codes in sets):
+        raise NotEnoughData("a picture set has no answers")
+    sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
+    noisy = [corrupt(np.broadcast_to(codes, (runs, *codes.shape)), sizes, rate, rng=rng) for codes in sets]
+    before, after = (
+        cas(first, np.stack(others), variant).T
+        for first, *others in ([_frequencies(codes, sizes) for codes in some] for some in (sets, noisy))
+    )
+    spreads = {
+        name: float(np.mean(spread(after, variant) - spread(before, variant))) for name, spread in SPREADS.items()
+    }
+    return {"cas": float(np.mean(after - before)), **spreads}
 
 
 def corrupt(answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng: np.random.Generator) -> Codes:
@@ -187,73 +211,19 @@ def corrupt(answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng
         vocabulary_sizes: (questions,) at least 1.
         rate: in [0, 1].
     """
-    codes, sizes = _codes(answers, vocabulary_sizes)
+    codes, sizes = np.asarray(answers, dtype=np.int64), np.asarray(vocabulary_sizes, dtype=np.int64)
+    if codes.shape[-1:] != sizes.shape:
+        raise ValueError(f"answers of shape {codes.shape} do not fit {sizes.size} questions along their last axis")
+    if np.any(codes < 0) or np.any(codes >= sizes):
+        raise ValueError("an answer lies outside its question's vocabulary")
     if not 0 <= rate <= 1:
         raise ValueError(f"rate is {rate}; it must lie in [0, 1]")
-    others = np.maximum(sizes - 1, 1)
-    step = 1 + np.floor(rng.random(codes.shape) * others).astype(np.int64)
+    step = 1 + np.floor(rng.random(codes.shape) * np.maximum(sizes - 1, 1)).astype(np.int64)
     replaced = (rng.random(codes.shape) < rate) & (sizes > 1)
     return np.where(replaced, (codes + step) % sizes, codes)
 
 
-def score_change(
-    initial: ArrayLike,
-    counterfactuals: Sequence[ArrayLike],
-    vocabulary_sizes: ArrayLike,
-    rate: float,
-    *,
-    rng: np.random.Generator,
-    runs: int = 10,
-    variant: Variant = "paper",
-    signed: bool = False,
-) -> ScoreChange:
-    """Mean absolute change of CAS, MAD and MAD's alternatives over `runs` corruptions of all sets, in percent.
-
-    `signed`: the mean change itself, in the score's own units; noise in both directions then cancels.
-    Every possible answer is one concept. For CAS the mean also goes over the counterfactuals whose clean CAS is not 0.
-
-    Args:
-        initial: (pictures, questions) codes of the answers.
-        counterfactuals: K >= 2 arrays (pictures, questions).
-        vocabulary_sizes: (questions,) possible answers of each question.
-        rate: probability that an answer is replaced by a different one.
-    """
-    sets = [_codes(codes, vocabulary_sizes)[0] for codes in (initial, *counterfactuals)]
-    if not all(codes.size for codes in sets):
-        raise NotEnoughData("a picture set has no answers")
-    sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
-    repeated = [np.broadcast_to(codes, (runs, *codes.shape)) for codes in sets]
-    clean = _all_scores([_frequencies(codes[None], sizes) for codes in sets], variant)
-    noisy = _all_scores([_frequencies(corrupt(codes, sizes, rate, rng=rng), sizes) for codes in repeated], variant)
-    if signed:
-        return ScoreChange(*(float(np.mean(after - before)) for before, after in zip(clean, noisy, strict=True)))
-    return ScoreChange(*(_change(before, after) for before, after in zip(clean, noisy, strict=True)))
-
-
-def _codes(answers: ArrayLike, vocabulary_sizes: ArrayLike) -> tuple[Codes, Codes]:
-    codes, sizes = np.asarray(answers, dtype=np.int64), np.asarray(vocabulary_sizes, dtype=np.int64)
-    if sizes.ndim != 1 or codes.ndim < 1 or codes.shape[-1] != len(sizes):
-        raise ValueError(f"answers of shape {codes.shape} do not fit {sizes.size} questions along their last axis")
-    if np.any(codes < 0) or np.any(codes >= sizes):
-        raise ValueError("an answer lies outside its question's vocabulary")
-    return codes, sizes
-
-
 def _frequencies(codes: Codes, sizes: Codes) -> Floats:
-    """(runs, pictures, questions) to the frequency of every answer of every question: (runs, concepts)."""
-    tables = [(codes[:, :, j, None] == np.arange(size)).mean(axis=1) for j, size in enumerate(sizes)]
+    """(..., pictures, questions) to the frequency of every answer of every question: (..., concepts)."""
+    tables = [(codes[..., j, None] == np.arange(size)).mean(axis=-2) for j, size in enumerate(sizes)]
     return np.concatenate(tables, axis=-1)
-
-
-def _all_scores(histograms: Sequence[Floats], variant: Variant) -> tuple[Floats, Floats, Floats, Floats]:
-    initial, *counterfactuals = histograms
-    found = np.stack([cas(initial, other, variant) for other in counterfactuals], axis=-1)
-    return found, mad(found, variant), mad(found, "code"), standard_deviation(found, variant)
-
-
-def _change(clean: Floats, noisy: Floats) -> float | None:
-    """Arrays (1, …) and (runs, …)."""
-    some = clean[0] > 0
-    if not np.any(some):
-        return None
-    return float(100 * np.mean(np.abs(noisy[:, some] - clean[0][some]) / clean[0][some]))

@@ -29,17 +29,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.association import (
-    Variant,
-    cas,
-    cas_clip,
-    mad,
-    mad_max,
-    standard_deviation,
-    standard_deviation_max,
-    unit_vectors,
-    variant_of,
-)
+from askew.stats.association import SPREADS, Spread, Variant, cas, cas_clip, mad_max, unit_vectors, variant_of
 from askew.stats.concept_shift import concept_shift, interval
 from askew.stats.intervals import (
     POINT,
@@ -48,7 +38,6 @@ from askew.stats.intervals import (
     bootstrap_weights,
     ends,
     first_accepted,
-    missing_per_set,
     picture_matrix,
     tail,
     with_null,
@@ -59,6 +48,7 @@ STRETCH = 1.0, 1.5, 4.25
 """Powers of c for the low end, the debiased value and the high end."""
 WIDER = 1.06  # standard errors of the bootstrap, which are so much too small where sets differ in everything
 Noisy = tuple[Floats, Floats]  # scores (K,) and draws of their joint error (draws, K)
+Range = tuple[float, float, float]  # low and high end of a score's interval, and the debiased score
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +74,7 @@ def associations(
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
-    initial_missing: int = 0,
-    counterfactual_missing: Sequence[int] | None = None,
+    missing: Sequence[int] = (),
 ) -> Associations:
     """CAS of every counterfactual and MAD with its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4).
 
@@ -97,37 +86,31 @@ def associations(
         initial: (n0, concepts) count of each concept in each picture of the initial set.
         counterfactuals: K >= 2 arrays (n_k, concepts), the same concepts in the same order.
         variant: "code" scales each histogram, and the K scores, to sum 1 first.
-        initial_missing, counterfactual_missing: pictures that gave no answer, for the record.
+        missing: pictures that gave no answer, of the initial set and of each counterfactual one, for the record.
 
     Raises:
         NotEnoughData: a set has no picture or no concept, or there are fewer than two counterfactuals.
         ValueError: negative counts, or sets with different numbers of concepts.
     """
-    first, others = _sets(initial, counterfactuals, "counts")
-    if any(np.any(pictures < 0) for pictures in (first, *others)):
+    sets = _sets(initial, counterfactuals, "counts")
+    if any(np.any(pictures < 0) for pictures in sets):
         raise ValueError("counts of concepts cannot be negative")
-    missing = missing_per_set(counterfactual_missing, len(others))
-    scores = np.array([cas(first.mean(axis=0), other.mean(axis=0), variant) for other in others])
+    histogram, *others = (pictures.mean(axis=0) for pictures in sets)
+    scores = np.array([cas(histogram, other, variant) for other in others])
     if variant_of(variant) == "code":
-        first, others = _equal_mass(first), [_equal_mass(other) for other in others]
+        sets = [_equal_mass(pictures) for pictures in sets]
 
-    errors = bootstrap_errors(first, draws, rng)
-    shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in others]
-    estimates, name = [], "test inversion, sparse and dense path"
-    for score, shift, other, gone in zip(scores, shifts, others, missing, strict=True):
-        low, high, debiased = interval(shift, shift.curve("sparse", level), shift.curve("dense", level), level)
-        n, lost = len(first) + len(other), initial_missing + gone
-        estimates.append(Estimate(float(score), low, high, level, name, n, lost, max=1.0, debiased=debiased))
-    initial_null, counterfactual_null = fair_histograms(first, others, draws, rng)
-    null = np.moveaxis(_cas_of_draws(initial_null, counterfactual_null), 0, -1)
+    first, errors = sets[0], bootstrap_errors(sets[0], draws, rng)
+    shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in sets[1:]]
+    ranges = [interval(one, one.curve("sparse", level), one.curve("dense", level), level) for one in shifts]
+    null = np.moveaxis(_cas_of_draws(*fair_histograms(first, sets[1:], draws, rng)), 0, -1)
     drawn = np.stack([shift.joint_draws() for shift in shifts], axis=-1)
-    few = min(len(s) for s in (first, *others))
-    student = scipy.stats.t.isf(tail(level), max(few - 1, 1)) / scipy.stats.norm.isf(tail(level))
+    student = scipy.stats.t.isf(tail(level), max(min(map(len, sets)) - 1, 1)) / scipy.stats.norm.isf(tail(level))
     errors = (drawn - drawn.mean(axis=0)) * student * WIDER
-    nearer = max(1.0, float(np.mean(((1 + np.array([e.mark for e in estimates])) / (1 + scores)) ** 2)))
+    nearer = max(1.0, float(np.mean(((1 + np.array([mark for *_, mark in ranges])) / (1 + scores)) ** 2)))
     noisy = [(scores * nearer**power, errors * nearer**power) for power in STRETCH]
-    n, gone = _pictures(first, others), initial_missing + sum(missing)
-    return _summary(estimates, scores, noisy, null, variant, level, n, gone)
+    name = "test inversion, sparse and dense path"
+    return _summary(sets, scores, ranges, name, noisy, null, variant, level, missing)
 
 
 def embedding_associations(
@@ -138,8 +121,7 @@ def embedding_associations(
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
-    initial_missing: int = 0,
-    counterfactual_missing: Sequence[int] | None = None,
+    missing: Sequence[int] = (),
 ) -> Associations:
     """CAS^CLIP of every counterfactual and the MAD of these (TIBET, Eq. 4, 6-7).
 
@@ -149,41 +131,32 @@ def embedding_associations(
     Args:
         initial: (n0, dimensions) embeddings.
         counterfactuals: K >= 2 arrays (n_k, dimensions).
+        missing: as in `associations`.
 
     Raises:
         NotEnoughData: a set has no picture, or there are fewer than two counterfactuals.
         ValueError: a vector has length zero, or dimensions differ.
     """
-    first, others = _sets(initial, counterfactuals, "embeddings")
-    first, others = unit_vectors(first), [unit_vectors(other) for other in others]
-    missing = missing_per_set(counterfactual_missing, len(others))
+    first, *others = sets = [unit_vectors(pictures) for pictures in _sets(initial, counterfactuals, "embeddings")]
     scores = np.array([cas_clip(first, other) for other in others])
-    mean, error = first.mean(axis=0), bootstrap_errors(first, draws, rng)
-    resampled = [other.mean(axis=0) + bootstrap_errors(other, draws, rng) for other in others]
-    errors = np.stack([np.einsum("ij,ij->i", mean + error, drawn) for drawn in resampled], axis=-1)
+    drawn, *each = (pictures.mean(axis=0) + bootstrap_errors(pictures, draws, rng) for pictures in sets)
+    errors = np.stack([np.einsum("ij,ij->i", drawn, other) for other in each], axis=-1)
     errors -= errors.mean(axis=0)
-    estimates, name = [], "normal, bootstrap standard error"
-    for score, column, other, gone in zip(scores, errors.T, others, missing, strict=True):
-        reach = float(scipy.stats.norm.isf(tail(level)) * column.std())
-        low, high, size = max(score - reach, -1.0), min(score + reach, 1.0), len(first) + len(other)
-        estimates.append(Estimate(float(score), low, high, level, name, size, initial_missing + gone, max=1.0))
+    reaches = float(scipy.stats.norm.isf(tail(level))) * errors.std(axis=0)
+    ranges = [(max(s - r, -1.0), min(s + r, 1.0), s) for s, r in zip(scores.tolist(), reaches.tolist(), strict=True)]
     null = mixture_means(others, len(first), draws, rng) @ np.stack([other.mean(axis=0) for other in others]).T
-    n, gone = _pictures(first, others), initial_missing + sum(missing)
-    return _summary(estimates, scores, [(scores, errors)] * len(STRETCH), null, variant, level, n, gone)
+    noisy, name = [(scores, errors)] * len(STRETCH), "normal, bootstrap standard error"
+    return _summary(sets, scores, ranges, name, noisy, null, variant, level, missing)
 
 
-def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -> tuple[Floats, list[Floats]]:
+def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -> list[Floats]:
     if len(counterfactuals) < 2:
         raise NotEnoughData(f"the spread of an axis needs at least 2 counterfactual sets, got {len(counterfactuals)}")
-    first = picture_matrix(initial, f"{what} of the initial set")
-    others = [picture_matrix(c, f"{what} of counterfactual set {k}") for k, c in enumerate(counterfactuals)]
-    if any(other.shape[1] != first.shape[1] for other in others):
-        raise ValueError(f"{what} of all sets must have the same columns, got {[s.shape[1] for s in (first, *others)]}")
-    return first, others
-
-
-def _pictures(first: Floats, others: list[Floats]) -> int:
-    return len(first) + sum(len(other) for other in others)
+    names = ["the initial set", *(f"counterfactual set {k}" for k in range(len(counterfactuals)))]
+    sets = [picture_matrix(s, f"{what} of {name}") for name, s in zip(names, (initial, *counterfactuals), strict=True)]
+    if len({pictures.shape[1] for pictures in sets}) > 1:
+        raise ValueError(f"{what} of all sets must have the same columns, got {[s.shape[1] for s in sets]}")
+    return sets
 
 
 def _equal_mass(pictures: Floats) -> Floats:
@@ -200,55 +173,55 @@ def _cas_of_draws(initial: Floats, counterfactual: Floats) -> Floats:
 
 
 def _summary(
-    estimates: Sequence[Estimate],
+    sets: Sequence[Floats],
     scores: Floats,
-    noisy: list[Noisy],
+    ranges: Sequence[Range],
+    name: str,
+    noisy: Sequence[Noisy],
     null: Floats,
     variant: Variant,
     level: float,
-    n: int,
-    missing: int,
+    missing: Sequence[int],
 ) -> Associations:
-    """Leans and the three measures of spread of the K scores. `null` is (draws, K), `noisy` as in `STRETCH`.
-
-    Scores below 0 (a mean cosine can be, or an error drives one there) count as 0 where they are scaled to sum 1.
-    """
-    k, least = len(scores), 0.0 if variant == "code" else -np.inf
+    """K scores with their ranges, their leans, and the three measures of spread. `null` is (draws, K), `noisy` as in
+    `STRETCH`."""
+    k, of_set = len(scores), [len(pictures) for pictures in sets]
+    lost = missing or [0] * len(sets)
+    if len(lost) != len(sets):
+        raise ValueError(f"missing counts of {len(lost)} sets were given for {len(sets)} sets")
+    n, gone = sum(of_set), sum(lost)
     (near, of_near), (middle, of_middle), (far, of_far) = noisy
+    each = tuple(
+        Estimate(score, low, high, level, name, of_set[0] + own, lost[0] + out, max=1.0, debiased=debiased)
+        for score, (low, high, debiased), own, out in zip(scores.tolist(), ranges, of_set[1:], lost[1:], strict=True)
+    )
 
-    def lean(one: int) -> Estimate:
-        contrast = np.full(k, -1 / (k - 1))
-        contrast[one] = 1.0
+    def lean(contrast: Floats) -> Estimate:
         reaches = [float(scipy.stats.norm.isf(tail(level)) * (drawn @ contrast).std()) for drawn in (of_near, of_far)]
         ends = [float(at @ contrast) + sign * r for at, r in zip((near, far), reaches, strict=True) for sign in (-1, 1)]
-        low, high, name = max(min(ends), -1.0), min(max(ends), 1.0), "normal, stretched"
+        low, high = max(min(ends), -1.0), min(max(ends), 1.0)
         value, mark = float(scores @ contrast), float(middle @ contrast)
-        return Estimate(value, low, high, level, name, n, missing, null=0.0, max=1.0, debiased=mark)
+        return Estimate(value, low, high, level, "normal, stretched", n, gone, null=0.0, max=1.0, debiased=mark)
 
-    leans = tuple(map(lean, range(k)))
+    leans = tuple(map(lean, (k * np.eye(k) - 1) / (k - 1)))
 
-    def spread(measure: Spread, maximum: float, *, rooted: bool = False) -> Estimate:
-        low, high = low_end(near, of_near, measure, level), high_end(far, of_far, measure, level)
+    def spread(measure: Spread, maximum: float, rooted: bool) -> Estimate:
+        def of(some: Floats) -> Floats:
+            return measure(some, variant)
+
+        low, high = low_end(near, of_near, of, level), high_end(far, of_far, of, level)
         if rooted:
             a, b = ends(leans[0])
             low, high = math.sqrt(max(a, -b, 0.0)), math.sqrt(max(-a, b))
-        high, debiased = min(high, maximum), low_end(middle, of_middle, measure, POINT)
-        name = "root of the lean's" if rooted else "test inversion on stretched scores"
-        found = Estimate(float(measure(scores)), min(low, high), high, level, name, n, missing, debiased=debiased)
-        return with_null(found, measure(null), maximum)
+        high, debiased = min(high, maximum), low_end(middle, of_middle, of, POINT)
+        method = "root of the lean's" if rooted else "test inversion on stretched scores"
+        found = Estimate(float(of(scores)), min(low, high), high, level, method, n, gone, debiased=debiased)
+        return with_null(found, of(null), maximum)
 
-    alone = k == 2 and variant == "paper"
-    return Associations(
-        tuple(estimates),
-        leans,
-        spread(lambda s: mad(np.maximum(s, least), variant), mad_max(k, variant), rooted=alone),
-        spread(lambda s: mad(np.maximum(s, 0.0), "code"), 1.0),
-        spread(
-            lambda s: standard_deviation(np.maximum(s, least), variant),
-            standard_deviation_max(k, variant),
-            rooted=alone,
-        ),
-    )
+    alone, most = k == 2 and variant == "paper", mad_max(k, variant)
+    at_most = {"mad": most, "wasserstein": 1.0, "standard_deviation": math.sqrt(most)}
+    spreads = {one: spread(SPREADS[one], top, alone and one != "wasserstein") for one, top in at_most.items()}
+    return Associations(each, leans, **spreads)
 
 
 CLEAR_DIFFERENCE = 0.05  # p-value of a concept's differences between counterfactual sets below which they are kept
@@ -288,11 +261,11 @@ def _permuted_means(sets: list[Floats], draws: int, rng: np.random.Generator) ->
     return np.stack([(shuffled == k).astype(float) @ pooled / size for k, size in enumerate(sizes)])
 
 
-Spread = Callable[[Floats], Floats]
+Measure = Callable[[Floats], Floats]
 FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
 
 
-def low_end(scores: Floats, errors: Floats, spread: Spread, level: float) -> float:
+def low_end(scores: Floats, errors: Floats, spread: Measure, level: float) -> float:
     """Low end of the interval of the spread of the K population scores, by test inversion.
 
     The spread of noisy scores is too large where they are nearly equal, so a percentile interval would never reach 0.
@@ -312,7 +285,7 @@ def low_end(scores: Floats, errors: Floats, spread: Spread, level: float) -> flo
     return float(spread(_gathered(scores, first_accepted(reached, 0.0, 1.0))))
 
 
-def high_end(scores: Floats, errors: Floats, spread: Spread, level: float) -> float:
+def high_end(scores: Floats, errors: Floats, spread: Measure, level: float) -> float:
     """High end of the same: the smallest spread whose samples exceed the observed one but for (1 - level) / 2 of cases.
 
     The pattern shrinks or grows as a whole; beyond the observed one each score moves outward by the same number of its

@@ -6,7 +6,7 @@ Many tests at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -138,15 +138,6 @@ def positive_counts(counts: ArrayLike, name: str = "counts") -> Floats:
     if np.any(c.sum(axis=-1) == 0):
         raise NotEnoughData(f"{name} are all zero; at least one picture with an answer is needed")
     return c
-
-
-def missing_per_set(missing: Sequence[int] | None, sets: int) -> Sequence[int]:
-    """Missing pictures of each counterfactual set; zeros where not told."""
-    if missing is None:
-        return [0] * sets
-    if len(missing) != sets:
-        raise ValueError(f"missing counts of {len(missing)} sets were given for {sets} sets")
-    return missing
 
 
 def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:

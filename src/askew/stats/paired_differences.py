@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.association import Variant, cas, mad, standard_deviation
+from askew.stats.association import SPREADS, Variant, cas
 from askew.stats.association_intervals import Associations, associations, embedding_associations
 from askew.stats.differences import Mixture, share_difference, wilson
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
@@ -186,11 +186,9 @@ def _joined(
 
 def _with_spread(similarity: Floats, variant: Variant) -> Floats:
     """CAS (..., K) with its leans and three measures of spread: (..., 2 K + 3)."""
-    positive = np.maximum(similarity, 0.0)  # as where scores are scaled to sum 1: a mean cosine may be negative
-    scaled = positive if variant == "code" else similarity
-    spreads = [mad(scaled, variant), mad(positive, "code"), standard_deviation(scaled, variant)]
     k = similarity.shape[-1]
     leans = (k * similarity - similarity.sum(axis=-1, keepdims=True)) / (k - 1)
+    spreads = [spread(similarity, variant) for spread in SPREADS.values()]
     return np.concatenate([similarity, leans, np.stack(spreads, axis=-1)], axis=-1)
 
 

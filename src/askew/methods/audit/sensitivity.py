@@ -25,7 +25,7 @@ from askew.parts.survey.verdicts import Place
 from askew.parts.survey.words import exceeds_chance
 from askew.plan import PromptPlan
 from askew.run.live import opened_run
-from askew.stats.association import ScoreChange, score_change
+from askew.stats.association import SPREADS, score_change
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, record
@@ -33,7 +33,7 @@ from askew.types import Axis, Missing, record
 RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)
 """Shares of the answers that are replaced; the authors estimate .18 for their VQA."""
 
-SCORES = ("cas", "mad", "wasserstein", "standard_deviation")
+SCORES = ("cas", *SPREADS)
 
 Codes = NDArray[np.int64]
 
@@ -118,7 +118,7 @@ def changes_by_rate(
             one for prompt in plan.prompts for one in _changes(sets[prompt.text], prompt, plan, rate, repeats, beyond)
         ]
         means = (
-            student_mean([getattr(one, name) for one in changes], plan.level, "t over axes") if changes else WITHIN
+            student_mean([one[name] for one in changes], plan.level, "t over axes") if changes else WITHIN
             for name in SCORES
         )
         rows.append(ErrorRate(rate, len(changes), *means))
@@ -130,7 +130,7 @@ WITHIN = Missing("not_asked", "the MAD of every axis is within chance")
 
 def _changes(
     sets: Sequence[ObservedSet], prompt: PromptPlan, plan: AuditPlan, rate: float, repeats: int, beyond: Set[Place]
-) -> Iterator[ScoreChange]:
+) -> Iterator[dict[str, float]]:
     """Of every axis beyond chance that has answers."""
     closed = [axis.axis() for axis in prompt.axes if axis.values]
     sizes = np.array([len(axis.values) for axis in closed])
@@ -139,9 +139,7 @@ def _changes(
         own = [codes[s.name] for s in sets if s.prompt.axis == axis.name]
         if (prompt.text, axis.name) in beyond and len(own) > 1 and all(len(c) for c in (codes["initial"], *own)):
             rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, axis.name, f"errors {rate}"))
-            yield score_change(
-                codes["initial"], own, sizes, rate, rng=rng, runs=repeats, variant=plan.variant, signed=True
-            )
+            yield score_change(codes["initial"], own, sizes, rate, rng=rng, runs=repeats, variant=plan.variant)
 
 
 def encode(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> Codes:

@@ -229,8 +229,7 @@ def _by_concepts(
                           strict=True)  # fmt: skip
     rng = scoring.rng(sets[0].prompt.text, axis.name, "concepts")
     try:
-        return associations(counts[0], counts[1:], rng=rng, variant=scoring.variant, initial_missing=missing[0],
-                            counterfactual_missing=missing[1:], **scoring.how)  # fmt: skip
+        return associations(counts[0], counts[1:], rng=rng, variant=scoring.variant, missing=missing, **scoring.how)
     except NotEnoughData as error:  # for the commonest reason why a set has no answers on this axis
         reasons = Counter(r for s in sets for r, n in s.missing(scoring.instrument, axis).items() for _ in range(n))
         return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
@@ -245,8 +244,8 @@ def _by_vectors(
     vectors = [in_order(np.stack([rows[p.id] for p in some])) for some in pictures]
     missing = [len(s.pictures) - len(some) for s, some in zip(sets, pictures, strict=True)]
     rng = scoring.rng(sets[0].prompt.text, axis.name, "vectors")
-    return embedding_associations(vectors[0], vectors[1:], rng=rng, variant=scoring.variant, **scoring.how,
-                                  initial_missing=missing[0], counterfactual_missing=missing[1:])  # fmt: skip
+    first, *others = vectors
+    return embedding_associations(first, others, rng=rng, variant=scoring.variant, missing=missing, **scoring.how)
 
 
 def _bipartite(
