@@ -107,7 +107,8 @@ def associations(
     drawn = np.stack([shift.joint_draws() for shift in shifts], axis=-1)
     student = scipy.stats.t.isf(tail(level), max(min(map(len, sets)) - 1, 1)) / scipy.stats.norm.isf(tail(level))
     errors = (drawn - drawn.mean(axis=0)) * student * WIDER
-    nearer = max(1.0, float(np.mean(((1 + np.array([mark for *_, mark in ranges])) / (1 + scores)) ** 2)))
+    marks = np.array([min(max(debiased, low), high) for low, high, debiased in ranges])
+    nearer = max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
     noisy = [(scores * nearer**power, errors * nearer**power) for power in STRETCH]
     name = "test inversion, sparse and dense path"
     return _summary(sets, scores, ranges, name, noisy, null, variant, level, missing)
