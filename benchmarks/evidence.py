@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from askew.studio.drawing import draw
-from askew.studio.drawing.portrait import Mask
+from askew.studio.drawing import Mask, draw
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 
 

@@ -37,7 +37,6 @@ OWN: Mapping[str, str] = {
     "runs list": "askew.housekeeping:runs_list",
     "runs rm": "askew.housekeeping:runs_rm",
     "store gc": "askew.housekeeping:store_gc",
-    "studio sheet": "askew.commands:studio_sheet",
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
 }

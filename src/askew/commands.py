@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -159,29 +158,6 @@ def models(*, json: Flag = False) -> RenderableType | None:
     for one in presets().values():
         sets.add_row(one.name, one.summary, *(f"{size:.0f} GB" for size in (one.download_gb, one.memory_gb)))
     return Group(providers, sets)
-
-
-def studio_sheet(*, out: Path, what: Literal["attributes", "occupations"] = "attributes", seed: int = 0) -> str:
-    """Draw a labelled contact sheet of the studio world.
-
-    Example: `askew studio sheet --out sheet.png`
-
-    Parameters
-    ----------
-    out
-        PNG file to write.
-    what
-        What is drawn.
-    seed
-        Seed of all random draws.
-    """
-    from askew.studio.drawing import attribute_sheet, occupation_sheet
-
-    try:
-        (attribute_sheet if what == "attributes" else occupation_sheet)(seed).save(out, format="PNG")
-    except OSError as error:
-        raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
-    return str(out)
 
 
 def studio_path(name: str = "studio", /) -> str:

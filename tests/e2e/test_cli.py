@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from askew.cli import run
 
@@ -117,7 +116,6 @@ def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int
         (["report", "nowhere"], "nowhere"),
         (["studio", "path", "nothing"], "embedder"),
         (["studio", "truth", "an empty room"], "shows nobody"),
-        (["studio", "sheet", "--out", "/nowhere/sheet.png"], "/nowhere/sheet.png"),
     ],
 )
 def test_wrong_usage_is_one_clear_sentence(
@@ -189,13 +187,6 @@ def test_providers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(capsys.readouterr().out)
     assert {"studio/planted", "folder", "labels", "faces", "lexicon"} <= {row["name"] for row in rows}
     assert all(row["summary"] for row in rows)
-
-
-@pytest.mark.parametrize("what", ["attributes", "occupations"])
-def test_contact_sheets_are_pictures(tmp_path: Path, what: str) -> None:
-    assert run(["studio", "sheet", "--out", str(tmp_path / "sheet.png"), "--what", what]) == 0
-    with Image.open(tmp_path / "sheet.png") as image:
-        assert image.size[0] > 500
 
 
 def test_the_truth_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

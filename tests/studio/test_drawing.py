@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew.studio.drawing import attribute_sheet, draw, draw_with_masks, occupation_sheet, sheet
+from askew.studio.drawing import draw, draw_with_masks
 from askew.studio.drawing.palette import SKIN_LIGHTNESS, skin
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 from benchmarks.evidence import evidence
@@ -173,11 +173,3 @@ def test_skin_lightness_is_what_it_says():
     for lightness in (32.0, 50.0, 70.0, 90.0):
         measured = colour.rgb2lab(np.array([[skin(lightness).base]]) / 255.0)[0, 0, 0]
         assert measured == pytest.approx(lightness, abs=1.0)
-
-
-def test_sheets_hold_a_cell_for_every_value():
-    page = sheet([("row", [("a", Image.new("RGB", (128, 128), "red")), ("b", Image.new("RGB", (128, 128)))])], cell=64)
-    assert page.width == 2 * 76 + 12
-    assert (255, 0, 0) in {colour for _, colour in page.getcolors(page.width * page.height)}
-    assert attribute_sheet(each=1).height < attribute_sheet(each=3).height
-    assert occupation_sheet(columns=10).height > occupation_sheet(columns=20).height

@@ -6,8 +6,9 @@ import random
 
 from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import SIZE, Canvas, Colour
+from askew.studio.drawing.figures import draw_thing
 
-_WOOD: Colour = (150, 106, 72)
+_WOOD = palette.named("wood")
 
 
 def draw_backdrop(canvas: Canvas, environment: str, position: float) -> None:
@@ -38,51 +39,30 @@ def _shelf(canvas: Canvas, x: float, source: random.Random) -> None:
         left = x - 14.0
         while left < x + 11:
             width, height = source.uniform(3.5, 5.5), source.uniform(14, 19)
-            canvas.box(
-                left, top + 21.5 - height, left + width - 0.7, top + 21.5, source.choice(palette.ONE_OF["books"])
-            )
+            canvas.box(left, top + 21.5 - height, left + width - 0.7, top + 21.5, _book(source))
             left += width
         canvas.box(x - 16, top + 21.5, x + 16, top + 24, palette.darker(_WOOD, 0.35))
 
 
 def _frame(canvas: Canvas, x: float, source: random.Random) -> None:
-    top = source.uniform(14, 22)
-    canvas.box(x - 15, top, x + 15, top + 38, palette.darker(_WOOD, 0.4))
-    canvas.box(x - 12.5, top + 2.5, x + 12.5, top + 35.5, palette.SNOW)
-    hue = source.choice(palette.ONE_OF["books"])
-    canvas.box(x - 9, top + 6, x + 9, top + 32, palette.lighter(hue, 0.45))
-    canvas.polygon([(x - 9, top + 32), (x + 9, top + 10), (x + 9, top + 32)], palette.darker(hue, 0.2))
-    canvas.box(x - 6, top + 9, x, top + 15, palette.darker(hue, 0.35))
+    draw_thing(canvas, "picture frame", {"x": x, "y": source.uniform(14, 22)}, _book(source))
 
 
 def _lamp(canvas: Canvas, x: float, source: random.Random) -> None:
-    shade = source.choice(((240, 196, 104), (226, 140, 110), (150, 190, 180)))
-    canvas.box(x - 1.2, 0, x + 1.2, 24, palette.INK)
-    canvas.polygon([(x - 6, 22), (x + 6, 22), (x + 15, 42), (x - 15, 42)], shade)
-    canvas.polygon([(x + 1, 22), (x + 6, 22), (x + 15, 42), (x + 6, 42)], palette.darker(shade, 0.25))
-    canvas.ellipse(x, 42.5, 5, 4, (255, 246, 200))
-    canvas.box(x - 15, 41, x + 15, 43, palette.darker(shade, 0.45))
+    draw_thing(canvas, "lamp", {"x": x}, source.choice(((240, 196, 104), (226, 140, 110), (150, 190, 180))))
 
 
 def _curtain(canvas: Canvas, x: float, source: random.Random) -> None:
-    cloth = source.choice(palette.ONE_OF["books"])
-    side = -1 if x < SIZE / 2 else 1
-    inner, outer = x - side * 14, x + side * 30
-    canvas.box(min(inner, outer), 8, max(inner, outer), 92, cloth)
-    for step in range(4):
-        fold = inner + side * (4 + 8 * step)
-        canvas.box(fold - 1.5, 8, fold + 1.5, 92, palette.darker(cloth, 0.3))
-    canvas.box(min(inner - side * 4, outer), 5, max(inner - side * 4, outer), 8.5, palette.darker(_WOOD, 0.5))
+    draw_thing(canvas, "curtain", {"x": x, "s": -1 if x < SIZE / 2 else 1}, _book(source))
 
 
 def _clock(canvas: Canvas, x: float, source: random.Random) -> None:
-    y = source.uniform(24, 34)
-    canvas.ellipse(x, y, 14, 14, palette.darker(_WOOD, 0.4))
-    canvas.ellipse(x, y, 11.5, 11.5, palette.SNOW)
-    canvas.stroke([(x, y), (x, y - 8)], 1.6, palette.INK)
-    canvas.stroke([(x, y), (x + source.choice((-6, 6)), y + 2)], 1.6, palette.INK)
-    canvas.box(x - 16, 62, x + 16, 66, palette.darker(_WOOD, 0.3))
-    canvas.polygon([(x - 5, 50), (x + 5, 50), (x + 3.5, 62), (x - 3.5, 62)], source.choice(palette.ONE_OF["books"]))
+    measures = {"x": x, "y": source.uniform(24, 34), "h": source.choice((-6, 6))}
+    draw_thing(canvas, "clock", measures, _book(source))
+
+
+def _book(source: random.Random) -> Colour:
+    return source.choice(palette.ONE_OF["books"])
 
 
 def _landscape(canvas: Canvas, source: random.Random) -> None:

@@ -67,6 +67,12 @@ def draw_figure(canvas: Canvas, look: Look, name: str, own: Colour = palette.INK
         shape.draw(canvas.on(part), look.measures, look.colours | {"own": own}, side)
 
 
+def draw_thing(canvas: Canvas, name: str, measures: Mapping[str, float], own: Colour) -> None:
+    """Draw a figure of figures.txt that belongs to nobody, in its own measures."""
+    for shape in _figures()[name][1]:
+        shape.draw(canvas, measures, {"own": own})
+
+
 @lru_cache(maxsize=1)
 def _figures() -> dict[str, tuple[str, tuple[Shape, ...]]]:
     table = rows("figures.txt")

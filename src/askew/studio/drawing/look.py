@@ -80,6 +80,10 @@ _BODY = {  # neck half width, face width, jaw widening, right half of the torso 
 }  # fmt: skip
 
 
+_OPEN = {"happy": 3.3, "sad": 3.3, "serious": 3.0, "tired": 3.2}
+"""Half the height of open eyes."""
+
+
 def build(scene: Scene) -> Build:
     """The measures that gender, age and body type decide."""
     neck, face, widening, torso = _BODY[scene.body_type]
@@ -118,8 +122,19 @@ def look(scene: Scene, seed: int) -> Look:
         "shirt": palette.pick(palette.ONE_OF["shirts"], varied["shirt"]),
         "tie": palette.pick(palette.ONE_OF["ties"], varied["tie"]),
     }
-    b = build(scene)
+    b, woman, formal = build(scene), scene.gender == "female", scene.clothing == "formal"
     measures = {
-        "w": b.face, "j": b.face * b.jaw, "k": b.face * b.chin, "c": b.chin_y, "n": b.neck, "t": b.torso[-2][0],
-    }  # fmt: skip
+        "w": b.face,
+        "j": b.face * b.jaw,
+        "k": b.face * b.chin,
+        "c": b.chin_y,
+        "n": b.neck,
+        "b": (92.0 if formal else 97.0) if woman else (86.0 if formal else 87.5),
+        "t": b.torso[-2][0],
+        "o": _OPEN[scene.emotion],
+        "d": 1.0 if scene.emotion == "sad" else 0.0,
+        "g": varied.between("gaze", -0.7, 0.7),
+        "p": -1.0 if varied["part"] < 0.5 else 1.0,
+        "h": -3.0 if scene.hair == "short" else 1.0,
+    }
     return Look(scene, varied, tone, hair, brow, b, measures, colours)

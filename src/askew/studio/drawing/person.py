@@ -1,0 +1,292 @@
+"""A person: body, head and hair, clothes, what is worn and held, the pin of an ethnicity and the sign of an occupation.
+
+What keeps its shape is a figure of figures.txt. The pin makes ethnicity readable: a shape, a colour, an inner mark. The
+sign is a card with an emblem at the lower left, with headwear and a garment accent where natural; these leave brows,
+temples and the neckline free.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import pairwise
+
+from PIL import Image
+
+from askew.studio import rows
+from askew.studio.drawing import palette
+from askew.studio.drawing.canvas import Canvas, Colour, Point
+from askew.studio.drawing.figures import Shape, draw_figure, shapes
+from askew.studio.drawing.look import Look
+
+CARD = 34.0
+_EYE_X = 9.2
+_TOP = -29.0
+
+
+def draw_person(canvas: Canvas, look: Look) -> None:
+    """Everything from the back of a wheelchair to the sign in front."""
+    scene, varied, build = look.scene, look.jitter, look.build
+    size = varied.between("scale", 0.96, 1.03)
+    figure = canvas.placed(64 + varied.between("x", -3, 3), 128 - 128 * size + varied.between("y", -1, 3), size)
+    top = figure.placed(0, 46, 1.0, varied.between("tilt", -3, 3))
+    if scene.disability == "wheelchair":
+        draw_figure(figure, look, "chair back")
+    if scene.hair != "bald":
+        draw_figure(top, look, f"{'short' if scene.hair == 'short' else f'long {_texture(look)}'} hair behind")
+    _torso(figure, look)
+    draw_figure(figure, look, f"{look.who} neck")
+    if scene.body_type == "muscular":
+        draw_figure(figure, look, "muscular neck")
+    if look.female:
+        draw_figure(figure, look, "woman throat")
+    _clothes(figure, look)
+    _worn(figure.on("sign"), look, "torso", build.torso[-3][0] * 0.8)
+    _worn(figure.on("sign"), look, "neck", build.neck)
+    _ears(top, look, (-1, 1))
+    _head(top, look)
+    _front_hair(top, look)
+    if scene.hair == "long":
+        _ears(top, look, (1,))
+    _worn(top.on("headwear"), look, "face", build.face)
+    _aids(figure, top, look)
+    _pin(figure, look, 21.5, 107.5)
+    if scene.occupation is not None:
+        x, y = 23 + varied.between("sign_x", -2, 2), 107.5 + varied.between("sign_y", -1.5, 1.5)
+        canvas.on("sign").stamp(*_card(scene.occupation), x, y)
+
+
+def _torso(canvas: Canvas, look: Look) -> None:
+    """Shoulders and chest in the colour of the outer garment."""
+    cloth, base, right = canvas.on("clothes"), look.colours["cloth"], look.build.torso
+    outer = [(x + 0.7, y - 0.8) for x, y in right]
+    cloth.symmetric([(0, right[0][1] - 1), *outer, (0, 151)], palette.darker(base, 0.6))
+    cloth.symmetric([(0, right[0][1]), *right, (0, 150)], base)
+    if look.scene.clothing == "informal" and look.jitter["garment"] < 1 / 3:
+        for y in (96, 106, 116, 126):
+            half = _half_width(look, y + 2.5) - 0.8
+            cloth.box(-half, y, half, y + 4.5, palette.lighter(base, 0.72))
+    draw_figure(canvas, look, f"{look.scene.body_type} contours")
+
+
+def _half_width(look: Look, height: float) -> float:
+    for (x0, y0), (x1, y1) in pairwise(look.build.torso):
+        if y0 <= height <= y1:
+            return x0 + (x1 - x0) * (height - y0) / (y1 - y0)
+    return look.build.torso[-1][0]
+
+
+def _clothes(canvas: Canvas, look: Look) -> None:
+    """Collar, lapels and what is worn at the neck."""
+    varied = look.jitter
+    if look.scene.clothing == "formal":
+        often, seldom, share = ("bow", "buttons", 0.5) if look.female else ("tie", "bow", 0.75)
+        for figure in ("shirt", often if varied["part"] < share else seldom, "lapels"):
+            draw_figure(canvas, look, f"{look.who} {figure}")
+    else:
+        base, collar = look.colours["cloth"], ("collar", "hood", "heart collar")[int(varied["garment"] * 3)]
+        trim = palette.darker(base, 0.28) if varied["shirt"] < 0.6 else palette.lighter(base, 0.75)
+        draw_figure(canvas, look, f"{look.who} {collar}", trim)
+
+
+def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
+    """Ears at the given sides (-1 left, 1 right), with an earring for some women."""
+    for side in sides:
+        draw_figure(canvas, look, "ear", side=side)
+        if look.female and look.jitter["earring"] < 0.65:
+            jewel = (238, 190, 70) if look.jitter["rim"] < 0.6 else (232, 236, 240)
+            draw_figure(canvas, look, "earring", jewel, side)
+
+
+def _head(canvas: Canvas, look: Look) -> None:
+    """The bare head with all its features."""
+    head, skin, scene = canvas.on("skin"), look.skin, look.scene
+    head.symmetric(_outline(look, 0.5), skin.deep)
+    head.symmetric(_outline(look), skin.shade)
+    head.symmetric([(x * 0.94, y * 0.985 - 0.3) for x, y in _outline(look)], skin.base)
+    if scene.hair == "bald":
+        draw_figure(canvas, look, "bald shine")
+    if scene.body_type == "obese":
+        draw_figure(canvas, look, "obese chin")
+    blush = palette.mix(skin.base, skin.blush, 0.75 if look.female else 0.3)
+    draw_figure(canvas, look, f"{scene.body_type} cheeks", blush)
+    if scene.age != "young":
+        draw_figure(canvas, look, f"{scene.age} marks")
+    if not look.female:
+        _beard(canvas, look)
+    draw_figure(canvas, look, "nose")
+    draw_figure(canvas, look, f"{look.who} {scene.emotion} mouth", _lips(look))
+    if scene.disability != "blind":
+        iris = palette.pick(palette.IRIS[scene.ethnicity], look.jitter["iris"])
+        for side in (-1, 1):
+            eye = canvas.placed(side * _EYE_X, -0.6)
+            draw_figure(eye, look, "eye", iris)
+            draw_figure(eye, look, f"{look.who} {scene.emotion} lid", side=side)
+        if scene.emotion == "sad" and look.jitter["tear"] < 0.6:
+            draw_figure(canvas, look, "tear")
+    _brows(canvas.on("face"), look)
+
+
+def _outline(look: Look, grow: float = 0.0) -> list[Point]:
+    """The right half of the head's outline from the crown to the chin."""
+    w, b = look.build.face + grow, look.build
+    return [
+        (0, _TOP - grow), (w * 0.55, _TOP + 2.2 - grow), (w * 0.9, -17), (w, -4), (w * 0.975, 6), (w * b.jaw, 16),
+        (w * b.chin, b.chin_y - 1.6 + grow), (0, b.chin_y + grow),
+    ]  # fmt: skip
+
+
+def _beard(canvas: Canvas, look: Look) -> None:
+    kind = look.jitter["beard"]
+    if kind < 0.45:
+        return
+    if kind < 0.65:
+        draw_figure(canvas, look, "stubble", palette.mix(look.skin.deep, look.skin.line, 0.25))
+        return
+    grey = {"young": look.brow, "middle-aged": palette.mix(look.brow, (150, 148, 148), 0.3), "old": look.hair}
+    draw_figure(canvas, look, "full beard" if kind < 0.9 else "goatee", grey[look.scene.age])
+
+
+def _lips(look: Look) -> Colour:
+    if not look.female:
+        return look.skin.bare_lips
+    warm = (196, 60, 72) if look.skin.lightness >= 50 else (214, 104, 110)
+    return palette.mix(look.skin.lips, warm, look.jitter.between("lip", 0.1, 0.6))
+
+
+_BROWS = {  # heights of inner end, middle and outer end; y grows downwards
+    "happy": (-9.6, -12.2, -9.2),
+    "sad": (-12.0, -9.6, -6.6),
+    "serious": (-6.9, -7.9, -7.3),
+    "tired": (-8.2, -9.0, -6.2),
+}
+
+
+def _brows(face: Canvas, look: Look) -> None:
+    thick, arch = (1.9, 0.7) if look.female else (3.3, 0.0)
+    inner, middle, outer = _BROWS[look.scene.emotion]
+    for side in (-1, 1):
+        points = [(side * 4.0, inner), (side * 9.2, middle - arch), (side * 14.2, outer - arch)]
+        if look.scene.age == "old":
+            face.stroke([(x, y + 0.7) for x, y in points], thick + 0.9, look.skin.line, 0.4)
+        face.stroke(points, thick, look.brow, 0.45)
+
+
+_TEXTURE = {  # share of straight, then wavy hair; the rest is coily
+    "white": (0.55, 0.95),
+    "asian": (0.8, 1.0),
+    "middle eastern": (0.3, 0.95),
+    "hispanic": (0.35, 0.9),
+    "south asian": (0.5, 0.95),
+    "black": (0.08, 0.2),
+}
+
+
+def _texture(look: Look) -> str:
+    straight, wavy = _TEXTURE[look.scene.ethnicity]
+    position = look.jitter["cut"]
+    return "straight" if position < straight else "wavy" if position < wavy else "coily"
+
+
+def _front_hair(canvas: Canvas, look: Look) -> None:
+    """The hair over the skull, with strands and highlights; greying temples in middle age."""
+    if look.scene.hair == "bald":
+        return
+    texture, w = _texture(look), look.build.face
+    strand = palette.darker(look.hair, 0.4) if sum(look.hair) > 220 else palette.lighter(look.hair, 0.2)
+    draw_figure(canvas, look, f"{texture} cap", strand)
+    if texture == "coily":
+        for turn in range(11):
+            angle = math.pi * (turn + 0.5) / 11
+            x, y = math.cos(angle) * (w + 0.4), -14 - math.sin(angle) * 18.5
+            canvas.on("hair").ellipse(x, y, 4.2, 4.2, look.hair)
+        draw_figure(canvas, look, "coily strands", strand)
+    if look.scene.hair == "long":  # on the right it lies behind the ear
+        draw_figure(canvas, look, f"{texture} locks", strand)
+    elif worn(look.scene.occupation, "face"):  # without it one could not tell it from none
+        draw_figure(canvas, look, "pushed out hair")
+    if look.scene.age == "middle-aged":
+        draw_figure(canvas, look, "grey temples")
+
+
+@lru_cache
+def worn(occupation: str | None, place: str) -> tuple[tuple[Colour, tuple[Shape, ...]], ...]:
+    """What an occupation wears over face, torso or neck: pieces, each with its own colour and its shapes."""
+    found = []
+    for _, at, wearers, drawn in rows("workwear.txt"):
+        colours = dict(one.strip().rsplit(" ", 1) for one in wearers.split(","))
+        if at == place and occupation in colours:
+            found.append((palette.named(colours[occupation]), shapes(drawn)))
+    return tuple(found)
+
+
+def _worn(canvas: Canvas, look: Look, place: str, width: float) -> None:
+    for colour, drawn in worn(look.scene.occupation, place):
+        for shape in drawn:
+            shape.draw(canvas, {"w": width}, {"own": colour})
+
+
+def _aids(figure: Canvas, top: Canvas, look: Look) -> None:
+    """Clear glasses, or the dark glasses and cane of a blind person; a hearing aid, larger than life; wheels."""
+    scene, varied = look.scene, look.jitter
+    if scene.disability == "blind":
+        draw_figure(top, look, "dark glasses")
+        draw_figure(figure, look, "cane sleeve", palette.lighter(look.colours["cloth"], 0.1))
+        draw_figure(figure, look, "cane")
+        draw_figure(figure, look, "hand at the cane")
+        return
+    if scene.glasses == "glasses":
+        frames = palette.ONE_OF["bright_frames" if look.skin.lightness < 50 else "frames"]
+        kind = "round glasses" if varied["frame"] < 0.5 else "square glasses"
+        draw_figure(top, look, kind, palette.pick(frames, varied["rim"]))
+    if scene.disability == "hearing aid":
+        draw_figure(top, look, "hearing aid", palette.pick(palette.ONE_OF["hearing_aids"], varied["aid"]))
+    if scene.disability == "wheelchair":
+        for side in (-1, 1):
+            draw_figure(figure.placed(side * 60, 116), look, "wheel")
+
+
+def _regular(corners: int, radius: float = 1.0, turn: float = 0.0) -> list[Point]:
+    angles = [math.tau * (i + turn) / corners - math.pi / 2 for i in range(corners)]
+    return [(radius * math.cos(a), radius * math.sin(a)) for a in angles]
+
+
+_PINS: dict[str, list[Point]] = {
+    "white": _regular(28),
+    "black": _regular(4, 1.22, 0.5),
+    "asian": [(x * 1.15, y * 1.15 + 0.16) for x, y in _regular(3)],
+    "south asian": [(x * 0.92, y * 1.22) for x, y in _regular(4)],
+    "middle eastern": [(x / (1 + i % 2), y / (1 + i % 2)) for i, (x, y) in enumerate(_regular(10, 1.28))],
+    "hispanic": _regular(6, 1.1, 0.5),
+}
+
+
+def _pin(canvas: Canvas, look: Look, x: float, y: float) -> None:
+    pin, ethnicity = canvas.on("pin").placed(x, y), look.scene.ethnicity
+    for colour, radius in ((palette.INK, 8.7), (palette.WHITE, 7.7), (palette.PIN[ethnicity], 6.5)):
+        pin.polygon([(px * radius, py * radius) for px, py in _PINS[ethnicity]], colour)
+    draw_figure(pin, look, f"{ethnicity} mark")
+
+
+@lru_cache(maxsize=128)
+def _card(occupation: str) -> tuple[Image.Image, Image.Image]:
+    """The card of an occupation and its mask."""
+    background, emblem = next((card, drawn) for name, card, drawn in rows("emblems.txt") if name == occupation)
+    canvas, mask = Canvas(CARD, CARD), Canvas(CARD, CARD)
+    mask.box(0, 0, CARD, CARD, (0, 0, 0))
+    _rounded(mask, 0.0, palette.WHITE)
+    for colour, inset in ((palette.INK, 0.0), (palette.WHITE, 1.1), (palette.named(background), 1.9)):
+        _rounded(canvas, inset, colour)
+    grid = canvas.placed(CARD / 2 - 13.6, CARD / 2 - 13.6, 0.85)
+    for shape in shapes(emblem):
+        shape.draw(grid, {}, {})
+    return canvas.image, mask.image.convert("1")
+
+
+def _rounded(canvas: Canvas, inset: float, colour: Colour) -> None:
+    low, high, r = inset, CARD - inset, 5.5 - inset
+    canvas.box(low + r, low, high - r, high, colour)
+    canvas.box(low, low + r, high, high - r, colour)
+    for x in (low + r, high - r):
+        for y in (low + r, high - r):
+            canvas.ellipse(x, y, r, r, colour)
