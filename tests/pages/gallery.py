@@ -23,7 +23,6 @@ from askew.pages.blocks import (
     Line,
     Lines,
     Mark,
-    Matrix,
     Network,
     Page,
     Part,
@@ -216,39 +215,40 @@ def network() -> Network:
     return Network("Which axis moves which", nodes, edges, more=("V", "q"))
 
 
-def effects() -> Matrix:
+def effects() -> Table:
     def score(k: int, j: int) -> Estimate:
         return estimate(0.08 * (j - k), 0.05, q=0.001 if j > k else 0.5)
 
-    rows = tuple((axis, tuple(score(k, j) for j in range(len(AXES)))) for k, axis in enumerate(AXES))
+    rows = tuple((axis, *(score(k, j) for j in range(len(AXES)))) for k, axis in enumerate(AXES))
     caption = "Making the axis of the row equal moves that of the column"
-    return Matrix(caption, "Made equal", tuple(AXES), rows, scale="signed", diagonal=True)
+    return Table(caption, ("Made equal", *AXES), rows, scale="signed", shaded=True, diagonal=True)
 
 
-def overview() -> Matrix:
+def overview() -> Table:
     def cells(k: int) -> tuple[Estimate | None, ...]:
         return tuple(estimate(0.1 * (k + j), null=0.14, q=0.01) if j != 2 else None for j in range(6))
 
-    rows = tuple((prompt, cells(k)) for k, prompt in enumerate((LONG, HEBREW, "ceo")))
-    return Matrix("MAD of every prompt and axis", "Prompt", tuple(AXES), rows)
+    rows = tuple((prompt, *cells(k)) for k, prompt in enumerate((LONG, HEBREW, "ceo")))
+    return Table("MAD of every prompt and axis", ("Prompt", *AXES), rows, shaded=True)
 
 
-def concepts() -> Matrix:
+def concepts() -> Table:
     rows = tuple(
-        (word, tuple(estimate((0.1 * k + 0.2 * j) % 1, None) for j in range(4)))
+        (word, *(estimate((0.1 * k + 0.2 * j) % 1, None) for j in range(4)))
         for k, word in enumerate(("woman", "scrubs", WORD))
     )
-    columns = ("initial", "male", "female", "old")
-    return Matrix("Concepts seen, in % of the pictures", "Concept", columns, rows, scale="share")
+    columns = ("Concept", "initial", "male", "female", "old")
+    return Table("Concepts seen, in % of the pictures", columns, rows, scale="share", shaded=True)
 
 
-def confusion() -> Matrix:
-    columns = ("male", "female", "not read", "read alike")
+def confusion() -> Table:
+    columns = ("people", "male", "female", "not read", "read alike")
     rows = (
-        ("male", (20, 3, Cell(1, level=0), Cell("87 %", level=0))),
-        ("female", (1, 24, Cell(0, level=0), Cell("96 %", level=0))),
+        ("male", 20, 3, Cell(1, level=0), Cell("87 %", level=0)),
+        ("female", 1, 24, Cell(0, level=0), Cell("96 %", level=0)),
     )
-    return Matrix("Rows as people say, columns as read", "people", columns, rows, "counts", diagonal=True)
+    caption = "Rows as people say, columns as read"
+    return Table(caption, columns, rows, note="counts", shaded=True, diagonal=True)
 
 
 def paper_table() -> Table:

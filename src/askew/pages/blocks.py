@@ -3,12 +3,12 @@
 The order of a page: the answer in a sentence, the block that shows it (of people always `Shares`), pictures, then what
 the answer rests on, folded. An author chooses by what is to be said:
 
-    Text      a sentence, or bullets                      Matrix    rows by columns, shaded
-    Shares    what was seen, as stacked bars              Network   what moves what: arrows between names
-    Lanes     scores with interval and chance, in rows    Pictures  pictures in equal cells
-    Lines     a score over ordered steps                  Table     texts and numbers that need no plot
-    Scatter   points in a plane                          Terms     words and what they mean; facts
-    Beside    blocks next to each other                   Fold      details behind a summary
+    Text      a sentence, or bullets                      Pictures  pictures in equal cells
+    Shares    what was seen, as stacked bars              Table     texts and numbers that need no plot, or shaded
+    Lanes     scores with interval and chance, in rows    Terms     words and what they mean; facts
+    Lines     a score over ordered steps                  Fold      details behind a summary
+    Scatter   points in a plane                           Beside    blocks next to each other
+    Network   what moves what: arrows between names       Code      text as it is
 
 Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`, draw interval and
 chance, set in bold what is beyond chance (q below .05; `strong` overrides), and say why something is missing. The mark
@@ -51,7 +51,7 @@ Swatch = Literal["heat", "only-a", "only-b", "both"]
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A table's cell that says more than its value: a small `note` below it, `strong` (None: where beyond chance), and
-    in a `Matrix` its shading, from -1 (orange) to 1 (blue; None: by the value)."""
+    in a shaded table its shading, from -1 (orange) to 1 (blue; None: by the value)."""
 
     value: str | int | E | None
     note: str = ""
@@ -237,22 +237,6 @@ class Scatter:
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
-    """Rows by columns: scores shaded by value, their interval below, or counts shaded by their share of the row.
-
-    `diagonal` frames cells of a name with itself: read as it is, an axis on itself.
-    """
-
-    caption: str
-    corner: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Content, ...]], ...]
-    scale: Scale = "unit"
-    diagonal: bool = False
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Edge:
     """An arrow from a name to another, as wide as its score is large."""
 
@@ -314,7 +298,11 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Texts and numbers in columns, of which the first `labels` name the row; repeated names are shown once."""
+    """Texts and numbers in columns, of which the first `labels` name the row; repeated names are shown once.
+
+    shaded    scores by value, their interval below, or counts by their share of the row
+    diagonal  frames cells of a name with itself: read as it is, an axis on itself
+    """
 
     caption: str
     columns: tuple[str, ...]
@@ -322,6 +310,8 @@ class Table:
     labels: int = 1
     scale: Scale = "unit"
     note: str = ""
+    shaded: bool = False
+    diagonal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,8 +351,7 @@ class Section:
 
 
 Block = (
-    Text | Code | Shares | Lanes | Lines | Scatter | Matrix | Network | Pictures
-    | Table | Terms | Beside | Fold | Section
+    Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Table | Terms | Beside | Fold | Section
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Blocks of cells, as HTML: tables, matrices, pictures. What is wider than the page scrolls in a region of its own."""
+"""Blocks of cells, as HTML: tables and pictures. What is wider than the page scrolls in a region of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from askew.pages import words
-from askew.pages.blocks import Cell, Content, Matrix, PictureRow, Pictures, Shot, Table
+from askew.pages.blocks import Cell, Content, PictureRow, Pictures, Shot, Table
 from askew.pages.elements import NOTHING, Axis, axis, bdi, joined, key, legend, note, reach, region, tag
 from askew.types import Estimate
 
@@ -16,21 +16,23 @@ LONG, SHADES = 26, 5
 
 
 def table(one: Table) -> Markup:
-    """Numbers at the right, texts at the left and never narrower than a few words."""
+    """Numbers at the right, texts at the left and never narrower than a few words; or shaded cells."""
     texts = [[words.content(cell, one.scale) for cell in row] for row in one.rows]
     columns = ([row[k] for row in texts] for k in range(len(one.columns)))
-    kinds = [None if k < one.labels else "num" if all(map(words.is_number, column))
+    kinds = [None if k < one.labels or one.shaded else "num" if all(map(words.is_number, column))
              else "texts" if max(map(len, column)) > LONG else "short" for k, column in enumerate(columns)]  # fmt: skip
     names = (tag("th", bdi(name), scope="col", class_=kind) for name, kind in zip(one.columns, kinds, strict=True))
+    on = axis(one.scale, [v for row in one.rows for cell in row for v in reach(_score(cell))])
     rows, before = [], None
     for row, told in zip(one.rows, texts, strict=True):
-        cells = [_cell(*found) for found in zip(row, told, kinds, strict=True)]
+        cells = [_shaded(on, one, k, row) if one.shaded and k else _cell(*found)
+                 for k, found in enumerate(zip(row, told, kinds, strict=True))]  # fmt: skip
         if one.labels > 1 and told[0] == before:
             cells[0] = tag("th", tag("span", bdi(told[0]), class_="hidden"), scope="row")
         rows.append(tag("tr", *cells))
         before = told[0]
-    caption = tag("caption", one.caption) if one.caption else None
-    made = tag("table", caption, tag("thead", tag("tr", *names)), tag("tbody", *rows), class_="lists")
+    parts = (tag("caption", one.caption) if one.caption else None, tag("thead", tag("tr", *names)), tag("tbody", *rows))
+    made = tag("table", *parts, class_="matrix" if one.shaded else "lists")
     return region(one.caption or "Table", made) + (tag("p", one.note, class_="note") if one.note else NOTHING)
 
 
@@ -45,43 +47,29 @@ def _cell(content: Content, text: str, kind: str | None) -> Markup:
     return tag("td", told, small, class_=f"{kind} {strong}".strip())
 
 
-def matrix(one: Matrix) -> Markup:
-    """Cells with numbers, shaded or with a small lane each."""
-    found = [cell.value if isinstance(cell, Cell) else cell for _, cells in one.rows for cell in cells]
-    on = axis(one.scale, [v for cell in found for v in reach(cell)])
-    head = tag("tr", tag("th", one.corner, scope="col"), *(tag("th", bdi(name), scope="col") for name in one.columns))
-    rows = []
-    for label, cells in one.rows:
-        title = tag("th", bdi(label), scope="row")
-        rows.append(tag("tr", title, *(_matrix_cell(on, one, k, label, cells) for k in range(len(cells)))))
-    inner = (tag("caption", one.caption), tag("thead", head), tag("tbody", *rows))
-    made = region(one.caption, tag("table", *inner, class_="matrix"))
-    return made + (tag("p", one.note, class_="note") if one.note else NOTHING)
+def _score(content: Content) -> Content:
+    return content.value if isinstance(content, Cell) else content
 
 
-def _matrix_cell(on: Axis, one: Matrix, k: int, label: str, cells: Sequence[Content]) -> Markup:
-    content, strong = cells[k], words.strong(cells[k])
-    score = content.value if isinstance(content, Cell) else content
-    text = words.written(score.value, one.scale) if isinstance(score, Estimate) else words.content(score, one.scale)
-    value = tag("span", text, class_="value")
-    within = words.interval(score, one.scale) if isinstance(score, Estimate) else ""
-    remark = note((content.note if isinstance(content, Cell) else "") or within)
-    own = "own" if one.diagonal and label == one.columns[k] else ""
-    kind = f"{'strong' if strong else ''} {own} {_shade(on, content, cells)}"
-    return tag("td", value, remark, class_=" ".join(kind.split()) or None)
-
-
-def _shade(on: Axis, content: Content, cells: Sequence[Content]) -> str:
-    """The class of a cell's shading: a score by its value, a count by its share of the row."""
-    score = content.value if isinstance(content, Cell) else content
-    level = content.level if isinstance(content, Cell) else None
-    if level is None and isinstance(score, Estimate):
-        level = score.mark / (on.high or 1.0)
-    if level is None and isinstance(score, int):
-        counts = (cell.value if isinstance(cell, Cell) else cell for cell in cells)
-        level = score / (sum(one for one in counts if isinstance(one, int)) or 1)
+def _shaded(on: Axis, one: Table, k: int, row: Sequence[Content]) -> Markup:
+    """A score or a count in the shade of its value, of a count of its share of the row; its interval or note below."""
+    content, score = row[k], _score(row[k])
+    text, small, level = words.content(score, one.scale), "", None
+    if isinstance(score, Estimate):
+        text, small, level = (
+            words.written(score.value, one.scale),
+            words.interval(score, one.scale),
+            score.mark / on.high,
+        )
+    elif isinstance(score, int):
+        level = score / (sum(n for n in map(_score, row) if isinstance(n, int)) or 1)
+    if isinstance(content, Cell):
+        small, level = content.note or small, level if content.level is None else content.level
     steps = round(SHADES * min(abs(level or 0.0), 1.0))
-    return f"{'up' if (level or 0) > 0 else 'down'}-{steps}" if steps else ""
+    shade = f"{'up' if (level or 0) > 0 else 'down'}-{steps}" if steps else ""
+    own = "own" if one.diagonal and words.content(row[0]) == one.columns[k] else ""
+    kind = " ".join(filter(None, ("strong" if words.strong(content) else "", own, shade)))
+    return tag("td", tag("span", text, class_="value"), note(small), class_=kind or None)
 
 
 def pictures(one: Pictures) -> Markup:

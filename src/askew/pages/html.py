@@ -126,8 +126,6 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
             return plots.scatter(one)
         case blocks.Network():
             return plots.network(one)
-        case blocks.Matrix():
-            return grids.matrix(one)
         case blocks.Table():
             return grids.table(one)
         case blocks.Pictures():

@@ -107,12 +107,6 @@ def _(one: Lines) -> Table | None:
 
 
 @as_table.register
-def _(one: blocks.Matrix) -> Table | None:
-    return Table(one.caption, (one.corner, *one.columns), tuple((label, *cells) for label, cells in one.rows),
-                 scale=one.scale, note=one.note)  # fmt: skip
-
-
-@as_table.register
 def _(one: blocks.Network) -> Table | None:
     if not one.edges:
         return None

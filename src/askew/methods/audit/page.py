@@ -143,14 +143,15 @@ class View:
         caption = "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
         return b.Lanes(caption, "Axis", tuple(rows), "MAD", more=("nearest to",))
 
-    def _overview(self) -> b.Matrix:
+    def _overview(self) -> b.Table:
         """MAD of every prompt and axis."""
         names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
-        rows = tuple((entry.prompt, tuple(entry.axes[n].mad if n in entry.axes else None for n in names))
+        rows = tuple((entry.prompt, *(entry.axes[n].mad if n in entry.axes else None for n in names))
                      for entry in self.tibet)  # fmt: skip
         note = "Below: the interval. Bold: beyond chance (q < 0.05)."
-        return b.Matrix("MAD of every prompt and axis, the prompt that leans most first", "Prompt",
-                        tuple(capital(axis_label(n)) for n in names), rows, note=note)  # fmt: skip
+        columns = ("Prompt", *(capital(axis_label(n)) for n in names))
+        caption = "MAD of every prompt and axis, the prompt that leans most first"
+        return b.Table(caption, columns, rows, note=note, shaded=True)
 
     def differences(self) -> Iterator[b.Section]:
         """Between the prompt's pictures and conditions."""
@@ -244,7 +245,7 @@ class View:
         return b.Lanes(caption, capital(axis_label(name)), rows, "CAS", columns=b.PLAIN, more=tuple(more))
 
 
-def _concepts(axis: AxisScores) -> Iterator[b.Matrix]:
+def _concepts(axis: AxisScores) -> Iterator[b.Table]:
     """The concepts that are frequent in the initial set or set a counterfactual apart, and how often each has them."""
     tops = {name: dict(pairs) for name, pairs in axis.top_concepts.items()}
     initial = tops.pop("initial", {})
@@ -254,14 +255,13 @@ def _concepts(axis: AxisScores) -> Iterator[b.Matrix]:
                for top in (initial, *tops.values()) for c in top}  # fmt: skip
     chosen = sorted(telling, key=lambda c: -telling[c])[:CONCEPTS]
     rows = tuple(
-        (shorten(c, 40), tuple(Estimate(top[c]) if c in top else None for top in (initial, *tops.values())))
+        (shorten(c, 40), *(Estimate(top[c]) if c in top else None for top in (initial, *tops.values())))
         for c in sorted(chosen, key=lambda c: -initial.get(c, -1.0))
     )
-    columns = ("initial", *(shorten(value, 40) for value in tops))
+    columns = ("Concept", "initial", *(shorten(value, 40) for value in tops))
     note = "– = not among the concepts listed for that set."
-    yield b.Matrix(
-        "Concepts seen, in % of the pictures of each set", "Concept", columns, rows, scale="share", note=note
-    )
+    caption = "Concepts seen, in % of the pictures of each set"
+    yield b.Table(caption, columns, rows, scale="share", note=note, shaded=True)
 
 
 def _second(axis: AxisScores) -> Iterator[b.Block]:

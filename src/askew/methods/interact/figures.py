@@ -72,32 +72,35 @@ def summary(graph: Graph) -> b.Terms:
                    facts=True)  # fmt: skip
 
 
-def matrix(graph: Graph, axes: Sequence[str]) -> b.Matrix:
+def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
     """Every axis made equal (rows) against every axis that it may move (columns)."""
     sources = [axis for axis in axes if any(one.source == axis for one in graph.edges)]
-    rows = tuple((capital(axis_label(x)), tuple(_cell(graph.edge(x, y)) for y in axes)) for x in sources)
-    return b.Matrix(
+    rows: list[tuple[b.Content, ...]]
+    rows = [(capital(axis_label(x)), *(_cell(graph.edge(x, y)) for y in axes)) for x in sources]
+    return b.Table(
         "Making the axis of the row equal moves the axis of the column by this much towards its ideal (Intersectional "
         "Sensitivity; the intervals hold for all pairs at once). Bold: surely moved; shaded where the graph has an "
         "edge, too. Framed: an axis on itself.",
-        "Made equal", tuple(capital(axis_label(y)) for y in axes), rows, scale="signed", diagonal=True,
+        ("Made equal", *(capital(axis_label(y)) for y in axes)), tuple(rows), scale="signed", shaded=True,
+        diagonal=True,
     )  # fmt: skip
 
 
-def count_tables(graph: Graph, source: str) -> tuple[b.Matrix, ...]:
+def count_tables(graph: Graph, source: str) -> tuple[b.Table, ...]:
     """The contingency tables of one intervened axis, one per target, the initial pictures in the first row."""
     found = []
     for target, table in graph.counts.after.get(source, {}).items():
         counts = dict(zip(graph.axis(source).counterfactuals, table, strict=True))
-        rows = tuple(
-            (words.shorten(name, 40), tuple(b.Cell(n, words.percent(n / sum(row)) if sum(row) else "") for n in row))
+        rows: list[tuple[b.Content, ...]]
+        rows = [
+            (words.shorten(name, 40), *(b.Cell(n, words.percent(n / sum(row)) if sum(row) else "") for n in row))
             for name, row in {"initial": graph.counts.initial.get(target), **counts}.items() if row
-        )  # fmt: skip
+        ]  # fmt: skip
         edge = graph.edge(source, target)
-        found.append(b.Matrix(
-            f"{capital(perceived(target))} in the pictures of each {axis_label(source)}", "Pictures of",
-            tuple(words.shorten(value, 30) for value in graph.axis(target).values), rows,
-            note=f"{_test(edge)}. The initial pictures are not part of the test." if edge else "",
+        found.append(b.Table(
+            f"{capital(perceived(target))} in the pictures of each {axis_label(source)}",
+            ("Pictures of", *(words.shorten(value, 30) for value in graph.axis(target).values)), tuple(rows),
+            note=f"{_test(edge)}. The initial pictures are not part of the test." if edge else "", shaded=True,
         ))  # fmt: skip
     return tuple(found)
 

@@ -125,17 +125,17 @@ def differences(entries: Sequence[SharesDifference]) -> b.Lanes:
                    interval="interval for the true difference")  # fmt: skip
 
 
-def confusion(entry: Confusion) -> b.Matrix:
+def confusion(entry: Confusion) -> b.Table:
     """How an instrument read what a reference says, in pictures."""
-    rows: list[tuple[str, tuple[b.Content, ...]]] = []
+    rows: list[tuple[b.Content, ...]] = []
     for k, (value, counts) in enumerate(zip(entry.values, entry.counts, strict=True)):
         unread, total = sum(entry.missing.get(value, {}).values()), sum(counts)
         alike = percent(counts[k] / total) if total else None
-        rows.append((shorten(value, 40), (*counts, str(unread), alike)))
+        rows.append((shorten(value, 40), *counts, str(unread), alike))
     caption = (f"{capital(perceived(entry.axis))}: rows as {shorten(entry.reference, 60)} says, columns as "
                f"{shorten(entry.instrument, 60)} reads; number of pictures")  # fmt: skip
-    columns = (*(shorten(value, 40) for value in entry.values), "not read", "read alike")
-    return b.Matrix(caption, shorten(entry.reference, 40), columns, tuple(rows), diagonal=True)
+    columns = (shorten(entry.reference, 40), *(shorten(value, 40) for value in entry.values), "not read", "read alike")
+    return b.Table(caption, columns, tuple(rows), shaded=True, diagonal=True)
 
 
 def gaps(entries: Iterable[SetShares]) -> list[Gap]:
