@@ -12,65 +12,39 @@ from importlib.metadata import entry_points, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from askew.errors import AskewError
-    from askew.method import Result, load, read_plan
-    from askew.methods.audit.command import audit
-    from askew.methods.audit.findings import AuditResult
-    from askew.methods.classify.command import classify
-    from askew.methods.classify.findings import ClassificationResult
-    from askew.methods.edit.command import edit
-    from askew.methods.edit.findings import EditingResult
-    from askew.methods.interact.command import interact
-    from askew.methods.interact.findings import InteractionResult
-    from askew.methods.map.command import map
-    from askew.methods.map.findings import MapResult
-    from askew.methods.mine.command import mine
-    from askew.methods.mine.findings import MiningResult
-    from askew.methods.mitigate.command import mitigate
-    from askew.methods.mitigate.findings import MitigationResult
-    from askew.mitigation import load_mitigation
-    from askew.plan import Plan
-    from askew.studies.compare.command import compare
-    from askew.studies.compare.result import Comparison
-    from askew.studies.rank import RankResult
-    from askew.studies.rank.command import rank
-    from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
+    from askew.errors import AskewError as AskewError
+    from askew.method import Result as Result
+    from askew.method import load as load
+    from askew.method import read_plan as read_plan
+    from askew.methods.audit.command import audit as audit
+    from askew.methods.audit.findings import AuditResult as AuditResult
+    from askew.methods.classify.command import classify as classify
+    from askew.methods.classify.findings import ClassificationResult as ClassificationResult
+    from askew.methods.edit.command import edit as edit
+    from askew.methods.edit.findings import EditingResult as EditingResult
+    from askew.methods.interact.command import interact as interact
+    from askew.methods.interact.findings import InteractionResult as InteractionResult
+    from askew.methods.map.command import map as map
+    from askew.methods.map.findings import MapResult as MapResult
+    from askew.methods.mine.command import mine as mine
+    from askew.methods.mine.findings import MiningResult as MiningResult
+    from askew.methods.mitigate.command import mitigate as mitigate
+    from askew.methods.mitigate.findings import MitigationResult as MitigationResult
+    from askew.mitigation import load_mitigation as load_mitigation
+    from askew.plan import Plan as Plan
+    from askew.studies.compare.command import compare as compare
+    from askew.studies.compare.result import Comparison as Comparison
+    from askew.studies.rank import RankResult as RankResult
+    from askew.studies.rank.command import rank as rank
+    from askew.types import Axis as Axis
+    from askew.types import Estimate as Estimate
+    from askew.types import Missing as Missing
+    from askew.types import Picture as Picture
+    from askew.types import Prompt as Prompt
+    from askew.types import Question as Question
+
 
 __version__: str
-
-__all__ = [
-    "AskewError",
-    "AuditResult",
-    "Axis",
-    "ClassificationResult",
-    "Comparison",
-    "EditingResult",
-    "Estimate",
-    "InteractionResult",
-    "MapResult",
-    "MiningResult",
-    "Missing",
-    "MitigationResult",
-    "Picture",
-    "Plan",
-    "Prompt",
-    "Question",
-    "RankResult",
-    "Result",
-    "__version__",
-    "audit",
-    "classify",
-    "compare",
-    "edit",
-    "interact",
-    "load",
-    "load_mitigation",
-    "map",
-    "mine",
-    "mitigate",
-    "rank",
-    "read_plan",
-]
 
 _HOMES = {
     "askew.studies.compare.command": ("compare",),
@@ -89,18 +63,21 @@ _HOMES = {
     "askew.studies.rank": ("RankResult",),
     "askew.types": ("Axis", "Estimate", "Missing", "Picture", "Prompt", "Question"),
 }
+"""By module the public names in it, besides the functions of methods."""
+
+_METHODS = {point.name.replace("-", "_"): point.module for point in entry_points(group="askew.methods")}
+"""By name the module of every method that is installed, also by other packages."""
+
+__all__ = sorted({"__version__", *_METHODS}.union(*_HOMES.values()))
 
 
 def __getattr__(name: str) -> object:
-    """Public names are loaded when they are first asked for, so that `import askew` is quick.
-
-    Every method that is installed, also by other packages, is a function of its name.
-    """
+    """Public names are loaded when they are first asked for, so that `import askew` is quick."""
     if name == "__version__":
         return version("askew")
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)
-    for point in entry_points(group="askew.methods", name=name.replace("_", "-")):
-        return getattr(import_module(f"{point.module}.command"), name)
+    if name in _METHODS:
+        return getattr(import_module(f"{_METHODS[name]}.command"), name)
     raise AttributeError(f"module 'askew' has no attribute {name!r}")
