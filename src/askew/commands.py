@@ -150,13 +150,14 @@ def models(*, json: Flag = False) -> RenderableType | None:
         for name, point in registry.providers(kind).items()
     ]
     if json:
-        print(jsons.dumps([*named, *({"option": "--preset", **asdict(one)} for one in presets().values())], indent=2))
+        sets_up = [{"option": "--preset", "name": name, **asdict(one)} for name, one in presets().items()]
+        print(jsons.dumps([*named, *sets_up], indent=2))
         return None
     providers, sets = _table("option", "name", "what it is"), _table("--preset", "what it is", "download", "GPU memory")
     for row in named:
         providers.add_row(*row.values())
-    for one in presets().values():
-        sets.add_row(one.name, one.summary, *(f"{size:.0f} GB" for size in (one.download_gb, one.memory_gb)))
+    for name, one in presets().items():
+        sets.add_row(name, one.summary, *(f"{size:.0f} GB" for size in (one.download_gb, one.memory_gb)))
     return Group(providers, sets)
 
 

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from askew.errors import UnknownName
 from askew.models.base import Setting
-from askew.models.diffusers import RECOMMENDED
+from askew.models.diffusers import RECOMMENDED, Recommendation
 from askew.plan import PlanFields
+from askew.types import record
 
-BIASCONNECT = "biasconnect"
 
-
-@dataclass(frozen=True, slots=True)
+@record
 class Preset:
     """A set-up. Sizes are in GB, about: of all weights together, and of the GPU memory with all of them loaded."""
 
-    name: str
     summary: str
     model: str
-    model_args: Mapping[str, Setting]
     vqa: tuple[str, ...]
     embedder: str
+    model_args: Mapping[str, Setting]
     download_gb: float
     memory_gb: float
 
@@ -35,9 +33,14 @@ class Preset:
 def presets() -> Mapping[str, Preset]:
     """Every preset by name, the smallest models first."""
     data = tomllib.loads(files("askew").joinpath("presets.toml").read_text(encoding="utf-8"))
-    sizes = {name: (known.download_gb, known.memory_gb) for name, known in RECOMMENDED.items()}
-    sizes |= {name: (known["download_gb"], known["memory_gb"]) for name, known in data["instruments"].items()}
-    return {name: _preset(name, table, sizes) for name, table in data["presets"].items()}
+    known = RECOMMENDED | TypeAdapter(dict[str, Recommendation]).validate_python(data["instruments"])
+    for table in data["presets"].values():
+        strings = dict.fromkeys((table["model"], *table["vqa"], table["embedder"]))
+        parts = [known[string.partition("/")[2]] for string in strings]
+        table["model_args"] = (parts[0].biasconnect if table.pop("settings", None) else None) or {}
+        for size in ("download_gb", "memory_gb"):
+            table[size] = round(sum(getattr(part, size) for part in parts), 1)
+    return TypeAdapter(dict[str, Preset]).validate_python(data["presets"])
 
 
 def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
@@ -55,19 +58,3 @@ def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
     if "model" not in chosen:
         result["model_args"] = {**preset.model_args, **chosen.get("model_args", {})}
     return result
-
-
-def _preset(name: str, table: Mapping[str, Any], sizes: Mapping[str, tuple[float, float]]) -> Preset:
-    providers = (table["model"], *table["vqa"], table["embedder"])
-    parts = list(dict.fromkeys(string.partition("/")[2] for string in providers))
-    known = RECOMMENDED[parts[0]].biasconnect if table.get("settings") == BIASCONNECT else None
-    return Preset(
-        name=name,
-        summary=table["summary"],
-        model=table["model"],
-        model_args=dict(known or {}),
-        vqa=tuple(table["vqa"]),
-        embedder=table["embedder"],
-        download_gb=round(sum(sizes[part][0] for part in parts), 1),
-        memory_gb=round(sum(sizes[part][1] for part in parts), 1),
-    )
