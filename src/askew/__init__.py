@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from askew.errors import AskewError as AskewError
     from askew.method import Result as Result
     from askew.method import load as load
-    from askew.method import read_plan as read_plan
     from askew.methods.audit.command import audit as audit
     from askew.methods.audit.findings import AuditResult as AuditResult
     from askew.methods.classify.command import classify as classify
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from askew.methods.mitigate.findings import MitigationResult as MitigationResult
     from askew.mitigation import load_mitigation as load_mitigation
     from askew.plan import Plan as Plan
+    from askew.plan import read_plan as read_plan
     from askew.studies.compare.command import compare as compare
     from askew.studies.compare.result import Comparison as Comparison
     from askew.studies.rank import RankResult as RankResult
@@ -50,7 +50,7 @@ _HOMES = {
     "askew.studies.compare.command": ("compare",),
     "askew.errors": ("AskewError",),
     "askew.studies.compare.result": ("Comparison",),
-    "askew.method": ("Result", "load", "read_plan"),
+    "askew.method": ("Result", "load"),
     "askew.methods.audit.findings": ("AuditResult",),
     "askew.methods.classify.findings": ("ClassificationResult",),
     "askew.methods.edit.findings": ("EditingResult",),
@@ -59,7 +59,7 @@ _HOMES = {
     "askew.methods.mine.findings": ("MiningResult",),
     "askew.methods.mitigate.findings": ("MitigationResult",),
     "askew.mitigation": ("load_mitigation",),
-    "askew.plan": ("Plan",),
+    "askew.plan": ("Plan", "read_plan"),
     "askew.studies.rank": ("RankResult",),
     "askew.types": ("Axis", "Estimate", "Missing", "Picture", "Prompt", "Question"),
 }

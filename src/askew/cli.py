@@ -160,8 +160,7 @@ def show(result: Any, as_json: bool = False) -> None:
         out.print(result.table())
         out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
     elif hasattr(result, "lines"):
-        for line in result.lines():
-            out.print(line, soft_wrap=True, markup=False, highlight=False)
+        out.print("\n".join(result.lines()), soft_wrap=True, markup=False, highlight=False)
     elif result is not None:
         out.print(result)
 

@@ -20,8 +20,8 @@ from askew.findings import Head
 from askew.method import load
 from askew.options import Flag
 from askew.presets import presets
-from askew.run.check import CheckReport, set_aside
 from askew.run.check import check as check_run
+from askew.run.check import set_aside
 from askew.store.store import Store, default_store, is_store
 from askew.studies.compare import COMPARISON_FILE
 from askew.studio import weights
@@ -50,9 +50,7 @@ def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Do
     return result
 
 
-def check(
-    run: Path, /, *, store: Path | None = None, repair: Flag = False, rebuild: Flag = False
-) -> CheckReport | Text:
+def check(run: Path, /, *, store: Path | None = None, repair: Flag = False, rebuild: Flag = False) -> Text:
     """Check that a run is whole: planned = stored + missing, and every file and row is what it was.
 
     Examples:
@@ -78,8 +76,14 @@ def check(
         Where something is left or wrong; what, is printed before.
     """
     place = run if is_store(run) else store or default_store(run)
-    if place is run or rebuild:
-        return _checked_store(place, repair or rebuild)
+    if rebuild or (place is run and repair):
+        return Text("\n".join(Store.rebuild(place)))
+    if place is run:
+        with Store(place, create=False) as opened:
+            faults = opened.faults()
+        if faults:
+            raise AskewError("\n".join([*faults, f"the store {place} is damaged: --rebuild mends it"]))
+        return Text(f"the store {place} is intact")
     found: Head | AskewError
     try:
         found = load(run, store).found
@@ -92,17 +96,7 @@ def check(
         return Text("\n".join([*report.faults, *told, "the same command makes again what is missing now"]))
     if not report.ok:
         raise AskewError("\n".join([*report.lines(), f"the run {run} is not whole"]))
-    return report
-
-
-def _checked_store(place: Path, mend: bool) -> Text:
-    if mend:
-        return Text("\n".join(Store.rebuild(place)))
-    with Store(place, create=False) as opened:
-        found = opened.faults()
-    if found:
-        raise AskewError("\n".join([*found, f"the store {place} is damaged: --rebuild mends it"]))
-    return Text(f"the store {place} is intact")
+    return Text("\n".join(report.lines()))
 
 
 def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Path | None = None) -> str | None:

@@ -279,16 +279,5 @@ def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
         raise UsageError(f"there is no run folder {folder}")
     if not (folder / PLAN_FILE).exists():
         raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
-    return _method_in(read_toml(folder / PLAN_FILE))
-
-
-def read_plan(path: str | Path) -> RunPlan:
-    """The plan in a TOML file, of the method that it names. Raises UsageError that says what is wrong and where."""
-    data = read_toml(Path(path))
-    plan: RunPlan = _method_in(data).plan.checked(data, f"the plan {path}")
-    return plan
-
-
-def _method_in(plan: Mapping[str, Any]) -> Method[Any, Any, Any, Any]:
-    found: Method[Any, Any, Any, Any] = registry.method(str(plan.get("method", "audit")))
+    found: Method[Any, Any, Any, Any] = registry.method(str(read_toml(folder / PLAN_FILE).get("method", "audit")))
     return found

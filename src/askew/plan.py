@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from askew import registry
 from askew.errors import UsageError
 from askew.models.base import Setting
 from askew.types import Axis, Kind, Prompt, Question, Scale
@@ -204,6 +205,13 @@ def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
         raise UsageError(f"cannot read {what} {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{what} {path} is not valid TOML: {error}") from error
+
+
+def read_plan(path: str | Path) -> RunPlan:
+    """The plan in a TOML file, of the method that it names. Raises UsageError that says what is wrong and where."""
+    data = read_toml(Path(path))
+    kind: type[RunPlan] = registry.method(str(data.get("method", "audit"))).plan
+    return kind.checked(data, f"the plan {path}")
 
 
 def check_distinct(what: str, names: Sequence[str]) -> None:

@@ -12,7 +12,6 @@ from PIL import Image
 from askew.cli import run
 from askew.errors import StoreError
 from askew.method import load
-from askew.store.gc import unneeded
 from askew.store.store import Store
 
 COMMAND = ["audit", "a nurse", "--model", "studio/planted", "--axes", "gender", "--draws", "100", "--images"]
@@ -68,7 +67,7 @@ def test_nothing_is_freed_of_a_damaged_store(place: Path) -> None:
     with Store(place / ".askew") as store:
         store.index._connection.execute("UPDATE planned SET key = 'x'")
         with pytest.raises(StoreError, match="mend it first"):
-            unneeded(store)
+            store.unneeded()
 
 
 def test_another_plan_is_refused_with_the_difference(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,8 +43,6 @@ def test_complete_run(run: Live, store: Store) -> None:
     make(run)
     report = check(run.folder, store)
     assert report.ok
-    assert (report.planned, report.stored, report.left) == (12, 4, 0)
-    assert report.missing == {"blank_image": 4, "refused": 4}
     assert report.lines() == ["planned 12, stored 4, missing 4 blank_image, 4 refused, left 0"]
 
 
@@ -72,7 +70,7 @@ def test_interrupted_run_has_pictures_left(run: Live, store: Store) -> None:
     with pytest.raises(Interrupted):
         make(run, before=stop)
     report = check(run.folder, store)
-    assert (report.planned, report.stored, report.missing, report.left) == (12, 4, {"refused": 4}, 4)
+    assert report.counts == "planned 12, stored 4, missing 4 refused, left 4"
     assert not report.ok
     assert report.lines()[-1].startswith("Run the same command again")
 
@@ -80,7 +78,7 @@ def test_interrupted_run_has_pictures_left(run: Live, store: Store) -> None:
 def test_new_weights_take_the_place_of_the_old(run: Live, store: Store) -> None:
     make(run)
     make(run, revision="2")
-    assert check(run.folder, store).planned == 12
+    assert check(run.folder, store).counts.startswith("planned 12,")
 
 
 def test_folder_without_a_run(tmp_path: Path, store: Store) -> None:

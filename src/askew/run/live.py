@@ -13,17 +13,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from askew import registry
 from askew.console import neutral
 from askew.errors import Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
-from askew.plan import PLAN_FILE, RunPlan, read_toml
+from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.run.base import CONTINUES, Answer, Checked, Maker, Outcome, Rows, Run, expect, provider
 from askew.run.budget import Budget
 from askew.run.environment import StageTime, environment
-from askew.run.log import Log
-from askew.run.progress import Progress, Stage, StageName, choose, silent, stage
+from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
 from askew.run.work import SLICE, Engine, Group, LocalEngine, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
@@ -277,10 +275,15 @@ def opened_run(
 ) -> Iterator[Live]:
     """A run that makes what is left of a plan, on a store that is closed afterwards; what happens is added to `log`."""
     tell = choose() if progress else silent
-    with Store(store) as opened, Log.opened(log) as noted:
+    with Store(store) as opened, opened_log(log) as noted:
+
+        def both(event: Event) -> None:
+            noted(event)
+            tell(event)
+
         try:
             noted.note("info", "run", folder=str(folder), plan=plan.hash)
-            live = Live(folder, opened, plan, progress=noted.beside(tell) if log else tell, budget=budget)
+            live = Live(folder, opened, plan, progress=both if log else tell, budget=budget)
             yield live
             for sentence in live.warnings:
                 noted.note("warning", sentence)
@@ -294,7 +297,7 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
     if plan_hash_in(folder) in (None, plan.hash):
         return
     try:
-        there, here = (dict(_leaves(one.model_dump(mode="json"))) for one in (plan_in(folder) or plan, plan))
+        there, here = (dict(_leaves(one.model_dump(mode="json"))) for one in (read_plan(folder / PLAN_FILE), plan))
     except UsageError:
         there, here = {}, {}
     differ = [name for name in {**there, **here} if there.get(name) != here.get(name)]
@@ -327,17 +330,7 @@ def plan_hash_in(folder: Path) -> str | None:
             return noted.read_text(encoding="ascii").strip()
     except (OSError, ValueError) as error:
         raise RunError(f"cannot read {noted}: {error}") from error
-    plan = plan_in(folder)
-    return None if plan is None else plan.hash
-
-
-def plan_in(folder: Path) -> RunPlan | None:
-    """The plan that a folder holds; None where there is none. Raises UsageError for one that cannot be read."""
-    if not (path := folder / PLAN_FILE).exists():
-        return None
-    data = read_toml(path)
-    plan: RunPlan = registry.method(str(data.get("method", "audit"))).plan.checked(data, f"the plan {path}")
-    return plan
+    return read_plan(folder / PLAN_FILE).hash if (folder / PLAN_FILE).exists() else None
 
 
 @contextmanager
@@ -356,7 +349,7 @@ def _partwise(current: Stage, absent: int) -> Iterator[None]:
         with heard_by(hear):
             yield
     except BaseException:
-        current.take_back(told)
+        current.advance(-told)
         raise
     hear(absent)
 

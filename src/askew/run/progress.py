@@ -1,4 +1,4 @@
-"""How far a run is: bars on a terminal, one JSON line per event elsewhere."""
+"""How far a run is: bars on a terminal, one JSON line per event elsewhere and in a log."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from rich.console import RenderableType
@@ -16,6 +18,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from askew.console import NeutralConsole
+from askew.errors import UsageError
 
 Kind = Literal["started", "batch", "finished", "stopped"]
 StageName = Literal["pictures", "files", "answers", "vectors", "errors", "prompts", "tokens"]
@@ -29,6 +32,10 @@ LABELS: dict[StageName, str] = {
     "prompts": "Searching",
     "tokens": "Learning tokens",
 }
+
+
+LEVELS: dict[Kind, str] = {"started": "info", "batch": "debug", "finished": "info", "stopped": "warning"}
+"""By kind of event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +65,39 @@ def silent(event: Event) -> None:
 
 @dataclass(slots=True)
 class JsonLines:
-    """One JSON object per event and line."""
+    """Writes what happens when, a JSON object a line; drops it where there is no stream, or none that takes it.
 
-    stream: TextIO
+    Lines hold no settings and no environment, so no keys.
+    """
+
+    stream: TextIO | None
 
     def __call__(self, event: Event) -> None:
-        """Write one line."""
-        print(json.dumps(asdict(event)), file=self.stream, flush=True)
+        """Write an event."""
+        self.note(LEVELS[event.kind], f"{event.kind} {event.stage}", **asdict(event))
+
+    def note(self, level: str, message: str, **more: object) -> None:
+        """Write a line."""
+        if self.stream is not None:
+            time = datetime.now(UTC).isoformat(timespec="milliseconds")
+            with suppress(OSError, ValueError):
+                print(
+                    json.dumps({"time": time, "level": level, "message": message, **more}), file=self.stream, flush=True
+                )
+
+
+@contextmanager
+def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
+    """Lines that are added to a file, if there is a path. Raises UsageError for one that cannot be opened."""
+    if path is None:
+        yield JsonLines(None)
+        return
+    try:
+        file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115, its errors alone are the user's
+    except OSError as error:
+        raise UsageError(f"cannot write the log {path}: {error.strerror}") from error
+    with file:
+        yield JsonLines(file)
 
 
 class Noted(Bars):
@@ -123,33 +156,25 @@ class Stage:
     done: int
     total: int
     note: str | None = None
-    _made: int = field(default=0, init=False)
+    made: int = field(default=0, init=False)
+    """What was done of it here."""
     _begun: float = field(default_factory=time.monotonic, init=False)
-
-    @property
-    def made(self) -> int:
-        """What was done of it here."""
-        return self._made
 
     def tell(self, kind: Kind) -> None:
         """Send an event of this kind with the present counts."""
         elapsed = time.monotonic() - self._begun
-        rate = self._made / elapsed if self._made and elapsed > 0 else None
+        rate = self.made / elapsed if self.made and elapsed > 0 else None
         eta = (self.total - self.done) / rate if rate else None
         rate, eta = (None if x is None else round(x, 3) for x in (rate, eta))
         with suppress(OSError, ValueError):  # its reader has gone, or the disk is full: the run goes on
             self.progress(Event(kind, self.stage, self.name, self.done, self.total, rate, eta, self.note))
 
     def advance(self, count: int) -> None:
-        """`count` more pictures are done."""
+        """`count` more pictures are done; below 0, so many that counted as done are not, as the next event says."""
         self.done += count
-        self._made += count
-        self.tell("batch")
-
-    def take_back(self, count: int) -> None:
-        """`count` of the pictures that counted as done are not; the next event says so."""
-        self.done -= count
-        self._made -= count
+        self.made += count
+        if count > 0:
+            self.tell("batch")
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from askew.errors import StoreError
 from askew.models.base import Setting
 from askew.run.environment import package_versions
 from askew.store.files import sha256, write_whole
@@ -232,6 +233,34 @@ class Store:
         """Paths of the picture files that the index knows, by id."""
         return {row[1]: self._file(row[1], row[2]) for row in self.index.rows("pictures", "id", ids)}
 
+    def forget(self, run: str) -> None:
+        """Note that nothing is needed any more by the run with this plan hash."""
+        self.index.delete("planned", "run", [run])
+
+    def unneeded(self) -> tuple[frozenset[str], list[Path]]:
+        """Ids of the pictures that no run plans, and the files that can go with them, those in quarantine among them.
+
+        Raises StoreError for a store that is damaged: what seems unneeded may be needed.
+        """
+        if self.index_faults():
+            raise StoreError(f"the store {self.path} is damaged; mend it first: askew check {self.path} --rebuild")
+        needed = {row[2] for row, _ in self.index.all_rows("planned")}
+        rows = [row for row, _ in self.index.all_rows("pictures")]
+        kept = {row[1] for row in rows if row[0] in needed}
+        logged = (row for table, some in self.journal.rows() if table == "pictures" for row in some)
+        known = {row[1] for row in (*rows, *logged)}
+        files = [file for file in (self.path / "pictures").glob("*/*") if file.stem not in kept and file.stem in known]
+        aside = [file for file in (self.path / "quarantine").glob("*") if file.is_file()]
+        return frozenset(row[1] for row in rows if row[1]) - kept, sorted([*files, *aside])
+
+    def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
+        """Take pictures away with what is known of them, and then files. Raises StoreError."""
+        for table, column in (("pictures", "id"), ("answers", "picture"), ("vectors", "picture")):
+            self.index.delete(table, column, ids)
+        with faults(self._where):
+            for file in files:
+                file.unlink(missing_ok=True)
+
     # Answers
 
     def answers(
@@ -315,9 +344,14 @@ class Store:
 
     def faults(self) -> list[str]:
         """All damage to the index, the journal and the pictures that the index knows, in words."""
-        files = {self._file(row[1], row[2]) for row, intact in self.index.all_rows("pictures") if intact and row[1]}
-        return self.index_faults() + [f"{path} is {'not what was stored' if path.exists() else 'gone'}"
-                        for path in sorted(files) if not is_intact(path)]  # fmt: skip
+        files = (self._file(row[1], row[2]) for row, intact in self.index.all_rows("pictures") if intact and row[1])
+        return self.index_faults() + self.file_faults(files)
+
+    @staticmethod
+    def file_faults(files: Iterable[Path]) -> list[str]:
+        """Damage to some of the pictures, in words."""
+        return [f"{path} is {'not what was stored: its SHA-256 is another' if path.exists() else 'gone'}"
+                for path in sorted(set(files)) if not is_intact(path)]  # fmt: skip
 
     @classmethod
     def rebuild(cls, path: Path) -> list[str]:
