@@ -36,8 +36,7 @@ def comparison(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 
 def test_results_are_strict_json_and_the_page_is_there(comparison: askew.Comparison) -> None:
     entries: list[dict[str, Any]] = json.loads(comparison.results.read_text(encoding="utf-8"))
-    assert {e["score"] for e in entries} == {"mad", "mad_clip", "cas", "cas_clip", "wasserstein",
-                                            "standard_deviation", "share", "distance"}  # fmt: skip
+    assert {e["score"] for e in entries} == {"mad", "cas", "share", "distance"}
     assert {tuple(e["runs"]) for e in entries} == {("studio/planted bias=1.0", "studio/planted bias=0.0")}
     assert comparison.report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
@@ -164,7 +163,6 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
         (["{good}", "{fair}", "--names", "one"], "2 runs need 2 different names"),
         (["{good}", "{fair}", "--names", "one,one"], "2 runs need 2 different names"),
         (["{good}", "{fair}", "--store", "{store}"], "does not hold the"),
-        (["{good}", "{fair}", "{fewer}", "--store", "{store}", "--store", "{store}"], "2 stores for 3 runs"),
         (["{good}"] * 7, "up to 6"),
     ],
 )
@@ -175,16 +173,6 @@ def test_wrong_usage_is_one_clear_sentence(
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
-
-
-def test_each_run_may_name_its_store(runs: tuple[Path, Path], comparison: askew.Comparison, tmp_path: Path) -> None:
-    stores = [tmp_path / "a", tmp_path / "b"]
-    moved = []
-    for folder, store in zip(runs, stores, strict=True):
-        shutil.copytree(folder.parent / ".askew", store)
-        moved.append(shutil.copytree(folder, tmp_path / f"{store.name}-folder" / folder.name))
-    found = askew.compare(*moved, store=stores, to=tmp_path)
-    assert found.results.read_bytes() == comparison.results.read_bytes()
 
 
 def test_runs_that_share_some_prompts_are_compared_on_these(runs: tuple[Path, Path], tmp_path: Path) -> None:

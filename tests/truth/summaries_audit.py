@@ -26,7 +26,7 @@ from askew.stats.association import mad
 from askew.stats.association_intervals import fair_histograms
 from askew.store.keys import picture_seed
 from askew.studies.compare.findings import changes
-from askew.studies.compare.score import ComparedRun, Readers
+from askew.studies.compare.score import ComparedRun
 from askew.studies.compare.score import score as compared
 from askew.studies.compare.words import pair_sentence
 from askew.studio.caption import parse
@@ -135,7 +135,7 @@ def of_runs(bias: float, seed: int) -> str:
     names = [axis.name for axis in own.axes]
     runs = [ComparedRun(name, name, {NURSE: [observed(Prompt(NURSE), names, 24, b, 2 * seed + k)]})
             for k, (name, b) in enumerate((("A", 0.0), ("B", bias)))]  # fmt: skip
-    entries = compared(runs, [own], Readers((READER,)), Scoring(READER, seed=seed, draws=100))
+    entries = compared(runs, [own], (READER,), Scoring(READER, seed=seed, draws=100))
     return pair_sentence(("A", "B"), changes(entries, ("A", "B")), lambda run, entry: None)
 
 

@@ -17,12 +17,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from askew.methods.audit import METHOD
-from askew.methods.audit.findings import AuditResult
+from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Fold, Pictures, Section, Shares
 from askew.pages.words import measured
 from askew.studies.compare import words
-from askew.studies.compare.findings import Difference, Key, changes, own_scores
+from askew.studies.compare.findings import Difference, changes
 from askew.studies.compare.page import View, page
 from askew.studies.compare.result import Comparison
 from askew.types import Estimate, Missing
@@ -47,27 +47,32 @@ def run_of(case: str, name: str, seeds: bool) -> AuditResult:
     return Run(METHOD, made.plan, Path("runs") / name, Path("store"), made)
 
 
-def difference_of(at: Key, score: Estimate | Missing, runs: tuple[str, str], shift: float) -> Difference:
-    name, prompt, axis, picture_set, value, instrument = at
-    less: Estimate | Missing = score
-    if isinstance(score, Estimate):
-        low, high, q = shift - 0.15, shift + 0.15, 0.004 if shift < -0.1 else 0.6
-        less = Estimate(shift, low, high, 0.95, "test inversion", 48, max=1.0, p=0.002, q=q)
-    return Difference(name, prompt, axis, picture_set, value, instrument or "studio", runs, less)
+def own_differences(found: AuditFindings, runs: tuple[str, str]) -> Iterator[Difference]:
+    """A run's own scores in the place of differences."""
+    for s in found.shares:
+        for value, one in {**s.shares, None: s.distance}.items():
+            name = "share" if value else "distance"
+            yield Difference(name, s.prompt, s.axis, s.set, value, s.instrument, runs, one)
+    for entry in found.tibet:
+        for axis, scores in entry.axes.items():
+            for value, one in {None: scores.mad, **scores.cas}.items():
+                yield Difference("cas" if value else "mad", entry.prompt, axis, None, value, "studio", runs, one)
+
+
+def moved(entry: Difference, shift: float) -> Difference:
+    if isinstance(entry.difference, Missing):
+        return entry
+    low, high, q = shift - 0.15, shift + 0.15, 0.004 if shift < -0.1 else 0.6
+    return replace(entry, difference=Estimate(shift, low, high, 0.95, "test inversion", 48, max=1.0, p=0.002, q=q))
 
 
 def compared(case: str, runs: int = 2, seeds: bool = True) -> Comparison:
     """Runs that have the findings of one case, and differences that a generator of random numbers made up."""
     name = HOSTILE if case == "hostile" else "run"
     made = {f"{name} {k}": run_of(case, f"run {k}", seeds) for k in range(runs)}
-    scores, rng = own_scores(next(iter(made.values())).found), random.Random(3)
+    found, rng = next(iter(made.values())).found, random.Random(3)
     pairs = [(a, b) for i, a in enumerate(made) for b in list(made)[i + 1 :]]
-    entries = tuple(
-        difference_of(at, score, pair, rng.uniform(-0.5, 0.3))
-        for pair in pairs
-        for at, score in scores.items()
-        if score is not None
-    )
+    entries = tuple(moved(e, rng.uniform(-0.5, 0.3)) for pair in pairs for e in own_differences(found, pair))
     return Comparison(Path("comparison"), made, entries, [f"unknown word {HOSTILE}"] if case == "hostile" else [])
 
 

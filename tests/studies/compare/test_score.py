@@ -17,14 +17,13 @@ from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.store.keys import picture_seed
 from askew.studies.compare.findings import Difference
-from askew.studies.compare.score import ComparedRun, Readers, score
+from askew.studies.compare.score import ComparedRun, score
 from askew.studio.planted import truth
-from askew.types import Estimate, Missing, Picture
+from askew.types import Missing, Picture
 from planted_sets import planted_sets
 
 PROMPT = "a photo of a mechanic"
 SCORING = Scoring("truth", draws=100)
-READERS = Readers(("truth",), "truth")
 Entries = tuple[Difference, ...]
 
 
@@ -45,8 +44,8 @@ def run_at(bias: float, axes: Sequence[str] = ("gender",), images: int = 24, see
     return ComparedRun(f"bias {bias}", f"{bias}", {PROMPT: [seeded(s, seed) for s in (initial, *others)]})
 
 
-def compared(*runs: ComparedRun, axes: Sequence[str] = ("gender",), **changes: Any) -> Entries:
-    return score(runs, [plan(axes)], replace(READERS, **changes), SCORING)
+def compared(*runs: ComparedRun, axes: Sequence[str] = ("gender",)) -> Entries:
+    return score(runs, [plan(axes)], ("truth",), SCORING)
 
 
 def find(entries: Entries, name: str, value: str | None = None, **where: str) -> Any:
@@ -72,7 +71,7 @@ def test_a_planted_difference_is_found() -> None:
 def test_every_entry_says_what_it_is_about() -> None:
     entries = compared(run_at(1.0), run_at(0.0))
     scores = [e.score for e in entries]
-    assert scores == ["mad", "cas", "cas", "wasserstein", "standard_deviation", *["share", "share", "distance"] * 3]
+    assert scores == ["mad", "cas", "cas", *["share", "share", "distance"] * 3]
     assert all(e.runs == ("bias 1.0", "bias 0.0") for e in entries)
 
 
@@ -137,19 +136,6 @@ def test_nothing_seen_is_missing_and_never_zero() -> None:
     for entry in compared(run_at(1.0), blind):
         assert isinstance(entry.difference, Missing)
         assert entry.difference.reason == "no_person"
-
-
-def test_vectors_give_scores_by_embedding() -> None:
-    def seen(run: ComparedRun, towards: int) -> ComparedRun:
-        pictures = [p for s in run.sets[PROMPT] for p in s.pictures if isinstance(p, Picture)]
-        rows = (np.random.default_rng(p.seed).normal(size=4) + 3 * np.eye(4)[towards] for p in pictures)
-        return replace(run, vectors={p.id: row.astype(np.float32) for p, row in zip(pictures, rows, strict=True)})
-
-    a, b = seen(run_at(1.0), 0), seen(run_at(0.0), 1)
-    entries = compared(a, b, embedder="eye", captioner=None, shares=())
-    assert [e.score for e in entries] == ["mad_clip", "cas_clip", "cas_clip"]
-    assert {e.instrument for e in entries} == {"eye"}
-    assert all(isinstance(e.difference, Estimate) for e in entries)
 
 
 def anonymous(run: ComparedRun) -> ComparedRun:

@@ -98,6 +98,13 @@ def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
     return dict(sorted(reasons.items()))
 
 
+def why_missing(sets: Iterable[ObservedSet], instrument: str, axis: Axis, detail: str = "") -> Missing:
+    """For the commonest reason why pictures of some sets have no value on an axis."""
+    reasons = Counter(gap.reason for one in sets for gap in one.values[instrument][axis.name]
+                      if isinstance(gap, Missing))  # fmt: skip
+    return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", detail)
+
+
 DECISIVE = 0.05
 """The p about which more permutations are drawn."""
 

@@ -6,21 +6,20 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 from askew import conditions, findings
 from askew.errors import UsageError
 from askew.methods.audit.findings import AuditResult
-from askew.options import Flag, Names, Place, Texts, names, repeated
+from askew.options import Flag, Names, Place, Texts, names
 from askew.parts.scoring import Scoring
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.observed import Gone, MissingPictures, uneven
-from askew.parts.survey.reader import beyond_drawings, captioner_of
+from askew.parts.survey.reader import beyond_drawings
 from askew.plan import PromptPlan
 from askew.studies.compare import COMPARISON_FILE, recorded
 from askew.studies.compare.findings import SCORES, Difference
 from askew.studies.compare.result import RUNS_FILE, Comparison, ComparisonPlan
-from askew.studies.compare.score import ComparedRun, Readers, score
+from askew.studies.compare.score import ComparedRun, score
 
 MOST = 6
 """Runs at once: as many as there are colours that everybody can tell apart."""
@@ -32,7 +31,7 @@ SAME = "{} and {} are runs of one plan on one model with the same pictures: noth
 def compare(
     *runs: str | Path,
     names: Names = None,
-    store: Annotated[str | Path | Sequence[str | Path] | None, repeated("TEXT")] = None,
+    store: Place = None,
     to: Place = None,
     fail_if: Texts = None,
     json: Flag = False,
@@ -54,8 +53,7 @@ def compare(
     names
         A short name for each run, separated by commas; by default its model.
     store
-        Where the pictures and answers are: one store for all runs or one for each, in order; by default .askew beside
-        each run. May be repeated.
+        Where the pictures and answers of all runs are; by default .askew beside each run.
     to
         Folder for comparison.json and comparison.html; by default beside the first run.
     fail_if
@@ -71,22 +69,16 @@ def compare(
         Where a condition of `fail_if` holds.
     """
     wanted, folders = conditions.parse(fail_if, SCORES), _folders(runs)
-    places = _stores(folders, [store] if isinstance(store, str | Path) else list(store or ()))
-    audits = [recorded.finished_run(folder, place) for folder, place in zip(folders, places, strict=True)]
+    audits = [recorded.finished_run(folder, Path(store) if store else None) for folder in folders]
     found = dict(zip(_names(audits, names), audits, strict=True))
     prompts, warnings = _matched(found)
-    vectors = [run.found.instruments.embedder for run in audits]
-    embedder = next(iter(vectors[0])) if vectors[0] and all(vectors) else None
-    readers = Readers(audits[0].plan.vqa, captioner_of(audits[0].plan.vqa), embedder,
-                      audits[0].plan.concepts == "axis")  # fmt: skip
     compared = [
-        ComparedRun(name, recorded.identity(run), recorded.observed_sets(run, prompts),
-                    recorded.stored_vectors(run, prompts, embedder) if embedder else None)
-        for name, run in found.items()
-    ]  # fmt: skip
+        ComparedRun(name, recorded.identity(run), recorded.observed_sets(run, prompts)) for name, run in found.items()
+    ]
     digest = hashlib.sha256(" ".join(run.plan.hash for run in audits).encode()).hexdigest()[:8]
-    folder = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}"
-    result = Comparison(folder, found, score(compared, prompts, readers, _scoring(audits)), warnings).write()
+    folder, plan = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}", audits[0].plan
+    entries = score(compared, prompts, plan.vqa, _scoring(audits), plan.concepts == "axis")
+    result = Comparison(folder, found, entries, warnings).write()
     conditions.check(wanted, result.entries)
     return result
 
@@ -110,16 +102,16 @@ def _from(folder: Path, place: Path) -> Path:
 def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:
     """The prompts that can be compared, and what a reader must know. Raises UsageError where nothing can."""
     generated = all(recorded.is_generated(run) for run in runs.values())
-    prompts, warnings = recorded.common_prompts({str(run.folder): run.plan for run in runs.values()}, generated)
-    recorded.check_instruments({str(run.folder): run.found.instruments for run in runs.values()})
+    by_folder = {str(run.folder): run for run in runs.values()}
+    prompts, warnings = recorded.comparable_prompts({name: run.plan for name, run in by_folder.items()}, generated)
+    recorded.check_instruments(by_folder)
     seen: dict[str, str] = {}
     warnings += [SAME.format(twin, name) for name, run in runs.items()
                  if (twin := seen.setdefault(recorded.identity(run), name)) != name]  # fmt: skip
     warnings += _missing_sentences(runs, prompts)
     warnings += [*_sets_left_out(runs, prompts), *([] if generated else [UNPAIRED])]
     for run in runs.values():
-        read = run.found.instruments
-        warnings += beyond_drawings([run.found.model.name], read.vqa, read.embedder)
+        warnings += beyond_drawings([run.found.model.name], run.found.instruments.vqa)
     return prompts, list(dict.fromkeys(warnings))
 
 
@@ -135,15 +127,6 @@ def _folders(runs: Sequence[str | Path]) -> list[Path]:
     return folders
 
 
-def _stores(folders: Sequence[Path], stores: Sequence[str | Path]) -> list[Path | None]:
-    """The store of each run; None for its own."""
-    if len(stores) not in (0, 1, len(folders)):
-        told = f"{len(stores)} stores for {len(folders)} runs"
-        raise UsageError(f"{told}; name none, one for all, or each run's in order")
-    given: list[Path | None] = [Path(store) for store in stores]
-    return given if len(given) == len(folders) else (given or [None]) * len(folders)
-
-
 def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
     """A name for each run: as given, else its model, with settings where models are the same, else its folder."""
     if given is not None:
@@ -156,8 +139,8 @@ def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
     apart = [{key for key, value in own.items() if any(s.get(key) != value for s in settings)} for own in settings]
     full = [name + "".join(f" {key}={own[key]}" for key in own if key in told)
             for name, own, told in zip(plain, settings, apart, strict=True)]  # fmt: skip
-    candidates = (plain, full, [run.folder.resolve().name for run in runs], [str(run.folder) for run in runs])
-    return next((some for some in candidates if len(set(some)) == len(some)), candidates[-1])
+    candidates = (plain, full, [run.folder.resolve().name for run in runs])
+    return next((some for some in candidates if len(set(some)) == len(some)), [str(run.folder) for run in runs])
 
 
 def _sets_left_out(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan]) -> list[str]:

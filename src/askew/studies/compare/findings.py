@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from askew import findings
 from askew.conditions import Scores
 from askew.findings import E, Scored
 from askew.methods.audit.findings import AuditFindings
@@ -15,13 +16,16 @@ from askew.types import Estimate, Missing, record
 OF_SETS = ("share", "distance")
 """Scores of one picture set; the others compare the initial set with the counterfactual ones."""
 
+WHERE = ("prompt", "axis", "set", "value", "instrument")
+"""What tells one score of a run from another."""
+
 
 @record
 class Difference:
     """One score of the second run less that of the first.
 
-    score       mad, cas, wasserstein, standard_deviation, mad_clip, cas_clip (of an axis), share, distance (of a set)
-    instrument  whose answers or vectors it rests on
+    score       mad, cas (of an axis), share, distance (of a set)
+    instrument  whose answers it rests on
     """
 
     score: str
@@ -51,25 +55,20 @@ def scored(entries: Iterable[Difference], score: str | None = None) -> Iterator[
     """Every difference that there is, or those of one score, with what it is about: "model" is "B less A"."""
     for k, e in enumerate(entries):
         if isinstance(e.difference, Estimate) and score in (None, e.score):
-            a, b = e.runs
-            about = {"prompt": e.prompt, "axis": e.axis, "set": e.set, "value": e.value, "model": f"{b} less {a}",
-                     "instrument": e.instrument}  # fmt: skip
-            names = {name: text for name, text in about.items() if text is not None}
+            names = {name: text for name in WHERE if (text := getattr(e, name)) is not None}
+            names["model"] = f"{e.runs[1]} less {e.runs[0]}"
             yield Scored(e.score, (k, "difference"), names, e.difference)
 
 
-SCORES: Scores = {
-    name: partial(scored, score=name)
-    for name in ("mad", "cas", "share", "distance", "mad_clip", "cas_clip", "wasserstein", "standard_deviation")
-}
+SCORES: Scores = {name: partial(scored, score=name) for name in ("mad", "cas", "share", "distance")}
 """What --fail-if can name."""
 
 
 Pair = tuple[str, str]
 """The names of two runs (A, B); differences are those of B less A."""
 
-Key = tuple[str, str, str, str | None, str | None, str | None]
-"""Where a score stands in a run: score, prompt, axis, set, value, and the instrument of shares."""
+Key = tuple[str | None, ...]
+"""A score's name, and `WHERE` it stands in a run; the instrument is that of shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,26 +112,15 @@ def changes(entries: Sequence[Difference], pair: Pair) -> list[Change]:
     return sorted(found, key=lambda change: (not change.differs, -change.size))
 
 
-def own_scores(found: AuditFindings) -> Mapping[Key, Estimate | Missing | None]:
+def own_scores(found: AuditFindings) -> Mapping[Key, Estimate]:
     """A run's scores by what identifies them."""
-    own: dict[Key, Estimate | Missing | None] = {}
-    for s in found.shares:
-        own |= {("share", s.prompt, s.axis, s.set, value, s.instrument): share for value, share in s.shares.items()}
-        own["distance", s.prompt, s.axis, s.set, None, s.instrument] = s.distance
-    for entry in found.tibet:
-        for axis, scores in entry.axes.items():
-            single = {"mad": scores.mad, "mad_clip": scores.mad_clip, "wasserstein": scores.alternatives.wasserstein,
-                      "standard_deviation": scores.alternatives.standard_deviation}  # fmt: skip
-            own |= {(name, entry.prompt, axis, None, None, None): one for name, one in single.items()}
-            for name, by_value in (("cas", scores.cas), ("cas_clip", scores.cas_clip or {})):
-                own |= {(name, entry.prompt, axis, None, value, None): cas for value, cas in by_value.items()}
-    return own
+    return {("share" if one.score == "shares" else one.score, *map(one.names.get, WHERE)): one.estimate
+            for one in findings.scored(found)}  # fmt: skip
 
 
 def key(entry: Difference) -> Key:
     """Of the scores that a difference is of. Scores of TIBET have one instrument, so it need not be told."""
-    instrument = entry.instrument if entry.score in OF_SETS else None
-    return entry.score, entry.prompt, entry.axis, entry.set, entry.value, instrument
+    return entry.score, *(getattr(entry, name) for name in WHERE[:-1]), entry.instrument if entry.set else None
 
 
 def _change(prompt: str, axis: str, name: str, entries: Sequence[Difference]) -> Change:

@@ -20,7 +20,7 @@ from askew.parts.survey.words import exceeds_chance
 from askew.studies.compare import words as texts
 from askew.studies.compare.findings import OF_SETS, Change, Difference, Key, Pair, changes, key, own_scores
 from askew.studies.compare.result import Comparison
-from askew.types import Estimate, Missing
+from askew.types import Estimate
 
 Place = tuple[str, str]
 """A prompt and the name of one of its sets."""
@@ -101,10 +101,10 @@ class View:
         return bool(set.intersection(*seeds))
 
     @cached_property
-    def _own(self) -> dict[str, Mapping[Key, Estimate | Missing | None]]:
+    def _own(self) -> dict[str, Mapping[Key, Estimate]]:
         return {name: own_scores(run.found) for name, run in self.comparison.runs.items()}
 
-    def own(self, run: str, entry: Difference) -> Estimate | Missing | None:
+    def own(self, run: str, entry: Difference) -> Estimate | None:
         """A run's own score, of which the entry is a difference."""
         return self._own[run].get(key(entry))
 

@@ -12,19 +12,8 @@ from askew.parts.survey.words import exceeds_chance
 from askew.studies.compare.findings import Change, Difference, Pair
 from askew.types import Estimate, Missing
 
-SCORES = {
-    "mad": "MAD",
-    "mad_clip": "MAD by embedding",
-    "cas": "CAS",
-    "cas_clip": "CAS by embedding",
-    "wasserstein": "Wasserstein distance from equal CAS",
-    "standard_deviation": "Standard deviation of CAS",
-    "share": "Share",
-    "distance": "Distance",
-}
-
-
-Own = Callable[[str, Difference], Estimate | Missing | None]
+SCORES = {"mad": "MAD", "cas": "CAS", "share": "Share", "distance": "Distance"}
+Own = Callable[[str, Difference], Estimate | None]
 """Who knows the score of a run that a difference is of."""
 
 
