@@ -178,7 +178,7 @@ class VQAOptions(TypedDict, total=False):
     """Who answers questions about pictures."""
 
     vqa: Annotated[Names, Parameter(help="Instruments, with commas; labels for a folder, else studio.")]
-    vqa_args: Annotated[Args, Parameter("--vqa-arg", help="Setting of an instrument: choice=constrained.")]
+    vqa_args: Annotated[Args, Parameter("--vqa-arg", help="Setting of an instrument: max_tokens=32.")]
 
 
 class EmbedderOptions(TypedDict, total=False):

@@ -8,6 +8,7 @@ numbers that are not finite, as when a 16-bit format overflows, has no answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -41,7 +42,7 @@ class Generate(Protocol):
 
 
 class OptionWalk(Reader):
-    """Leads a generation along one option and sums the log-probabilities of its options on the way.
+    """Leads a generation of some `rows` along one option and sums the log-probabilities of its options on the way.
 
     An option is a path of tokens followed by the end of the answer, which is any of the tokens `ends`. A row follows
     the option `targets[row]`, or, where that is negative, at each fork the most probable way that leads to an option.
@@ -50,12 +51,10 @@ class OptionWalk(Reader):
     left it included: exact for the option in `reached[row]`, an upper bound for the others, -inf past the row's last.
     """
 
-    def __init__(self, paths: Sequence[Paths], ends: Sequence[int], targets: NDArray[np.intp]) -> None:
-        self._paths = [[[*path, ends[0]] for path in options] for options in paths]
-        self._ends = list(ends)
-        self._step = 0
-        self._targets = targets
-        lengths = _lengths(paths)
+    def __init__(self, paths: Sequence[Paths], ends: Sequence[int], targets: Rows, rows: Rows) -> None:
+        self._paths = [[[*path, ends[0]] for path in paths[row]] for row in rows]
+        self._ends, self._targets, self._step = list(ends), targets[rows], 0
+        lengths = _lengths([paths[row] for row in rows])
         self.steps = int(lengths.max())
         self._alive = lengths > 0
         self.scores: Scores = np.where(self._alive, 0.0, -np.inf)
@@ -68,7 +67,7 @@ class OptionWalk(Reader):
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Logits (rows, vocabulary) that leave one token possible per row."""
-        tokens = self._tokens()
+        tokens = sorted({path[self._step] for options in self._paths for path in options if self._step < len(path)})
         if tokens:
             logp = torch.log_softmax(scores.float(), dim=-1)
             columns = {token: logp[:, token] for token in tokens}
@@ -82,9 +81,6 @@ class OptionWalk(Reader):
         forced = torch.full_like(scores, -torch.inf)
         forced[torch.arange(len(scores)), torch.tensor(chosen)] = 0.0
         return forced
-
-    def _tokens(self) -> list[int]:
-        return sorted({path[self._step] for options in self._paths for path in options if self._step < len(path)})
 
     def _advance(self, row: int, logp: dict[int, float]) -> int:
         """Adds this step's log-probabilities in one row, and takes a step. Returns the token taken."""
@@ -131,48 +127,28 @@ def written_tokens(generate: Generate, rows: int, ends: Sequence[int], limit: in
     return [found[row] for row in range(rows)]
 
 
-def greedy_options(generate: Generate, paths: Sequence[Paths], ends: Sequence[int]) -> list[int | None]:
-    """The option that constrained greedy generation writes, per row: the best token at each fork decides.
-
-    None where its likelihood is not finite.
-    """
-    found: dict[int, int | None] = {}
-    for part, walk in _walks(generate, np.arange(len(paths)), paths, ends, np.full(len(paths), -1)):
-        found.update(zip(part.tolist(), map(_finite, walk.scores, walk.reached), strict=True))
-    return [found[row] for row in range(len(paths))]
-
-
-def likeliest_options(
-    generate: Generate, paths: Sequence[Paths], ends: Sequence[int], per_token: bool = False
-) -> list[int | None]:
+def likeliest_options(generate: Generate, paths: Sequence[Paths], ends: Sequence[int]) -> list[int | None]:
     """The option with the largest likelihood, per row; None where it is not finite.
 
-    The likelihood of an option is the probability of its tokens and of the end after them; with `per_token` its
-    geometric mean over these tokens. Found without trying every option: a walk gives the score of the option at
-    whose end it arrives, and upper bounds for all others, since no further token has a probability above 1. Only
-    options whose bound lies above the best score are walked too. The result is that of trying all.
+    The likelihood of an option is the probability of its tokens and of the end after them. Found without trying every
+    option: a walk gives the score of the option at whose end it arrives, and upper bounds for all others, since no
+    further token has a probability above 1. Only options whose bound lies above the best score are walked too. The
+    result is that of trying all.
     """
-    lengths = _lengths(paths)
-    tokens = np.maximum(lengths, 1) if per_token else 1
-    bounds: Scores = np.where(lengths > 0, 0.0, -np.inf)
-    exact = np.zeros(lengths.shape, dtype=bool)
+    bounds: Scores = np.where(_lengths(paths) > 0, 0.0, -np.inf)
+    exact = np.zeros(bounds.shape, dtype=bool)
     left, targets = np.arange(len(paths)), np.full(len(paths), -1)
     while len(left):
-        for part, walk in _walks(generate, left, paths, ends, targets):
+        for part, walk in generate(left, partial(OptionWalk, paths, ends, targets)):
             most = walk.scores.shape[1]
             bounds[part, :most] = np.minimum(bounds[part, :most], walk.scores)
             exact[part, walk.reached] = True
-        best = np.where(exact, bounds / tokens, -np.inf).max(axis=1, keepdims=True)
-        open_ones = np.where(~exact & (bounds / tokens > best), bounds / tokens, -np.inf)
+        best = np.where(exact, bounds, -np.inf).max(axis=1, keepdims=True)
+        open_ones = np.where(~exact & (bounds > best), bounds, -np.inf)
         left = np.flatnonzero((open_ones > -np.inf).any(axis=1))
         targets = open_ones.argmax(axis=1)
-    scores = np.where(exact, bounds / tokens, -np.inf)
-    return list(map(_finite, scores, scores.argmax(axis=1)))
-
-
-def _finite(scores: Scores, option: np.intp) -> int | None:
-    """The option, if its score is a finite number."""
-    return int(option) if np.isfinite(scores[option]) else None
+    scores = np.where(exact, bounds, -np.inf)
+    return [int(k) if np.isfinite(row[k]) else None for row, k in zip(scores, scores.argmax(axis=1), strict=True)]
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
@@ -181,9 +157,3 @@ def _lengths(paths: Sequence[Paths]) -> Rows:
     for row, options in zip(lengths, paths, strict=True):
         row[: len(options)] = [len(path) + 1 for path in options]
     return lengths
-
-
-def _walks(
-    generate: Generate, rows: Rows, paths: Sequence[Paths], ends: Sequence[int], targets: NDArray[np.intp]
-) -> Iterator[tuple[Rows, OptionWalk]]:
-    return generate(rows, lambda part: OptionWalk([paths[row] for row in part], ends, targets[part]))

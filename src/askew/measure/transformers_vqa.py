@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from transformers import (
     AutoModelForVisualQuestionAnswering,
 )
 
-from askew.errors import UnknownName, UsageError
-from askew.measure.decoding import AnyReader, Generate, Reader, Rows, greedy_options, likeliest_options, written_tokens
+from askew.errors import UsageError
+from askew.measure.decoding import AnyReader, Generate, Reader, Rows, likeliest_options, written_tokens
 from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
@@ -28,7 +27,6 @@ from askew.types import Missing, Picture, Question
 VERSION = 3
 PROVIDER = "transformers"
 EXAMPLE = "transformers/Qwen/Qwen2.5-VL-3B-Instruct"
-CHOICES = ("likelihood", "constrained")
 QUESTION = "{question}"
 PLAIN = "Question: {question} Answer:"
 ANSWERS_QUESTIONS = "BlipForQuestionAnswering"
@@ -54,46 +52,33 @@ GREEDY = {
 class AskingSettings(NetworkSettings):
     """How a model is asked, besides the settings of every network.
 
-    choice      how an option is chosen: by the `likelihood` of its text as the answer, or by generating an answer
-                that is `constrained` to the options, best token by best token
-    per_token   divide an option's log-likelihood by its number of tokens. Off: the second half of a two-word option
-                is nearly certain once the first is said, so that dividing favours options of many tokens
     max_tokens  length limit of open answers
     prompt      what is asked, with {question} in it; empty for the question as it is, or a plain form around it where
                 the model has no chat template
     """
 
-    choice: str = "likelihood"
-    per_token: bool = False
     max_tokens: int = 64
     prompt: str = ""
-
-    def check(self) -> None:
-        """Raises UsageError for a value that cannot be."""
-        if self.choice not in CHOICES:
-            raise UnknownName("choice", self.choice, CHOICES)
-        if self.max_tokens < 1:
-            raise UsageError(f"{PROVIDER}: max_tokens is {self.max_tokens}; it must be at least 1")
-        if self.prompt and QUESTION not in self.prompt:
-            raise UsageError(f"{PROVIDER}: the prompt {self.prompt!r} has no place for the question: write {QUESTION}")
-
-    def facts(self) -> str:
-        """Those that can change an answer."""
-        said = f"choice={self.choice} per_token={self.per_token} max_tokens={self.max_tokens}"
-        return f"{said} prompt={self.prompt!r}" if self.prompt else said
 
 
 class TransformersVQA:
     """Asks a model that reads a picture with a text and writes a text. Weights are loaded at the first question.
 
-    A question with options gets one of them. An open question gets what the model writes, greedily, up to
-    `max_tokens`; nothing but white space is Missing("unparseable"). Numbers that are not finite, as when a 16-bit
-    format overflows, are Missing("error"). A batch holds up to `batch_size` pictures, each with a question of its own.
-    Answers do not depend on it but for rounding, which can turn a close call in 16-bit formats.
+    A question with options gets the likeliest one, by the probability of all its tokens: dividing by their number would
+    favour long options, since the second half of a word is nearly certain once the first is said. An open question gets
+    what the model writes, greedily, up to `max_tokens`; nothing but white space is Missing("unparseable"). Numbers that
+    are not finite, as when a 16-bit format overflows, are Missing("error"). A batch holds up to `batch_size` pictures,
+    each with a question of its own. Answers do not depend on it but for rounding, which can turn a close call in 16-bit
+    formats.
     """
 
     def __init__(self, network: Pretrained, settings: AskingSettings) -> None:
-        settings.check()
+        if settings.max_tokens < 1:
+            raise UsageError(f"{PROVIDER}: max_tokens is {settings.max_tokens}; it must be at least 1")
+        if settings.prompt and QUESTION not in settings.prompt:
+            raise UsageError(
+                f"{PROVIDER}: the prompt {settings.prompt!r} has no place for the question: write {QUESTION}"
+            )
         config = load_config(network)
         self._asks_bare = ANSWERS_QUESTIONS in (config.architectures or ())
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
@@ -110,8 +95,9 @@ class TransformersVQA:
         self._tokenizer = self._processor.tokenizer
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
-        facts = f"dtype={dtype_name(self.dtype)} pictures={picture_reader(self._processor)}"
-        self.fingerprint = f"transformers-vqa/{VERSION} {network.identity} {settings.facts()} {facts}"
+        asked = f"max_tokens={settings.max_tokens}" + (f" prompt={settings.prompt!r}" if settings.prompt else "")
+        facts = f"{asked} dtype={dtype_name(self.dtype)} pictures={picture_reader(self._processor)}"
+        self.fingerprint = f"transformers-vqa/{VERSION} {network.identity} {facts}"
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
         """Answers by picture, then by question."""
@@ -124,20 +110,17 @@ class TransformersVQA:
     def _answers(self, images: Sequence[Image.Image], questions: Sequence[Question]) -> list[list[str | Missing]]:
         """Answers by picture, then by question. Questions of one kind share batches, whatever their options are."""
         found: dict[tuple[int, Question], str | Missing] = {}
-        for closed, asked in groupby(sorted(dict.fromkeys(questions), key=_is_closed), _is_closed):
+        for closed, read in ((False, self._written), (True, self._chosen)):
+            asked = [question for question in dict.fromkeys(questions) if bool(question.options) == closed]
             places = [(i, question) for question in asked for i in range(len(images))]
-            rows = [(images[i], question) for i, question in places]
-            found.update(zip(places, self._chosen(rows) if closed else self._written(rows), strict=True))
+            if places:
+                found.update(zip(places, read([(images[i], question) for i, question in places]), strict=True))
         return [[found[i, question] for question in questions] for i in range(len(images))]
 
     def _chosen(self, rows: Sequence[Row]) -> list[str | Missing]:
         """The option that each picture gets."""
         known = {question: self._paths(question) for question in dict.fromkeys(question for _, question in rows)}
-        paths = [known[question] for _, question in rows]
-        if self.settings.choice == "constrained":
-            chosen = greedy_options(self._generator(rows), paths, self._ends)
-        else:
-            chosen = likeliest_options(self._generator(rows), paths, self._ends, self.settings.per_token)
+        chosen = likeliest_options(self._generator(rows), [known[question] for _, question in rows], self._ends)
         return [UNREAD if i is None else question.options[i] for (_, question), i in zip(rows, chosen, strict=True)]
 
     def _written(self, rows: Sequence[Row]) -> list[str | Missing]:
@@ -254,10 +237,6 @@ def create(name: str, **settings: object) -> TransformersVQA:
 def _shared(name: str, settings: AskingSettings) -> TransformersVQA:
     """One per process, so that weights are loaded once."""
     return TransformersVQA(find_pretrained(name, settings.revision or None), settings)
-
-
-def _is_closed(question: Question) -> bool:
-    return bool(question.options)
 
 
 def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:
