@@ -26,11 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from askew.methods.interact.graph import CountedAxis, Tables, graphs, pooled
+from askew.methods.interact.findings import GraphAxis
+from askew.methods.interact.graph import Tables, graphs, pooled
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
 from askew.methods.interact.score import scoring_of
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.given import occupation_prompts
+from askew.stats.distance import distance_for
 from askew.studio import weights
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from benchmarks.planted_interactions import SIZES, drawn, world
@@ -62,7 +64,8 @@ def _tables(occupation: str, pictures: int, errors: Mapping[str, Counts], rng: n
     rates = [errors[axis] / errors[axis].sum(axis=1, keepdims=True) for axis in BIASCONNECT]
     places = list(enumerate(BIASCONNECT))
     return Tables(
-        tuple(CountedAxis(axis, ATTRIBUTES[axis], ATTRIBUTES[axis], AXES[axis].scale, np.full(m, 1 / m))
+        tuple(GraphAxis(axis, ATTRIBUTES[axis], ATTRIBUTES[axis], AXES[axis].scale, False,
+                        distance_for("auto", AXES[axis].scale), (1 / m,) * m, None)
               for axis, m in zip(BIASCONNECT, SIZES, strict=True)),
         {axis: drawn(planted.initial[t] @ rates[t], pictures, rng, 1).astype(np.int64) for t, axis in places},
         {(source, target): drawn(planted.after[s][t] @ rates[t], pictures, rng, 1).astype(np.int64)
@@ -72,7 +75,8 @@ def _tables(occupation: str, pictures: int, errors: Mapping[str, Counts], rng: n
 
 
 def _known(tables: Tables, errors: Mapping[str, Counts]) -> Tables:
-    return replace(tables, axes=tuple(replace(axis, known_errors=errors.get(axis.name)) for axis in tables.axes))
+    known = {name: tuple(map(tuple, counts.tolist())) for name, counts in errors.items()}
+    return replace(tables, axes=tuple(replace(axis, known_errors=known.get(axis.name)) for axis in tables.axes))
 
 
 def whole(counted: Mapping[str, Tables], plan: InteractionPlan) -> tuple[int, int, int]:

@@ -33,7 +33,7 @@ OWN: Mapping[str, str] = {
     "export": "askew.commands:export",
     "models": "askew.commands:models",
     "robustness": "askew.methods.interact.robustness:robustness",
-    "graphs": "askew.studies.graphs.command:graphs",
+    "graphs": "askew.studies.graphs:graphs",
     "runs list": "askew.housekeeping:runs_list",
     "runs rm": "askew.housekeeping:runs_rm",
     "store gc": "askew.housekeeping:store_gc",

@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm, pearsonr
 
-from askew.errors import NotEnoughData
-from askew.stats.contingency import ChiSquare
 from askew.stats.interaction_graph import (
-    Edge,
     amplification,
+    busiest,
     correlation,
-    edges,
     mean_correlation,
-    most_influenced,
-    most_influential,
+    mean_sensitivity,
     negative_share,
-    pooled,
+    q_values,
 )
 from askew.stats.intervals import benjamini_hochberg
 from askew.types import Estimate, Missing
@@ -25,51 +21,28 @@ from askew.types import Estimate, Missing
 NONE = Missing("not_asked", "nothing")
 
 
-def chi(p: float) -> ChiSquare:
-    return ChiSquare(1.0, 1, p, None, 9.0, 0.1)
-
-
 def effect(value: float, reach: float = 0.05, p: float = 0.5) -> Estimate:
     return Estimate(value, value - reach, value + reach, 0.95, n=96, p=p)
 
 
-def graph(**options: float) -> tuple[Edge, ...]:
-    tests = {("a", "a"): chi(1e-9), ("a", "b"): chi(1e-6), ("a", "c"): chi(2e-5), ("b", "c"): chi(0.2),
-             ("c", "b"): NONE}  # fmt: skip
-    effects = {("a", "a"): effect(0.4), ("a", "b"): effect(0.2), ("a", "c"): effect(-0.02), ("b", "c"): effect(-0.3),
-               ("c", "b"): NONE}  # fmt: skip
-    return edges(tests, effects, **options)
+EFFECTS = {("a", "b"): effect(0.2), ("a", "c"): effect(-0.02), ("b", "c"): effect(-0.3)}
 
 
-def test_an_edge_needs_a_small_p_and_globally_a_large_effect_too() -> None:
-    assert [edge.significant for edge in graph()] == [True, True, True, False, False]
-    assert [edge.significant for edge in graph(threshold=5e-5, least_sensitivity=0.03)] == [True, True] + [False] * 3
+def test_tests_that_were_not_made_are_in_no_family() -> None:
+    q = benjamini_hochberg([1e-6, 2e-5, 0.2]).tolist()
+    assert q_values({"a": 1e-6, "b": None, "c": 2e-5, "d": 0.2}) == pytest.approx(dict(zip("acd", q, strict=True)))
+    assert q_values({"a": None}) == {}
 
 
-def test_no_family_of_q_holds_an_axis_with_itself() -> None:
-    found = [edge.q for edge in graph()]
-    assert found[1:4] == pytest.approx(benjamini_hochberg([1e-6, 2e-5, 0.2]).tolist())
-    assert found[0] is found[4] is None
-    effects = {(x, y): effect(0.1, p=1e-9 if x == y else 0.04) for x in "abc" for y in "abc"}
-    own = {(e.source, e.target): e.sensitivity.q for e in edges(dict.fromkeys(effects, NONE), effects)}
-    assert own["a", "b"] == pytest.approx(0.04)
-    assert own["a", "a"] == pytest.approx(1e-9)
-
-
-def test_tests_and_effects_must_be_about_the_same_pairs() -> None:
-    with pytest.raises(ValueError, match="different pairs"):
-        edges({("a", "b"): NONE}, {})
-
-
-def test_the_busiest_axes_have_most_edges_and_direct_effects_do_not_count() -> None:
-    assert most_influential(graph()) == "a"
-    assert most_influenced(graph()) == "b"  # one edge each; |IS| .2 is more than .02
-    assert most_influenced(graph(threshold=1e-12)) is None
+def test_the_busiest_axis_has_most_edges_then_the_largest() -> None:
+    assert busiest([("a", 0.2), ("a", 0.0), ("b", 0.9)]) == "a"
+    assert busiest([("b", 0.2), ("c", 0.02)]) == "b"
+    assert busiest([("c", 0.2), ("b", 0.2)]) == "b"
+    assert busiest([]) is None
 
 
 def test_amplification_is_the_sum_of_sizes_with_what_noise_adds() -> None:
-    draws = np.array([0.01, 0.05, 0.03])
-    found = amplification(graph(), dict.fromkeys((("a", "b"), ("a", "c"), ("b", "c")), draws))
+    found = amplification(EFFECTS, dict.fromkeys(EFFECTS, np.array([0.01, 0.05, 0.03])))
     assert found.value == pytest.approx(0.52)
     assert found.null == pytest.approx(0.09)
     assert found.corrected == pytest.approx(0.43)
@@ -77,33 +50,30 @@ def test_amplification_is_the_sum_of_sizes_with_what_noise_adds() -> None:
     reach = 0.05 * norm.isf(0.025 / 3) / norm.isf(0.025)  # of three intervals at once
     assert found.low == pytest.approx(0.2 - reach + 0.3 - reach)
     assert found.high == pytest.approx(0.52 + np.hypot(0.05, 0.10))
-    assert isinstance(amplification([], {}), Missing)
+    assert isinstance(amplification({}, {}), Missing)
 
 
 def test_amplification_of_noise_is_its_null_and_may_be_nothing() -> None:
     rng = np.random.default_rng(0)
     names = [(f"a{i}", f"b{i}") for i in range(400)]
-    noise = edges(dict.fromkeys(names, NONE), {n: effect(float(rng.normal(0, 0.05)), 0.098) for n in names})
+    noise = {n: effect(float(rng.normal(0, 0.05)), 0.098) for n in names}
     found = amplification(noise, {n: np.abs(rng.normal(0, 0.05, 200)) for n in names})
     assert abs(found.corrected) < 0.1 * found.null
     assert (found.low, found.p > 0.01) == (0.0, True)
 
 
 def test_share_made_worse() -> None:
-    found = negative_share(graph())
+    found = negative_share([*EFFECTS.values()])
     assert (found.value, found.low, found.high) == (pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert (found.n, found.null) == (3, 0.5)
-    barely = edges({("a", "b"): NONE, ("b", "a"): NONE}, {("a", "b"): effect(-0.051), ("b", "a"): effect(0.2)})
-    assert negative_share(barely).low == 0  # its own interval leaves out 0, both at once do not
+    assert negative_share([effect(-0.051), effect(0.2)]).low == 0  # its own interval leaves out 0, both at once do not
     assert isinstance(negative_share([]), Missing)
 
 
-def test_tables_of_prompts_add_up() -> None:
-    assert np.array_equal(pooled([[[1, 2], [3, 4]], [[1, 1], [1, 1]]]), [[2, 3], [4, 5]])
-    with pytest.raises(NotEnoughData):
-        pooled([])
-    with pytest.raises(ValueError, match="same values"):
-        pooled([[[1, 2]], [[1, 2, 3]]])
+def test_the_mean_over_prompts_joins_their_intervals() -> None:
+    found = mean_sensitivity([effect(0.1, 0.3), effect(0.3, 0.4)])
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, -0.05, 0.45))
+    assert isinstance(mean_sensitivity([]), Missing)
 
 
 def test_correlation_is_scipys_over_the_pairs_that_there_are() -> None:

@@ -7,13 +7,15 @@ from functools import lru_cache
 import numpy as np
 
 from askew.methods.interact.figures import acting_pairs, answer, answer_over_prompts, summary
-from askew.methods.interact.findings import Graph
-from askew.methods.interact.graph import CountedAxis, Tables, graphs, ideal, pair, tables
-from askew.methods.interact.over_prompts import over_prompts
+from askew.methods.interact.findings import Graph, GraphAxis
+from askew.methods.interact.graph import Tables, graphs, over_prompts, tables
 from askew.methods.interact.score import scoring_of
 from askew.pages.phrases import PHRASES
+from askew.stats.distance import distance_for
 from askew.stats.interaction_graph import correlation
 from askew.stats.sensitivity import debiased_value
+from askew.studies.graphs import against, model_graphs
+from made_graphs import findings
 from planted_answers import INSTRUMENT, observed, planned
 from truth.summary import Summary
 
@@ -25,7 +27,10 @@ NURSE, PAIRS = PROMPTS[0], f"{len(AXES) * (len(AXES) - 1)} pairs"
 
 def fair(rng: np.random.Generator, images: int = 48) -> Tables:
     """The tables of a prompt in a world where every axis is even, whatever the prompt says of the others."""
-    axes = tuple(CountedAxis(a.name, a.values, a.values, a.scale, ideal(a)) for a in PLAN.prompts[0].axes)
+    axes = tuple(
+        GraphAxis(a.name, a.values, a.values, a.scale, False, distance_for("auto", a.scale),
+                  (1 / len(a.values),) * len(a.values), None) for a in PLAN.prompts[0].axes
+    )  # fmt: skip
     after = {
         (x.name, y.name): np.array([[
             rng.multinomial(images, np.eye(len(y.values))[k] if x is y else y.ideal) for k in range(len(x.values))
@@ -80,6 +85,15 @@ def named_together(seed: int) -> bool:
     return {("gender", "age"), ("clothing", "emotion")} <= {(one.source, one.target) for one in found}
 
 
+def graphs_claim(seed: int) -> bool:
+    """Two runs of one model with other seeds."""
+    runs = {"a": findings(alone(seed)), "b": findings(alone(seed + 1000))}
+    found = model_graphs(runs)
+    none = PHRASES["graphs_alike"].text.format(pairs=PAIRS, run="b", first="a")
+    assert (list(against(runs, found)) == [none]) is not any(one.clear for one in found.changes)
+    return any(one.clear for one in found.changes)
+
+
 def correlation_claims(seed: int) -> bool:
     """A mitigation that does nothing, each side with initial pictures of its own."""
     rng = np.random.default_rng(seed)
@@ -88,7 +102,7 @@ def correlation_claims(seed: int) -> bool:
         counted = fair(rng)
         for x, y in counted.pairs():
             if x != y:
-                side[AXES.index(x), AXES.index(y)] = debiased_value(pair(counted, PLAN, x, y))
+                side[AXES.index(x), AXES.index(y)] = debiased_value(counted.pair(x, y))
     found = correlation(*sides, rng=rng, draws=99)
     return (getattr(found, "p", None) or 1) < 0.05
 
@@ -104,6 +118,10 @@ ROWS = [
         "Interactions over several prompts", ("prompts_none", "prompts_pull", "prompts_differ"),
         "Three prompts in a fair world; a nurse and a firefighter in the planted one.", together_claims, named_together,
         0.9, runs=25, named_runs=5,
+    ),
+    Summary(
+        "Graphs of two models", ("graphs_differ", "graphs_alike"), "Two runs of one model with other seeds, as above.",
+        graphs_claim, runs=60,
     ),
     Summary(
         "Estimates against a real mitigation", ("estimates_hold", "estimates_chance"),

@@ -88,6 +88,11 @@ PHRASES: Mapping[str, Phrase] = {
                            "in some prompt{agree}. Most often: {most}, {edges}, {way}.", "some pair has q < 0.05"),
     "prompts_differ": Phrase("; the prompts differ in how they move {differ} of them",
                              "of these pairs IS differs between prompts, q < 0.05 by Cochran's Q"),
+    # graphs of several models
+    "graphs_differ": Phrase("In {run} making the first axis equal surely moves the second otherwise than in {first} in "
+                            "{clear} of {pairs}.",
+                            "an interval of the difference of IS leaves out 0, where those of all pairs hold at once"),
+    "graphs_alike": Phrase("In none of {pairs} of axes is {run} shown to differ from {first}.", "no interval does"),
     # estimates of interactions against a real mitigation
     "estimates_hold": Phrase("Over {edges} the estimates correlate {r}, {p}, with what mitigation did",
                              "p < 0.05, by exchanging whole targets"),

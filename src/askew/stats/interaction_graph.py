@@ -1,115 +1,48 @@
-"""From tested pairs of axes to a graph: its edges, and what sums them up (BiasConnect, Table 1, Eq. 7-8, 14, A.5-A.8).
+"""What sums up a graph of interactions, and how several of them agree (BiasConnect, Table 1, Eq. 7-8, 14, A.5-A.8).
 
-Global graphs (Eq. 9-11) come from the same functions: the tables of all prompts are added up by `pooled`, and the
-sensitivity takes every prompt's sets as sets of their own (`sensitivity.Pair` with an initial of shape (prompts, m)).
-A comparison with the real world (Eq. 12-13) is a sensitivity whose ideal is the reference's distribution.
+An effect is the Intersectional Sensitivity of an ordered pair of different axes.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.errors import NotEnoughData
-from askew.stats.contingency import ChiSquare
-from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends, mover, p_value, simultaneous, tail
+from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends, p_value, simultaneous, tail
 from askew.stats.means import student_mean
 from askew.types import Estimate, Missing
-
-PROMPT_THRESHOLD = 1e-4
-DYNAMIC_THRESHOLD = 0.05
-GLOBAL_THRESHOLD = 5e-5
-GLOBAL_SENSITIVITY = 0.03
 
 AxisPair = tuple[str, str]
 """(intervened axis, target axis)."""
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One ordered pair of axes: does the target change with the intervened axis, and is that for the better?
 
-    test         of the table (values of `source`, values of `target`)
-    q            Benjamini-Hochberg q-value of that test among all pairs of different axes; None for an axis on itself
-    sensitivity  Intersectional Sensitivity, its q likewise; effects of axes on themselves are a family of their own
-    significant  whether the pair is an edge of the graph
+def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
+    """Benjamini-Hochberg over the tests that have a p."""
+    known = {one: value for one, value in p.items() if value is not None}
+    return dict(zip(known, benjamini_hochberg([*known.values()]).tolist(), strict=True))
+
+
+def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
+    """The axis with most edges, each given as (axis, |IS|), then the largest sum of |IS|, then by name; None of none.
+
+    Of the edges' targets this is MaxInf, which most others act upon; of their sources MaxImp.
     """
-
-    source: str
-    target: str
-    test: ChiSquare | Missing
-    q: float | None
-    sensitivity: Estimate | Missing
-    significant: bool
-
-    @property
-    def direct(self) -> bool:
-        """Whether this is the effect of an intervention on its own axis."""
-        return self.source == self.target
+    sizes = defaultdict[str, list[float]](list)
+    for axis, size in edges:
+        sizes[axis].append(size)
+    return min(sizes, key=lambda axis: (-len(sizes[axis]), -sum(sizes[axis]), axis), default=None)
 
 
-def edges(
-    tests: Mapping[AxisPair, ChiSquare | Missing],
-    sensitivities: Mapping[AxisPair, Estimate | Missing],
-    *,
-    threshold: float = PROMPT_THRESHOLD,
-    least_sensitivity: float = 0.0,
-) -> tuple[Edge, ...]:
-    """Every tested pair, in the order of `tests`; significant if p < threshold and |IS| > least_sensitivity.
-
-    The paper's thresholds: 1e-4 for one prompt, 0.05 for dynamic axes, 5e-5 and |IS| > 0.03 over many prompts. What an
-    axis's own counterfactual prompts show of it depends on them by construction: those tests are in no family of q.
-
-    Raises:
-        ValueError: the two mappings are not about the same pairs.
-    """
-    if tests.keys() != sensitivities.keys():
-        raise ValueError("tests and sensitivities are about different pairs of axes")
-    q = _q_values({(x, y): test.p for (x, y), test in tests.items() if isinstance(test, ChiSquare) and x != y})
-    known = {pair: e.p for pair, e in sensitivities.items() if isinstance(e, Estimate) and e.p is not None}
-    own_q: dict[AxisPair, float] = {}
-    for direct in (False, True):
-        own_q |= _q_values({(x, y): p for (x, y), p in known.items() if (x == y) is direct})
-    found = []
-    for (source, target), test in tests.items():
-        pair, effect = (source, target), sensitivities[source, target]
-        if isinstance(effect, Estimate):
-            effect = replace(effect, q=own_q.get(pair))
-        strong = isinstance(effect, Estimate) and abs(effect.value) > least_sensitivity
-        dependent = isinstance(test, ChiSquare) and test.p < threshold
-        found.append(Edge(source, target, test, q.get(pair), effect, dependent and (strong or not least_sensitivity)))
-    return tuple(found)
-
-
-def pooled(tables: Sequence[ArrayLike]) -> Floats:
-    """The contingency table of one pair of axes over all prompts: the sum of their tables, (K, m) (appendix A.8)."""
-    if not tables:
-        raise NotEnoughData("no prompt has a table")
-    if len({np.shape(table) for table in tables}) > 1:
-        raise ValueError("tables of the same pair of axes must have the same values")
-    return np.asarray(np.sum(np.asarray(tables, dtype=float), axis=0))
-
-
-def most_influenced(graph: Sequence[Edge]) -> str | None:
-    """The axis that most other axes act upon (MaxInf): most incoming edges, then the largest sum of |IS|, then by name.
-
-    None without an edge between two axes.
-    """
-    return _busiest([(edge.target, edge) for edge in graph])
-
-
-def most_influential(graph: Sequence[Edge]) -> str | None:
-    """The axis that acts upon most other axes (MaxImp): as `most_influenced`, by outgoing edges."""
-    return _busiest([(edge.source, edge) for edge in graph])
-
-
-def amplification(graph: Sequence[Edge], null_sizes: Mapping[AxisPair, Floats]) -> Estimate | Missing:
+def amplification(effects: Mapping[AxisPair, Estimate], null_sizes: Mapping[AxisPair, Floats]) -> Estimate | Missing:
     """Overall amplification: the sum of |IS| over all pairs of two different axes (Eq. 14). Unbounded.
 
     Of many pairs in which nothing happens each still adds a little, so the null is the sum of what they would add, and
@@ -118,39 +51,27 @@ def amplification(graph: Sequence[Edge], null_sizes: Mapping[AxisPair, Floats]) 
     pairs share the initial pictures, and joined as independent between target axes.
 
     Args:
-        graph: edges; whether they are significant does not matter.
         null_sizes: |IS| (draws,) of every pair if nothing happens, from `sensitivity.null_sizes`.
 
     Returns:
         Missing if no pair has a sensitivity.
     """
-    found = _measured(graph)
-    if not found:
+    if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
     surely, above = 0.0, defaultdict[str, float](float)
-    for edge, effect in found:
-        low, high = simultaneous(effect, len(found))
+    for (_, target), effect in effects.items():
+        low, high = simultaneous(effect, len(effects))
         surely += max(0.0, low, -high)
-        above[edge.target] += max(map(abs, ends(effect))) - abs(effect.value)
-    value = sum(abs(effect.value) for _, effect in found)
-    draws = np.sum([null_sizes[edge.source, edge.target] for edge, _ in found], axis=0)
-    null = float(draws.mean())
-    return Estimate(
-        value,
-        surely,
-        value + math.hypot(*above.values()),
-        found[0][1].level,
-        "sum of the pairs' intervals",
-        max(effect.n or 1 for _, effect in found),
-        null=null,
-        corrected=value - null,
-        corrected_form="value - null",
-        debiased=value - null,
-        p=p_value(value, draws),
-    )
+        above[target] += max(map(abs, ends(effect))) - abs(effect.value)
+    value = sum(abs(effect.value) for effect in effects.values())
+    draws = np.sum([null_sizes[pair] for pair in effects], axis=0)
+    null, n = float(draws.mean()), max(effect.n or 1 for effect in effects.values())
+    return Estimate(value, surely, value + math.hypot(*above.values()), next(iter(effects.values())).level,
+                    "sum of the pairs' intervals", n, null=null, corrected=value - null, corrected_form="value - null",
+                    debiased=value - null, p=p_value(value, draws))  # fmt: skip
 
 
-def negative_share(graph: Sequence[Edge]) -> Estimate | Missing:
+def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
     """Share of pairs of two different axes where the intervention makes the target worse: IS < 0 (appendix A.5).
 
     low counts only pairs whose simultaneous interval lies below 0, high all whose interval reaches below 0. Where
@@ -159,7 +80,6 @@ def negative_share(graph: Sequence[Edge]) -> Estimate | Missing:
     Returns:
         Missing if no pair has a sensitivity.
     """
-    effects = [effect for _, effect in _measured(graph)]
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
     perhaps, surely = np.mean([np.less(simultaneous(e, len(effects)), 0) for e in effects], axis=0).tolist()
@@ -167,6 +87,31 @@ def negative_share(graph: Sequence[Edge]) -> Estimate | Missing:
     return Estimate(
         value, surely, perhaps, effects[0].level, "pairs surely, perhaps below 0", len(effects), null=0.5, max=1.0
     )
+
+
+def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
+    """The effects of one pair of axes in several prompts averaged, each with the same weight. In [-1, 1].
+
+    Interval: of the mean over these very prompts, their independent intervals joined (MOVER). n is the number of
+    prompts. Missing of no effect.
+    """
+    if not effects:
+        return Missing("not_asked", "no prompt has a sensitivity")
+    values, (lows, highs), n = np.array([e.value for e in effects]), np.array([*map(ends, effects)]).T, len(effects)
+    mean = float(values.mean())
+    low, high = mean - math.hypot(*(values - lows)) / n, mean + math.hypot(*(highs - values)) / n
+    return Estimate(mean, low, high, level, "MOVER over prompts", n)
+
+
+def heterogeneity(effects: Sequence[Estimate]) -> float | None:
+    """p that effects are the same in all prompts: Cochran's Q, the sum of squared standardised gaps to their weighted
+    mean, against χ² with one degree of freedom less than there are. Standard errors are from the intervals."""
+    if len(effects) < 2:
+        return None
+    values, (low, high) = np.array([e.value for e in effects]), np.array([*map(ends, effects)]).T
+    errors = np.maximum(high - low, 1e-9) / 2 / scipy.stats.norm.isf(tail(effects[0].level or 0.95))
+    mean = np.average(values, weights=errors**-2)
+    return float(scipy.stats.chi2.sf(np.sum(((values - mean) / errors) ** 2), len(values) - 1))
 
 
 def correlation(
@@ -219,8 +164,7 @@ def pearson(x: Floats, y: Floats) -> float:
     a, b = x[both], y[both]
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return math.nan
-    a, b = a - a.mean(), b - b.mean()
-    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))
+    return float(np.corrcoef(a, b)[0, 1])
 
 
 def mean_correlation(prompts: Sequence[Estimate | Missing], *, level: float = 0.95) -> Estimate | Missing:
@@ -232,58 +176,3 @@ def mean_correlation(prompts: Sequence[Estimate | Missing], *, level: float = 0.
     if not r:
         return Missing("not_asked", "no prompt has a correlation")
     return replace(student_mean(r, level, bounds=(-1, 1)), null=0.0, max=1.0)
-
-
-def difference(first: Estimate, second: Estimate) -> tuple[float, float, float]:
-    """The same sensitivity in two runs: the second less the first, with an interval (value, low, high).
-
-    Both intervals joined as in Newcombe's method (MOVER), each end's reach from its own value. Runs that share seeds
-    are a little alike, which this counts as if they were not: the interval is on the safe side.
-
-    Raises:
-        ValueError: an estimate without an interval.
-    """
-    if None in (first.low, first.high, second.low, second.high):
-        raise ValueError("a difference needs two estimates with intervals")
-    return second.value - first.value, *mover(second.value, first.value, ends(second), ends(first))
-
-
-def mean_sensitivity(models: Sequence[Estimate | Missing], *, level: float = 0.95) -> Estimate | Missing:
-    """The sensitivity of one pair of axes averaged over several models, each with the same weight. In [-1, 1].
-
-    Interval: of the mean of these very models, their independent intervals joined (MOVER); other models may differ. n
-    is the number of models, missing of those without a sensitivity.
-
-    Returns:
-        Missing if no model has one.
-
-    Raises:
-        ValueError: an estimate without an interval.
-    """
-    found = [effect for effect in models if isinstance(effect, Estimate)]
-    if not found:
-        return Missing("not_asked", "no model has a sensitivity of this pair of axes")
-    if any(effect.low is None or effect.high is None for effect in found):
-        raise ValueError("a mean over models needs estimates with intervals")
-    values, lows, highs = np.array([(e.value, e.low, e.high) for e in found], dtype=float).T
-    mean, n = float(values.mean()), len(found)
-    low, high = mean - math.hypot(*(values - lows)) / n, mean + math.hypot(*(highs - values)) / n
-    return Estimate(mean, low, high, level, "MOVER over models", n, len(models) - n)
-
-
-def _measured(graph: Sequence[Edge]) -> list[tuple[Edge, Estimate]]:
-    """Pairs of two different axes that have a sensitivity."""
-    return [(edge, edge.sensitivity) for edge in graph if isinstance(edge.sensitivity, Estimate) and not edge.direct]
-
-
-def _busiest(ends: Sequence[tuple[str, Edge]]) -> str | None:
-    edges_at: dict[str, list[float]] = {}
-    for axis, edge in ends:
-        if edge.significant and not edge.direct:
-            size = abs(edge.sensitivity.value) if isinstance(edge.sensitivity, Estimate) else 0.0
-            edges_at.setdefault(axis, []).append(size)
-    return min(edges_at, key=lambda axis: (-len(edges_at[axis]), -sum(edges_at[axis]), axis), default=None)
-
-
-def _q_values(p: Mapping[AxisPair, float]) -> dict[AxisPair, float]:
-    return dict(zip(p, benjamini_hochberg(list(p.values())).tolist(), strict=True))

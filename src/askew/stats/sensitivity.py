@@ -103,14 +103,13 @@ def debiased_value(pair: Pair) -> float | Missing:
     return m if isinstance(m, Missing) else _value(m)
 
 
-def null_sizes(pairs: Sequence[Pair], *, rng: np.random.Generator, draws: int = 1000) -> tuple[Floats | Missing, ...]:
-    """|IS| (draws,) of each pair if nothing happens: what its noise alone adds to the amplification (Eq. 14).
+def null_sizes(pairs: Sequence[Pair], *, rng: np.random.Generator, draws: int = 1000) -> tuple[Floats, ...]:
+    """|IS| (draws,) if nothing happens of each pair that has one: what its noise adds to the amplification (Eq. 14).
 
     Pairs of equal sizes share their draws, so that sums over pairs vary more than those of independent ones.
     """
     common = CommonDraws(int(rng.integers(2**63)), draws)
-    margins = [margins_of(pair) for pair in pairs]
-    return tuple(m if isinstance(m, Missing) else np.abs(_null(m, common)) for m in margins)
+    return tuple(np.abs(_null(m, common)) for one in pairs if not isinstance(m := margins_of(one), Missing))
 
 
 @dataclass(frozen=True, slots=True)

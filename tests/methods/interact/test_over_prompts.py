@@ -12,9 +12,10 @@ from scipy import stats
 
 from askew.methods.interact import figures
 from askew.methods.interact.findings import Graph
-from askew.methods.interact.over_prompts import heterogeneity, over_prompts
+from askew.methods.interact.graph import over_prompts
 from askew.methods.interact.page import page
 from askew.pages import terminal
+from askew.stats.interaction_graph import heterogeneity
 from askew.types import Estimate
 from made_graphs import edge, estimate, findings, graph
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from askew.methods.interact.findings import Edge, Graph, InteractionFindings, OverPrompts, ValidatedEdge
+from askew.methods.interact.findings import Edge, Graph, InteractionFindings, OverPrompts
 from askew.pages import blocks as b
 from askew.pages import common, words
 from askew.pages.phrases import say
@@ -24,6 +25,16 @@ DISTANCES = {
     "values": "W₁ between the shares and 1/K",
 }
 TONES = {"better": 1.0, "worse": -1.0, "changed": 0.0}
+
+
+class Pair(Protocol):
+    """An ordered pair of axes."""
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
 
 
 def title(prompt: str | None, width: int = 160) -> str:
@@ -214,9 +225,9 @@ def moved(graph: Graph, source: str) -> str:
     return "; ".join([*([changes] if changed else []), *([balance] if sides else [])]) or "moves nothing that was shown"
 
 
-def pair(edge: Edge | ValidatedEdge | OverPrompts) -> str:
+def pair(one: Pair) -> str:
     """ "Gender → age"."""
-    return f"{capital(axis_label(edge.source))} → {axis_label(edge.target)}"
+    return f"{capital(axis_label(one.source))} → {axis_label(one.target)}"
 
 
 def _cell(edge: Edge | None) -> b.Cell:

@@ -50,6 +50,11 @@ class GraphAxis:
     known_errors: tuple[Row, ...] | None
     ideal_pictures: int | None = None
 
+    def fits(self, other: GraphAxis) -> bool:
+        """Whether the counts of both can be added up."""
+        same_values = (self.open and other.open) or self.values == other.values
+        return same_values and self.counterfactuals == other.counterfactuals
+
 
 @record
 class Edge:
@@ -131,7 +136,7 @@ class Graph:
     most_influenced the axis on which most others act (MaxInf); most_influential: that acts on most others (MaxImp)
     """
 
-    scope: Annotated[Literal["prompt", "global", "models"], Names(False)]
+    scope: Annotated[Literal["prompt", "global"], Names(False)]
     prompt: str | None
     instrument: str
     threshold: float
@@ -269,6 +274,10 @@ class InteractionFindings(Head):
     over_prompts: tuple[OverPrompts, ...]
     joint: tuple[JointShares, ...]
     validation: Validation | None
+
+    def graph(self, prompt: str | None) -> Graph:
+        """The graph of a prompt; of all together for None. Raises StopIteration where there is none."""
+        return next(one for one in self.biasconnect if one.prompt == prompt)
 
 
 @dataclass(frozen=True)

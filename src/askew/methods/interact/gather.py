@@ -10,8 +10,9 @@ from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
 from askew.methods.interact.findings import AS_IT_IS
+from askew.methods.interact.graph import Tables, tables
 from askew.methods.interact.plan import AXIS, InteractionPlan
-from askew.methods.interact.validation import Mitigated, Mitigation, of_pictures, of_run
+from askew.methods.interact.validation import Mitigated, of_run
 from askew.models.base import Model
 from askew.parts.references import is_run
 from askew.parts.survey import reader as survey
@@ -85,7 +86,7 @@ def _mitigated(plan: InteractionPlan, source: Source, reader: Reader) -> Mapping
     Beside them as many initial pictures again: those of the graphs have a part in the estimates already.
     """
     runs = {name: recorded_shares(Path(name)) for name in sorted(set(plan.mitigated.values())) if is_run(name)}
-    found: dict[str, dict[str, Mitigation]] = {}
+    found: dict[str, dict[str, Tables]] = {}
     for prompt in plan.prompts:
         for axis in (axis.name for axis in prompt.axes if axis.name in plan.mitigated):
             name = plan.mitigated[axis]
@@ -111,8 +112,8 @@ def _mitigated_model(plan: InteractionPlan, axis: str) -> Model:
     return model
 
 
-def _by_model(plan: InteractionPlan, reader: Reader, prompt: PromptPlan, model: Model, what: str) -> Mitigation:
+def _by_model(plan: InteractionPlan, reader: Reader, prompt: PromptPlan, model: Model, what: str) -> Tables:
     """Further pictures of a prompt by a model, on a seed of their own, so that they are independent of all others."""
     pictures = reader.run.pictures(model, [prompt.text], plan.images, derived_seed(plan.seed, "mitigated", what))
     (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures[prompt.text])])
-    return of_pictures(observed, prompt, plan.vqa[0])
+    return tables([observed], prompt.axes, plan.vqa[0])

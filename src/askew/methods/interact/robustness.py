@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsons
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,8 +14,9 @@ from rich.console import RenderableType
 
 from askew.errors import NotEnoughData, UsageError
 from askew.findings import E
+from askew.methods.interact.findings import Edge
 from askew.methods.interact.gather import seen
-from askew.methods.interact.graph import Tables, pair, tables, tests, thresholds
+from askew.methods.interact.graph import edges, tables
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import scoring_of
 from askew.options import Flag, Place
@@ -27,10 +28,7 @@ from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed
 from askew.plan import PLAN_FILE, AxisPlan, PromptPlan
 from askew.run.count import counted_run
-from askew.stats.contingency import ChiSquare
-from askew.stats.interaction_graph import AxisPair
 from askew.stats.means import student_mean
-from askew.stats.sensitivity import interactions
 from askew.store.keys import derived_seed
 from askew.store.store import default_store
 from askew.types import Estimate, Missing, record
@@ -148,18 +146,22 @@ def _change(
 ) -> Change:  # fmt: skip
     found: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for prompt in prompts:
-        own, told = sets[prompt.text], []
-        before = _graph(tables(own, prompt.axes, scoring.instrument), plan, scoring, prompt.text)
+
+        def pairs(own: Sequence[ObservedSet], prompt: PromptPlan = prompt) -> list[Edge]:
+            counted = tables(own, prompt.axes, scoring.instrument, distance=plan.distance)
+            found = edges({prompt.text: counted}, plan, scoring, scoring.rng(prompt.text, "robustness"))
+            return [one for one in found[prompt.text] if not one.direct]
+
+        before, told = pairs(sets[prompt.text]), []
         for k in range(repeats):
             rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}"))
             changed = [
                 s.picked(sorted(rng.permutation(len(s.pictures))[: int(size)].tolist()))
                 if kind == "pictures"
                 else _with_errors(s, prompt.axes, scoring.instrument, size, rng)
-                for s in own
+                for s in sets[prompt.text]
             ]
-            told.append(_changes(before, _graph(tables(changed, prompt.axes, scoring.instrument), plan, scoring,
-                                                prompt.text)))  # fmt: skip
+            told.append(_changes(before, pairs(changed), scoring.level))
         for name in COLUMNS:
             if known := [one[name] for one in told if np.isfinite(one[name])]:
                 found[name] += known if len(prompts) == 1 else [float(np.mean(known))]
@@ -169,35 +171,16 @@ def _change(
                                  if values else nothing for name, values in found.items()})  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """The edges, the debiased IS of every pair of different axes, and the pairs whose IS is beyond chance."""
-
-    edges: frozenset[AxisPair]
-    sizes: Mapping[AxisPair, float]
-    clear: frozenset[AxisPair]
-
-
-def _graph(counted: Tables, plan: InteractionPlan, scoring: Scoring, prompt: str) -> Graph:
-    threshold, _ = thresholds(counted, plan, prompt)
-    found = {one: test for one, test in tests(counted, plan, scoring, prompt).items() if one[0] != one[1]}
-    chosen = frozenset(one for one, test in found.items() if isinstance(test, ChiSquare) and test.p < threshold)
-    known = [pair(counted, plan, *one) for one in found] if counted.initial else []
-    effects = interactions(known, rng=scoring.rng(prompt, "robustness"), **scoring.how)
-    told = {one: e for one, e in zip(found, effects, strict=False) if isinstance(e, Estimate)}
-    clear = frozenset(one for one, e in told.items() if e.p is not None and e.p < 1 - scoring.level)
-    return Graph(chosen, {one: e.value for one, e in told.items()}, clear)
-
-
-def _changes(before: Graph, after: Graph) -> dict[str, float]:
-    """What `Change` holds; NaN where there is nothing to tell it from."""
-    shared = [one for one in before.sizes if one in after.sizes]
-    x, y = (np.array([graph.sizes[one] for one in shared]) for graph in (before, after))
-    clear = np.array([one in before.clear for one in shared], dtype=bool)
-    varied = len(shared) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0
+def _changes(before: Sequence[Edge], after: Sequence[Edge], level: float) -> dict[str, float]:
+    """What `Change` holds, of the same pairs; NaN where there is nothing to tell it from."""
+    kept = [now.significant for was, now in zip(before, after, strict=True) if was.significant]
+    known = [(a.value, b.value, (a.p or 0) < 1 - level) for was, now in zip(before, after, strict=True)
+             if isinstance(a := was.sensitivity, Estimate) and isinstance(b := now.sensitivity, Estimate)]  # fmt: skip
+    x, y, clear = np.array(known).reshape(-1, 3).T
+    varied, clear = len(known) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0, clear.astype(bool)
     return {
-        "edges_kept": len(before.edges & after.edges) / len(before.edges) if before.edges else np.nan,
-        "sensitivity_change": float(np.abs(y - x).mean()) if shared else np.nan,
+        "edges_kept": float(np.mean(kept)) if kept else np.nan,
+        "sensitivity_change": float(np.abs(y - x).mean()) if known else np.nan,
         "rank_correlation": float(scipy.stats.spearmanr(x, y).statistic) if varied else np.nan,
         "paper_change": float(np.abs(y - x)[clear].sum() / np.abs(x[clear]).sum()) if clear.any() else np.nan,
     }

@@ -12,8 +12,7 @@ from askew.errors import NotEnoughData
 from askew.findings import Head, Scored
 from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares
 from askew.methods.interact.gather import InteractionGathered
-from askew.methods.interact.graph import Tables, graphs, pooled, tables
-from askew.methods.interact.over_prompts import over_prompts
+from askew.methods.interact.graph import Tables, graphs, over_prompts, pooled, tables
 from askew.methods.interact.plan import InteractionPlan, JointIdeal
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
@@ -36,7 +35,8 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     known = known_errors(found.calibrations, compared)
     seen = {axis: n for (name, axis), n in known.items() if name == scoring.instrument and n.sum(axis=1).all()}
     errors = {} if plan.as_read else seen  # known where the reference has seen every value
-    counted = {one.text: tables(sets[one.text], one.axes, scoring.instrument, errors) for one in plan.prompts}
+    counted = {one.text: tables(sets[one.text], one.axes, scoring.instrument, errors, plan.distance)
+               for one in plan.prompts}  # fmt: skip
     every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
     every.update(counted)
     drawn = tuple(graphs(every, plan, scoring))

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from askew.errors import UsageError
 from askew.methods.interact.findings import AS_IT_IS, Graph, ValidatedEdge, ValidatedPrompt, Validation
-from askew.methods.interact.graph import Counts, Tables, pair, tables
+from askew.methods.interact.graph import Counts, Tables
 from askew.methods.interact.plan import InteractionPlan
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import SetShares
 from askew.plan import PromptPlan
 from askew.stats.distance import normalised
-from askew.stats.interaction_graph import AxisPair, Edge, correlation, mean_correlation, negative_share, pearson
+from askew.stats.interaction_graph import AxisPair, correlation, mean_correlation, negative_share, pearson
 from askew.stats.intervals import Floats, p_value
 from askew.stats.sensitivity import Pair, debiased_value, interactions
 from askew.types import Estimate, Missing
 
-
-@dataclass(frozen=True, slots=True)
-class Mitigation:
-    """What is seen in some pictures of a prompt: once one axis is mitigated, or as it is, again.
-
-    counts   by target: (1, m) counts of the answers
-    missing  by target: pictures without an answer
-    """
-
-    counts: Mapping[str, Counts]
-    missing: Mapping[str, int]
-
-
-Mitigated = Mapping[str, Mitigation]
-"""By mitigated axis; under `AS_IT_IS` further initial pictures, which had no part in the estimates, where there are."""
+Mitigated = Mapping[str, Tables]
+"""What is seen in initial pictures, by the axis that is mitigated in them; under `AS_IT_IS` in others as they are, no
+part of the estimates, where there are."""
 
 Same = tuple[tuple[str, str], Pair, Pair]
 """Of a prompt and a target: what is known of a pair, and the same with mitigated pictures."""
@@ -45,14 +32,8 @@ NOTHING_DONE = 100
 """Simulations of a mitigation that changes nothing."""
 
 
-def of_pictures(observed: ObservedSet, prompt: PromptPlan, instrument: str) -> Mitigation:
-    """A mitigation whose pictures were drawn and read in this run."""
-    own = tables([observed], prompt.axes, instrument)
-    return Mitigation(own.initial, own.missing)
-
-
-def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument: str) -> Mitigation | None:
-    """A mitigation from the initial pictures of another run; None if it has none of this prompt.
+def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument: str) -> Tables | None:
+    """What is seen in the initial pictures of another run; None if it has none of this prompt.
 
     Raises UsageError where that run read them with another instrument, or other values.
     """
@@ -67,7 +48,7 @@ def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument
             raise UsageError(f"{name} has the values {listed} of {axis.name}; here they are {', '.join(axis.values)}")
     shared = {axis.name: axis.values for axis in prompt.axes if axis.name in own}
     counts = {axis: np.array([[own[axis].counts[value] for value in shared[axis]]]) for axis in shared}
-    return Mitigation(counts, {axis: sum(own[axis].missing.values()) for axis in shared}) if shared else None
+    return Tables((), counts, {}, {axis: sum(own[axis].missing.values()) for axis in shared}) if shared else None
 
 
 def validation(
@@ -82,23 +63,22 @@ def validation(
     The share of pairs that mitigation made worse is over all pairs of different axes, whether they are edges or not.
     """
     axes = list(dict.fromkeys(axis.name for tables in counted.values() for axis in tables.axes))
-    by_prompt, prompts, grids, effects, papers = {one.prompt: one for one in graphs}, [], [], list[Edge](), list[Same]()
+    by_prompt, prompts, grids, effects, papers = {one.prompt: one for one in graphs}, [], [], list[Estimate](), []
     for text, sets in mitigated.items():
-        known = {(x, y): pair(counted[text], plan, x, y) for x, y in counted[text].pairs() if y in _seen(sets, x)}
-        again = {at: _after(one, at, sets, fresh=True) for at, one in known.items() if at[0] != at[1]}
+        known = {(x, y): counted[text].pair(x, y) for x, y in counted[text].pairs()
+                 if x != y and x in sets and y in sets[x].initial}  # fmt: skip
+        again = {at: _after(one, at, sets, fresh=True) for at, one in known.items()}
         rng = scoring.rng(text, scoring.instrument, "mitigated")
         after = dict(zip(again, interactions([*again.values()], rng=rng, **scoring.how), strict=True))
-        edges = tuple(
-            ValidatedEdge(one.source, one.target, estimated=one.sensitivity, measured=after[one.source, one.target])
-            for one in by_prompt[text].drawn
-            if (one.source, one.target) in after
-        )
-        grids.append((_grid({(e.source, e.target): e.estimated for e in edges}, axes), _grid(after, axes)))
-        fresh = all(AS_IT_IS in own for own in mitigated.values())
-        prompts.append(ValidatedPrompt(text, edges, _correlation(grids[-1:], scoring, text, fresh=AS_IT_IS in sets)))
-        effects += [Edge(x, y, Missing("not_asked"), None, effect, False) for (x, y), effect in after.items()]
-        at = [(e.source, e.target) for e in edges]
-        papers += [((text, y), known[x, y], _after(known[x, y], (x, y), sets, fresh=False)) for x, y in at]
+        edges = {(e.source, e.target): e.sensitivity for e in by_prompt[text].drawn if (e.source, e.target) in after}
+        grids.append((_grid(edges, axes), _grid(after, axes)))
+        prompts.append(ValidatedPrompt(
+            text, tuple(ValidatedEdge(*at, estimated=e, measured=after[at]) for at, e in edges.items()),
+            _correlation(grids[-1:], scoring, text, fresh=AS_IT_IS in sets),
+        ))  # fmt: skip
+        effects += [effect for effect in after.values() if isinstance(effect, Estimate)]
+        papers += [((text, at[1]), known[at], _after(known[at], at, sets, fresh=False)) for at in edges]
+    fresh = all(AS_IT_IS in own for own in mitigated.values())
     return Validation(
         mitigated=dict(plan.mitigated),
         settings=dict(plan.mitigated_args),
@@ -110,16 +90,12 @@ def validation(
     )
 
 
-def _seen(sets: Mitigated, source: str) -> Mapping[str, Counts]:
-    return sets[source].counts if source in sets else {}
-
-
 def _after(known: Pair, at: AxisPair, sets: Mitigated, *, fresh: bool) -> Pair:
     """A pair with the mitigated pictures in the place of the counterfactual ones (Eq. 8), and with initial pictures of
     its own where there are some."""
     (x, y), again = at, sets.get(AS_IT_IS) if fresh else None
-    made = replace(known, counterfactual=sets[x].counts[y], missing=sets[x].missing[y])
-    return made if again is None or y not in again.counts else replace(made, initial=again.counts[y])
+    made = replace(known, counterfactual=sets[x].initial[y], missing=sets[x].missing[y])
+    return made if again is None or y not in again.initial else replace(made, initial=again.initial[y])
 
 
 def _grid(found: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -> Floats:

@@ -1,1 +1,0 @@
-"""Graphs of interactions of several models, side by side and together."""
