@@ -122,7 +122,7 @@ def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
     assert first["fresh_score"]["null"] is not None
     assert first["fresh_score"]["q"] is not None
     assert section["missed"]["prompts"] >= 1
-    assert {entry["prompt"] for entry in section["openbias"]} == {entry["prompt"] for entry in section["best"]}
+    assert all(entry["is_read"] for entry in section["best"])
     assert isinstance(found.difference(), askew.Estimate)
 
 
@@ -190,8 +190,8 @@ def test_the_bound_of_a_search() -> None:
     assert work.pictures == work.embeddings == 240 * 15 + 2 * 5 * 15 + 2 * 5 * 15
     details = [1 + len(entry.axis.questions) for entry in catalogue().values()]  # a variation may say any of them
     assert (work.questions, work.vqa_calls) == (5 * (15 + 15) * sum(details), 5 * 2 * len(details))
-    asked = bound(MinePlan(iterations=10, vqa="studio", objective="color:red"), PlantedModel())
-    assert (asked.questions, asked.vqa_calls, asked.embeddings) == (5 * 15 * 10, 5, 0)
+    red = bound(MinePlan(iterations=10, vqa="studio", objective="color:red"), PlantedModel())
+    assert (red.questions, red.vqa_calls, red.embeddings) == (0, 0, 0)
 
 
 def test_progress_tells_every_prompt_and_the_best_so_far(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

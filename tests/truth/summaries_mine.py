@@ -8,7 +8,7 @@ import numpy as np
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, with_q
 from askew.methods.mine.findings import MineFindings, MineTheGap, RandomSearch, family
-from askew.methods.mine.gather import Best, Search, Shown
+from askew.methods.mine.gather import Best, Shown
 from askew.methods.mine.lean import LeanReading
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
@@ -50,8 +50,8 @@ def mined(bias: float, seed: int) -> MineFindings:
         one = Best(Candidate(prompt, loss=-1.0), found, found, Shown(found.seen.pictures, {
             text: Missing("refused") for text in (prompt.replace("of a", f"of a {v}") for v in GENDER.values)
         }))  # fmt: skip
-        best.append(best_prompt(one, 0, Search((one.found,), (one,)), Scoring("none", seed, 1000)))
-    section = with_q(MineTheGap("lean", tuple(best), (), None, None, ()), family)
+        best.append(best_prompt(one, 0, Scoring("none", seed, 1000)))
+    section = with_q(MineTheGap("lean", tuple(best), (), None, None), family)
     plan = MinePlan(target="people")
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(vqa={READER: "1"}), ())
     return head.into(MineFindings, minethegap=section)
@@ -69,7 +69,7 @@ def beats_random(better: float, seed: int) -> bool:
     found, plan = mined(0.0, 0), MinePlan(target="people", runs=8)
     difference = RandomSearch((), (), search_difference(random.tolist(), best.tolist(), 0.95))
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(), ())
-    section = MineTheGap("lean", found.minethegap.best, (), difference, None, ())
+    section = MineTheGap("lean", found.minethegap.best, (), difference, None)
     return "Mining finds" in against_random(head.into(MineFindings, minethegap=section))
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 from askew.findings import with_q
 from askew.measure.base import PERSON
 from askew.methods.mine.findings import BestPrompt, MineTheGap, family, loss_of
-from askew.methods.mine.gather import Best, Search, Shown
+from askew.methods.mine.gather import Best, Shown
 from askew.methods.mine.lean import LeanObjective, LeanReading, details, variations
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
@@ -143,8 +143,8 @@ def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
         assert not isinstance(forms, Missing)
         shown = Shown(fresh.seen.pictures, dict.fromkeys(forms["gender"].values(), Missing("refused")))
         one = Best(evaluated, fresh, fresh, shown)
-        found.append(best_prompt(one, 0, Search((evaluated,), (one,)), SCORING))
-    section = MineTheGap("lean", tuple(found), (), None, None, ())
+        found.append(best_prompt(one, 0, SCORING))
+    section = MineTheGap("lean", tuple(found), (), None, None)
     return with_q(section, family).best
 
 

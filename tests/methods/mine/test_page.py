@@ -20,8 +20,6 @@ from askew.methods.mine.findings import (
     MineFindings,
     MineTheGap,
     MissedTerms,
-    OpenBiasScore,
-    PictureMap,
     RandomSearch,
 )
 from askew.methods.mine.plan import MinePlan
@@ -38,10 +36,9 @@ def e(value: float, **fields: Any) -> Estimate:
 
 def best(prompt: str, fresh: float, q: float) -> BestPrompt:
     return BestPrompt(
-        0, prompt, e(fresh - 0.02), e(fresh, null=1.05, p=q, q=q), 1, ("a doctor", prompt),
-        missed_visual_concepts=("a male one",), missed_pictures=("v1",), least_aligned_pictures=("i1",),
-        variations=("a male one", "a female one"), variation_pictures=("v1", "v2"), null_range=(1.04, 1.06),
-        map=PictureMap((("i1", 0.0, 0.0),), (("v1", 1.0, 1.0), ("v2", 1.0, 0.5)), (0.4, 0.2)),
+        0, prompt, e(fresh - 0.02), e(fresh, null=1.05, p=q, q=q), 1, "a doctor",
+        is_read=True, missed_visual_concepts=("a male one",), missed_pictures=("v1",), least_aligned_pictures=("i1",),
+        variations=("a male one", "a female one"), null_range=(1.04, 1.06),
     )  # fmt: skip
 
 
@@ -59,7 +56,6 @@ SECTION = MineTheGap(
     COURSE,
     RandomSearch((), (Iteration(0, 0, None, None, 1.05),), e(-0.02, low=-0.03, high=-0.01)),
     MissedTerms(2, (("male", 2),), (("Perceived gender", 2),)),
-    (OpenBiasScore(HOSTILE, "gender", {}, e(0.1, null=0.05, q=0.4)),),
 )
 
 
@@ -143,16 +139,17 @@ def test_of_several_searches_the_one_that_found_the_first_prompt_is_drawn() -> N
 
 
 def test_other_objectives_are_not_called_bias() -> None:
-    plain = tuple(BestPrompt(0, one.prompt, one.score, e(1.0), 1, one.lineage) for one in SECTION.best)
-    one = found(MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None, openbias=())
+    plain = tuple(BestPrompt(0, one.prompt, one.score, e(1.0), 1) for one in SECTION.best)
+    one = found(MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None)
     assert "come nearest to color:red" in answer(one)
     assert "one-sided" not in page(one)
 
 
-def test_the_methods_part_where_only_one_finds_a_bias() -> None:
-    assert "only the score finds “a &lt;script&gt;nurse" in page(found())
-    asked = replace(SECTION.openbias[0], score=e(0.1, null=0.05, q=0.01))
-    assert "only the" not in page(found(openbias=(asked,)))
+def test_only_what_was_read_is_called_left_out() -> None:
+    guessed = tuple(replace(one, is_read=False) for one in SECTION.best)
+    assert "What the pictures above leave out" in page(found())
+    assert "leave out" not in page(found(best=guessed)) + answer(found(best=guessed))
+    assert "least like, by similarity alone" in page(found(best=guessed))
 
 
 def test_the_page_has_every_part_and_no_foreign_markup() -> None:
@@ -160,7 +157,7 @@ def test_the_page_has_every_part_and_no_foreign_markup() -> None:
     text = page(one)
     assert "<script>" not in text
     for part in ("The prompts found", "The course of the search", "Against random search", "Pictures",
-                 "What is missed", "The same pictures by OpenBias", "How to read this", "Plan"):  # fmt: skip
+                 "What is missed", "How to read this", "Plan"):  # fmt: skip
         assert f"<bdi>{part}</bdi>" in text
     assert "refused" in text  # the missing picture's reason
     assert page(one) == text
@@ -171,12 +168,10 @@ def test_every_picture_says_what_it_is() -> None:
     text = page(found())
     assert text.count("<img") == text.count('alt="Picture ') + text.count('alt="A picture of “a male one”"')
     assert text.count("<img") >= 3
-    assert text.count("<image") == text.count('class="pin"><title>Picture ')
 
 
 def test_a_page_without_the_optional_parts() -> None:
-    text = page(found(random=None, missed=None, openbias=(), best=(), history=()))
-    assert "by OpenBias</bdi>" not in text
+    text = page(found(random=None, missed=None, best=(), history=()))
     assert "No prompt could be scored" in text
 
 

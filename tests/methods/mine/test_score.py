@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 
-from askew.findings import with_q
-from askew.methods.mine.findings import BestPrompt, Evaluation, OpenBiasScore
-from askew.methods.mine.gather import VQA_ASKED, Best, Found, Questioned, Search, Shown
+from askew.methods.mine.findings import BestPrompt, Evaluation
+from askew.methods.mine.gather import Best, Found, Search, Shown
 from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.score import (
     best_prompt,
-    explained,
     history,
-    lineage,
     missed_terms,
-    openbias,
-    principal_components,
 )
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import observe
 from askew.prompts.evolution import Candidate
-from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
+from askew.types import Estimate, Missing, Picture
 from known_vectors import NURSES, VARIATIONS, VARIED, pictures_of
 
 SCORING = Scoring("none", draws=200)
@@ -45,8 +36,8 @@ def best(prompt: str) -> Best:
 
 def test_what_is_missed_is_named_and_shown_of_fresh_seeds() -> None:
     one = best("a nurse outdoors")
-    found = best_prompt(one, 0, Search(tuple(EVALUATED), (one,)), SCORING)
-    assert (found.run, found.iteration, found.lineage) == (0, 1, ("a nurse", "a nurse outdoors"))
+    found = best_prompt(one, 0, SCORING)
+    assert (found.run, found.iteration, found.parent) == (0, 1, "a nurse")
     assert isinstance(found.fresh_score, Estimate)
     assert found.fresh_score.null is not None
     assert found.fresh_score != found.score  # the same pictures here, but other draws
@@ -54,8 +45,6 @@ def test_what_is_missed_is_named_and_shown_of_fresh_seeds() -> None:
     assert found.missed_pictures == found.missed_visual_concepts
     assert found.variations == tuple(VARIATIONS)
     assert found.null_range is not None
-    assert found.map is not None
-    assert (len(found.map.pictures), len(found.map.variations)) == (9, 4)
     assert found.least_aligned_pictures == ()  # all fit as well as pictures of variations do
 
 
@@ -63,8 +52,9 @@ def test_what_is_left_out_is_what_no_picture_shows_and_pictures_of_variations_do
     fresh = NURSES.again(Missing("not_asked"), "a nurse", FRESH)
     assert isinstance(fresh, Alignment)
     shows = {"a male nurse": (0, 1), "a female nurse": (9, 3), "an old nurse": (0, 4)}
-    plain = BestPrompt(0, "a nurse", Missing("error"), Missing("error"), 0, ("a nurse",))
-    found = explained(plain, fresh, Shown(tuple(pictures_of("a nurse", FRESH)), VARIED, shows), SCORING)
+    shown = Shown(tuple(pictures_of("a nurse", FRESH)), VARIED, shows)
+    found = best_prompt(Best(EVALUATED[0], fresh, fresh, shown), 0, SCORING)
+    assert found.is_read
     assert found.missed_visual_concepts == ("an old nurse", "a male nurse")
     assert found.missed_pictures == found.missed_visual_concepts
 
@@ -72,32 +62,25 @@ def test_what_is_left_out_is_what_no_picture_shows_and_pictures_of_variations_do
 def test_a_prompt_without_a_score_explains_nothing() -> None:
     gap = Missing("error", "no picture")
     one = Best(EVALUATED[2], gap, gap, Shown((), {}))
-    found = best_prompt(one, 0, Search(tuple(EVALUATED), (one,)), SCORING)
+    found = best_prompt(one, 0, SCORING)
     assert (found.score, found.fresh_score) == (gap, gap)
-    assert (found.variations, found.map) == ((), None)
+    assert found.variations == ()
 
 
 def test_without_pictures_of_variations_there_is_no_chance() -> None:
     fresh = NURSES.read("a nurse", FRESH)
     assert isinstance(fresh, Alignment)
     lost = dict.fromkeys(VARIATIONS, Missing("refused"))
-    plain = BestPrompt(0, "a nurse", Missing("error"), Missing("error"), 0, ("a nurse",))
-    found = explained(plain, fresh, Shown((), lost), SCORING)
+    found = best_prompt(Best(EVALUATED[0], fresh, fresh, Shown((), lost)), 0, SCORING)
     assert found.null_range is None
     assert set(found.missed_pictures) == {None}
-    assert found.map is not None
-    assert found.map.variations == ()
+    assert not found.is_read  # by similarity alone nothing is said to be left out
 
 
 def test_the_pictures_of_a_run_are_those_of_fresh_seeds() -> None:
     found = Found(mined=(Search(tuple(EVALUATED), (best("a nurse outdoors"), best("a nurse"))),))
     assert list(found.best()) == ["a nurse outdoors", "a nurse"]
     assert {one.seed for one in found.best()["a nurse"].pictures if isinstance(one, Picture)} == {FRESH}
-
-
-def test_a_lineage_runs_from_the_first_ancestor() -> None:
-    assert lineage(EVALUATED, EVALUATED[4]) == ("a nurse", "a nurse outdoors", "a nurse in a park")
-    assert lineage(EVALUATED, EVALUATED[1]) == ("a person",)
 
 
 def test_history_keeps_the_record_and_every_prompt() -> None:
@@ -108,18 +91,8 @@ def test_history_keeps_the_record_and_every_prompt() -> None:
     assert found[1].prompts[1] == Evaluation("a tree", None, "random", None)
 
 
-def test_two_directions_hold_what_lies_in_a_plane() -> None:
-    rng = np.random.default_rng(0)
-    flat = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 9))
-    places, shares = principal_components(flat.astype(np.float32))
-    assert shares.sum() == pytest.approx(1.0)
-    apart = np.linalg.norm(flat[:, None] - flat[None], axis=-1)
-    assert np.linalg.norm(places[:, None] - places[None], axis=-1) == pytest.approx(apart, abs=1e-4)
-    assert principal_components(np.ones((1, 3), np.float32))[0].tolist() == [[0.0, 0.0]]
-
-
 def missing(prompt: str, *missed: str) -> BestPrompt:
-    return BestPrompt(0, prompt, Missing("error"), Missing("error"), 0, (prompt,), missed)
+    return BestPrompt(0, prompt, Missing("error"), Missing("error"), 0, None, missed)
 
 
 def test_a_word_counts_once_per_prompt_and_not_if_the_prompt_says_it() -> None:
@@ -133,31 +106,3 @@ def test_a_word_counts_once_per_prompt_and_not_if_the_prompt_says_it() -> None:
     assert found.terms == (("male", 2), ("office", 1), ("outdoors", 1))
     assert found.categories == (("Perceived gender", 2), ("Place", 2))
     assert missed_terms([missing("a tree")]) is None
-
-
-GENDER = Axis("gender", ("male", "female"), questions=(Question("Gender?", ("male", "female"), "gender"),))
-PLACE = Axis("place", ("in", "out"), questions=(Question("Where?", ("in", "out"), "place"),))
-
-
-def asked(axes: tuple[Axis, ...], answers: Any) -> tuple[OpenBiasScore, ...]:
-    pictures = [Picture(str(k), "", "a nurse") if answer else Missing("refused") for k, answer in enumerate(answers)]
-    by_picture = {str(k): answer for k, answer in enumerate(answers) if answer}
-    seen = observe(Prompt("a nurse"), pictures, axes, {VQA_ASKED: by_picture}, None)
-    found = tuple(openbias(Questioned("a nurse", axes, seen), Scoring("studio", draws=200)))
-    return with_q(found, lambda at: "scores")
-
-
-def test_one_sided_answers_are_found_and_even_ones_are_not() -> None:
-    gender, place = asked((GENDER, PLACE), [["female", ("in", "out")[k % 2]] for k in range(20)])
-    assert gender.counts == {"male": 0, "female": 20}
-    assert isinstance(gender.score, Estimate)
-    assert isinstance(place.score, Estimate)
-    assert (gender.score.value, place.score.value) == (1.0, pytest.approx(0.0))
-    assert gender.score.q is not None
-    assert place.score.q is not None
-    assert gender.score.q < 0.05 < 0.5 < place.score.q
-
-
-def test_without_an_answer_there_is_no_score() -> None:
-    (found,) = asked((GENDER,), [[Missing("no_person")], None])
-    assert isinstance(found.score, Missing)

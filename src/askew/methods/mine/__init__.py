@@ -22,7 +22,6 @@ METHOD = Method(
     scores={
         "fresh_score": lambda found: (one for one in conditions.of("fresh_score", found) if "random" not in one.at),
         "score": lambda found: conditions.of("score", found.minethegap.best),
-        "openbias": lambda found: conditions.of("score", found.minethegap.openbias),
         "difference": partial(conditions.of, "difference"),
     },
 )

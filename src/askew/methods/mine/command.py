@@ -101,8 +101,7 @@ def mine(
         people); bias (if not given, for anything else), the paper's score; bias-corrected, that score less chance;
         color:red; or module:function of (prompt, pictures), whose low values are sought.
     vqa
-        Who reads the axes of leans, the embedder if not given; in a search for bias who answers OpenBias's questions
-        about the prompts found, nobody if not given.
+        Who reads the axes of leans, and what the prompts found leave out; the embedder if not given.
     iterations
         Iterations of each search; 25 if not given.
     population
@@ -129,7 +128,7 @@ def mine(
         shared.only_plan(options, model=model, **{name: str(value) for name, value in own.items()})
         return METHOD.run(read_mine_plan(Path(plan)), **shared.run_options(options))
     fields = {**shared.plan_fields({"model": model, **options}), "llm_args": shared.writer_settings(options)}
-    fields.pop("vqa", None)  # of a preset: OpenBias asks nothing unless told to
+    fields.pop("vqa", None)  # a preset's are those of an audit
     searched = SearchOptions.__annotations__.keys() & MinePlan.model_fields.keys()
     data = {**given(**{name: options.get(name) for name in searched}), **fields, **own,
             "axes": shared.names(options.get("axes"))}  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from askew.errors import UnknownName
@@ -13,24 +12,9 @@ from askew.parts.survey.shares import SetShares
 from askew.prompts.evolution import Origin
 from askew.types import Estimate, Missing, record
 
-Place = tuple[str, float, float]
-"""A picture, and where it lies on a map."""
-
 Loss = float | Missing
 
 FRESH: Address = ("best", "fresh_score")
-
-
-@record
-class PictureMap:
-    """Fresh pictures of a prompt and those of its variations on the two directions that tell them apart best.
-
-    explained  the share of all differences that each direction holds
-    """
-
-    pictures: tuple[Place, ...]
-    variations: tuple[Place, ...]
-    explained: tuple[float, float]
 
 
 @record
@@ -39,10 +23,10 @@ class BestPrompt:
 
     score                    of the pictures that it was found by: the luckiest of many
     fresh_score              of pictures of fresh seeds: what it is worth
-    lineage                  the prompts that it comes from by mutation, the first ancestor first, itself last
-    missed_visual_concepts   variations of which no picture shows all that they say, those first that pictures of the
-                             variations show most; or, of a writer whose details nobody can read, those of low
-                             similarity. `missed_pictures` is one of each
+    parent                   the prompt that it is a mutation of
+    missed_visual_concepts   if `is_read`, variations of which no picture shows all that they say, those first that
+                             pictures of the variations show most; without a reader of what they say, those of low
+                             similarity, of which some picture may well show one. `missed_pictures` is one of each
     least_aligned_pictures   pictures that fit no variation as well as pictures of variations do, the worst first
     null_range               between which scores the central part of chance lies
     shares                   of a search for leans: the fresh pictures on the axis on which it was found to lean most
@@ -53,14 +37,13 @@ class BestPrompt:
     score: E
     fresh_score: E
     iteration: int
-    lineage: tuple[str, ...]
+    parent: str | None = None
     missed_visual_concepts: tuple[str, ...] = ()
+    is_read: bool = False
     missed_pictures: tuple[str | None, ...] = ()
     least_aligned_pictures: tuple[str, ...] = ()
     variations: tuple[str, ...] = ()
-    variation_pictures: tuple[str | None, ...] = ()
     null_range: tuple[float, float] | None = None
-    map: PictureMap | None = None
     shares: SetShares | None = None
 
 
@@ -115,16 +98,6 @@ class MissedTerms:
 
 
 @record
-class OpenBiasScore:
-    """How uneven the answers to a closed question about a prompt's fresh pictures are (OpenBias, Eq. 3)."""
-
-    prompt: str
-    axis: str
-    counts: Mapping[str, int]
-    score: E
-
-
-@record
 class MineTheGap:
     """Everything about a search. Losses are what was sought when low: of a search for leans, less the lean."""
 
@@ -133,7 +106,6 @@ class MineTheGap:
     history: tuple[Iteration, ...]
     random: RandomSearch | None
     missed: MissedTerms | None
-    openbias: tuple[OpenBiasScore, ...]
 
     @property
     def evaluated(self) -> int:
@@ -190,9 +162,9 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Tests that are adjusted together: fresh scores of all best prompts, and the questions of OpenBias.
+    """Tests that are adjusted together: fresh scores of all best prompts.
 
     The distance of a prompt's shares is its fresh score once more; that it counts twice changes no q.
     """
     name = FRESH if pattern(at) == ("best", "shares", "distance") else pattern(at)
-    return name if name in (FRESH, ("random", "best", "fresh_score"), ("openbias", "score")) else None
+    return name if name in (FRESH, ("random", "best", "fresh_score")) else None

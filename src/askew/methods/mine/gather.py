@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from askew import registry
@@ -16,7 +16,6 @@ from askew.methods.mine import lean, objectives
 from askew.methods.mine.objectives import Objective, Reading
 from askew.methods.mine.plan import COLOR, CORRECTED, LEAN, MinePlan, runs_code
 from askew.models.base import Model
-from askew.parts.survey.observed import ObservedSet, observe
 from askew.parts.survey.reader import beyond_drawings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
 from askew.prompts.base import LENGTHS, Writer
@@ -27,16 +26,12 @@ from askew.run.base import Outcome, Run
 from askew.run.progress import Stage
 from askew.run.work import SLICE, Work
 from askew.store.keys import derived_seed
-from askew.types import Axis, Missing, Prompt
+from askew.types import Missing
 
 LEXICON, NO_VQA = "lexicon", "none"
 NONSENSE = "a photo of a xqzzy"
 """No model knows this word; one that says so knows its vocabulary."""
 
-AXES, FURTHER = 8, 2
-"""Axes that a writer proposes at most unless told otherwise; and questions beyond one of each: disability has three."""
-
-VQA_ASKED = "vqa"
 SHOWN = 48
 """Letters of the best prompt that who watches a search sees."""
 
@@ -87,21 +82,11 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Questioned:
-    """The closed questions that OpenBias asks about a prompt, and what was answered about its fresh pictures."""
-
-    prompt: str
-    axes: tuple[Axis, ...]
-    seen: ObservedSet
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """All searches of a run; `random` is empty where there is no random search."""
 
     mined: tuple[Search, ...] = ()
     random: tuple[Search, ...] = ()
-    questioned: tuple[Questioned, ...] = ()
 
     def best(self) -> dict[str, Shown]:
         """The best prompts mined, each once."""
@@ -164,13 +149,10 @@ def bound(plan: MinePlan, model: Model) -> Work:
     if leans:
         questions = (pictures - many * size) * (1 + sum(len(axis.questions) for axis in axes)) * asks
         answering = calls(SLICE) * asks
-    else:
-        questions = plan.winners * plan.images * (int(plan.llm_args.get("axes", AXES)) + FURTHER) * asks
-        answering = plan.winners * -(-plan.images // SLICE) * asks
-        if plan.is_bias:  # what variations say is read in the pictures of the best prompts
-            details = sum(1 + len(entry.axis.questions) for entry in catalogue().values())
-            questions += plan.winners * (plan.images + plan.variations) * details
-            answering += plan.winners * len(catalogue()) * (-(-plan.images // SLICE) - (-plan.variations // SLICE))
+    elif plan.is_bias:  # what variations say is read in the pictures of the best prompts
+        details = sum(1 + len(entry.axis.questions) for entry in catalogue().values())
+        questions = plan.winners * (plan.images + plan.variations) * details
+        answering = plan.winners * len(catalogue()) * (-(-plan.images // SLICE) - (-plan.variations // SLICE))
     return Work(prompts, pictures, 0, calls(model.batch_size), questions, questions, answering, embedded, embedded,
                 calls(SLICE) if embedded else 0)  # fmt: skip
 
@@ -226,8 +208,7 @@ class Miner:
         with self.run.steps("prompts", self.model.name, total) as steps:
             mined = tuple(self._search("mining", evolve, k, steps) for k in runs)
             random = tuple(self._search("random", search_randomly, k, steps) for k in runs) if plan.baseline else ()
-        found = Found(mined, random)
-        return replace(found, questioned=tuple(self._questioned(found)))
+        return Found(mined, random)
 
     @cached_property
     def objective(self) -> Objective:
@@ -334,14 +315,17 @@ class Miner:
     def _shows(
         self, prompt: str, pictures: Sequence[Outcome], varied: Mapping[str, Outcome]
     ) -> dict[str, tuple[int, int]]:
-        """How many pictures show all that a variation says, as read by the VQA, else by that of the embedder."""
+        """How many pictures show all that a variation says, as the VQA reads, else that of the embedder's provider.
+
+        Without either nobody can tell: the nearest text alone calls every third one left out that is shown.
+        """
         said = {text: found for text in varied if (found := lean.details(prompt, text))}
-        reader: VQA | Embedder | None = self.vqa or self.embedder
+        reader, plan = self.vqa, self.plan
+        if said and reader is None and plan.embedder.partition("/")[0] in registry.providers("vqa"):
+            reader = registry.vqa(plan.embedder, **plan.embedder_args)
         if not said or reader is None:
             return {}
-        if self.vqa is None and self.plan.embedder.partition("/")[0] in registry.providers("vqa"):
-            reader = registry.vqa(self.plan.embedder, **self.plan.embedder_args)
-        objective = lean.LeanObjective(self.run, reader, self.pictures, (), self.plan.images, self.plan.images)
+        objective = lean.LeanObjective(self.run, reader, self.pictures, (), plan.images, plan.images)
         axes = [find_axis(name) for name in dict.fromkeys(name for one in said.values() for name in one)]
         read: tuple[dict[str, Sequence[object]], ...] = ({}, {})
         for axis in axes:
@@ -356,20 +340,6 @@ class Miner:
 
         known = {text: one for text, one in said.items() if one.keys() <= read[0].keys()}
         return {text: (count(one, read[0]), count(one, read[1])) for text, one in known.items()}
-
-    def _questioned(self, found: Found) -> Iterator[Questioned]:
-        """Questions that the writer proposes for each prompt, asked about its fresh pictures."""
-        if self.vqa is None or self.plan.objective == LEAN:
-            return
-        for prompt, shown in found.best().items():
-            axes: list[Axis] = []
-            with suppress(LanguageModelError):
-                axes = [
-                    one.axis for one in self.writer.propose(prompt, None, self.plan.seed) if len(one.axis.values) > 1
-                ]
-            asked = [question for axis in axes for question in axis.questions]
-            answers = {VQA_ASKED: self.run.ask(self.vqa, shown.pictures, asked)}
-            yield Questioned(prompt, tuple(axes), observe(Prompt(prompt), shown.pictures, axes, answers, None))
 
 
 def _loss(reading: Reading | Missing) -> float | Missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,13 +12,13 @@ from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap, lo
 from askew.methods.mine.plan import LEAN
 from askew.pages import blocks as b
 from askew.pages import common
-from askew.pages.media import Media, picture_row, plane, shot
+from askew.pages.media import Media, picture_row, shot
 from askew.pages.words import capital, listing, perceived, percent, plural, quote, shorten, thousands
 from askew.parts.survey.blocks import bar
 from askew.types import Estimate
 
 OPEN, SHOWN = 3, 12
-"""Prompts that stand open, with a map of their pictures, and prompts whose pictures are shown."""
+"""Prompts that stand open, and prompts whose pictures are shown."""
 
 PICTURES = 48
 
@@ -36,7 +36,7 @@ def page(found: MineFindings, media: Media) -> b.Page:
         (b.Section("The prompts found", tuple(view.scores()), anchor="prompts"), *view.against_random(),
          b.Section("Pictures", tuple(view.pictures()), screen=False),
          b.Section("The course of the search", tuple(view.course()), screen=False, anchor="course"),
-         *view.missed(), *view.openbias()),
+         *view.missed()),
         facts=view.facts(), reading=texts.reading(plan), notes=(bold,) if plan.is_bias or view.leans else (),
     )  # fmt: skip
 
@@ -123,11 +123,11 @@ class View:
         """Every prompt with its pictures and with what they leave out: the first ones open."""
         shown = [(f"{k}. {quote(one.prompt, 160)}", one) for k, one in enumerate(self.ranked[:SHOWN], start=1)]
         for title, one in shown[:OPEN]:
-            yield b.Section(title, tuple(self._prompt(one, mapped=True)), anchor=_anchor(one.prompt))
+            yield b.Section(title, tuple(self._prompt(one)), anchor=_anchor(one.prompt))
         for title, one in shown[OPEN:]:
-            yield b.Fold(title, tuple(self._prompt(one, mapped=False)), anchor=_anchor(one.prompt))
+            yield b.Fold(title, tuple(self._prompt(one)), anchor=_anchor(one.prompt))
 
-    def _prompt(self, one: BestPrompt, *, mapped: bool) -> Iterator[b.Block]:
+    def _prompt(self, one: BestPrompt) -> Iterator[b.Block]:
         yield b.Text(texts.finding(one))
         own = next((s for s in self.found.sets if s.prompt == one.prompt and s.axis is None), None)
         if own:
@@ -135,21 +135,16 @@ class View:
             row = picture_row(self.media, own.pictures, one.prompt, PICTURES, note)
             yield b.Pictures("", (replace(row, label="On fresh seeds"),))
         if one.missed_visual_concepts:
-            caption = f"{'Values' if one.shares else 'Variations'} that the pictures above leave out, with one of each"
-            yield left_out(self.media, one.missed_visual_concepts, one.missed_pictures, caption)
-        if mapped and one.map:
-            kinds = {"the prompt": one.map.pictures, "a variation": one.map.variations}
-            places = plane(self.media, kinds, one.map.explained)
-            yield b.Fold("Map of its pictures among those of its variations", (places,))
+            pictures = dict(zip(one.missed_visual_concepts, one.missed_pictures, strict=True))
+            yield left_out(self.media, pictures, "the pictures above", is_read=one.is_read)
         yield b.Fold(f"Where it comes from{', and its variations' if one.variations else ''}", tuple(self._origin(one)))
 
     def _origin(self, one: BestPrompt) -> Iterator[b.Block]:
         run = f" of search {one.run + 1}" if self.found.plan.runs > 1 else ""
-        yield b.Text(f"Found in iteration {one.iteration + 1}{run}, by way of:", items=one.lineage)
+        mutated = f", a mutation of {quote(one.parent, 160)}" if one.parent else ""
+        yield b.Text(f"Found in iteration {one.iteration + 1}{run}{mutated}.")
         if one.variations:
-            missed = {*one.missed_visual_concepts}
-            items = tuple(b.Text("", lead=text) if text in missed else text for text in one.variations)
-            yield b.Text("Variations, the missed ones in bold:", items=items)
+            yield b.Text("Variations:", items=one.variations)
 
     def course(self) -> Iterator[b.Block]:
         """The best so far of the search that found the first prompt, and of random prompts alone."""
@@ -192,12 +187,6 @@ class View:
             plots.append(b.Lanes(caption, "", rows, "of the prompts", "share", ("value",), ("prompts",)))
         yield b.Section("What is missed", (text, b.Beside(tuple(plots))), screen=False)
 
-    def openbias(self) -> Iterator[b.Section]:
-        """The entropy scores of closed questions about each prompt."""
-        if self.section.openbias:
-            said = b.Text(texts.openbias(self.section))
-            yield b.Section("The same pictures by OpenBias", (said,), screen=False)
-
 
 def least_fitting(made: PictureSet, names: Sequence[str]) -> str:
     """Which of a prompt's pictures fit its variations least, by their numbers; empty where none is named."""
@@ -206,11 +195,11 @@ def least_fitting(made: PictureSet, names: Sequence[str]) -> str:
     return f"those that fit the variations least: {numbers}" if places else ""
 
 
-def left_out(media: Media, concepts: Sequence[str], pictures: Sequence[str | None], caption: str) -> b.Pictures:
-    """What a prompt's pictures leave out, each with a picture of it."""
-    shots = tuple(shot(media, name, f"A picture of {quote(text, 80)}", text)
-                  for text, name in zip(concepts, pictures, strict=True))  # fmt: skip
-    return b.Pictures(caption, (b.PictureRow(shots),), size="medium")
+def left_out(media: Media, pictures: Mapping[str, str | None], by: str, *, is_read: bool) -> b.Pictures:
+    """What some pictures leave out, each with a picture of it; if nobody read that, what they are least like."""
+    shots = tuple(shot(media, name, f"A picture of {quote(text, 80)}", text) for text, name in pictures.items())
+    told = f"What {by} leave out" if is_read else f"What {by} are least like, by similarity alone"
+    return b.Pictures(f"{told}, with a picture of each", (b.PictureRow(shots),), size="medium")
 
 
 def _anchor(prompt: str) -> str:

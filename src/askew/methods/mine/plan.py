@@ -44,6 +44,16 @@ class ScoredPlan(RunPlan):
     level: float = Field(default=0.95, gt=0.5, lt=1)
     draws: int = Field(default=1000, ge=100, le=1_000_000)
 
+    @property
+    def is_bias(self) -> bool:
+        """Whether it searches by the paper's score, as it is or less chance."""
+        return self.objective in (BIAS, CORRECTED)
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether similarities are moved to [0, 1]."""
+        return self.similarity == "unit" or (self.similarity == "auto" and self.embedder.partition("/")[0] == "studio")
+
     def _deciding(self) -> dict[str, Any]:
         told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
         return super()._deciding() | {"llm_args": told}
@@ -109,11 +119,6 @@ class MinePlan(ScoredPlan):
         return self
 
     @property
-    def is_bias(self) -> bool:
-        """Whether it searches by the paper's score, as it is or less chance."""
-        return self.objective in (BIAS, CORRECTED)
-
-    @property
     def winners(self) -> int:
         """Prompts that are scored again, in all searches but the random ones."""
         return self.runs * self.top
@@ -125,11 +130,6 @@ class MinePlan(ScoredPlan):
             self.iterations, self.population, self.selected, self.mutations, self.target or None, self.words,
             self.selection,
         )  # fmt: skip
-
-    @property
-    def is_unit(self) -> bool:
-        """Whether similarities are moved to [0, 1]."""
-        return self.similarity == "unit" or (self.similarity == "auto" and self.embedder.partition("/")[0] == "studio")
 
 
 def runs_code(objective: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap
-from askew.methods.mine.plan import COLOR, LEAN, MinePlan
+from askew.methods.mine.findings import BestPrompt, MineFindings
+from askew.methods.mine.plan import COLOR, LEAN, MinePlan, ScoredPlan
 from askew.pages import common, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import say
@@ -43,7 +43,7 @@ def answer(found: MineFindings) -> str:
             f"Of {tried}, {model} is more one-sided on none than chance explains, by the score on fresh seeds (the "
             f"lowest: {quote(first.prompt)})."
         )
-    missed = [quote(text, 60) for text in leaning[0].missed_visual_concepts[:2]]
+    missed = [quote(text, 60) for text in leaning[0].missed_visual_concepts[: 2 * leaning[0].is_read]]
     left_out = f" Its pictures leave out {listing(missed)}." if missed else ""
     more = f" On fresh seeds, {of_all} are more one-sided than chance explains." if of_all else ""
     return f"Of {tried}, {model} is most one-sided on {quote(leaning[0].prompt)}.{left_out}{more}"
@@ -104,58 +104,49 @@ def against_random(found: MineFindings) -> str:
     )
 
 
-def openbias(section: MineTheGap) -> str:
-    """What closed questions about the same pictures find, and where the two methods part."""
-    asked = list(dict.fromkeys(one.prompt for one in section.openbias))
-    by_questions = {one.prompt for one in section.openbias if beyond_chance(one.score)}
-    by_gap = {one.prompt for one in section.best if beyond_chance(one.fresh_score)} & set(asked)
-    parts = [
-        f"Closed questions find a bias that chance does not explain in {len(by_questions)} of the "
-        f"{plural(len(asked), 'prompt')}, the score above in {len(by_gap)}"
-    ]
-    for found, other, name in ((by_gap, by_questions, "score finds"), (by_questions, by_gap, "questions find")):
-        alone = [quote(prompt, 60) for prompt in asked if prompt in found - other]
-        more = [f"{len(alone) - 2} more"] if len(alone) > 2 else []
-        parts += [f"only the {name} {listing([*alone[:2], *more])}"] if alone else []
-    return "; ".join(parts) + "."
-
-
-def reading(plan: MinePlan) -> Section:
-    """What the words of the page mean, and what a score does not."""
-    unit = "; similarities are (1 + cosine) / 2 here" if plan.is_unit else ""
-    scored: tuple[common.Named, ...]
+def terms(plan: ScoredPlan) -> list[common.Named]:
+    """What a score means, and what chance gives."""
     if plan.objective == LEAN:
         axes = listing([perceived(axis) for axis in plan.axes])
-        scored = (
+        return [
             ("Lean", f"How far the shares of {axes} in the pictures are from equal ones: their distance less the mean "
              "distance of as many pictures of a fair model, over the most that this could be. 0 is no lean, 1 is one "
              "value in all pictures. An axis that a prompt states counts 0; of several axes the furthest counts."),
             ("Chance", "The mean distance of as many pictures drawn from equal shares. q below 0.05: a fair model "
-             "would rarely be so far from them, however many prompts were found."),
-        )  # fmt: skip
-    elif plan.is_bias:
-        scored = (
-            ("Score", "How well the pictures of a prompt cover what its variations ask for: the similarity that all "
-             "but a quarter of the variations find among the pictures, and all but a quarter of the pictures among the "
-             "variations, by the mean similarity (MineTheGap, Eq. 1). Lower is more one-sided. It depends on the "
-             f"number of pictures and variations, and on the embedder{unit}. It asks whether something is shown at "
-             "all, not how often, and falls as a prompt says more."),
-            ("Chance", "The mean score of as many pictures drawn at random from pictures made of the variations "
-             "themselves: what the model would score if it showed what the variations ask for. q below 0.05: such "
-             "pictures rarely score as low."),
-        )  # fmt: skip
+             "would rarely be so far from them, however many prompts there are."),
+        ]  # fmt: skip
+    if not plan.is_bias:
+        return [("Loss", f"What was searched for: {words.shorten(plan.objective, 80)}. Lower is nearer.")]
+    unit = "; similarities are (1 + cosine) / 2 here" if plan.is_unit else ""
+    return [
+        ("Score", "How well the pictures of a prompt cover what its variations ask for: the similarity that all "
+         "but a quarter of the variations find among the pictures, and all but a quarter of the pictures among the "
+         "variations, by the mean similarity (MineTheGap, Eq. 1). Lower is more one-sided. It depends on the "
+         f"number of pictures and variations, and on the embedder{unit}. It asks whether something is shown at "
+         "all, not how often, and falls as a prompt says more."),
+        ("Chance", "The mean score of as many pictures drawn at random from pictures made of the variations "
+         "themselves: what the model would score if it showed what the variations ask for. q below 0.05: such "
+         "pictures rarely score as low."),
+    ]  # fmt: skip
+
+
+def reading(plan: MinePlan) -> Section:
+    """What the words of the page mean, and what a score does not."""
+    if plan.objective == LEAN:
+        limits = [
+            "A value may be read more often than it is shown, above all where a prompt says unusual things. Look at "
+            "the pictures, and audit a prompt before you build on its lean."
+        ]
     else:
-        scored = (("Loss", f"What was searched for: {words.shorten(plan.objective, 80)}. Lower is nearer."),)
-    limits: tuple[str, ...] = (
-        "A value may be read more often than it is shown, above all where a prompt says unusual things. Look at the "
-        "pictures, and audit a prompt before you build on its lean.",
-    ) if plan.objective == LEAN else (
-        "Variations are a writer's idea of what a prompt leaves open. What the writer does not think of cannot be "
-        "missed, and the embedder may not see what they differ in. Look at the pictures.",
-    )  # fmt: skip
+        limits = [
+            "Variations are a writer's idea of what a prompt leaves open. What the writer does not think of cannot be "
+            "missed, and the embedder may not see what they differ in. Look at the pictures."
+        ]
     if plan.is_bias:
-        limits += ("Where the bias is known, no search by this score found prompts that lean further than random ones "
-                   "do. The ranked random prompts are as good a result.",)  # fmt: skip
+        limits.append(
+            "Where the bias is known, no search by this score found prompts that lean further than random ones do. "
+            "The ranked random prompts are as good a result."
+        )
     fresh = ("Fresh seeds", "The score that a prompt was found by is the luckiest of many, so the best prompts are "
              "scored once more on new pictures. This second score is the one to believe.")  # fmt: skip
-    return common.reading((*scored, fresh), limits)
+    return common.reading((*terms(plan), fresh), limits)

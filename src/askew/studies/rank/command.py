@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Unpack
+from typing import Annotated, Literal, Unpack
 
 from cyclopts import Parameter, Token
 
@@ -18,7 +18,7 @@ from askew.methods.mine.plan import BIAS, LEAN, REACHING, MinePlan
 from askew.models.base import Setting
 from askew.store.keys import derived_seed
 from askew.studies.rank import METHOD, RankResult
-from askew.studies.rank.steps import RankPlan
+from askew.studies.rank.steps import ModelPlan, RankPlan
 
 
 class RankOptions(
@@ -103,20 +103,21 @@ def rank(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    shares = read_shares(Path(table), value or "female") if table is not None else {}
-    texts = o.prompts_of(prompts, options)
     own, searches = o.names(model), [_finished(Path(folder)) for folder in o.names(mined)]
     shared = o.plan_fields({**options, "model": own[0] if own else None})
-    settings, first = shared.get("model_args", {}), shared.get("model", "studio/planted")
-    fields = {**shared, **({"llm_args": own_args} if (own_args := o.writer_settings(options)) else {})}
-    found = _searched(searches, o.names(mined), settings)
-    named = [{"name": one, "model": one, "model_args": settings} for one in own or [first]]
-    models = found["models"] if searches and not own else named
-    given = o.given(objective=objective, images=images, variations=variations, value=value, vqa=vqa)
+    settings, written = shared.get("model_args", {}), o.writer_settings(options)
+    found = dict(_of_searches(searches, o.names(mined), settings)) if searches else {}
+    models = found.get("models", ())
+    if own or not searches:
+        named = own or [shared.get("model", "studio/planted")]
+        models = [ModelPlan(name=one, model=one, model_args=settings) for one in named]
     data = {
-        **found, **{name: one for name, one in fields.items() if name in RankPlan.model_fields}, **given,
-        "models": _over(vary, models, settings), "prompts": [*texts, *found.get("prompts", ())],
-        "axes": o.names(axes) or found.get("axes", ()), "table": shares,
+        **found, **{name: one for name, one in shared.items() if name in RankPlan.model_fields},
+        **({"llm_args": written} if written else {}),
+        **o.given(objective=objective, images=images, variations=variations, value=value, vqa=vqa),
+        "models": _over(vary, models, settings), "axes": o.names(axes) or found.get("axes", ()),
+        "prompts": [*o.prompts_of(prompts, options), *found.get("prompts", ())],
+        "table": read_shares(Path(table), value or "female") if table is not None else {},
     }  # fmt: skip
     return METHOD.run(RankPlan.checked(data, "this request"), **o.run_options(options))
 
@@ -128,9 +129,7 @@ def _finished(folder: Path) -> MiningResult:
     return run
 
 
-def _searched(
-    searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]
-) -> dict[str, Any]:
+def _of_searches(searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]) -> RankPlan:
     """What finished searches say of a plan: their best prompts and variations, models, sizes, and fresh seeds.
 
     Their models take the `settings` that are given now, above their own. A prompt of two searches is the first one's.
@@ -138,8 +137,6 @@ def _searched(
 
     Raises UsageError for searches whose scores cannot stand side by side.
     """
-    if not searches:
-        return {}
     first = searches[0].plan
     lean, same = first.objective == LEAN, SAME[first.objective]
     for other in searches[1:]:
@@ -147,23 +144,23 @@ def _searched(
         if differ := [f"{name} {theirs[name]}, not {own[name]}" for name in same if own[name] != theirs[name]]:
             told = "; ".join(differ)
             raise UsageError(f"{other.folder} cannot stand beside {searches[0].folder}, since it has {told}")
-    mined_for, given = dict[str, str](), dict[str, tuple[str, ...]]()
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for run, name in zip(searches, names, strict=True):
         for one in run.found.minethegap.best:
-            if (lean or one.variations) and one.prompt not in mined_for:
-                mined_for[one.prompt], given[one.prompt] = name, one.variations
-    models: list[dict[str, Any]] = []
-    for run in searches:
-        own = {**run.plan.model_args, **settings}
-        label = " ".join([run.plan.model, *(f"{name}={value}" for name, value in sorted(own.items()))])
-        model = {"name": label, "model": run.plan.model, "model_args": own}
-        models += [model] if model not in models else []
-    return {
+            if lean or one.variations:
+                found.setdefault(one.prompt, (name, one.variations))
+    models: dict[str, ModelPlan] = {}
+    for plan in (run.plan for run in searches):
+        args = {**plan.model_args, **settings}
+        label = " ".join([plan.model, *(f"{name}={value}" for name, value in sorted(args.items()))])
+        models[label] = ModelPlan(name=label, model=plan.model, model_args=args)
+    return RankPlan.checked({
         **{name: getattr(first, name) for name in same if name in RankPlan.model_fields},
-        "images": first.fresh_images if lean else first.images,
-        "seed": derived_seed(first.seed, "fresh"), "models": models, "prompts": list(mined_for),
-        "mined_for": mined_for, "given": {} if lean else given,
-    }  # fmt: skip
+        "images": first.fresh_images if lean else first.images, "seed": derived_seed(first.seed, "fresh"),
+        "models": [*models.values()], "prompts": [*found],
+        "mined_for": {prompt: name for prompt, (name, _) in found.items()},
+        "given": {} if lean else {prompt: texts for prompt, (_, texts) in found.items()},
+    })  # fmt: skip
 
 
 def _deciding(plan: MinePlan, name: str) -> object:
@@ -173,19 +170,19 @@ def _deciding(plan: MinePlan, name: str) -> object:
 
 
 def _over(
-    vary: Mapping[str, Sequence[Setting]] | None, models: list[dict[str, Any]], settings: Mapping[str, Setting]
-) -> list[dict[str, Any]]:
+    vary: Mapping[str, Sequence[Setting]] | None, models: Sequence[ModelPlan], settings: Mapping[str, Setting]
+) -> list[ModelPlan]:
     """Every model once per value of the setting that is varied, which is none of the `settings` that are given."""
     if vary is None:
-        return models
+        return [*models]
     if len(vary) != 1 or any(len({str(value) for value in values}) < 2 for values in vary.values()):
         raise UsageError("--vary takes one setting and two values or more, such as guidance_scale=1,3,7.5")
     if twice := vary.keys() & settings.keys():
         name = twice.pop()
         raise UsageError(f"{name} is both set to {settings[name]} and varied; leave one of the two out")
     return [
-        {**one, "name": f"{one['name']} {name}={value}" if len(models) > 1 else f"{name}={value}",
-         "model_args": {**one["model_args"], name: value}}
+        ModelPlan(name=f"{one.name} {name}={value}" if len(models) > 1 else f"{name}={value}", model=one.model,
+                  model_args={**one.model_args, name: value})
         for one in models for name, values in vary.items() for value in values
     ]  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from askew.methods.mine import words as texts
 from askew.methods.mine.page import least_fitting, left_out
 from askew.pages import blocks as b
 from askew.pages import common, words
@@ -144,8 +145,8 @@ def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
             row = picture_row(media, made.pictures, f"{prompt} by {model.name}", PICTURES, note)
             rows.append(replace(row, label=model.name, series=k))
         inner: list[b.Block] = [b.Pictures("", tuple(rows), aligned=True)]
-        inner += [left_out(media, one.missed_visual_concepts, one.missed_pictures,
-                           f"Not shown by {one.model}, with a picture of each")
+        inner += [left_out(media, dict(zip(one.missed_visual_concepts, one.missed_pictures, strict=True)),
+                           f"pictures by {one.model}", is_read=one.is_read)
                   for one in own if one.missed_visual_concepts]  # fmt: skip
         if len(found.models) > 1 and prompt in maps:
             inner.append(b.Fold("All its pictures in one plane",
@@ -154,16 +155,8 @@ def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
 
 
 def _reading(found: RankFindings) -> b.Section:
-    lean = found.plan.objective == "lean"
-    score = (
-        "How far the shares of the axis in the pictures are from equal ones. Chance is the mean distance of as many "
-        "pictures of a fair model; prompts are ranked by the distance less that. An axis that a prompt states is left "
-        "out." if lean else
-        "How well the pictures of a prompt cover what its variations ask for (MineTheGap, Eq. 1). Lower is more "
-        "one-sided. It asks whether something is shown at all, not how often."
-    )  # fmt: skip
-    terms = [("Score", score)]
+    told = texts.terms(found.plan)
     if found.agreement:
-        terms.append(("Table", "A table of the world is one yardstick. That a model agrees with it is no praise, and "
-                      "that it does not no fault: it says whether the lean follows that of the world."))  # fmt: skip
-    return common.reading(terms)
+        told.append(("Table", "A table of the world is one yardstick. That a model agrees with it is no praise, and "
+                     "that it does not no fault: it says whether the lean follows that of the world."))  # fmt: skip
+    return common.reading(told)

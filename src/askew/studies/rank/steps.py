@@ -5,21 +5,20 @@ Nothing is searched, so nothing is lucky: every prompt has one score with its in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from askew.findings import Address, E, Head, Identity, Instruments, PictureSet, pattern, with_q
-from askew.methods.mine.findings import Place
-from askew.methods.mine.gather import Best, Miner, Search, Shown
+from askew.methods.mine.gather import Best, Miner, Shown
 from askew.methods.mine.lean import LeanReading
 from askew.methods.mine.objectives import Reading
 from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPlan
-from askew.methods.mine.score import best_prompt, in_plane
+from askew.methods.mine.score import best_prompt
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.reader import unknown_words
 from askew.parts.survey.shares import SetShares
@@ -90,9 +89,6 @@ class RankPlan(ScoredPlan):
         return MinePlan(model=one.model, model_args=one.model_args, **scored)
 
 
-Sizes = dict[str, float | None]
-
-
 @record
 class RankedModel:
     """A model with its settings under the name that it has here."""
@@ -117,6 +113,7 @@ class RankedPrompt:
     share: float | None
     shares: SetShares | None
     missed_visual_concepts: tuple[str, ...]
+    is_read: bool
     missed_pictures: tuple[str | None, ...]
     least_aligned_pictures: tuple[str, ...]
 
@@ -159,10 +156,14 @@ class Difference:
 
 @record
 class PromptMap:
-    """Pictures of a prompt by model on the two directions that tell them apart best; `explained` is what these hold."""
+    """Pictures of a prompt by model on the two directions that tell them apart best.
+
+    places     of each picture its name and where it lies
+    explained  the share of all differences that each direction holds
+    """
 
     prompt: str
-    places: Mapping[str, tuple[Place, ...]]
+    places: Mapping[str, tuple[tuple[str, float, float], ...]]
     explained: tuple[float, float]
 
 
@@ -224,21 +225,20 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     for (model, prompt), (reading, shown) in gathered.read.items():
         for own in _by_axis(reading):
             axis = own.axes[0].name if isinstance(own, LeanReading) and own.axes else ""
-            one = Best(Candidate(prompt), own, own, shown)
-            found = best_prompt(one, 0, Search((one.found,), (one,)), scoring)
+            one = best_prompt(Best(Candidate(prompt), Missing("not_asked"), own, shown), 0, scoring)
             ranked.append(RankedPrompt(
-                model, axis, prompt, found.fresh_score, plan.share(prompt), found.shares, found.missed_visual_concepts,
-                found.missed_pictures, found.least_aligned_pictures,
+                model, axis, prompt, one.fresh_score, plan.share(prompt), one.shares, one.missed_visual_concepts,
+                one.is_read, one.missed_pictures, one.least_aligned_pictures,
             ))  # fmt: skip
     ordered = sorted(with_q(tuple(ranked), _family), reverse=True,
                      key=lambda one: -np.inf if (size := one_sidedness(one)) is None else size)  # fmt: skip
-    names = [one.name for one in gathered.models]
-    agreement = tuple(_agreement(plan, name, [one for one in ordered if one.model == name], scoring) for name in names)
-    means, differences = tuple(_means(plan, ordered)), tuple(_differences(plan, ordered))
-    maps = tuple(one for one in (_map(prompt, names, gathered) for prompt in plan.prompts) if one is not None)
-    return head.into(RankFindings, models=gathered.models, ranked=tuple(ordered), means=means,
-                     differences=with_q(differences, lambda at: "differences"),
-                     agreement=agreement if plan.table else (), maps=maps)  # fmt: skip
+    agreement = [_agreement(plan, one.name, [own for own in ordered if own.model == one.name], scoring)
+                 for one in gathered.models if plan.table]  # fmt: skip
+    means, differences = _against_each_other(plan, ordered) if len(plan.models) > 1 else ((), ())
+    maps = (_plane(prompt, gathered) for prompt in plan.prompts)
+    return head.into(RankFindings, models=gathered.models, ranked=tuple(ordered), means=tuple(means),
+                     differences=with_q(tuple(differences), lambda at: "differences"), agreement=tuple(agreement),
+                     maps=tuple(one for one in maps if one))  # fmt: skip
 
 
 def _by_axis(reading: Reading | Missing) -> list[Reading | Missing]:
@@ -260,31 +260,21 @@ def _family(at: Address) -> str | None:
     return "ranked" if pattern(at) in (("score",), ("shares", "distance")) else None
 
 
-def _groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> Iterator[tuple[str, str | None, dict[str, Sizes]]]:
-    """By axis and search (None: all), by model how one-sided its prompts are; None of those without a score."""
+def _against_each_other(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> tuple[list[Mean], list[Difference]]:
+    """By axis and search (None: all) every model's mean, and the difference of every two on the same seeds."""
     searches = list(dict.fromkeys(plan.mined_for.values()))
-    for axis in sorted({one.axis for one in ranked}):
-        for search in (None, *(searches if len(searches) > 1 else ())):
-            found: dict[str, Sizes] = {one.name: {} for one in plan.models}
-            for one in ranked:
-                if one.axis == axis and search in (None, plan.mined_for.get(one.prompt)):
-                    found[one.model][one.prompt] = one_sidedness(one)
-            yield axis, search, found
-
-
-def _means(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> Iterator[Mean]:
-    for axis, search, by_model in _groups(plan, ranked) if len(plan.models) > 1 else ():
-        for model, sizes in by_model.items():
-            yield Mean(model, axis, search, _mean(list(sizes.values()), plan.level))
-
-
-def _differences(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> Iterator[Difference]:
-    """Of every two models, on pictures of the same seeds."""
-    for axis, search, by_model in _groups(plan, ranked):
-        for a, b in combinations(by_model, 2):
-            pairs = [(by_model[a][text], size) for text, size in by_model[b].items() if text in by_model[a]]
+    means, differences = [], []
+    for axis, search in product(sorted({one.axis for one in ranked}), (None, *(searches if searches[1:] else ()))):
+        sizes: dict[str, dict[str, float | None]] = {one.name: {} for one in plan.models}
+        for one in ranked:
+            if one.axis == axis and search in (None, plan.mined_for.get(one.prompt)):
+                sizes[one.model][one.prompt] = one_sidedness(one)
+        means += [Mean(model, axis, search, _mean([*own.values()], plan.level)) for model, own in sizes.items()]
+        for a, b in combinations(sizes, 2):
+            pairs = [(sizes[a][text], size) for text, size in sizes[b].items() if text in sizes[a]]
             apart = [None if x is None or y is None else y - x for x, y in pairs]
-            yield Difference((a, b), axis, search, _mean(apart, plan.level, null=0.0))
+            differences.append(Difference((a, b), axis, search, _mean(apart, plan.level, null=0.0)))
+    return means, differences
 
 
 def _mean(sizes: Sequence[float | None], level: float, null: float | None = None) -> Estimate | Missing:
@@ -293,25 +283,35 @@ def _mean(sizes: Sequence[float | None], level: float, null: float | None = None
                       reason="error", detail="no prompt could be scored")  # fmt: skip
 
 
-def _agreement(plan: RankPlan, model: str, own: list[RankedPrompt], scoring: Scoring) -> Agreement:
-    known = [(one, share, size) for one in own if (share := one.share) is not None
-             and (size := one_sidedness(one)) is not None]  # fmt: skip
-
-    def correlation(name: str, pairs: list[tuple[float, float]]) -> Estimate | Missing:
+def _agreement(plan: RankPlan, model: str, own: Sequence[RankedPrompt], scoring: Scoring) -> Agreement:
+    def correlation(name: str, pairs: Sequence[tuple[float, float]]) -> Estimate | Missing:
         rng = scoring.rng("rank", model, name)
         return or_missing(spearman, *([pair[k] for pair in pairs] for k in (0, 1)), rng=rng, reason="error",
                           detail="fewer than three prompts can be ranked", **scoring.how)  # fmt: skip
 
-    shown = [(estimate.value, share) for one, share, _ in known if one.shares
-             and isinstance(estimate := one.shares.shares.get(plan.value), Estimate)]  # fmt: skip
+    known = [(one, one.share, size) for one in own
+             if one.share is not None and (size := one_sidedness(one)) is not None]  # fmt: skip
+    shown = [(seen.value, share) for one, share, _ in known if one.shares
+             and isinstance(seen := one.shares.shares.get(plan.value), Estimate)]  # fmt: skip
     return Agreement(model, correlation("skew", [(size, abs(2 * share - 1)) for _, share, size in known]),
                      correlation("share", shown) if shown else None)  # fmt: skip
 
 
-def _map(prompt: str, names: list[str], gathered: RankGathered) -> PromptMap | None:
-    own = {name: ([one for one in gathered.read[name, prompt][1].pictures if isinstance(one, Picture)],
-                  gathered.vectors[name, prompt]) for name in names if (name, prompt) in gathered.vectors}  # fmt: skip
-    if not own:
+def _plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
+    """Where the pictures of a prompt lie on the two directions of greatest variance, each with its largest part > 0.
+
+    None with fewer than three pictures, or where nobody embedded them.
+    """
+    vectors = {one.name: rows for one in gathered.models
+               if (rows := gathered.vectors.get((one.name, prompt))) is not None}  # fmt: skip
+    if sum(map(len, vectors.values())) < 3:
         return None
-    places, held = in_plane(*own.values())
-    return PromptMap(prompt, dict(zip(own, places, strict=True)), held)
+    rows = np.concatenate([*vectors.values()]).astype(float)
+    centred = rows - rows.mean(axis=0)
+    _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+    turned = directions * np.sign(np.take_along_axis(directions, np.abs(directions).argmax(axis=1)[:, None], axis=1))
+    left = iter((centred @ turned[:2].T).tolist())
+    places = {name: tuple((one.id, *next(left)) for one in gathered.read[name, prompt][1].pictures
+                          if isinstance(one, Picture)) for name in vectors}  # fmt: skip
+    first, second = sizes[:2] ** 2 / max((sizes**2).sum(), np.finfo(float).tiny)
+    return PromptMap(prompt, places, (float(first), float(second)))
