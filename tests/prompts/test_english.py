@@ -116,5 +116,5 @@ def test_adjectives_and_phrases_of_a_group_do_not_repeat_what_its_axes_say() -> 
             new = [axis for axis in axes if states(f"a {adjective} {noun}", axis) and not states(f"a {noun}", axis)]
             assert new == [], (group.name, adjective)
         found = open_details(f"a {group.nouns[0]}") if group.nouns else {}
-        phrases = {one.words for details in found.values() for one in details if one.phrase}
+        phrases = {one.form.words for details in found.values() for one in details if one.is_phrase}
         assert phrases.isdisjoint(said), group.name

@@ -242,11 +242,3 @@ def test_what_has_no_spread_has_no_effects() -> None:
     assert ridge_effects([[1, 0], [0, 1], [1, 1]], [2, 2, 2])[1].tolist() == [0, 0]
     assert ridge_effects([[1, 0]], [3])[0] == 3
     assert ridge_effects(np.zeros((2, 0)), [1, 3])[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("features", "values"), [([[1], [0]], [1]), ([1, 0], [1, 2]), ([[np.nan]], [1]), ([[1]], [np.inf]), ([], [])]
-)
-def test_what_does_not_fit_is_refused(features: list[list[float]], values: list[float]) -> None:
-    with pytest.raises(ValueError, match="features"):
-        ridge_effects(features, values)

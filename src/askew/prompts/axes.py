@@ -30,7 +30,7 @@ PHRASE_START = re.compile(
 )
 """What the words that stand after a noun begin with; all others are adjectives."""
 
-FormPlace = Literal["before", "after", "clause", "frame"]
+FormPlace = Literal["after", "clause", "before", "frame"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,27 +128,35 @@ def _elsewhere(
     parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase], rivals: list[Statement], said: bool
 ) -> Iterator[Edit]:
     """A phrase after the noun or at the end of the clause, in the place of a phrase that states another value."""
-    several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
-    words = agree(form.words) if form.place == "after" and several else form.words
+    words = _agreed(form, subjects)
     given_way = [rival for rival in rivals if not rival.before]
     for rival in rivals:
         replaces = not said and rival in given_way[:1]
         at_work = f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
         yield rival.start, rival.end, at_work + words if replaces else ""
-    if said or given_way:
-        return
+    if not said and not given_way:
+        yield phrase_edit(parsed, form, subjects)
+
+
+def phrase_edit(parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase]) -> Edit:
+    """Where a phrase about these goes: after their noun, or to the end of their clause."""
     after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
-    at = parsed.words[after - 1].end if after else 0
+    at, words = parsed.words[after - 1].end if after else 0, _agreed(form, subjects)
     if form.place == "clause" or not subjects or (form.at_work and parsed.lower(after).endswith("ing")):
         at = clause_end(parsed, after)
     elif words.startswith("who ") and parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are"):
         at, words = parsed.words[after + 1].end, f"{words.split(' ', 2)[2]} and"
-    elif words.startswith(("who ", "wearing ")):
+    elif re.match(r"who\b|\w+ing\b", words):
         goes_on = parsed.lower(after).endswith("ing") and not parsed.text[at : parsed.words[after].start].strip()
         words += " and" if goes_on else ""
     elif form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.says:
         words = f"{form.at_work} {words}"
-    yield at, at, f" {words}"
+    return at, at, f" {words}"
+
+
+def _agreed(form: Form, subjects: list[NounPhrase]) -> str:
+    several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
+    return agree(form.words) if form.place == "after" and several else form.words
 
 
 def word_after(parsed: ParsedPrompt, phrase: NounPhrase) -> int:

@@ -6,16 +6,15 @@ learn what each word adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from askew.errors import LanguageModelError
-from askew.prompts.base import LENGTHS, Words, Writer, bare
+from askew.prompts.base import LENGTHS, Kind, Words, Writer, bare
 from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
@@ -68,6 +67,52 @@ class Evolution:
     selection: Selection = "score"
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a writer gives to one search. `seen` are the essences of all prompts that were evaluated."""
+
+    writer: Writer
+    size: Evolution
+    seeds: Seeds
+    seen: set[str] = field(default_factory=set)
+
+    def random(self, iteration: int, count: int) -> list[Candidate]:
+        """New random prompts. A whole population is asked for, so that every search gets the same ones."""
+        found = self._new("random prompts", "", self.size.population, count, "random", iteration)[:count]
+        self.seen.update(map(essence, found))
+        return [Candidate(text, iteration) for text in found]
+
+    def mutations(self, prompt: str, iteration: int, effects: WordEffects | None) -> list[Candidate]:
+        """New forms of a prompt: the first ones, or, where `effects` are known, the most promising ones."""
+        wanted = self.size.mutations
+        found = self._new("mutations", prompt, wanted * (SCREENED if effects else 1), wanted, "mutations", prompt)
+        found = (sorted(found, key=effects.expected) if effects else found)[:wanted]
+        self.seen.update(map(essence, found))
+        return [Candidate(text, iteration, "mutation", prompt) for text in found]
+
+    def _new(self, kind: Kind, prompt: str, asked: int, wanted: int, *names: object) -> list[str]:
+        """Texts that are no near-duplicates, `wanted` or more of them if the writer has as many.
+
+        A refused request must not end the whole search, unless nothing came before it.
+        """
+        size, found = self.size, dict[str, str]()
+        refusal: LanguageModelError | None = None
+        for attempt in range(ATTEMPTS if wanted else 0):
+            seed = self.seeds(*names, attempt)
+            try:
+                texts = self.writer.write(kind, prompt, asked, seed=seed, target=size.target, words=size.words)
+            except LanguageModelError as error:
+                refusal, texts = error, []
+            for text in texts:
+                if essence(text) not in self.seen:
+                    found.setdefault(essence(text), text)
+            if len(found) >= wanted:
+                break
+        if refusal and not found and not self.seen:
+            raise refusal
+        return list(found.values())
+
+
 def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """All prompts of one genetic search, in the order of their evaluation.
 
@@ -75,29 +120,26 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
     the writer has no new mutation, a random prompt takes its place; where it has no new random prompt either, an
     iteration is smaller. Raises LanguageModelError for a writer that gives no prompt to begin with.
     """
-    seen: set[str] = set()
+    source = _Source(writer, size, seeds)
     found: list[Candidate] = []
     population: list[Candidate] = []
     for iteration in range(size.iterations):
         effects = word_effects(found, size.selection)
-        texts = [
-            Candidate(text, iteration, "mutation", parent.text)
-            for parent in best(found if effects else population, size.selected, effects)
-            for text in _mutations(writer, parent.text, size, seeds, seen, effects)
-        ]
-        texts += _injected(writer, iteration, size.population - len(texts), size, seeds, seen)
-        population = [replace(one, loss=evaluate(one)) for one in texts]
+        parents = best(found if effects else population, size.selected, effects)
+        population = [one for parent in parents for one in source.mutations(parent.text, iteration, effects)]
+        population += source.random(iteration, size.population - len(population))
+        population = [replace(one, loss=evaluate(one)) for one in population]
         found += population
     return found
 
 
 def search_randomly(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """As many random prompts as `evolve` evaluates. With the same seeds, those injected there are among them."""
-    seen: set[str] = set()
+    source = _Source(writer, size, seeds)
     return [
         replace(one, loss=evaluate(one))
         for iteration in range(size.iterations)
-        for one in _injected(writer, iteration, size.population, size, seeds, seen)
+        for one in source.random(iteration, size.population)
     ]
 
 
@@ -117,59 +159,6 @@ def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> WordEf
     """What all losses measured so far say of every word; None where each prompt is chosen by its own."""
     losses = {one.text: one.loss for one in evaluated if one.loss is not None}
     return WordEffects.learned(losses) if losses and selection == "learned" else None
-
-
-def _mutations(
-    writer: Writer, prompt: str, size: Evolution, seeds: Seeds, seen: set[str], effects: WordEffects | None
-) -> list[str]:
-    """New forms of a prompt, noted as seen: the first ones, or, where `effects` are known, the most promising ones."""
-    count = size.mutations * (SCREENED if effects else 1)
-
-    def ask(attempt: int) -> list[str]:
-        seed = seeds("mutations", prompt, attempt)
-        return writer.write("mutations", prompt, count, seed=seed, target=size.target, words=size.words)
-
-    found: list[str] = []
-    known = set(seen)
-    for attempt in range(ATTEMPTS):
-        found += _unseen(_answered(ask, attempt), known)
-        if len(found) >= size.mutations:
-            break
-    chosen = (sorted(found, key=effects.expected) if effects else found)[: size.mutations]
-    seen.update(map(essence, chosen))
-    return chosen
-
-
-def _injected(
-    writer: Writer, iteration: int, count: int, size: Evolution, seeds: Seeds, seen: set[str]
-) -> list[Candidate]:
-    """Random prompts. The writer is always asked for a whole population, so that every search gets the same ones."""
-
-    def ask(attempt: int) -> list[str]:
-        seed = seeds("random", iteration, attempt)
-        return writer.write("random prompts", "", size.population, seed=seed, target=size.target, words=size.words)
-
-    fresh = (text for attempt in range(ATTEMPTS) for text in _unseen(_answered(ask, attempt), seen))
-    found = [Candidate(text, iteration, "random") for text in islice(fresh, count)]
-    if not seen:
-        ask(0)  # a writer that says why it gives nothing says it now
-    return found
-
-
-def _answered(ask: Callable[[int], list[str]], attempt: int) -> list[str]:
-    """What the writer gives; nothing where it refuses one request, which must not end the whole search."""
-    try:
-        return ask(attempt)
-    except LanguageModelError:
-        return []
-
-
-def _unseen(texts: Iterable[str], seen: set[str]) -> Iterator[str]:
-    """Texts that are no near-duplicates of any before, noted as seen when they are taken."""
-    for text in texts:
-        if essence(text) not in seen:
-            seen.add(essence(text))
-            yield text
 
 
 _EMPTY_WORDS = frozenset("a an the of in on at by to for from with and or some this that is are as who".split())
@@ -216,21 +205,10 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     Ridge regression: effects are normal around 0, noise is normal, and the ratio of their variances is the one of
     `RATIOS` with the greatest restricted likelihood. One value says nothing of effects; nor do equal ones.
 
-    Args:
-        features: (n, features) finite numbers, such as 1 where a thing has the feature and 0 where not.
-        values: (n,) finite numbers.
-
-    Returns:
-        the value expected without any feature, and the effects, (features,).
-
-    Raises:
-        ValueError: shapes that do not fit, no value, or a number that is not finite.
+    From (n, features) such as 1 where a thing has the feature and 0 where not, and values (n,), all finite, to the
+    value expected without any feature, and the effects, (features,).
     """
     x, y = np.asarray(features, dtype=float), np.asarray(values, dtype=float)
-    if x.ndim != 2 or y.shape != (len(x),) or len(y) == 0:
-        raise ValueError(f"features {x.shape} and values {y.shape} do not fit: (n, features) and (n,) are wanted")
-    if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
-        raise ValueError("features or values hold numbers that are not finite")
     centre, level = x.mean(axis=0), float(y.mean())
     if np.ptp(y) == 0:
         return level, np.zeros(x.shape[1])
@@ -238,12 +216,12 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     variances, directions = np.linalg.eigh(x @ x.T)
     variances = np.clip(variances, 0, None)
     along = directions.T @ (y - level)
-    ratio = min(RATIOS, key=lambda one: _misfit(variances, along, one))
+
+    def misfit(ratio: float) -> float:
+        """Minus twice the restricted log-likelihood of a ratio, but for a constant; the scale has its best value."""
+        total = variances + ratio
+        return float((len(along) - 1) * np.log(np.sum(along**2 / total)) + np.sum(np.log(total)) - np.log(ratio))
+
+    ratio = min(RATIOS, key=misfit)
     effects = x.T @ (directions @ (along / (variances + ratio)))
     return level - float(centre @ effects), np.asarray(effects)
-
-
-def _misfit(variances: Floats, along: Floats, ratio: float) -> float:
-    """Minus twice the restricted log-likelihood of a ratio, but for a constant; the scale has its best value."""
-    total = variances + ratio
-    return float((len(along) - 1) * np.log(np.sum(along**2 / total)) + np.sum(np.log(total)) - np.log(ratio))

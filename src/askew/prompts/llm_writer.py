@@ -6,18 +6,20 @@ TIBET: section 3.1 and appendix 9.1.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from askew.errors import UsageError
-from askew.prompts import instructions
 from askew.prompts.acceptance import counterfactual_fault, prompt_fault, variation_fault
 from askew.prompts.answers import ReadAxis, Unusable, a_list, a_text, an_object, parse, read_axes, read_texts, whole
 from askew.prompts.axes import AXES, catalogue, first_name, table_question
 from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of
 from askew.prompts.llm import ATTEMPTS, Complete, Completion, Message, RememberedLLM, Schema, attempt_seed, gave_nothing
+from askew.prompts.open_details import STYLES
 from askew.types import Axis, Question
 
 VERSION = 2
@@ -28,6 +30,9 @@ MOST_VALUES = 8
 NAMED, WRITTEN, READ = "lists of axes", "drafts of counterfactual prompts", "answers in JSON"
 TEXTS, PROPOSED = "counterfactual prompts", "axes"
 """The steps whose answers are counted."""
+
+TOLD: Mapping[str, Any] = tomllib.loads((files("askew.prompts") / "instructions.toml").read_text(encoding="utf-8"))
+"""What a language model is told."""
 
 _LISTED = 60
 """Texts that a model is told not to repeat."""
@@ -92,7 +97,7 @@ class LLMWriter:
 
     def _three_steps(self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int) -> list[ReadAxis]:
         """One try: axes, counterfactuals, and both as JSON. Axes that a person has chosen are told, not asked for."""
-        messages = [Message("system", instructions.REASONING)]
+        messages = [Message("system", TOLD["reasoning"])]
 
         def answer(step: str, told: str, number: int, read: Callable[[Completion], Any], schema: Schema | None) -> Any:
             messages.append(Message("user", told))
@@ -105,15 +110,19 @@ class LLMWriter:
             messages.append(Message("assistant", str(said)))
             return said
 
-        given = "" if names is None else instructions.given_axes(prompt, [name.replace("_", " ") for name in names])
+        told = TOLD["counterfactuals"].format(prompt=prompt)
         if names is None:
-            answer(NAMED, instructions.axes(prompt, self._axes, self._on), 1, whole, None)
-        answer(WRITTEN, f"{given} {instructions.counterfactuals(prompt)}".strip(), 2, whole, None)
+            asked = TOLD["named_axes"].format(prompt=prompt, about=TOLD["about"][self._on], most=self._axes)
+            answer(NAMED, asked, 1, whole, None)
+        else:
+            chosen = ", ".join(name.replace("_", " ") for name in names)
+            told = f"{TOLD['given_axes'].format(prompt=prompt, names=chosen)} {told}"
+        answer(WRITTEN, told, 2, whole, None)
         one = an_object(value=a_text(40), prompt=a_text(len(prompt) + 80))
         kind = {"type": "string", "enum": ["societal", "incidental"]}
         axis = an_object(name=a_text(40), kind=kind, counterfactuals=a_list(one, 2, MOST_VALUES))
         form = an_object(axes=a_list(axis, 1, self._axes if names is None else len(names)))
-        found: list[ReadAxis] = answer(READ, instructions.AS_JSON, 3, lambda last: read_axes(parse(last)), form)
+        found: list[ReadAxis] = answer(READ, TOLD["as_json"], 3, lambda last: read_axes(parse(last)), form)
         return found
 
     def _take(
@@ -157,8 +166,8 @@ class LLMWriter:
         with self._llm.remembering(goes_on=True) as complete:
             for attempt in range(ATTEMPTS):
                 left = count - len(found)
-                told = instructions.write(kind, prompt, left, words, target) + _remarks(found.values(), faults)
-                messages = [Message("system", instructions.WRITING), Message("user", told)]
+                told = _asking(kind, prompt, left, words, target) + _remarks(found.values(), faults)
+                messages = [Message("system", TOLD["writing"]), Message("user", told)]
                 form = an_object(prompts=a_list(a_text(14 * words[1]), left, left))
                 answer = complete(messages, form, attempt_seed(seed, attempt))
                 faults = Counter()
@@ -226,6 +235,18 @@ def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
     about_people = kind.startswith("soc") or (not kind and "person" in question.text)
     societal = known.kind == "societal" if known else about_people
     return Axis(name, values, "societal" if societal else "incidental", "nominal", (question,))
+
+
+def _asking(kind: Kind, prompt: str, count: int, words: Words, target: str | None) -> str:
+    """The instruction for prompts about anything or about the target, for mutations of a prompt, or readings of it."""
+    wanted = f"{'1 prompt' if count == 1 else f'{count} prompts'} of {words[0]} to {words[1]} words each"
+    steered = "" if target is None or target in STYLES else TOLD["must_show"].format(target=target)
+    about = "any" if target is None else "style" if target in STYLES else target
+    left_open = TOLD["open"].get(about, TOLD["open"]["other"]).format(target=target)
+    told: str = TOLD["write"][kind].format(
+        prompt=prompt, wanted=wanted, about=steered or TOLD["areas"], steered=steered, open=left_open
+    )
+    return f"{told.rstrip()} {TOLD['style']}"
 
 
 def _fault(text: str, words: Words) -> str | None:

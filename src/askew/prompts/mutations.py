@@ -15,22 +15,22 @@ from askew.prompts.base import Words, has_length
 from askew.prompts.counterfactuals import clause_end
 from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.open_details import (
-    BEFORE,
     CLOTHING,
     MONOCHROME,
     STYLE,
     STYLES,
-    Detail,
     Knows,
     Target,
+    go_together,
     main_phrase,
     named,
     nouns_of,
     open_details,
     place_statement,
+    say,
     say_all,
 )
-from askew.prompts.phrases import Group, group_of, kin, topics
+from askew.prompts.phrases import Detail, Group, group_of, kin, topics
 from askew.prompts.vocabulary import article, nouns, replace
 
 Change = Callable[[str, Target, Knows | None, Random], str]
@@ -79,7 +79,7 @@ def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) ->
     without = text if told is None else replace(text, *told, "")
     options = open_details(without, knows)
     aspects = [aspect for aspect in ("where", "environment", "when", "weather") if aspect in options]
-    return rng.choice(options[aspects[0]]).say(without) if aspects else without
+    return say(without, rng.choice(options[aspects[0]])) if aspects else without
 
 
 def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
@@ -92,7 +92,7 @@ def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -
         if aspect not in silent and all(target.wants(one, group) for one in found)
     }
     aspects = rng.sample(list(options), len(options))
-    return rng.choice(options[aspects[0]]).say(text) if aspects else text
+    return say(text, rng.choice(options[aspects[0]])) if aspects else text
 
 
 def _shorter(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
@@ -152,7 +152,7 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Ra
         for _ in range(DETAILS):
             room = words[1] - len(text.split()) - sum(map(_length, chosen))
             fitting = {
-                aspect: [one for one in found if _length(one) <= room and one.goes_with(chosen)]
+                aspect: [one for one in found if _length(one) <= room and go_together(one, chosen)]
                 for aspect, found in details.items()
             }
             if any(fitting.values()):
@@ -164,7 +164,7 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Ra
 
 def _length(detail: Detail) -> int:
     """At most so many words come with a detail: frames bring an "of", some values a "working"."""
-    return len(detail.words.split()) + (detail.phrase is None and detail.rank != BEFORE)
+    return len(detail.form.words.split()) + (not detail.is_phrase and detail.form.place != "before")
 
 
 def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random) -> T:
@@ -215,12 +215,12 @@ def _with_details(text: str, words: Words, target: Target, knows: Knows | None, 
     length = rng.randint(*words)
     group = group_of(main_phrase(parse_prompt(text)))
     found = open_details(text, knows)
-    options = {aspect: some for aspect, some in found.items() if aspect in group.varies or some[0].phrase}
+    options = {aspect: some for aspect, some in found.items() if aspect in group.varies or some[0].is_phrase}
 
     def steered(aspect: str) -> bool:
         return target.name == CLOTHING and "wearing" in topics(aspect)
 
-    phrases = [aspect for aspect, details in options.items() if details[0].phrase]
+    phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, STYLE, MONOCHROME)]
     wanted = (_AXES if len(phrases) > 2 else 1.5) / max(len(axes), 1)
     axes = [aspect for aspect in axes if rng.random() < wanted or steered(aspect)]
@@ -231,9 +231,9 @@ def _with_details(text: str, words: Words, target: Target, knows: Knows | None, 
     for aspect in sorted(order, key=lambda aspect: not steered(aspect)):
         if len(say_all(text, chosen).split()) >= length:
             break
-        fitting = [one for one in options[aspect] if one.goes_with(chosen)]
+        fitting = [one for one in options[aspect] if go_together(one, chosen)]
         fitting = [one for one in fitting if len(say_all(text, [*chosen, one]).split()) <= words[1]]
-        whole = options[aspect][0].phrase is not None or len(fitting) == len(find_entry(aspect).spoken)
+        whole = options[aspect][0].is_phrase or len(fitting) == len(find_entry(aspect).spoken)
         if fitting and (whole or steered(aspect)):
             chosen.append(rng.choice(fitting))
     return say_all(text, chosen)

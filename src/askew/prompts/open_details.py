@@ -9,14 +9,15 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import get_args
 
 from askew.errors import UsageError
-from askew.prompts.axes import catalogue, find_entry
-from askew.prompts.counterfactuals import clause_end, counterfactual, framed, word_after
+from askew.prompts.axes import Form, FormPlace, catalogue, find_entry
+from askew.prompts.counterfactuals import counterfactual, framed, phrase_edit
 from askew.prompts.noun_phrases import DETERMINERS, NounPhrase, ParsedPrompt, parse_prompt
-from askew.prompts.phrases import ANYTHING, SIDES, Group, Phrase, Side, frames, group_of, groups, topics
+from askew.prompts.phrases import ANYTHING, SIDES, Detail, Group, Side, frames, group_of, groups, topics
 from askew.prompts.statements import statements, states
-from askew.prompts.vocabulary import agree, article, nouns
+from askew.prompts.vocabulary import article, nouns
 
 Knows = Callable[[str], bool]
 """Whether a text stays inside a model's vocabulary."""
@@ -38,61 +39,48 @@ _DOES = re.compile(
 _VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b", re.I)
 """Openings that another frame before them would turn into nonsense."""
 
-AFTER_NOUN, AFTER, CLAUSE, BEFORE, FRAME = range(5)
-"""The order in which details are said: what is said earlier comes to stand nearer to the noun, or further inside."""
-
 _ORDER = (
     "doing acting environment people where beside setting geography culture when weather time_of_day season era "
     "palette lighting viewpoint"
 ).split()
-"""Aspects of the same rank, in the order in which they are said; others come after them."""
+"""Aspects of the same place, in the order in which they are said; others come after them."""
+
+_PLACES: tuple[FormPlace, ...] = get_args(FormPlace)
 
 WEARING = "wearing "
 
-_RANKS = {"after": AFTER, "clause": CLAUSE, "before": BEFORE, "frame": FRAME}
+
+def say(prompt: str, detail: Detail) -> str:
+    """The prompt with the detail. Raises UsageError where nothing in the prompt could have it."""
+    if detail.form.place == "frame":
+        return framed(prompt, detail.form.words)
+    if detail.value is not None:
+        return counterfactual(prompt, detail.aspect, detail.value, detail.form)
+    parsed = parse_prompt(prompt)
+    at, _, words = phrase_edit(parsed, detail.form, parsed.subjects({"person"}) or list(parsed.phrases[:1]))
+    return f"{prompt[:at]}{words}{prompt[at:]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """Something to say: a value of the axis `aspect`, a phrase, or else a frame, `words`.
+def say_all(prompt: str, details: Iterable[Detail]) -> str:
+    """The prompt with several details: those said first come to stand nearer to the noun, or further inside."""
 
-    `rank` is its place in the order in which several details of one prompt are said.
-    """
+    def order(one: Detail) -> tuple[int, bool, int]:
+        aspect = _ORDER.index(one.aspect) if one.aspect in _ORDER else len(_ORDER)
+        return _PLACES.index(one.form.place), one.form.place == "after" and one.value is not None, aspect
 
-    aspect: str
-    words: str
-    side: Side = "anywhere"
-    rank: int = FRAME
-    phrase: Phrase | None = None
-    value: str | None = None
+    for detail in sorted(details, key=order):
+        prompt = say(prompt, detail)
+    return prompt
 
-    def say(self, prompt: str) -> str:
-        """The prompt with the detail: a phrase goes after the subject, or to the end of the subject's clause.
 
-        Raises UsageError where nothing in the prompt could have it.
-        """
-        if self.phrase is None:
-            if self.value is None:
-                return framed(prompt, self.words)
-            return counterfactual(prompt, self.aspect, self.value, find_entry(self.aspect).spoken[self.value])
-        parsed = parse_prompt(prompt)
-        subjects = parsed.subjects({"person"}) or list(parsed.phrases[:1])
-        after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
-        at, words = clause_end(parsed, after), self.words
-        if self.phrase.after_noun:
-            at = parsed.words[after - 1].end if after else at
-            words = agree(words) if len(subjects) > 1 or (subjects and subjects[-1].plural) else words
-            words += " and" if re.match(r"\w+ing\b", words) and parsed.lower(after).endswith("ing") else ""
-        return f"{prompt[:at]} {words}{prompt[at:]}"
-
-    def goes_with(self, others: Iterable[Detail]) -> bool:
-        """Whether it can be said beside these: of another topic, on the same side of the door, "wearing" once."""
-        return all(
-            not topics(self.aspect) & topics(other.aspect)
-            and ("anywhere" in (self.side, other.side) or self.side == other.side)
-            and not (self.words.startswith(WEARING) and other.words.startswith(WEARING))
-            for other in others
-        )
+def go_together(one: Detail, others: Iterable[Detail]) -> bool:
+    """Whether a detail can be said beside others: of another topic, on the same side of the door, "wearing" once."""
+    return all(
+        not topics(one.aspect) & topics(other.aspect)
+        and ("anywhere" in (one.side, other.side) or one.side == other.side)
+        and not (one.form.words.startswith(WEARING) and other.form.words.startswith(WEARING))
+        for other in others
+    )
 
 
 def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Detail]]:
@@ -110,17 +98,10 @@ def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Deta
             said = detail.value is not None and states(parsed.text, detail.aspect)
             closed[detail.aspect] = said or any(_spoken(parsed, subject, name, side) for name in topics(detail.aspect))
         there = side is None or detail.side in ("anywhere", side)
-        there = there and not (detail.words.startswith(WEARING) and WEARING in parsed.text.lower())
-        if there and not closed[detail.aspect] and (knows is None or knows(f"person {detail.words}")):
+        there = there and not (detail.form.words.startswith(WEARING) and WEARING in parsed.text.lower())
+        if there and not closed[detail.aspect] and (knows is None or knows(f"person {detail.form.words}")):
             found.setdefault(detail.aspect, []).append(detail)
     return found
-
-
-def say_all(prompt: str, details: Iterable[Detail]) -> str:
-    """The prompt with several details, in the order that reads best."""
-    for detail in sorted(details, key=lambda one: (one.rank, _ORDER.index(one.aspect) if one.aspect in _ORDER else 99)):
-        prompt = detail.say(prompt)
-    return prompt
 
 
 def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
@@ -141,20 +122,16 @@ def place_statement(parsed: ParsedPrompt) -> tuple[int, int] | None:
 @lru_cache
 def _details(group: Group) -> tuple[Detail, ...]:
     """All details of a group, whatever a prompt says: phrases, values of axes, frames."""
-    axes = dict.fromkeys((*group.who, *group.varies))
+    axes = list(dict.fromkeys((*group.who, *group.varies)))
     said = {form.words for axis in axes for form in find_entry(axis).spoken.values()}
-    found = [
-        Detail(phrase.sort, phrase.words, phrase.side, AFTER_NOUN if phrase.after_noun else CLAUSE, phrase)
-        for phrase in group.phrases
-        if phrase.words not in said
-    ]
+    found = [phrase for phrase in group.phrases if phrase.form.words not in said]
     for axis in axes:
         for value, form in find_entry(axis).spoken.items() if axis != STYLE else ():
             side: Side = next((side for side in SIDES if side == value), "anywhere")
-            found.append(Detail(axis, form.words, side, _RANKS[form.place], value=value))
+            found.append(Detail(axis, form, side, value))
     if STYLE in group.varies:
-        found += [Detail(STYLE, words) for words in frames("styles")]
-        found += [Detail(MONOCHROME, words) for words in frames("monochrome")]
+        found += [Detail(STYLE, Form("frame", words)) for words in frames("styles")]
+        found += [Detail(MONOCHROME, Form("frame", words)) for words in frames("monochrome")]
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from askew.prompts.axes import Form
 from askew.prompts.noun_phrases import NounPhrase
 from askew.prompts.vocabulary import Noun, nouns, occupations, read_data
 
@@ -20,13 +21,18 @@ ANYTHING = "anything"
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """Words about a subject, the side of the door on which they are said, and whether they follow its noun at once."""
+class Detail:
+    """What may be said of a subject: a value of the axis `aspect`, or else a phrase, or a frame such as "a sketch"."""
 
-    words: str
-    sort: str
-    side: Side
-    after_noun: bool
+    aspect: str
+    form: Form
+    side: Side = "anywhere"
+    value: str | None = None
+
+    @property
+    def is_phrase(self) -> bool:
+        """Whether it is words about a subject that state no value."""
+        return self.value is None and self.form.place != "frame"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class Group:
     area: str
     nouns: tuple[str, ...]
     before: tuple[str, ...]
-    phrases: tuple[Phrase, ...]
+    phrases: tuple[Detail, ...]
     varies: tuple[str, ...]
     who: tuple[str, ...]
 
@@ -74,10 +80,11 @@ def groups() -> Mapping[str, Group]:
     return found
 
 
-def _phrases(sort: str, table: Mapping[str, Any]) -> Iterator[Phrase]:
+def _phrases(sort: str, table: Mapping[str, Any]) -> Iterator[Detail]:
+    place: Literal["after", "clause"] = "after" if table.get("place") == "noun" else "clause"
     for side in SIDES:
         for words in table.get(side, ()):
-            yield Phrase(words, sort.partition("_")[0], side, table.get("place") == "noun")
+            yield Detail(sort.partition("_")[0], Form(place, words), side)
 
 
 def group_of(phrase: NounPhrase | None) -> Group:

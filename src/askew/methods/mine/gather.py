@@ -146,6 +146,7 @@ def bound(plan: MinePlan, model: Model) -> Work:
 
     pictures, asks = sum(number * each for number, each in sets), plan.vqa != NO_VQA
     embedded = pictures if plan.is_bias else pictures - many * size if leans and not asks else 0
+    questions = answering = 0
     if leans:
         questions = (pictures - many * size) * (1 + sum(len(axis.questions) for axis in axes)) * asks
         answering = calls(SLICE) * asks
