@@ -14,7 +14,7 @@ from askew.stats.differences import distance_difference, risk_difference, share_
 from askew.stats.distance import DISTANCES
 from askew.stats.paired_differences import PairedSets, paired_association_differences, paired_distance_difference
 from askew.stats.sensitivity import Pair, interactions
-from askew.stats.shares import distance_estimate, entropy_estimate, joint_shares, share_intervals
+from askew.stats.shares import distance_estimate, joint_shares, share_intervals
 from askew.types import Estimate
 
 TABLES = 2000
@@ -38,7 +38,7 @@ def of_shares(rng: np.random.Generator) -> list[Estimate]:
     a, b, c = (int(x) for x in counts(rng, 3))
     corrected = corrected_share_intervals(seen, np.eye(k) * 9 + 1, rng=rng, draws=20)
     found = [distance_estimate(seen, ideal, distance=name, rng=rng, draws=20), risk_difference(a, b, a + b + c)]
-    return [*found, *share_intervals(seen), *corrected, entropy_estimate(seen, rng=rng, draws=20)]
+    return [*found, *share_intervals(seen), *corrected]
 
 
 def of_differences(rng: np.random.Generator) -> list[Estimate]:

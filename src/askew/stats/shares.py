@@ -108,31 +108,6 @@ def _mid_p_upper(counts: Floats, n: int, level: float) -> Floats:
     return np.where(counts == n, 1.0, high)
 
 
-def entropy_bias(counts: ArrayLike) -> Floats:
-    """1 - H / ln K of answer counts (…, K): 0 for equal counts, 1 where all answers are one (OpenBias, Eq. 3)."""
-    c = positive_counts(counts)
-    if c.shape[-1] < 2:
-        raise ValueError("a question with one possible answer has no entropy")
-    p = c / c.sum(axis=-1, keepdims=True)
-    surprise = np.where(p > 0, -p * np.log(np.where(p > 0, p, 1.0)), 0.0)
-    return np.asarray(1 - surprise.sum(axis=-1) / np.log(c.shape[-1]))
-
-
-def entropy_estimate(
-    counts: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
-) -> Estimate:
-    """The score of one question, corrected for chance: few answers are far from uniform by themselves.
-
-    The null draws as many answers from equal shares. The interval is for the score of endless pictures, by test
-    inversion as for distances from an ideal: plain resampling misses it, since few answers look more uneven than
-    they are.
-    """
-    c = positive_counts(counts)
-    n = int(c.sum())
-    sample = SampledShares(c / n, n, np.full(len(c), 1 / len(c)), lambda shares, _: entropy_bias(shares))
-    return sample.estimate(rng, draws, level, maximum=1.0, n=n, missing=missing)
-
-
 LEAST_EXPECTED = 5.0
 Codes = NDArray[np.int64]
 
