@@ -12,32 +12,32 @@ import pytest
 import askew
 from askew import registry
 from askew.run import live
+from askew.run.work import Engine
 
 LARGEST = 1_000_000
 """Bytes of a task with its item."""
 
 
-class Sending:
+def sending(sizes: list[int]) -> Engine:
     """An engine that does what another process would: it works on what arrives, with providers loaded anew."""
 
-    name = "sending"
-    sizes: list[int]
-
-    def map(self, task: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    def each(task: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         for item in items:
             sent = pickle.dumps((task, item))
-            type(self).sizes.append(len(sent))
+            sizes.append(len(sent))
             own, arrived = pickle.loads(sent)
             yield pickle.loads(pickle.dumps(own(arrived)))
+
+    return each
 
 
 @pytest.fixture
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Of the tasks that were sent."""
-    monkeypatch.setattr(live, "LocalEngine", Sending)
+    found: list[int] = []
+    monkeypatch.setattr(live, "engine", sending(found))
     monkeypatch.setattr(registry, "_LOADED", {})
-    Sending.sizes = []
-    return Sending.sizes
+    return found
 
 
 PLANTED: dict[str, Any] = {"model": "studio/planted", "images": 4}

@@ -22,7 +22,7 @@ from askew.run.base import CONTINUES, Answer, Checked, Maker, Outcome, Rows, Run
 from askew.run.budget import Budget
 from askew.run.environment import StageTime, environment
 from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
-from askew.run.work import SLICE, Engine, Group, LocalEngine, Work, lacking, slices, unfinished, unique, wanted_files
+from askew.run.work import SLICE, Engine, Group, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
@@ -32,6 +32,9 @@ HASH_FILE = "plan.hash"
 FILES_AT_ONCE = 16
 WAIT = 0.2
 """Seconds until it is asked again whether another process is done."""
+engine: Engine = map
+"""This process works on one item at a time, and only when its result is asked for."""
+
 MACHINE = ("python", "platform", "packages", "device", "threads")
 """What is kept of where a picture was made."""
 
@@ -53,14 +56,12 @@ class Live(Run):
         folder: Path,
         store: Store,
         plan: RunPlan,
-        engine: Engine | None = None,
         progress: Progress | None = None,
         budget: int | str | None = None,
     ) -> None:
         self.folder = folder
         self.store = store
         self.plan = plan
-        self._engine = engine or LocalEngine()
         self._progress = progress or silent
         self._budget = Budget.parse(budget)
         self.stages: dict[str, StageTime] = {}
@@ -80,8 +81,21 @@ class Live(Run):
         if left and isinstance(maker, Checked):
             maker.check()
         self.claim(wanted)  # also what another run has made already: this one needs it, too
-        if left:
-            self._make(maker, self._affordable(left, maker), len(wanted), stored)
+        with self._stage("pictures", maker.name, len(stored), len(wanted)) as current:
+            for part in self._turns(self._affordable(left, maker), lambda part: [part[0].key]):
+                absent = sum(one.key not in stored for one in part)
+                if len(held := self.store.pictures(one.key for one in part)) == len(part):  # others were faster
+                    stored.update(held)
+                    current.advance(absent)
+                    continue
+                with _partwise(current, absent):
+                    (made,) = engine(maker.make, [part])
+                    self._spent += len(part)
+                    made_on = environment(_fact(maker, "device"))
+                    provenance = {name: getattr(made_on, name) for name in MACHINE} | {"dtype": _fact(maker, "dtype")}
+                    kept = self.store.put_pictures(part, [one.picture for one in made], provenance,
+                                                   [one.seen for one in made])  # fmt: skip
+                    stored.update(zip((one.key for one in part), kept, strict=True))
         if open_ones := [one for one in wanted if one.key not in stored]:
             prompts = list(dict.fromkeys(one.prompt for one in open_ones))
             raise RunError(
@@ -122,7 +136,7 @@ class Live(Run):
                 ids = [picture.id for picture in group.pictures]
                 held = self.store.answers(vqa.fingerprint, ids, group.questions)
                 if len(held) < len(ids) * len(group.questions):
-                    (rows,) = self._engine.map(partial(_ask, vqa), [group])
+                    (rows,) = engine(partial(_ask, vqa), [group])
                     held = self.store.put_answers(vqa.fingerprint, ids, group.questions, rows)
                 known |= held
                 current.advance(len(group.pictures))
@@ -144,7 +158,7 @@ class Live(Run):
             for part in self._turns(left, lambda part: [reader.fingerprint, part[0].id]):
                 known |= self.store.vectors(reader.fingerprint, (picture.id for picture in part))
                 if any(picture.id not in known for picture in part):
-                    (rows,) = self._engine.map(partial(_embed, reader), [part])
+                    (rows,) = engine(partial(_embed, reader), [part])
                     made = {picture.id: row for picture, row in zip(part, rows, strict=True) if picture.id not in known}
                     self.store.put_vectors(reader.fingerprint, made)
                     known |= self.store.vectors(reader.fingerprint, made)
@@ -153,7 +167,7 @@ class Live(Run):
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
         """What a lens sees in each item, by the engine's workers."""
-        seen = self._engine.map(lens, [one for one in items if not isinstance(one, Missing)])
+        seen = engine(lens, [one for one in items if not isinstance(one, Missing)])
         return [one if isinstance(one, Missing) else next(seen) for one in items]
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
@@ -196,33 +210,9 @@ class Live(Run):
             raise RunError(f"{left} of {len(planned)} planned pictures are neither stored nor missing: something else "
                            f"changed the store meanwhile; {CONTINUES}")  # fmt: skip
 
-    def _make(
-        self,
-        maker: Maker[W],
-        left: Sequence[Sequence[W]],
-        total: int,
-        stored: dict[str, Picture | Missing],
-    ) -> None:
-        """Make these slices and add them to `stored`."""
-        with self._stage("pictures", maker.name, len(stored), total) as current:
-            for part in self._turns(left, lambda part: [part[0].key]):
-                absent = sum(one.key not in stored for one in part)
-                if len(held := self.store.pictures(one.key for one in part)) == len(part):  # others were faster
-                    stored.update(held)
-                    current.advance(absent)
-                    continue
-                with _partwise(current, absent):
-                    (made,) = self._engine.map(maker.make, [part])
-                    self._spent += len(part)
-                    made_on = environment(_fact(maker, "device"))
-                    provenance = {name: getattr(made_on, name) for name in MACHINE} | {"dtype": _fact(maker, "dtype")}
-                    kept = self.store.put_pictures(part, [one.picture for one in made], provenance,
-                                                   [one.seen for one in made])  # fmt: skip
-                    stored.update(zip((one.key for one in part), kept, strict=True))
-
     def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
         """The slices that the budget allows."""
-        if (most := self._budget.pictures) is None:
+        if (most := self._budget.pictures) is None or not left:
             return list(left)
         if most < maker.batch_size and most < len(left[0]):
             raise UsageError(

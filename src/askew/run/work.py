@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,33 +18,15 @@ SLICE = 64
 """Pictures that an instrument reads at once."""
 
 T = TypeVar("T")
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
-class Engine(Protocol):
-    """Where work is carried out, on this machine or elsewhere: applies a task to work items.
+Engine = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+"""Where work is carried out, on this machine or elsewhere: applies a task to items, as `map` does.
 
-    Task, items and results must survive pickling, for engines that send them to other processes. Results come
-    in the order of the items, each as soon as it is there, so that the caller can store it and stop early. An
-    exception of a task is raised when its result is asked for.
-    """
-
-    name: str
-
-    def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """One result per item, in order."""
-        ...
-
-
-class LocalEngine:
-    """This process: works on one item at a time, and only when its result is asked for."""
-
-    name = "local"
-
-    def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """One result per item, in order."""
-        return map(task, items)
+Task, items and results must survive pickling, for engines that send them to other processes. Results come in the order
+of the items, each as soon as it is there, so that the caller can store it and stop early. An exception of a task is
+raised when its result is asked for.
+"""
 
 
 @dataclass(frozen=True, slots=True)

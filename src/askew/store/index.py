@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,7 +83,10 @@ class Index:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A write transaction: done as a whole, or not at all when anything is raised."""
+        """A write transaction, or a part of the one around it: done as a whole, or not at all if anything is raised."""
+        if self._connection.in_transaction:
+            yield
+            return
         with faults(self.where, self.timeout):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -97,14 +100,14 @@ class Index:
         """Write rows, each in the place of one with the same key. Within a transaction."""
         width = TABLES[table].split(", PRIMARY")[0].count(",") + 1
         summed = ((*row, checksum(table, row)) for row in rows)
-        self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks(range(width))})", summed)
+        self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({_marks(width)})", summed)
 
     def rows(self, table: str, column: str, keys: Iterable[str], **fixed: str) -> Iterator[Row]:
         """Intact rows with one of the keys in a column, and what is fixed in others."""
         wanted = list(dict.fromkeys(keys))
         for start in range(0, len(wanted), CHUNK):
             part = wanted[start : start + CHUNK]
-            where = " AND ".join([*(f"{name} = ?" for name in fixed), f"{column} IN ({marks(part)})"])
+            where = " AND ".join([*(f"{name} = ?" for name in fixed), f"{column} IN ({_marks(len(part))})"])
             found = self.select(f"SELECT * FROM {table} WHERE {where}", (*fixed.values(), *part))
             yield from (row[:-1] for row in found if row[-1] == checksum(table, row[:-1]))
 
@@ -119,12 +122,8 @@ class Index:
             return self._connection.execute(query, values).fetchall()
 
     def all_rows(self, table: str) -> Iterator[tuple[Row, bool]]:
-        """Every row that can be read, from both ends where there is some that cannot, and whether it is intact."""
-        for order in ("ASC", "DESC"):
-            with suppress(sqlite3.DatabaseError):
-                for row in self._connection.execute(f"SELECT * FROM {table} ORDER BY 1 {order}, 2 {order}"):
-                    yield row[:-1], row[-1] == checksum(table, row[:-1])
-                return
+        """Every row that can be read, and whether it is intact."""
+        return _all_rows(self._connection, table)
 
     def faults(self) -> list[str]:
         """What SQLite itself finds wrong, and rows that are damaged, in words."""
@@ -141,7 +140,6 @@ class Index:
         return found
 
     def _prepare(self, write: bool) -> None:
-        self._connection.text_factory = _decoded
         self._connection.execute("PRAGMA synchronous = NORMAL")
         if not self._has("meta") and write:
             self._use_wal()
@@ -208,21 +206,24 @@ class Index:
 
 def salvaged(path: Path) -> Iterator[tuple[str, list[Row]]]:
     """Rows of a damaged index that are intact, by table, as many as can be read."""
-    with suppress(StoreError, sqlite3.Error):
-        damaged = Index.__new__(Index)
-        damaged._connection = _connected(path, 0.0)
-        damaged._connection.text_factory = _decoded
+    with suppress(sqlite3.Error), closing(_connected(path, 0.0)) as damaged:
         for table in TABLES:
-            yield table, [row for row, intact in damaged.all_rows(table) if intact]
-        damaged.close()
+            yield table, [row for row, intact in _all_rows(damaged, table) if intact]
 
 
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
+def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Row, bool]]:
+    """Every row that can be read, from both ends where there is some that cannot, and whether it is intact."""
+    for order in ("ASC", "DESC"):
+        with suppress(sqlite3.DatabaseError):
+            for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1 {order}, 2 {order}"):
+                yield row[:-1], row[-1] == checksum(table, row[:-1])
+            return
 
 
 def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=timeout, isolation_level=None, uri=str(path).startswith("file:"))
+    made = sqlite3.connect(path, timeout=timeout, isolation_level=None, uri=str(path).startswith("file:"))
+    made.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    return made
 
 
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
@@ -256,9 +257,8 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
         raise StoreError(f"{where} takes only valid Unicode, not {error.object!a}") from error
 
 
-def marks(values: Sequence[object]) -> str:
-    """As many question marks as there are values, for an SQL list."""
-    return ", ".join("?" * len(values))
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
 
 
 def _told(row: Row) -> str:

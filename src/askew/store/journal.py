@@ -12,21 +12,23 @@ from typing import Any
 
 from askew.store.files import write_whole
 
+LINE = 500
+"""Rows of a line, at most."""
+
 
 class Journal:
-    """Lines of `CHECKSUM JSON`, where JSON is [table, rows, what else is known of them].
-
-    `damaged` is how many lines did not fit their checksum when it was last read.
-    """
+    """Lines of `CHECKSUM JSON`, where JSON is [table, rows, what else is known of them]."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.damaged = 0
 
-    def append(self, table: str, rows: Sequence[Sequence[Any]], about: Mapping[str, object]) -> None:
+    def append(self, table: str, rows: Sequence[Sequence[Any]], about: Mapping[str, object] | None = None) -> None:
         """Write rows and flush them to disk. Whoever calls keeps other writers away. Raises OSError."""
-        text = json.dumps([table, rows, about], sort_keys=True)
-        data = f"\n{_checksum(text)} {text}".encode("ascii")  # what a power cut left of the line before ends here
+        if not rows:
+            return
+        parts = (rows[start : start + LINE] for start in range(0, len(rows), LINE))
+        texts = [json.dumps([table, part, about or {}], sort_keys=True) for part in parts]
+        data = "".join(f"\n{_checksum(text)} {text}" for text in texts).encode("ascii")  # ends what a power cut left
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         before = os.fstat(file).st_size
         try:
@@ -42,32 +44,26 @@ class Journal:
 
     def rows(self) -> Iterator[tuple[str, list[list[Any]]]]:
         """The rows of every intact line by their table, the oldest first."""
-        for line in self._intact():
-            table, rows, _ = json.loads(line.partition(" ")[2])
-            yield table, rows
+        for line, intact in self._lines():
+            if intact:
+                table, rows, _ = json.loads(line.partition(" ")[2])
+                yield table, rows
 
-    def count_damaged(self) -> int:
+    def damaged(self) -> int:
         """How many lines do not fit their checksum."""
-        for _ in self._intact():
-            pass
-        return self.damaged
+        return sum(not intact for _, intact in self._lines())
 
     def mend(self) -> None:
         """Take damaged lines away."""
-        write_whole({self.path: "".join(f"\n{line}" for line in self._intact()).encode("ascii")})
+        write_whole({self.path: "".join(f"\n{line}" for line, intact in self._lines() if intact).encode("ascii")})
 
-    def _intact(self) -> Iterator[str]:
-        self.damaged = 0
-        if not self.path.exists():
-            return
-        with self.path.open("rb") as file:
-            for raw in file:
-                line = raw.decode("utf-8", "replace").strip()
+    def _lines(self) -> Iterator[tuple[str, bool]]:
+        """Every line that is not empty, and whether it is intact."""
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
+            for line in (raw.decode("utf-8", "replace").strip() for raw in file):
                 told, _, text = line.partition(" ")
-                if told and told == _checksum(text):
-                    yield line
-                elif told:
-                    self.damaged += 1
+                if told:
+                    yield line, told == _checksum(text)
 
 
 def _checksum(text: str) -> str:

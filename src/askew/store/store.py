@@ -20,7 +20,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,9 @@ except ModuleNotFoundError:  # not on Windows
 
 INDEX_FILE, JOURNAL_FILE, TURNS_FILE = "index.sqlite", "journal.jsonl", "turns.lock"
 JOURNALED = ("pictures", "planned", "answers")
-LINE = 500
-"""Rows of a line of the journal, at most."""
+
+TRIED_AGAIN = "error"
+"""The reason of what is missing that does not stand: the next run tries again."""
 
 ABANDONED = 24 * 3600.0
 """Age in seconds from which a half-written file belongs to a process that was killed."""
@@ -93,11 +93,6 @@ def is_store(folder: Path) -> bool:
     return any((folder / name).exists() for name in (INDEX_FILE, JOURNAL_FILE))
 
 
-def is_final(outcome: object) -> bool:
-    """Whether an outcome stands. What failed with "error" is tried again by the next run."""
-    return not (isinstance(outcome, Missing) and outcome.reason == "error")
-
-
 class Store:
     """The one writer of pictures, answers and vectors. Several processes may use the same folder at once.
 
@@ -113,24 +108,27 @@ class Store:
         self.journal = Journal(self.path / JOURNAL_FILE)
         index = self.path / INDEX_FILE
         if create:
-            self._make_folders()
-        self.index = Index(index if create or _has_bytes(index) else None, timeout, self.journal.rows, create)
+            with faults(self._where):
+                for name in ("pictures", "quarantine", "incoming"):
+                    (self.path / name).mkdir(parents=True, exist_ok=True)
+                for part in (self.path / "incoming").iterdir():
+                    with suppress(FileNotFoundError):  # another process may clear up too
+                        if time.time() - part.stat().st_mtime > ABANDONED:
+                            part.unlink()
+        there = create or (index.exists() and index.stat().st_size > 0)
+        self.index = Index(index if there else None, timeout, self.journal.rows, create)
         if create and not self.journal.path.exists() and self.index.select("SELECT 1 FROM pictures LIMIT 1"):
             self._log_all()
 
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the index."""
         self.index.close()
-
-    # Pictures
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
         """What is stored under `keys`, by key: pictures whose files are intact, and final reasons for having none.
@@ -142,14 +140,15 @@ class Store:
         found: dict[str, Picture | Missing] = {}
         for key, name, suffix, reason, detail, prompt, seed, _, changed in self.index.rows("pictures", "key", keys):
             if name is None:
-                found[key] = Missing(reason, detail)
+                if reason != TRIED_AGAIN:
+                    found[key] = Missing(reason, detail)
                 continue
             path = f"{folder}/{name[:2]}/{name}{suffix}"
             if name not in intact:
                 intact[name] = _changed(path) == changed is not None or is_intact(Path(path))
             if intact[name]:
                 found[key] = Picture(name, path, prompt, seed)
-        return {key: outcome for key, outcome in found.items() if is_final(outcome)}
+        return found
 
     def put_pictures(
         self,
@@ -164,7 +163,9 @@ class Store:
         another process stored first, and is intact, stays; a file that exists already replaces what was known about it.
         """
         ids = [sha256(outcome.data) if isinstance(outcome, EncodedPicture) else None for outcome in outcomes]
-        self._set_corrupt_aside(wanted)
+        for row in self.index.rows("pictures", "key", (one.key for one in wanted)):
+            if row[1] and (path := self._file(row[1], row[2])).exists() and not is_intact(path):
+                self._set_aside(path)
         suffixes = self._write_files(ids, outcomes)
         keys = [one.key for one in wanted]
         with self.index.transaction():
@@ -175,16 +176,11 @@ class Store:
                 for one, name, o in zip(wanted, ids, outcomes, strict=True) if one.key not in kept
             ]  # fmt: skip
             self._keep("pictures", rows, {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}})
-            read: dict[str, dict[str, NDArray[np.float32]]] = {}
-            for name, own in zip(ids, seen or [{}] * len(ids), strict=True):
-                for who, row in own.items() if name else ():
-                    read.setdefault(who, {})[str(name)] = row
-            for who, vectors in read.items():
-                self._put_vectors(who, vectors)
+            for name, own in zip(ids, seen, strict=bool(seen)):
+                for who, vector in own.items() if name else ():
+                    self.put_vectors(who, {str(name): vector})
         stored = self.pictures(keys)
-        failed = {
-            one.key: outcome for one, outcome in zip(wanted, outcomes, strict=True) if isinstance(outcome, Missing)
-        }
+        failed = {key: outcome for key, outcome in zip(keys, outcomes, strict=True) if isinstance(outcome, Missing)}
         return [stored[key] if key in stored else failed[key] for key in keys]
 
     def add_files(self, wanted: Sequence[Wanted]) -> list[Picture | Missing]:
@@ -211,8 +207,6 @@ class Store:
                 except OSError as error:
                     mine = error.errno not in (errno.EACCES, errno.EAGAIN)
             yield mine
-
-    # Runs
 
     def plan_pictures(self, run: str, wanted: Sequence[Wanted]) -> None:
         """Note that the run with this plan hash needs these pictures."""
@@ -261,8 +255,6 @@ class Store:
             for file in files:
                 file.unlink(missing_ok=True)
 
-    # Answers
-
     def answers(
         self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
     ) -> dict[tuple[str, str], str | Missing]:
@@ -275,9 +267,9 @@ class Store:
         for _, picture, key, answer, reason, detail in self.index.rows(
             "answers", "picture", pictures, instrument=instrument
         ):
-            if key in options and (reason or not options[key] or answer in options[key]):
+            if key in options and reason != TRIED_AGAIN and (reason or not options[key] or answer in options[key]):
                 found[picture, key] = Missing(reason, detail) if reason else answer
-        return {place: answer for place, answer in found.items() if is_final(answer)}
+        return found
 
     def put_answers(
         self,
@@ -304,8 +296,6 @@ class Store:
             ], {"questions": {key: q.text for key, q in zip(hashes, questions, strict=True)}})  # fmt: skip
         return given | known
 
-    # Vectors
-
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors of one embedder (its fingerprint), by picture id."""
         rows = self.index.rows("vectors", "picture", pictures, embedder=embedder)
@@ -314,32 +304,23 @@ class Store:
     def put_vectors(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Store vectors by picture id. One that is there already stays."""
         with self.index.transaction():
-            self._put_vectors(embedder, vectors)
-
-    def _put_vectors(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        known = self.vectors(embedder, vectors)
-        self.index.put("vectors", [(embedder, name, row.astype("<f4").tobytes())
-                                    for name, row in vectors.items() if name not in known])  # fmt: skip
-
-    # Rows, twice
+            known = self.vectors(embedder, vectors)
+            self.index.put("vectors", [(embedder, name, row.astype("<f4").tobytes())
+                                       for name, row in vectors.items() if name not in known])  # fmt: skip
 
     def _keep(self, table: str, rows: Sequence[Row], about: Mapping[str, object] | None = None) -> None:
         """Write rows into the index and the journal. Within a transaction, which also keeps others from the journal."""
         self.index.put(table, rows)
-        self._log(table, rows, about)
+        self.journal.append(table, rows, about)
 
     def _log_all(self) -> None:
         with self.index.transaction():
             for table in JOURNALED:
-                self._log(table, [row for row, intact in self.index.all_rows(table) if intact])
-
-    def _log(self, table: str, rows: Sequence[Row], about: Mapping[str, object] | None = None) -> None:
-        for part in (rows[start : start + LINE] for start in range(0, len(rows), LINE)):
-            self.journal.append(table, part, about or {})
+                self.journal.append(table, [row for row, intact in self.index.all_rows(table) if intact])
 
     def index_faults(self) -> list[str]:
         """All damage to the index and the journal, in words."""
-        lines = self.journal.count_damaged()
+        lines = self.journal.damaged()
         return self.index.faults() + ([f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else [])
 
     def faults(self) -> list[str]:
@@ -373,7 +354,7 @@ class Store:
             for end in ("-wal", "-shm"):
                 Path(f"{index}{end}").unlink(missing_ok=True)
             made.replace(index)
-            if broken_lines := journal.damaged:
+            if broken_lines := journal.damaged():
                 journal.mend()
         with cls(path) as store:
             if broken_lines:
@@ -383,17 +364,6 @@ class Store:
             for file in broken:
                 store._set_aside(file)
         return [f"the index was made again: {', '.join(counts)}", f"damaged pictures set aside: {len(broken)}"]
-
-    # Files
-
-    def _make_folders(self) -> None:
-        with faults(self._where):
-            for name in ("pictures", "quarantine", "incoming"):
-                (self.path / name).mkdir(parents=True, exist_ok=True)
-            for part in (self.path / "incoming").iterdir():
-                with suppress(FileNotFoundError):  # another process may clear up too
-                    if time.time() - part.stat().st_mtime > ABANDONED:
-                        part.unlink()
 
     def _file(self, name: str, suffix: str) -> Path:
         return self.path / "pictures" / name[:2] / (name + suffix)
@@ -414,11 +384,6 @@ class Store:
             write_whole(missing, self.path / "incoming")
         return suffixes
 
-    def _set_corrupt_aside(self, wanted: Sequence[Wanted]) -> None:
-        for row in self.index.rows("pictures", "key", (one.key for one in wanted)):
-            if row[1] and (path := self._file(row[1], row[2])).exists() and not is_intact(path):
-                self._set_aside(path)
-
     def _set_aside(self, path: Path) -> None:
         with faults(self._where):
             path.replace(self.path / "quarantine" / f"{sha256(path.read_bytes())[:12]}-{path.name}")
@@ -434,10 +399,6 @@ def _changed(path: str | Path) -> int | None:
 
 def _digest(record: Mapping[str, Any]) -> str:
     return sha256(json.dumps(record, sort_keys=True).encode("ascii"))
-
-
-def _has_bytes(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 def _why(outcome: object) -> tuple[str | None, str]:
