@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from askew.document import Row, exported, frame, rows
+from askew.document import Document, Row, rows
 from askew.findings import scored
 from askew.types import Estimate
 from test_findings import FOUND, Scores, some
@@ -17,18 +18,25 @@ from test_findings import FOUND, Scores, some
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 
-def estimates(found: Any = FOUND) -> list[Row]:
-    return rows(scored(found), "tiny", found.model.name)
+@dataclass
+class Tiny(Document):
+    """A document without a page."""
+
+    found: Any = FOUND
+    page = report = None
+
+    def estimates(self) -> list[Row]:
+        return rows(scored(self.found), "tiny", self.found.model.name)
 
 
 def test_a_row_tells_method_model_place_and_score() -> None:
-    first, second, _ = estimates()
+    first, second, _ = Tiny().estimates()
     assert (first.method, first.model, first.axis, first.score) == ("tiny", "m", "gender", "mad")
     assert (second.of, second.value, second.n, second.missing) == ("female", 0.25, 12, 1)
 
 
 def test_csv_is_read_back() -> None:
-    text = exported(estimates(), "csv")
+    text = Tiny().export("csv")
     read = list(csv.DictReader(io.StringIO(str(text))))
     assert [float(row["value"]) for row in read] == [5.557e-05, 0.25, 1.0]
     assert read[0]["q"] == ""
@@ -37,16 +45,16 @@ def test_csv_is_read_back() -> None:
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@"])
 def test_no_cell_of_csv_is_calculated(begin: str) -> None:
     found = some(Scores(f"{begin}1+1", Estimate(-2.5), {}))
-    (row,) = csv.DictReader(io.StringIO(str(exported(estimates(found), "csv"))))
+    (row,) = csv.DictReader(io.StringIO(str(Tiny(found).export("csv"))))
     assert row["axis"] == f"'{begin}1+1"
     assert float(row["value"]) == -2.5
 
 
 def test_json_and_parquet_hold_the_same() -> None:
-    from_json = json.loads(exported(estimates(), "json"))
+    from_json = json.loads(Tiny().export("json"))
     from pyarrow import parquet
 
-    content = exported(estimates(), "parquet")
+    content = Tiny().export("parquet")
     assert isinstance(content, bytes)
     assert parquet.read_table(io.BytesIO(content)).to_pylist() == from_json
-    assert frame(estimates()).to_pylist() == from_json
+    assert Tiny().frame().to_pylist() == from_json

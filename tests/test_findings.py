@@ -87,7 +87,7 @@ def test_every_finite_number_survives(value: float) -> None:
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_what_is_no_number_is_not_written(tmp_path: Path, number: float) -> None:
-    with pytest.raises(RunError, match=r"tiny\.0\.chance is not finite"):
+    with pytest.raises(RunError, match=r"tiny\.0\.chance is -?(nan|inf): .*finite number"):
         findings.write(some(Scores("gender", an_estimate(1.0), {}, number)), tmp_path / "results.json")
     assert not (tmp_path / "results.json").exists()
     with pytest.raises(ValueError, match="must be Missing"):

@@ -96,14 +96,32 @@ class Document(ABC):
 
     def frame(self) -> list[Row] | pyarrow.Table:
         """All estimates as a tidy table: a pyarrow Table where that package is installed, else a list of rows."""
-        return frame(self.estimates())
+        try:
+            return _table(self.estimates())
+        except MissingPackage:
+            return self.estimates()
 
     def export(self, to: Form = "csv") -> str | bytes:
         """All estimates as CSV, JSON or Parquet, or the main results as Markdown.
 
         Raises MissingPackage for Parquet without the extra `export`.
         """
-        return self.markdown() if to == "markdown" else exported(self.estimates(), to)
+        if to == "markdown":
+            return self.markdown()
+        found = self.estimates()
+        if to == "json":
+            return json.dumps([asdict(row) for row in found], indent=1, ensure_ascii=False) + "\n"
+        if to == "parquet":
+            table, written = _table(found), io.BytesIO()
+            from pyarrow import parquet
+
+            parquet.write_table(table, written)
+            return written.getvalue()
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(field.name for field in fields(Row))
+        writer.writerows([_cell(getattr(row, field.name)) for field in fields(Row)] for row in found)
+        return text.getvalue()
 
     def plot(self) -> Figure:
         """The main findings as a matplotlib figure. Raises MissingPackage without the extra `plot`."""
@@ -122,32 +140,15 @@ class Document(ABC):
 
 def rows(scores: Iterable[Scored], method: str, model: str = "") -> list[Row]:
     """A row for every estimate, in their order; `model` made the pictures where an estimate does not say who did."""
-    return [_row(one, method, model) for one in scores]
-
-
-def frame(found: list[Row]) -> list[Row] | pyarrow.Table:
-    """The rows: a pyarrow Table where that package is installed, else the list."""
-    try:
-        return _table(found)
-    except MissingPackage:
-        return found
-
-
-def exported(found: list[Row], to: Literal["csv", "parquet", "json"]) -> str | bytes:
-    """The rows as CSV, JSON or Parquet. Raises MissingPackage for Parquet without pyarrow."""
-    if to == "json":
-        return json.dumps([asdict(row) for row in found], indent=1, ensure_ascii=False) + "\n"
-    if to == "parquet":
-        from pyarrow import parquet
-
-        written = io.BytesIO()
-        parquet.write_table(_table(found), written)
-        return written.getvalue()
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(field.name for field in fields(Row))
-    writer.writerows([_cell(getattr(row, field.name)) for field in fields(Row)] for row in found)
-    return text.getvalue()
+    found = []
+    for names, score, e in ((one.names, one.score, one.estimate) for one in scores):
+        others = "; ".join(f"{name}: {text}" for name, text in names.items() if name not in PLACES and text)
+        found.append(Row(
+            method, names.get("model") or model, names.get("prompt"), names.get("axis"), names.get("set"),
+            names.get("value"), others or None, score, e.value, e.low, e.high, e.level, e.null, e.corrected, e.p, e.q,
+            e.n, e.missing,
+        ))  # fmt: skip
+    return found
 
 
 def _cell(content: str | float | None) -> str | float | None:
@@ -161,13 +162,3 @@ def _table(found: list[Row]) -> pyarrow.Table:
     except ModuleNotFoundError as error:
         raise MissingPackage("pyarrow", "export", "a table of all estimates as Parquet") from error
     return pyarrow.Table.from_pylist([asdict(row) for row in found])
-
-
-def _row(one: Scored, method: str, model: str) -> Row:
-    names, e = one.names, one.estimate
-    others = "; ".join(f"{name}: {text}" for name, text in names.items() if name not in PLACES and text)
-    return Row(
-        method, names.get("model") or model, names.get("prompt"), names.get("axis"), names.get("set"),
-        names.get("value"), others or None, one.score, e.value, e.low, e.high, e.level, e.null, e.corrected, e.p, e.q,
-        e.n, e.missing,
-    )  # fmt: skip

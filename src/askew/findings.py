@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
@@ -190,15 +189,12 @@ adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
 
 def written(findings: object, kind: Any = None) -> bytes:
     """The bytes of results.json; `kind` for what is no record. Raises RunError for a number that is not finite."""
-    if broken := next(_infinite(findings, ()), None):
-        place = ".".join(map(str, broken))
-        raise RunError(f"cannot write the findings: {place} is not finite; what is not a number must be Missing")
     of = adapter(kind or type(findings))
     text: bytes = of.dump_json(findings, indent=1, by_alias=True)
     try:
         of.validate_json(text)
     except ValidationError as error:
-        raise RunError(f"cannot write the findings: {_fault(error)}") from error
+        raise RunError(f"cannot write the findings: {_fault(error)}; what is not a number must be Missing") from error
     return text + b"\n"
 
 
@@ -308,15 +304,6 @@ def _score_names(kind: object, name: str = "") -> Iterator[str]:
     elif get_origin(kind) is not None or get_args(kind):
         for part in get_args(kind):
             yield from _score_names(part, name)
-
-
-def _infinite(node: object, at: Address) -> Iterator[Address]:
-    """Where numbers that are not finite stand; an estimate refuses them by itself, and JSON would make them null."""
-    if isinstance(node, float) and not math.isfinite(node):
-        yield at
-    elif not isinstance(node, Estimate):
-        for name, child in _children(node):
-            yield from _infinite(child, (*at, name))
 
 
 def _rebuilt(node: Any, at: Address, q: Mapping[Address, float]) -> Any:

@@ -24,7 +24,7 @@ MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
 
 T = TypeVar("T")
 
-RECORD: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
+RECORD: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
 """How records are read and written: no unknown field, no number that is not finite. Pydantic reads it, askew's types
 do not need it."""
 
