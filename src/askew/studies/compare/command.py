@@ -130,7 +130,7 @@ def _folders(runs: Sequence[str | Path]) -> list[Path]:
 def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
     """A name for each run: as given, else its model, with settings where models are the same, else its folder."""
     if given is not None:
-        own = names(given) if isinstance(given, str) else list(given)
+        own = names(given)
         if len(own) != len(runs) or len(set(own)) != len(runs) or not all(name.strip() for name in own):
             raise UsageError(f"{len(runs)} runs need {len(runs)} different names, not: {', '.join(own) or 'none'}")
         return own
