@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
 
 from askew.errors import UsageError
 from askew.findings import RESULTS_FILE
@@ -22,18 +21,17 @@ SHIPPED: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
 Current Population Survey, table 11, annual averages of 2022 (public domain)."""
 
 SUBJECTS = ("prompt", "occupation")
-NEEDED = ("axis", "value", "share")
 TOLERANCE = 0.005
 """How far published shares may be from a sum of 1, since they are rounded."""
 
 Shares = Mapping[str, float]
-Combination = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all.
 
+    Those of combinations stand under axis "gender,age" and value "male/old".
     `counted` says that they are counts of pictures, and as uncertain as these are few.
     """
 
@@ -41,17 +39,23 @@ class Reference:
     shares: Mapping[str, Mapping[str, Shares]]
     counted: bool = False
 
+    def about(self, prompt: str, axis: str) -> Shares | None:
+        """The shares for a prompt that names the subject, the longest one first; None if there are none."""
+        named = (one for one, by_axis in self.shares.items() if axis in by_axis
+                 and (not one or re.search(rf"(?<!\w){re.escape(one)}(?!\w)", prompt, re.I)))  # fmt: skip
+        subject = max(named, key=len, default=None)
+        return None if subject is None else self.shares[subject][axis]
+
     def ideal(self, prompt: str, axis: Axis) -> tuple[dict[str, float], int | None] | None:
-        """The shares for a prompt that names the subject, the longest one first; None if there are none.
+        """The shares of an axis for a prompt, summing to 1; None if there are none.
 
         Beside them in how many pictures they were counted; None if they are exact.
 
         Raises UsageError where the shares are not about the axis's values.
         """
-        subject = _subject(prompt, [one for one, by_axis in self.shares.items() if axis.name in by_axis])
-        if subject is None:
+        shares = self.about(prompt, axis.name)
+        if shares is None:
             return None
-        shares = self.shares[subject][axis.name]
         if not axis.values or not set(shares) <= set(axis.values):
             raise UsageError(
                 f"{self.name} has shares of {axis.label} for: {', '.join(shares)}; "
@@ -60,19 +64,35 @@ class Reference:
         total = sum(shares.values())
         return {value: shares.get(value, 0.0) / total for value in axis.values}, int(total) if self.counted else None
 
+    def joint(self, prompt: str) -> dict[tuple[str, ...], dict[str, float]]:
+        """By some axes the shares of their combinations "VALUE/VALUE" for a prompt, summing to 1."""
+        groups = dict.fromkeys(axis for by_axis in self.shares.values() for axis in by_axis if "," in axis)
+        found = {axis: shares for axis in groups if (shares := self.about(prompt, axis)) is not None}
+        return {
+            tuple(axis.split(",")): {values: share / sum(shares.values()) for values, share in shares.items()}
+            for axis, shares in found.items()
+        }
+
 
 def read_reference(name: str) -> Reference:
-    """A table that comes with askew, by its name, or a CSV file with a column prompt or occupation, and axis, value,
-    share. Raises UsageError that names the line."""
+    """A table that comes with askew, by its name, or a CSV file. Raises UsageError that names the line.
+
+    Its columns are share and, if it is about some prompts, prompt or occupation; then axis and value, or one for each
+    of the axes whose combinations have these shares.
+    """
     table = _rows(name, files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name))
-    subject = next((column for column in SUBJECTS if column in (table.fieldnames or ())), None)
-    absent = [column for column in NEEDED if column not in (table.fieldnames or ())]
-    if subject is None or absent:
-        raise UsageError(f"{name} needs the columns prompt (or occupation), axis, value and share")
+    columns = list(table.fieldnames or ())
+    subject = next((column for column in SUBJECTS if column in columns), "")
+    axes = [column for column in columns if column not in (*SUBJECTS, "share")]
+    if "share" not in columns or not axes or ("axis" in axes) != ("value" in axes):
+        raise UsageError(f"{name} needs the column share, and axis and value or a column for each axis")
     shares: dict[str, dict[str, dict[str, float]]] = {}
     for number, row in enumerate(table, start=2):
-        by_value = shares.setdefault(row[subject].strip(), {}).setdefault(row["axis"].strip(), {})
-        by_value[row["value"].strip()] = _share(row["share"], f"{name}, line {number}")
+        cells = {column: (row[column] or "").strip() for column in columns}
+        axis, value = ((cells["axis"], cells["value"]) if "axis" in axes
+                       else (",".join(axes), "/".join(cells[one] for one in axes)))  # fmt: skip
+        by_value = shares.setdefault(cells.get(subject, ""), {}).setdefault(axis, {})
+        by_value[value] = _share(cells["share"], f"{name}, line {number}")
     for about, by_axis in shares.items():
         for axis, by_value in by_axis.items():
             _check_sum(f"{name}: shares of {axis}", about, by_value)
@@ -99,62 +119,6 @@ def observed_shares(name: str, seen: Iterable[SetShares]) -> Reference:
     if not found:
         raise UsageError(f"the run {name} has no shares of initial pictures to hold others against")
     return Reference(name, found, counted=True)
-
-
-@dataclass(frozen=True, slots=True)
-class JointReference:
-    """Shares of combinations of several axes' values by subject (a prompt, or an occupation); "" holds for all."""
-
-    name: str
-    axes: tuple[str, ...]
-    shares: Mapping[str, Mapping[Combination, float]]
-
-    def ideal(self, prompt: str) -> Mapping[Combination, float] | None:
-        """The shares for a prompt that names the subject, the longest one first, scaled to sum 1; None if none fit."""
-        subject = _subject(prompt, self.shares)
-        if subject is None:
-            return None
-        total = sum(self.shares[subject].values())
-        return {combination: share / total for combination, share in self.shares[subject].items()}
-
-
-def read_joint_reference(name: str) -> JointReference:
-    """Joint shares from a CSV file, or given as AXIS,AXIS=VALUE/VALUE:SHARE,VALUE/VALUE:SHARE.
-
-    The file has a column share, a column per axis, and may have a column prompt or occupation. Raises UsageError.
-    """
-    reference = _given_joint(name) if "=" in name and not Path(name).exists() else _joint_table(name)
-    for subject, shares in reference.shares.items():
-        _check_sum(f"{name}: the joint shares", subject, shares)
-    return reference
-
-
-def _joint_table(name: str) -> JointReference:
-    table = _rows(name, Path(name))
-    columns = list(table.fieldnames or ())
-    subject = next((column for column in SUBJECTS if column in columns), None)
-    axes = tuple(column for column in columns if column not in (*SUBJECTS, "share"))
-    if "share" not in columns or not 2 <= len(axes) <= 3:
-        raise UsageError(f"{name} needs a column share and one for each of two or three axes: gender,age,share")
-    shares: dict[str, dict[Combination, float]] = {}
-    for number, row in enumerate(table, start=2):
-        combination = tuple((row[axis] or "").strip() for axis in axes)
-        by_values = shares.setdefault(row[subject].strip() if subject else "", {})
-        by_values[combination] = _share(row["share"], f"{name}, line {number}")
-    return JointReference(name, axes, shares)
-
-
-def _given_joint(text: str) -> JointReference:
-    named, _, listed = text.partition("=")
-    axes = tuple(axis.strip() for axis in named.split(","))
-    shares: dict[Combination, float] = {}
-    for part in listed.split(","):
-        values, _, share = part.rpartition(":")
-        combination = tuple(value.strip() for value in values.split("/"))
-        if len(combination) != len(axes):
-            raise UsageError(f"{text!r} is not of the form AXIS,AXIS=VALUE/VALUE:SHARE,…: gender,age=male/old:0.5,…")
-        shares[combination] = _share(share, text)
-    return JointReference(text, axes, {"": shares})
 
 
 UNIFORM = "uniform"
@@ -204,7 +168,7 @@ def with_ideal(planned: AxisPlan, prompt: str, references: Sequence[Reference]) 
     return planned
 
 
-def _check_sum(what: str, subject: str, shares: Mapping[Any, float]) -> None:
+def _check_sum(what: str, subject: str, shares: Shares) -> None:
     """Raises UsageError where shares of a subject are too far from a sum of 1."""
     if abs(sum(shares.values()) - 1) > TOLERANCE:
         where = f" of {subject}" if subject else ""
@@ -229,9 +193,3 @@ def _share(text: str, where: str) -> float:
     if not 0 <= share <= 1:
         raise UsageError(f"{where}: the share {text!r} is no number from 0 to 1")
     return share
-
-
-def _subject(prompt: str, subjects: Iterable[str]) -> str | None:
-    """The longest of these subjects that the prompt names, as whole words; None if it names none."""
-    named = (one for one in subjects if not one or re.search(rf"(?<!\w){re.escape(one)}(?!\w)", prompt, re.I))
-    return max(named, key=len, default=None)

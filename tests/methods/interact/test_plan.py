@@ -61,7 +61,7 @@ def test_open_answers_leave_out_the_values() -> None:
         ({"joint": (("gender",),)}, "joint shares"),
         ({"joint_ideal": ["gender,age=male/old:0.5"]}, "sum to 0.5"),
         ({"joint_ideal": ["gender,age=male/ancient:1"]}, "names 'male/ancient'"),
-        ({"joint_ideal": ["gender,age=male:1"]}, "not of the form"),
+        ({"joint_ideal": ["gender,age=male:1"]}, "names 'male'; gender/age have"),
         ({"joint_ideal": ["no/such/joint.csv"]}, "cannot read the reference table"),
         ({"mitigated": ["studio/planted"]}, "which axis is mitigated"),
         ({"mitigated": ["height=studio/planted"]}, "which axis is mitigated"),

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.parts.references import Reference, is_run, named_references, read_joint_reference, with_ideal
+from askew.parts.references import Reference, is_run, named_references, with_ideal
 from askew.parts.survey.propose import survey_plan
 from askew.plan import AxisPlan, Part, Plan, PromptPlan, Settings, Text
 from askew.prompts.axes import table_question
@@ -142,15 +142,16 @@ def _axis(prompt: str, planned: AxisPlan, references: Sequence[Reference], open_
 
 
 def _joint_ideals(name: str, prompts: Sequence[PromptPlan]) -> list[JointIdeal]:
-    """What a joint reference says about each prompt."""
-    reference = read_joint_reference(name)
-    found = {prompt.text: reference.ideal(prompt.text) for prompt in prompts}
-    return [
-        JointIdeal(prompt=text, axes=reference.axes, source=reference.name,
-                   shares={SLASH.join(values): share for values, share in shares.items()})
-        for text, shares in found.items()
-        if shares is not None
-    ]  # fmt: skip
+    """What a reference says about combinations of axes, for each prompt."""
+    found = [
+        JointIdeal(prompt=prompt.text, axes=axes, source=reference.name, shares=shares)
+        for reference in named_references([name])
+        for prompt in prompts
+        for axes, shares in reference.joint(prompt.text).items()
+    ]
+    if not found:
+        raise UsageError(f"--joint-ideal {name} says nothing about combinations of axes, such as gender,age")
+    return found
 
 
 def _mitigated(named: Sequence[str], prompts: Sequence[PromptPlan], settings: Mapping[str, object]) -> dict[str, str]:
