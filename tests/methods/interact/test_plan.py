@@ -9,8 +9,8 @@ import pytest
 
 import askew
 from askew.errors import UsageError
-from askew.method import read_plan
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
+from askew.plan import read_plan
 
 NURSE = ["a photo of a nurse"]
 
