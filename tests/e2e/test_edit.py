@@ -142,7 +142,7 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
     rows.append("gone.png,black,male,none")
     (tmp_path / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
     command = ["edit", "--model", pipeline, "--sources", f"folder/{tmp_path}", "--group-column", "race,gender",
-               "--label", "occupation=job", "--alignment", "piecewise", "--side", "16", "--strengths", "1",
+               "--label", "occupation=job", "--side", "16", "--strengths", "1",
                "--edit-arg", "num_inference_steps=1", "--embedder", "none",
                "--axes", "gender", "--skin", "geometry", "--landmarks", "studio", "--draws", "100"]  # fmt: skip
     assert run([*command, "--run", str(tmp_path / "run")]) == 0

@@ -46,20 +46,6 @@ def test_an_aligned_face_lies_where_its_landmarks_say() -> None:
     assert face[10, 10].max() == 0
 
 
-def test_a_piecewise_face_has_every_landmark_in_its_place_and_the_border_where_it_was() -> None:
-    landmarks = CANONICAL + np.array([[0.0, 0.0], [0.0, 0.0], [14.0, 8.0]])
-    picture = np.zeros((FRAME, FRAME, 3), dtype=np.uint8)
-    for x, y in landmarks:
-        picture[int(y) - 2 : int(y) + 3, int(x) - 2 : int(x) + 3] = 255
-    near, exact = aligned(picture, landmarks), aligned(picture, landmarks, piecewise=True)
-    assert min(int(near[int(y), int(x)].min()) for x, y in CANONICAL) < 200
-    assert all(exact[int(y), int(x)].min() > 200 for x, y in CANONICAL)
-    noise = np.random.default_rng(0).integers(0, 256, (FRAME, FRAME, 3), dtype=np.uint8)
-    np.testing.assert_array_equal(aligned(noise, CANONICAL, piecewise=True), aligned(noise, CANONICAL))
-    for side in (np.s_[0], np.s_[-1], np.s_[:, 0], np.s_[:, -1]):
-        np.testing.assert_array_equal(aligned(noise, landmarks, piecewise=True)[side], aligned(noise, landmarks)[side])
-
-
 def test_large_photographs_are_averaged_not_sampled() -> None:
     noise = np.random.default_rng(0).integers(0, 256, (1600, 1600, 3), dtype=np.uint8)
     assert aligned(noise, CANONICAL * 12).std() < 20

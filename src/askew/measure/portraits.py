@@ -1,8 +1,6 @@
-"""Faces laid on each other by landmarks (similarity or piecewise affine), average faces, and skin by its place."""
+"""Faces laid on each other by landmarks (turned, scaled and shifted), average faces, and skin by its place."""
 
 from __future__ import annotations
-
-from functools import cache
 
 import numpy as np
 import scipy
@@ -20,9 +18,6 @@ FRAME = 128
 
 CANONICAL: Landmarks = np.array([[46.0, 52.0], [82.0, 52.0], [64.0, 70.0]])
 """The landmarks in that frame."""
-
-_EDGE = (0.0, (FRAME - 1) / 2, FRAME - 1.0)
-_BORDER = np.array([complex(x, y) for x in _EDGE for y in _EDGE if (x, y) != (_EDGE[1], _EDGE[1])])
 
 CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
 """Ellipses in that frame, x, y and half axes, in which a face seen from the front shows skin alone."""
@@ -42,41 +37,18 @@ def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
     return a, complex(w.mean() - a * z.mean())
 
 
-def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks, *, piecewise: bool = False) -> Bytes:
-    """The picture turned, scaled and shifted so that its landmarks lie near the canonical ones: (FRAME, FRAME, 3).
-
-    `piecewise` then warps it triangle by triangle, the frame's border held, until they lie on them.
-    """
+def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks) -> Bytes:
+    """The picture turned, scaled and shifted so that its landmarks lie near the canonical ones: (FRAME, FRAME, 3)."""
     a, b = similarity(landmarks)
     pixels, block = rgb(image), max(int(0.5 / abs(a)), 1)
     small = _reduced(pixels, block)
     y, x = np.mgrid[:FRAME, :FRAME]
-    inside = _unwarped(a * (landmarks[:, 0] + 1j * landmarks[:, 1]) + b) if piecewise else x + 1j * y
-    place = (inside - b) / a
+    place = (x + 1j * y - b) / a
     rows, columns = ((part - (block - 1) / 2) / block for part in (place.imag, place.real))
     channels = [
         scipy.ndimage.map_coordinates(small[..., k], [rows, columns], order=1, mode="nearest") for k in range(3)
     ]
     return np.asarray(np.stack(channels, axis=-1).round().clip(0, 255).astype(np.uint8))
-
-
-def _unwarped(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """(FRAME, FRAME): where every pixel of the warped frame comes from, when landmarks are `found` at x + iy."""
-    corners, weights = _triangles()
-    points = np.concatenate([found, _BORDER])
-    return np.asarray((weights * points[corners]).sum(axis=1).reshape(FRAME, FRAME))
-
-
-@cache
-def _triangles() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Of every pixel of the frame the three nearest landmarks or border points around it, and their weights."""
-    canonical = np.concatenate([CANONICAL[:, 0] + 1j * CANONICAL[:, 1], _BORDER])
-    mesh = scipy.spatial.Delaunay(np.stack([canonical.real, canonical.imag], axis=1))
-    y, x = np.mgrid[:FRAME, :FRAME]
-    pixels = np.stack([x.ravel(), y.ravel()], axis=1).astype(float)
-    own = mesh.find_simplex(pixels, tol=1e-9)
-    two = np.einsum("pij,pj->pi", mesh.transform[own, :2], pixels - mesh.transform[own, 2])
-    return mesh.simplices[own].astype(np.int64), np.concatenate([two, 1 - two.sum(axis=1, keepdims=True)], axis=1)
 
 
 def average_face(faces: ArrayLike) -> Bytes:

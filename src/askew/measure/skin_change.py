@@ -91,10 +91,9 @@ class Face:
 
 @dataclass(frozen=True, slots=True)
 class FaceLens:
-    """Finds the one face of a picture by `finder`; `piecewise` warps it until every landmark is in its place."""
+    """Finds the one face of a picture by `finder`."""
 
     finder: str
-    piecewise: bool = False
 
     def __call__(self, picture: Picture) -> Face | Missing:
         """The face, or why there is none."""
@@ -102,7 +101,7 @@ class FaceLens:
         landmarks = _finder(self.finder).find(image)
         if isinstance(landmarks, Missing):
             return landmarks
-        return Face(landmarks, aligned(image, landmarks, piecewise=self.piecewise))
+        return Face(landmarks, aligned(image, landmarks))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,9 @@ Ids = Mapping[str, str]
 NOTHING = Markup("")
 COLOURS, RUNS = 8, 6
 """Of parts of a bar, and of series; further ones begin again."""
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
-_DEGREES = (1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0)
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
-_QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_TICKS, FEW = 6, 4
-"""Steps of a scale at most, and those that all have room for a label, also on a narrow screen."""
-
+_TICKS, _MOST, FEW = 4, 6, 4
+"""Steps of a scale around 0 and of another at most; those that all have room for a label, also on a narrow screen."""
 
 _PERCENT = re.compile(r"(?<=\d) %")
 
@@ -126,32 +122,22 @@ class Axis:
 
 
 def axis(scale: Scale, values: Iterable[float], digits: int | None = None) -> Axis:
-    """An axis of a scale that holds these values."""
+    """An axis of a scale that holds these values: shares and scores from 0 to 1, differences to both sides of 0."""
     found = list(values)
-    reach = max(map(abs, found), default=0.1)
     if scale == "share" or (scale == "unit" and max(found, default=1.0) <= 1):
         labels = ("0 %", "", "50 %", "", "100 %") if scale == "share" else ("0", "", "0.5", "", "1")
-        return Axis(0, 1, _QUARTERS, labels)
-    if scale == "unit":
-        ticks = tuple(0.5 * k for k in range(math.ceil(2 * reach) + 1))
-        return Axis(0, ticks[-1], ticks, tuple(f"{t:g}" for t in ticks))
-    if scale == "range":
-        return _range(found or [0.0, 1.0])
-    steps = _DEGREES if scale == "degrees" else _STEPS
-    step = next((s for s in steps if 2 * s >= reach), math.ceil(reach / 2))
-    by = 0 if step >= 1 else digits
-    ticks = tuple(k * step for k in (-2, -1, 0, 1, 2))
-    return Axis(ticks[0], ticks[-1], ticks, tuple(words.written(t, scale, by) for t in ticks))
-
-
-def _range(found: Sequence[float]) -> Axis:
-    low, high = min(found), max(found)
-    reach = (high - low) or abs(high) or 1.0
-    step = next((s for s in _ROUND if reach / s <= _TICKS), reach / _TICKS)
-    first, last = math.floor(low / step), math.ceil(high / step)
-    ticks = tuple(k * step for k in range(first, max(last, first + 1) + 1))
-    digits = max(0, len(f"{step:.5f}".rstrip("0").partition(".")[2]))
-    return Axis(ticks[0], ticks[-1], ticks, tuple(words.number(t, digits) for t in ticks))
+        return Axis(0, 1, (0.0, 0.25, 0.5, 0.75, 1.0), labels)
+    high, low = max(found, default=1.0), 0.0 if scale == "unit" else min(found, default=0.0)
+    if scale in ("signed", "points", "degrees"):
+        high = (max(high, -low) if found else 0.0) or 0.1
+        low = -high
+    length = (high - low) or abs(high) or 1.0
+    step = next((s for s in _ROUND if length / s <= (_TICKS if low == -high else _MOST)), length)
+    step = max(step, 0.01) if scale == "points" else step
+    first = math.floor(low / step)
+    ticks = tuple(k * step for k in range(first, max(math.ceil(high / step), first + 1) + 1))
+    places = len(f"{step:.5f}".rstrip("0").partition(".")[2]) if digits is None or step >= 1 else digits
+    return Axis(ticks[0], ticks[-1], ticks, tuple(words.written(tick, scale, places) for tick in ticks))
 
 
 def reach(score: object) -> list[float]:

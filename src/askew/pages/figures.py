@@ -107,7 +107,7 @@ def _lanes(on: Axes, one: Lanes) -> None:
             on.plot(mark.at, k, "|", color=RUNS[1], markersize=9)
     _named(on, [_label(row.group, row.label) for row in rows])
     axis = lanes_axis(one)
-    on.set_xticks(axis.ticks, [words.written(tick, one.scale, one.digits) for tick in axis.ticks])
+    on.set_xticks(axis.ticks, axis.labels)
     on.set_xlim(axis.low, axis.high)
     on.set_xlabel(f"{one.name}; line: {one.interval}; grey: {one.chance[1]}", fontsize=7)
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from askew import options as opt
 from askew.methods.edit import METHOD
 from askew.methods.edit.findings import EditingResult
-from askew.methods.edit.plan import Alignment, EditPlan, Finder, Skin, plan_editing
+from askew.methods.edit.plan import EditPlan, Finder, Skin, plan_editing
 
 
 def edit(
@@ -27,7 +27,6 @@ def edit(
     side: int | None = None,
     axes: opt.Names = None,
     landmarks: Finder | None = None,
-    alignment: Alignment | None = None,
     skin: Skin | None = None,
     plan: opt.Place = None,
     **options: Unpack[opt.DownstreamOptions],
@@ -64,8 +63,6 @@ def edit(
         What is read from source and edit, with commas; the eight axes of BiasConnect if not given.
     landmarks
         Who finds faces, for skin tone and average faces: faces (if installed and nothing is given), studio or none.
-    alignment
-        How faces are laid on each other: similarity (if not given), or piecewise (every landmark in place).
     skin
         geometry (the cheeks of a face that was found, if not given), or rule (by colour, in whole pictures).
     plan
@@ -77,7 +74,7 @@ def edit(
         For a request that cannot be met, such as a model that cannot edit; other AskewErrors where a run fails.
     """
     own = {"targets": targets, "strengths": strengths, "images": images, "edit_args": edit_args, "side": side,
-           "axes": axes, "landmarks": landmarks, "alignment": alignment, "skin": skin}  # fmt: skip
+           "axes": axes, "landmarks": landmarks, "skin": skin}  # fmt: skip
     if plan is not None:
         opt.only_plan(options, groups=groups, model=model, **own)
         return METHOD.run(EditPlan.read(Path(plan)), **opt.run_options(options))
@@ -88,6 +85,6 @@ def edit(
         landmarks=landmarks,
         **opt.plan_fields({"model": model, **options}, "sources_args"),
         edit_args=opt.key_values(edit_args or {}, "--edit-arg"),
-        **opt.given(strengths=strengths, images=images, side=side, alignment=alignment, skin=skin),
+        **opt.given(strengths=strengths, images=images, side=side, skin=skin),
     )
     return METHOD.run(made, **opt.run_options(options))

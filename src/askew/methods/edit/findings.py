@@ -22,15 +22,10 @@ Scheme = Annotated[str, Names(False)]
 
 @record
 class EditSet(PictureSet):
-    """Sources (no axis), what encoding and decoding makes of them, or edits towards a target at a strength.
-
-    `ita` in degrees and `coverage` of skin run parallel to the pictures of sources and edits.
-    """
+    """Sources (no axis), what encoding and decoding makes of them, or edits towards a target at a strength."""
 
     target: str | None = None
     strength: float | None = None
-    ita: tuple[float | None, ...] = ()
-    coverage: tuple[float | None, ...] = ()
 
 
 @record

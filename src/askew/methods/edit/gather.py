@@ -17,7 +17,7 @@ from askew.measure.portraits import FRAME, average_face
 from askew.measure.skin import Bytes
 from askew.methods.edit.findings import AverageFace, EditSet
 from askew.methods.edit.plan import NONE, EditPlan
-from askew.methods.edit.reading import PIECEWISE, EditedGroup, Readings, read
+from askew.methods.edit.reading import EditedGroup, Readings, read
 from askew.models.base import Model
 from askew.models.editing import Editor, EditRequest, editor_of
 from askew.parts.showing import Showing, showing_pictures
@@ -82,7 +82,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     run.warn(*beyond_drawings(makers, instruments, used))
     return EditsGathered(
         Identity(editor.name, editor.revision, dict(editor.settings)), getattr(editor, "device", None),
-        fingerprints(instruments, embedder), _sets(groups, readings), identity_of(source, plan.sources_args),
+        fingerprints(instruments, embedder), _sets(groups), identity_of(source, plan.sources_args),
         None if finder is None else finder.fingerprint, groups, readings, shown, neutral,
         () if finder is None else _average_faces(plan, run, finder, groups, readings),
     )  # fmt: skip
@@ -155,7 +155,7 @@ def _average_faces(
     plan: EditPlan, run: Run, finder: LandmarkFinder, groups: Sequence[EditedGroup], readings: Readings
 ) -> tuple[AverageFace, ...]:
     """The average face of every group, and of its edits by set of targets and strength, stored as pictures."""
-    maker = AverageFaces(finder.fingerprint + (f" {PIECEWISE}" if plan.alignment == PIECEWISE else ""))
+    maker = AverageFaces(finder.fingerprint)
     found: list[tuple[AverageFace, WantedFace | None]] = []
     for group in groups:
         cells: list[tuple[str | None, float | None, list[Outcome]]] = [(None, None, list(group.sources))]
@@ -171,31 +171,22 @@ def _average_faces(
     return tuple(replace(entry, picture=one.id) if isinstance(one, Picture) else entry for entry, one in shown)
 
 
-def _sets(groups: Sequence[EditedGroup], readings: Readings) -> tuple[EditSet, ...]:
+def _sets(groups: Sequence[EditedGroup]) -> tuple[EditSet, ...]:
     """The pictures of every group: sources, the same encoded and decoded, and edits by target and strength."""
     found: list[EditSet] = []
-    skin: dict[str, tuple[float | Missing, float]] = {}
-    for (source, edit), change in readings.skin.items():
-        skin[source] = change.before, change.coverage_before
-        skin[edit] = change.after, change.coverage_after
-
-    def add(
-        name: str, pictures: Sequence[Outcome], axis: str | None = None, value: str | None = None,
-        target: str | None = None, strength: float | None = None,
-    ) -> None:  # fmt: skip
-        text = next((one.prompt for one in pictures if isinstance(one, Picture)), name)
-        seen = [skin.get(one.id) if isinstance(one, Picture) else None for one in pictures]
-        own = EditSet.of(name, list(pictures), axis, value, text)
-        tones = tuple(one[0] if one and not isinstance(one[0], Missing) else None for one in seen)
-        found.append(replace(own, target=target, strength=strength, ita=tones,
-                             coverage=tuple(one and one[1] for one in seen)))  # fmt: skip
-
     for group in groups:
-        add(group.name, group.sources)
-        add(group.name, group.restored, "encode-decode", "nothing")
+        found.append(EditSet.of(group.name, group.sources, text=_text(group.sources, group.name)))
+        found.append(
+            EditSet.of(group.name, group.restored, "encode-decode", "nothing", _text(group.restored, group.name))
+        )
         for (word, strength), row in group.edits.items():
-            add(group.name, row, "edit", f"{word} {strength:g}", word, strength)
+            own = EditSet.of(group.name, row, "edit", f"{word} {strength:g}", _text(row, group.name))
+            found.append(replace(own, target=word, strength=strength))
     return tuple(found)
+
+
+def _text(pictures: Sequence[Outcome], name: str) -> str:
+    return next((one.prompt for one in pictures if isinstance(one, Picture)), name)
 
 
 def _about_skin(plan: EditPlan) -> list[str]:

@@ -9,7 +9,6 @@ from typing import Literal
 from askew.methods.edit import words as texts
 from askew.methods.edit.findings import EditFindings, Editing
 from askew.methods.edit.plan import GENDER
-from askew.methods.edit.reading import PIECEWISE
 from askew.pages import blocks as b
 from askew.pages import common, words
 from askew.pages.media import TOTAL, Media, picture_row, shot
@@ -112,8 +111,7 @@ class View:
                 alt = f"Average face: {group}, {head}"
                 shots.append(shot(self.media, one.picture, alt, f"{told}, {one.faces} of {one.n}"))
             rows.append(b.PictureRow(tuple(shots), shorten(group, 40)))
-        warped = ", warped until these coincide" if self.found.plan.alignment == PIECEWISE else ""
-        text = (f"The mean of all pictures in which one face was found, laid on each other by eyes and nose{warped}. "
+        text = ("The mean of all pictures in which one face was found, laid on each other by eyes and nose. "
                 "Below each its ITA (larger is lighter skin), and how many of the pictures these are.")  # fmt: skip
         pictures = b.Pictures("", tuple(rows), aligned=True, heads=tuple(heads.values()), size="medium")
         lanes = tuple(

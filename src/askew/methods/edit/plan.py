@@ -24,7 +24,6 @@ PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale
 
 TARGETS: Mapping[str, tuple[str, ...]] = {"high-paid": HIGH_PAID, "low-paid": LOW_PAID}
 
-Alignment = Literal["similarity", "piecewise"]
 Finder = Literal["faces", "studio", "none"]
 Skin = Literal["rule", "geometry"]
 
@@ -42,7 +41,6 @@ class EditPlan(Plan):
     edit_args    settings of the model while it edits; where absent, as while it makes pictures
     side         crop pictures to a square and resize them to so many pixels; 0 takes them as they are
     landmarks    who finds faces for average faces: faces, studio or none
-    alignment    how faces are laid on each other: similarity, or piecewise affine
     skin         which pixels are skin: geometry (the cheeks of a face that was found), or rule (by colour, in whole
                  pictures, which takes walls and clothes for skin)
     """
@@ -57,7 +55,6 @@ class EditPlan(Plan):
     edit_args: Settings = Field(default_factory=dict)
     side: int = Field(default=0, ge=0, le=8192)
     landmarks: Finder = "none"
-    alignment: Alignment = "similarity"
     skin: Skin = "geometry"
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,6 @@ from askew.parts.showing import axis_values
 from askew.parts.sources import occupation_question
 from askew.run.base import Answer, Outcome, Run
 from askew.types import Missing, Picture
-
-PIECEWISE = "piecewise"
 
 AlignedFaces = Mapping[str, "Bytes | Missing"]
 """By picture id the face in its frame, or why there is none."""
@@ -62,29 +60,15 @@ def read(
     plan: EditPlan, run: Run, instruments: Mapping[str, VQA], embedder: Embedder | None, groups: Sequence[EditedGroup]
 ) -> Readings:
     """Everything that is read from sources, from what encoding and decoding makes of them, and from edits."""
-    shown = [row for group in groups for row in (group.sources, *group.edits.values())]
-    back = [group.restored for group in groups]
-    looked = _distinct(shown)
-    pictures = _distinct([*shown, *back])
+    looked = _distinct(row for group in groups for row in (group.sources, *group.edits.values()))
+    pictures = _distinct([looked, *(group.restored for group in groups)])
     axes = [axis.axis() for axis in plan.axes]
     values = axis_values(run, instruments.values(), axes, pictures, lambda vqa: [occupation_question(vqa, plan.words)])
     occupations = values.pop("")
     vectors = {} if embedder is None else dict(zip((p.id for p in pictures), run.read(embedder, pictures), strict=True))
-    sought = plan.landmarks != NONE
-    lens = FaceLens(plan.landmarks, plan.alignment == PIECEWISE)
-    faces = dict(zip((p.id for p in looked), run.look(lens, looked), strict=True)) if sought else {}
-    aligned = {one: face.pixels if isinstance(face, Face) else face for one, face in faces.items()}
-    return Readings(values, occupations, vectors, _skin(plan, run, groups, faces), aligned, plan.skin)
-
-
-def _distinct(rows: Sequence[Sequence[Outcome]]) -> list[Picture]:
-    return list({one.id: one for row in rows for one in row if isinstance(one, Picture)}.values())
-
-
-def _skin(
-    plan: EditPlan, run: Run, groups: Sequence[EditedGroup], faces: Mapping[str, Face | Missing]
-) -> dict[tuple[str, str], SkinChange]:
-    """Skin before and after every edit. Every source is opened once for all of its edits."""
+    faces: dict[str, Face | Missing] = {}
+    if plan.landmarks != NONE:
+        faces = dict(zip((p.id for p in looked), run.look(FaceLens(plan.landmarks), looked), strict=True))
 
     def located(one: Picture) -> tuple[Picture, Landmarks | Missing]:
         face = faces.get(one.id, NOT_SOUGHT)
@@ -92,15 +76,19 @@ def _skin(
 
     compared = []
     for group in groups:
-        for at, source in enumerate(group.sources):
-            edits = [row[at] for row in group.edits.values()]
+        for source, *edits in zip(group.sources, *group.edits.values(), strict=True):
             if isinstance(source, Picture):
                 compared.append(Compared(located(source), [located(one) for one in edits if isinstance(one, Picture)]))
-    found: dict[tuple[str, str], SkinChange] = {}
+    skin: dict[tuple[str, str], SkinChange] = {}
     for one, changes in zip(compared, run.look(SkinLens(plan.skin), compared), strict=True):
         if not isinstance(changes, Missing):
-            found |= {(one.source[0].id, edit.id): c for (edit, _), c in zip(one.edits, changes, strict=True)}
-    return found
+            skin |= {(one.source[0].id, edit.id): c for (edit, _), c in zip(one.edits, changes, strict=True)}
+    aligned = {one: face.pixels if isinstance(face, Face) else face for one, face in faces.items()}
+    return Readings(values, occupations, vectors, skin, aligned, plan.skin)
+
+
+def _distinct(rows: Iterable[Iterable[Outcome]]) -> list[Picture]:
+    return list({one.id: one for row in rows for one in row if isinstance(one, Picture)}.values())
 
 
 Floats = NDArray[np.float64]
@@ -112,7 +100,7 @@ DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "bac
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A group with some of its edits."""
+    """A group with its edits towards some words at a strength."""
 
     group: EditedGroup
     words: tuple[str, ...]
@@ -123,13 +111,21 @@ class Cell:
         """The edits towards each word."""
         return [self.group.edits[word, self.strength] for word in self.words]
 
-    def pairs(self, measure: Callable[[Picture, Picture], float]) -> Floats:
-        """A measure of every picture and each of its edits."""
-        return _paired(self.group.sources, self.rows, measure)
+    def pairs(self, measure: Callable[[Picture, Picture], float], rows: Sequence[Sequence[Outcome]] = ()) -> Floats:
+        """A measure of every picture (rows) and each of its edits (columns), or what stands for it in other `rows`."""
+        return np.array([
+            [measure(a, b) if isinstance(a, Picture) and isinstance(b, Picture) else np.nan
+             for a, b in zip(self.group.sources, row, strict=True)] for row in rows or self.rows
+        ], dtype=float).T  # fmt: skip
 
-    def changes(self, seen: Mapping[str, Answer]) -> Floats:
-        """Whether the value of an axis changed: 1 or 0."""
-        return changed(self.group.sources, self.rows, seen)
+    def changes(self, seen: Mapping[str, Answer], rows: Sequence[Sequence[Outcome]] = ()) -> Floats:
+        """Whether the value of an axis changed: 1 or 0, NaN where it was not read from both."""
+
+        def differs(a: Picture, b: Picture) -> float:
+            before, after = seen.get(a.id), seen.get(b.id)
+            return float(before != after) if isinstance(before, str) and isinstance(after, str) else np.nan
+
+        return self.pairs(differs, rows)
 
     def skin(self, readings: Readings, measure: str) -> Floats:
         """A measure of the change of skin: a field of `SkinChange`, or one of `DIFFERENCES`."""
@@ -143,26 +139,6 @@ class Cell:
         return self.pairs(number)
 
 
-def changed(sources: Sequence[Outcome], rows: Sequence[Sequence[Outcome]], seen: Mapping[str, Answer]) -> Floats:
-    """Whether the value of an axis differs: 1 or 0, NaN where it was not read from both."""
-
-    def differs(a: Picture, b: Picture) -> float:
-        before, after = seen.get(a.id), seen.get(b.id)
-        return float(before != after) if isinstance(before, str) and isinstance(after, str) else np.nan
-
-    return _paired(sources, rows, differs)
-
-
 def average(values: Floats) -> float | None:
     """The mean of what is known; None where nothing is."""
     return None if np.isnan(values).all() else float(np.nanmean(values))
-
-
-def _paired(
-    sources: Sequence[Outcome], rows: Sequence[Sequence[Outcome]], measure: Callable[[Picture, Picture], float]
-) -> Floats:
-    """A measure of every source (rows) and what stands in its place in each row (columns), NaN where one is missing."""
-    return np.array([
-        [measure(a, b) if isinstance(a, Picture) and isinstance(b, Picture) else np.nan
-         for a, b in zip(sources, row, strict=True)] for row in rows
-    ], dtype=float).T  # fmt: skip

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
@@ -25,7 +24,7 @@ from askew.methods.edit import findings
 from askew.methods.edit.findings import Contrast, Coverage, Editing, FaceTone, MissingEdits, Place, Pooled
 from askew.methods.edit.gather import EditsGathered
 from askew.methods.edit.plan import GENDER, EditPlan
-from askew.methods.edit.reading import AlignedFaces, Cell, EditedGroup, Floats, Readings, average, changed
+from askew.methods.edit.reading import Cell, EditedGroup, Floats, Readings, average
 from askew.parts.scoring import Scoring, Vectors, or_missing
 from askew.parts.sources import names_target
 from askew.parts.survey.observed import Gone, tally_missing, uneven
@@ -169,8 +168,7 @@ def _rate(
     cell: Cell, seen: Mapping[str, Answer], scoring: Scoring, rng: np.random.Generator
 ) -> tuple[Estimate | Missing, Estimate | Missing]:
     """How often a value changed, and how often it does by encoding and decoding alone."""
-    group = cell.group
-    restored = changed(group.sources, [group.restored], seen)
+    restored = cell.changes(seen, [cell.group.restored])
     try:
         return clustered.rate_above_floor(cell.changes(seen), restored, rng=rng, **scoring.how)
     except NotEnoughData:
@@ -237,58 +235,51 @@ def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scor
     """
     if not readings.faces:
         return None
-    sources, cheeks = cell.group.sources, cheek_mask((FRAME, FRAME), CANONICAL)
-    stacks = [_stack(rows, readings.faces) for rows in ([sources], cell.rows)]
-    thin = [(np.ascontiguousarray(sums[:, ::THINNED, ::THINNED]), counts) for sums, counts in stacks]
-    whole, thinned = (None, None) if readings.mask == "rule" else (cheeks, cheeks[::THINNED, ::THINNED])
-    (before, covered_before), (after, covered_after) = (_tone(one, np.ones(len(sources)), whole) for one in stacks)
-    weights = bootstrap_weights(len(sources), min(scoring.draws, FACE_DRAWS), rng)
-    tones = ([_tone(one, row, thinned)[0] for row in weights] for one in thin)
-    drawn = [np.array([np.nan if isinstance(one, Missing) else one for one in some]) for some in tones]
-    faces_before, faces_after = (int(counts.sum()) for _, counts in stacks)
+    weights = bootstrap_weights(len(cell.group.sources), min(scoring.draws, FACE_DRAWS), rng)
+    mask = None if readings.mask == "rule" else cheek_mask((FRAME, FRAME), CANONICAL)
+    first, second = (_average(rows, readings, mask, weights) for rows in ([cell.group.sources], cell.rows))
+    (before, covered_before, n_before, drawn_before), (after, covered_after, n_after, drawn_after) = first, second
     change = before if isinstance(before, Missing) else after if isinstance(after, Missing) else after - before
     return FaceTone(
-        ita_before=_estimate(before, drawn[0], scoring.level, faces_before),
-        ita_after=_estimate(after, drawn[1], scoring.level, faces_after),
-        ita_change=_estimate(change, drawn[1] - drawn[0], scoring.level, faces_after, null=0.0),
+        ita_before=_estimate(before, drawn_before, scoring.level, n_before),
+        ita_after=_estimate(after, drawn_after, scoring.level, n_after),
+        ita_change=_estimate(change, drawn_after - drawn_before, scoring.level, n_after, null=0.0),
         tone_before=None if isinstance(before, Missing) else tone(before),
         tone_after=None if isinstance(after, Missing) else tone(after),
         tone_scheme=SCHEME,
         coverage=Coverage(readings.mask, covered_before, covered_after),
-        faces_before=faces_before,
-        faces_after=faces_after,
+        faces_before=n_before,
+        faces_after=n_after,
     )
 
 
-Stack = tuple[NDArray[np.float64], NDArray[np.int64]]
-"""Sums of the faces that belong to each source, (sources, height, width, 3), and how many they are."""
-
-
-def _stack(rows: Sequence[Sequence[Outcome]], faces: AlignedFaces) -> Stack:
-    shape = next((face.shape for face in faces.values() if isinstance(face, np.ndarray)), (1, 1, 3))
+def _average(
+    rows: Sequence[Sequence[Outcome]], readings: Readings, mask: Mask | None, weights: Floats
+) -> tuple[float | Missing, float | None, int, Floats]:
+    """Of the average face of some rows of pictures: its ITA, the share of it that is skin (without a mask by its
+    colour), of how many faces, and its ITA at weights of the sources, NaN where there is none."""
+    shape = next((face.shape for face in readings.faces.values() if isinstance(face, np.ndarray)), (1, 1, 3))
     sums, counts = np.zeros((len(rows[0]), *shape)), np.zeros(len(rows[0]), dtype=np.int64)
-    for row in rows:
-        for at, one in enumerate(row):
-            face = faces.get(one.id) if isinstance(one, Picture) else None
-            if isinstance(face, np.ndarray):
-                sums[at] += face
-                counts[at] += 1
-    return sums, counts
+    for at, one in ((at, one) for row in rows for at, one in enumerate(row) if isinstance(one, Picture)):
+        if isinstance(face := readings.faces.get(one.id), np.ndarray):
+            sums[at] += face
+            counts[at] += 1
 
+    def toned(own: Floats, sums: Floats, mask: Mask | None) -> tuple[float | Missing, float | None]:
+        if not (total := float(own @ counts)):
+            return Missing("no_face", "one face was found in no picture"), None
+        face = (np.tensordot(own, sums, axes=1) / total).round().clip(0, 255).astype(np.uint8)
+        skin = skin_mask(face) if mask is None else mask
+        return ita(face, skin), float(skin.mean())
 
-def _tone(stack: Stack, weights: NDArray[np.float64], mask: Mask | None) -> tuple[float | Missing, float | None]:
-    """ITA of the average face at these weights of the sources, and the share of it that is skin: without a mask, by
-    its colour."""
-    sums, counts = stack
-    if not (total := float(weights @ counts)):
-        return Missing("no_face", "one face was found in no picture"), None
-    face = (np.tensordot(weights, sums, axes=1) / total).round().clip(0, 255).astype(np.uint8)
-    skin = skin_mask(face) if mask is None else mask
-    return ita(face, skin), float(skin.mean())
+    thin = np.ascontiguousarray(sums[:, ::THINNED, ::THINNED])
+    tones = [toned(own, thin, None if mask is None else mask[::THINNED, ::THINNED])[0] for own in weights]
+    drawn = np.array([np.nan if isinstance(one, Missing) else one for one in tones])
+    return *toned(np.ones(len(counts)), sums, mask), int(counts.sum()), drawn
 
 
 def _estimate(
-    value: float | Missing, drawn: NDArray[np.float64], level: float, n: int, null: float | None = None
+    value: float | Missing, drawn: Floats, level: float, n: int, null: float | None = None
 ) -> Estimate | Missing:
     """With percentiles of the draws that show skin."""
     if isinstance(value, Missing):
