@@ -18,13 +18,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from askew.stats.association import cas, mad
+from askew.stats.association_differences import association_differences
+from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.distance import total_variation
-from askew.stats.paired_differences import (
-    PairedSets,
-    paired_association_differences,
-    paired_distance_difference,
-    paired_share_difference,
-)
 from askew.types import Estimate
 
 Floats = NDArray[np.float64]
@@ -101,8 +97,8 @@ def share_and_distance(case: str, repeats: int, n: int = 48, draws: int = DRAWS)
     tallies = Tally(p[0] - q[0]), Tally(distance)
     for _ in range(repeats):
         sets = answered(rng, n, p, q, rho)
-        tallies[0].add(paired_share_difference(sets, 0))
-        tallies[1].add(paired_distance_difference(sets, ideal, rng=rng, draws=draws))
+        tallies[0].add(share_difference(sets, 0))
+        tallies[1].add(distance_difference(sets, ideal, rng=rng, draws=draws))
     return tallies
 
 
@@ -123,7 +119,7 @@ def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tup
     for _ in range(repeats):
         drawn = [(p, q, *noise(rng, (n, len(p)), rho)) for p, q in zip(*models, strict=True)]
         sets = [PairedSets.of(u < p, v < q, range(n), range(n)) for p, q, u, v in drawn]
-        found = paired_association_differences(sets[0], sets[1:], rng=rng, draws=draws)
+        found = association_differences(sets[0], sets[1:], rng=rng, draws=draws)
         tallies[0].add(found.cas[0])
         tallies[1].add(found.mad)
     return tallies

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from askew.stats.confusion import corrected_share_intervals
-from askew.stats.differences import distance_difference, share_difference
+from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.distance import DISTANCES, sensitivity
 from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate
@@ -127,11 +127,12 @@ def difference_rows(repeats: int) -> Iterable[list[str]]:
 
 
 def audited_share_difference(rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int) -> Estimate:
-    return share_difference(rng.multinomial(n, p), rng.multinomial(m, q), 0)
+    return share_difference(PairedSets.of_counts(rng.multinomial(n, p), rng.multinomial(m, q)), 0)
 
 
 def audited_difference(rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int, ideal: Floats) -> Estimate:
-    return distance_difference(rng.multinomial(n, p), rng.multinomial(m, q), ideal, rng=rng, draws=DRAWS)
+    sets = PairedSets.of_counts(rng.multinomial(n, p), rng.multinomial(m, q))
+    return distance_difference(sets, ideal, rng=rng, draws=DRAWS)
 
 
 def corrected_rows(repeats: int) -> Iterable[list[str]]:

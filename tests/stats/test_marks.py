@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from askew.stats.association import cas
+from askew.stats.association_differences import association_differences
 from askew.stats.association_intervals import associations, embedding_associations
 from askew.stats.confusion import corrected_share_intervals
-from askew.stats.differences import distance_difference, risk_difference, share_difference
+from askew.stats.differences import PairedSets, distance_difference, risk_difference, share_difference
 from askew.stats.distance import DISTANCES
-from askew.stats.paired_differences import PairedSets, paired_association_differences, paired_distance_difference
 from askew.stats.sensitivity import Pair, interactions
 from askew.stats.shares import distance_estimate, joint_shares, share_intervals
 from askew.types import Estimate
@@ -44,12 +44,8 @@ def of_shares(rng: np.random.Generator) -> list[Estimate]:
 def of_differences(rng: np.random.Generator) -> list[Estimate]:
     k = int(rng.integers(2, 6))
     a, b = counts(rng, k), counts(rng, k)
-    sets = PairedSets.of(np.eye(k)[np.repeat(np.arange(k), a)], np.eye(k)[np.repeat(np.arange(k), b)])
-    return [
-        share_difference(a, b, 0),
-        distance_difference(a, b, np.ones(k), rng=rng, draws=20),
-        paired_distance_difference(sets, np.ones(k), rng=rng, draws=20),
-    ]
+    sets = PairedSets.of_counts(a, b)
+    return [share_difference(sets, 0), distance_difference(sets, np.ones(k), rng=rng, draws=20)]
 
 
 def of_interactions(rng: np.random.Generator) -> list[Estimate]:
@@ -76,7 +72,7 @@ def of_embeddings(rng: np.random.Generator) -> list[Estimate]:
 
 def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
     sets = [PairedSets.of(words(rng), words(rng)) for _ in range(3)]
-    found = paired_association_differences(sets[0], sets[1:], rng=rng, draws=10)
+    found = association_differences(sets[0], sets[1:], rng=rng, draws=10)
     return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
 
 

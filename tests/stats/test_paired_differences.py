@@ -13,14 +13,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from askew.errors import NotEnoughData
 from askew.stats.association import cas, mad, unit_vectors
+from askew.stats.association_differences import association_differences
 from askew.stats.association_intervals import Associations
-from askew.stats.differences import share_difference
-from askew.stats.paired_differences import (
-    PairedSets,
-    paired_association_differences,
-    paired_distance_difference,
-    paired_share_difference,
-)
+from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.types import Estimate
 from benchmarks import calibration_comparison
 
@@ -40,7 +35,7 @@ def table(both: int, first_only: int, second_only: int, neither: int) -> PairedS
 
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(1, 9))
 def test_p_of_complete_pairs_is_mcnemars_exact_one(both: int, first: int, second: int, neither: int) -> None:
-    found = paired_share_difference(table(both, first, second, neither), 0)
+    found = share_difference(table(both, first, second, neither), 0)
     expected = mcnemar([[both, first], [second, neither]], exact=True)
     assert found.p == pytest.approx(expected.pvalue)
     assert found.value == pytest.approx((first - second) / (both + first + second + neither))
@@ -60,7 +55,7 @@ def test_the_interval_is_newcombes_tenth_method() -> None:
     phi = (both * neither - first * second) / math.sqrt(x * 2 * y * 12)
     down, up = (x / n - low_x, high_y - y / n), (high_x - x / n, y / n - low_y)
     low, high = (sign * math.sqrt(a * a - 2 * phi * a * b + b * b) + 0.2 for sign, (a, b) in ((-1, down), (1, up)))
-    found = paired_share_difference(table(both, first, second, neither), 0)
+    found = share_difference(table(both, first, second, neither), 0)
     assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
     assert low == pytest.approx(0.0569, abs=5e-4)  # as printed in his table
     assert high == pytest.approx(0.3404, abs=5e-4)
@@ -68,10 +63,10 @@ def test_the_interval_is_newcombes_tenth_method() -> None:
 
 def test_pictures_without_a_partner_count_as_independent_ones() -> None:
     first, second = [0] * 9 + [1] * 3, [0] * 4 + [1] * 12
-    alone = paired_share_difference(answers(first, second, 2, paired=False), 0)
-    assert alone == share_difference([9, 3], [4, 12], 0)
+    alone = share_difference(answers(first, second, 2, paired=False), 0)
+    assert alone == share_difference(PairedSets.of_counts([9, 3], [4, 12]), 0)
     one_pair = PairedSets.of(np.eye(2)[first], np.eye(2)[second], [1] + [None] * 11, [1] + [None] * 15)
-    found = paired_share_difference(one_pair, 0)
+    found = share_difference(one_pair, 0)
     assert (found.low, found.high) == (pytest.approx(alone.low), pytest.approx(alone.high))
     assert found.p == pytest.approx(alone.p, abs=0.03)
 
@@ -87,7 +82,7 @@ def test_exact_p_with_some_partners_missing_is_that_of_all_ways_to_deal() -> Non
             ways.append(abs(first / 4 - second / 3))
     observed = abs(3 / 4 - 1 / 3)
     expected = np.mean(np.array(ways) >= observed - 1e-9)
-    assert paired_share_difference(sets, 0).p == pytest.approx(expected)
+    assert share_difference(sets, 0).p == pytest.approx(expected)
 
 
 def concepts(rng: np.random.Generator, n: int = 12, count: int = 3) -> list[np.ndarray]:
@@ -97,7 +92,7 @@ def concepts(rng: np.random.Generator, n: int = 12, count: int = 3) -> list[np.n
 def associated(first: Sequence[np.ndarray], second: Sequence[np.ndarray], seed: int = 0) -> Associations:
     keys = range(len(first[0]))
     sets = [PairedSets.of(a, b, keys, keys) for a, b in zip(first, second, strict=True)]
-    return paired_association_differences(sets[0], sets[1:], rng=np.random.default_rng(seed), draws=100)
+    return association_differences(sets[0], sets[1:], rng=np.random.default_rng(seed), draws=100)
 
 
 def listed(found: Associations) -> list[Estimate]:
@@ -127,8 +122,8 @@ def test_a_run_does_not_differ_from_itself(pairs: list[tuple[int, int]]) -> None
     codes = [a for a, _ in pairs]
     sets = answers(codes, codes)
     for value in range(3):
-        check_nothing(paired_share_difference(sets, value))
-    check_nothing(paired_distance_difference(sets, [1, 1, 1], rng=np.random.default_rng(0), draws=50))
+        check_nothing(share_difference(sets, value))
+    check_nothing(distance_difference(sets, [1, 1, 1], rng=np.random.default_rng(0), draws=50))
 
 
 @settings(max_examples=20)
@@ -137,11 +132,11 @@ def test_swapped_runs_give_the_same_with_the_other_sign(pairs: list[tuple[int, i
     first, second = zip(*pairs, strict=True)
     for value in range(3):
         check_turned(
-            paired_share_difference(answers(first, second), value),
-            paired_share_difference(answers(second, first), value),
+            share_difference(answers(first, second), value),
+            share_difference(answers(second, first), value),
         )
     forth, back = (
-        paired_distance_difference(sets, [1, 1, 1], rng=np.random.default_rng(0), draws=50)
+        distance_difference(sets, [1, 1, 1], rng=np.random.default_rng(0), draws=50)
         for sets in (answers(first, second), answers(second, first))
     )
     check_turned(forth, back)
@@ -165,7 +160,7 @@ def test_embeddings_of_a_run_with_itself_and_of_swapped_runs() -> None:
     def compared(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> list[Estimate]:
         sets = [PairedSets.of(x, y, range(10), range(10)) for x, y in zip(a, b, strict=True)]
         return listed(
-            paired_association_differences(sets[0], sets[1:], rng=np.random.default_rng(0), draws=100, embeddings=True)
+            association_differences(sets[0], sets[1:], rng=np.random.default_rng(0), draws=100, embeddings=True)
         )
 
     for one in compared(first, first):
@@ -200,14 +195,14 @@ def test_p_of_associations_is_that_of_all_exchanges() -> None:
 def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
     rng = np.random.default_rng(0)
     sets = calibration_comparison.answered(rng, 60, [0.6, 0.4], [0.45, 0.55], 0.95)
-    paired = paired_share_difference(sets, 0)
-    apart = paired_share_difference(PairedSets.of(sets.first, sets.second), 0)
+    paired = share_difference(sets, 0)
+    apart = share_difference(PairedSets.of(sets.first, sets.second), 0)
     assert paired.value == pytest.approx(apart.value)
     assert paired.high - paired.low < 0.75 * (apart.high - apart.low)
     assert paired.p < apart.p
     ideal, how = [0.1, 0.9], {"draws": 400}
-    near = paired_distance_difference(sets, ideal, rng=np.random.default_rng(0), **how)
-    far = paired_distance_difference(PairedSets.of(sets.first, sets.second), ideal, rng=np.random.default_rng(0), **how)
+    near = distance_difference(sets, ideal, rng=np.random.default_rng(0), **how)
+    far = distance_difference(PairedSets.of(sets.first, sets.second), ideal, rng=np.random.default_rng(0), **how)
     assert near.high - near.low < 0.75 * (far.high - far.low)
 
 

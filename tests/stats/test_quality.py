@@ -8,7 +8,7 @@ from scipy.stats.contingency import association
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v
-from askew.stats.paired_differences import PairedSets
+from askew.stats.differences import PairedSets
 from askew.stats.quality import dependence_change, kernel_distance
 
 

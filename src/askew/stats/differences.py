@@ -1,20 +1,26 @@
-"""Differences between two picture sets on one axis: of a share, and of the distance from an ideal.
+"""Differences between two picture sets on one axis, first less second: of a share, and of the distance from an ideal.
 
-Distances of few pictures are too large, and the more so the fewer they are, so that sets of different sizes differ even
-if nothing happened. Here both sets' distances are taken at the same number of pictures, as means over
-subsamples without replacement: their expectations are then equal wherever the populations are. What is
-left of the excess is reduced by extrapolating from half as many pictures.
+Pictures of the two sets may belong together: the same prompt and seed, drawn by two models (`PairedSets`). Every score
+of one set has an interval already, by whatever method keeps its coverage at few pictures. The interval of a difference
+joins two of them (MOVER, Zou and Donner 2008; for shares, Newcombe's tenth method) and takes off what the pairing shows
+the two errors to have in common. Where pictures have no partner, nothing is in common, and the interval is that of
+independent sets.
 
-Risk difference: how much more often one group is shown than another (BiasMap, section 2.2).
+Two models that agree in every one of m pairs may still differ in a few pictures of a hundred, which m pairs would often
+not show. So the correlation never reaches 1: by Newcombe's continuity correction for shares, and for the other scores
+by what that amounts to at a share of one half.
 
-Counts are (K,) whole numbers. NotEnoughData is raised for a set without answers, ValueError for lists of different
-length and for what is not a count.
+p asks whether both sets are drawn alike: the pictures of a pair change places at random, those without a partner are
+dealt anew, (1 + exceedances) / (1 + draws).
+
+Risk difference: how much more often one group is shown than another in one set (BiasMap, section 2.2).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -22,31 +28,144 @@ from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
-from askew.stats.distance_intervals import METHOD, SampledShares, distance_interval
-from askew.stats.intervals import TOLERANCE, Floats, corrected, first_accepted, mover, p_value, tail
+from askew.stats.distance_intervals import METHOD, SampledShares
+from askew.stats.intervals import (
+    POINT,
+    TOLERANCE,
+    Floats,
+    bootstrap_weights,
+    corrected,
+    first_accepted,
+    in_order,
+    mover,
+    picture_matrix,
+    tail,
+)
 from askew.stats.shares import axis_counts
 from askew.types import Estimate
 
-EXTRAPOLATION = 0.7  # of the step that would remove an excess in proportion to 1 / sqrt(pictures)
+CORRECTION = 2.0  # pairs; what a continuity correction of n / 2 takes off a phi of 1 at shares of one half, times n
+ENOUGH = 10  # exceedances from which a p-value is known well enough
+MOST = 20  # times the draws asked for, while there are fewer exceedances
 MOST_TABLES = 1_000_000  # beyond as many possible outcomes a score test is as good as exact
+Keys = Sequence[int | None]
 
 
-def share_difference(counts_a: ArrayLike, counts_b: ArrayLike, value_index: int, *, level: float = 0.95) -> Estimate:
-    """Difference of a value's share between two independent sets, a - b, in [-1, 1].
+@dataclass(frozen=True, slots=True)
+class PairedSets:
+    """Rows of two sets: `pairs` (2, m, columns) belong together, `rest` are those of each set that have no partner.
 
-    Interval: Newcombe's hybrid of two Wilson intervals. p: two-sided unconditional score test, that is the probability,
-    at the pooled share, of all outcomes with a score statistic at least as large (Storer and Kim 1990).
+    What is drawn from it does not depend on the order in which the pictures came.
     """
-    a, b = _pair(counts_a, counts_b)
-    x, n, y, m = (int(k) for k in (a[value_index], a.sum(), b[value_index], b.sum()))
-    p, q = x / n, y / m
-    low, high = mover(p, q, wilson(x, n, level), wilson(y, m, level))
-    return Estimate(p - q, low, high, level, "Newcombe", n + m, null=0.0, max=1.0, p=_score_test(x, n, y, m))
+
+    pairs: Floats
+    rest: tuple[Floats, Floats]
+
+    @classmethod
+    def of(
+        cls, first: ArrayLike, second: ArrayLike, first_keys: Keys | None = None, second_keys: Keys | None = None
+    ) -> PairedSets:
+        """Rows (pictures, columns) of both sets, paired where their keys are equal. A key of None has no partner.
+
+        Raises:
+            NotEnoughData: a set has no picture.
+            ValueError: sets with different columns, or a key that occurs twice in a set.
+        """
+        a, b = picture_matrix(first, "the first set"), picture_matrix(second, "the second set")
+        if a.shape[1] != b.shape[1]:
+            raise ValueError(f"the sets have {a.shape[1]} and {b.shape[1]} columns; they must have the same")
+        at_a, at_b = _places(first_keys, len(a)), _places(second_keys, len(b))
+        common = sorted(at_a.keys() & at_b.keys())
+        rows_a, rows_b = [at_a[key] for key in common], [at_b[key] for key in common]
+        rest = (in_order(np.delete(a, rows_a, axis=0)), in_order(np.delete(b, rows_b, axis=0)))
+        return cls(np.stack([a[rows_a], b[rows_b]]), rest)
+
+    @classmethod
+    def of_counts(cls, first: ArrayLike, second: ArrayLike) -> PairedSets:
+        """Sets without pairs, from how many pictures show each value, (K,) whole numbers: rows (pictures, K)."""
+        a, b = (axis_counts(counts).astype(np.int64) for counts in (first, second))
+        return cls.of(np.repeat(np.eye(len(a)), a, axis=0), np.repeat(np.eye(len(b)), b, axis=0))
+
+    @property
+    def first(self) -> Floats:
+        """All rows of the first set, (pictures, columns)."""
+        return np.concatenate([self.pairs[0], self.rest[0]])
+
+    @property
+    def second(self) -> Floats:
+        """All rows of the second set, (pictures, columns)."""
+        return np.concatenate([self.pairs[1], self.rest[1]])
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+        return int(self.pairs.shape[1])
+
+    @property
+    def means(self) -> tuple[Floats, Floats]:
+        """The means of both sets, (columns,) each."""
+        return self.first.mean(axis=0), self.second.mean(axis=0)
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Means (draws, columns) of both sets in bootstrap samples: pairs are drawn as pairs, the rest by itself."""
+        shared, *own = (
+            bootstrap_weights(n, draws, rng) * n if n else np.zeros((draws, 0))
+            for n in (len(self), *map(len, self.rest))
+        )
+        first, second = (
+            (shared @ pairs + weights @ rows) / (len(pairs) + len(rows))
+            for pairs, weights, rows in zip(self.pairs, own, self.rest, strict=True)
+        )
+        return first, second
+
+    def exchanged(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Means (draws, columns) of both sets if nothing but chance decided which set a picture is in.
+
+        The two pictures of a pair change places or not, each way half of the time; pictures without a partner are dealt
+        anew, as many to each set as before.
+        """
+        (a, b), rest = self.pairs, np.concatenate(self.rest)
+        kept = rng.integers(0, 2, (draws, len(self))).astype(float)
+        labels = np.repeat([1.0, 0.0], [len(rows) for rows in self.rest])
+        dealt = rng.permuted(np.tile(labels, (draws, 1)), axis=1)
+        first = kept @ (a - b) + b.sum(axis=0) + dealt @ rest
+        second = a.sum(axis=0) + b.sum(axis=0) + rest.sum(axis=0) - first
+        return first / (len(self) + len(self.rest[0])), second / (len(self) + len(self.rest[1]))
+
+
+def _places(keys: Keys | None, n: int) -> dict[int, int]:
+    """The row of every key."""
+    if keys is None:
+        return {}
+    if len(keys) != n:
+        raise ValueError(f"{len(keys)} keys for {n} pictures")
+    known = [(key, row) for row, key in enumerate(keys) if key is not None]
+    if len(dict(known)) < len(known):
+        raise ValueError("a key occurs twice in a set")
+    return dict(known)
+
+
+def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Estimate:
+    """Difference of one value's share, in [-1, 1].
+
+    Interval: Newcombe's tenth method, with the correlation scaled down where only some pictures have a partner; his
+    hybrid of two Wilson intervals where none has one. p: exact, with complete pairs McNemar's test; pictures without a
+    partner are dealt to both sets at random. Where none has one: two-sided unconditional score test, that is the
+    probability, at the pooled share, of all outcomes with a score statistic at least as large (Storer and Kim 1990).
+
+    Args:
+        sets: rows (pictures, K), 1 in the column of the value seen, 0 elsewhere.
+        value: which of the K columns.
+    """
+    first, second = sets.first[:, value], sets.second[:, value]
+    x, n, y, m = int(first.sum()), len(first), int(second.sum()), len(second)
+    r = _phi(*sets.pairs[:, :, value]) * len(sets) / math.sqrt(n * m)
+    low, high = mover(x / n, y / m, wilson(x, n, level), wilson(y, m, level), r)
+    name, p = ("Newcombe, paired", _exact_p(sets, value)) if len(sets) else ("Newcombe", _score_test(x, n, y, m))
+    return Estimate(x / n - y / m, low, high, level, name, n + m, null=0.0, max=1.0, p=p)
 
 
 def distance_difference(
-    counts_a: ArrayLike,
-    counts_b: ArrayLike,
+    sets: PairedSets,
     ideal: ArrayLike,
     *,
     distance: str | Distance = "total_variation",
@@ -54,138 +173,101 @@ def distance_difference(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Difference of two sets' distances from an ideal, a - b, debiased for their numbers of pictures.
+    """Difference of two sets' distances from an ideal; the value is that of median-unbiased distances.
 
-    Interval: both distances' intervals joined as in Newcombe's method (MOVER). p: by permutation of the sets' labels,
-    which asks whether the sets come from one population; twice the smaller side.
+    Distances of few pictures are too large, and the more so the fewer they are, so that plug-in distances of sets of
+    different sizes differ even if nothing happened.
 
     Args:
+        sets: rows (pictures, K), 1 in the column of the value seen, 0 elsewhere.
         ideal: (K,) shares, or weights.
         distance: a name of `distance.DISTANCES`, or a function of two distributions.
     """
-    a, b = _pair(counts_a, counts_b)
     target, measure = normalised(ideal, "the ideal"), distance_named(distance)
-    estimate = _difference(Mixture(a[None]), Mixture(b[None]), target, measure, rng, draws, level)
-    observed = float(measure(a, target) - measure(b, target))
-    first = rng.multivariate_hypergeometric((a + b).astype(np.int64), int(a.sum()), size=draws)
-    permuted = measure(first, target) - measure(a + b - first, target)
-    return replace(estimate, p=min(1.0, 2 * min(p_value(observed, permuted), p_value(-observed, -permuted))))
+    n, m = len(sets.first), len(sets.second)
+    samples = [SampledShares(s, size, target, measure) for s, size in zip(sets.means, (n, m), strict=True)]
+
+    def intervals(at: float) -> list[tuple[float, float]]:
+        return [
+            one.interval(one.samples(target, draws, again), at, again)
+            for one, again in zip(samples, twice(rng), strict=True)
+        ]
+
+    def distances(means: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        first, second = (np.asarray(measure(shares, target))[..., None] for shares in means)
+        return first, second
+
+    r = correlations(distances(sets.resampled(draws, rng)), len(sets))
+    observed = np.subtract(*distances(sets.means))
+    p = exchange_p(observed, lambda: np.subtract(*distances(sets.exchanged(draws, rng))))
+    (first, _), (second, _) = intervals(POINT)
+    low, high = joined_scores((first, second), intervals(level), float(r[0]))
+    name, top = f"MOVER, {METHOD}{', paired' if len(sets) else ''}", distance_max(target, measure)
+    return Estimate(first - second, low, high, level, name, n + m, null=0.0, max=top, p=float(p[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class Mixture:
-    """Counts (sets, K) of picture sets that stand for one population, each set with the same weight."""
+def joined_scores(
+    points: tuple[float, float], ends: Sequence[tuple[float, float]], correlation: float
+) -> tuple[float, float]:
+    """Interval of a difference of two scores from their own intervals around `points` (MOVER).
 
-    counts: Floats
-
-    @property
-    def smallest(self) -> int:
-        """Pictures of the smallest set."""
-        return int(self.counts.sum(axis=1).min())
-
-    @property
-    def shares(self) -> Floats:
-        """Mean of the sets' shares (K,)."""
-        return np.asarray(normalised(self.counts).mean(axis=0))
-
-    @property
-    def pictures(self) -> int:
-        """How many independent pictures of the mixture would have shares as exact as these."""
-        return effective_pictures(self.counts, np.full(len(self.counts), 1 / len(self.counts)))
-
-    def distance(self, pictures: int, target: Floats, measure: Distance, draws: int, rng: np.random.Generator) -> float:
-        """Mean distance of so many pictures drawn from the mixture, at most `smallest`, without replacement."""
-        if len(self.counts) == 1 and pictures == self.smallest:
-            return float(measure(self.counts[0], target))
-        per_set = rng.multinomial(pictures, np.full(len(self.counts), 1 / len(self.counts)), size=draws)
-        drawn = sum(_without_replacement(c, size, rng) for c, size in zip(self.counts, per_set.T, strict=True))
-        return float(np.mean(measure(drawn, target)))
-
-    def debiased(self, pictures: int, target: Floats, measure: Distance, draws: int, rng: np.random.Generator) -> float:
-        """Distance at so many pictures, less what extrapolation from half as many shows to be excess."""
-        full = self.distance(pictures, target, measure, draws, rng)
-        if pictures < 2:
-            return full
-        half = self.distance(pictures // 2, target, measure, draws, rng)
-        return full - EXTRAPOLATION / (math.sqrt(pictures / (pictures // 2)) - 1) * (half - full)
-
-    def interval(
-        self, target: Floats, measure: Distance, draws: int, level: float, rng: np.random.Generator
-    ) -> tuple[float, float]:
-        """Interval of the mixture's distance, from all pictures."""
-        sample = SampledShares(self.shares, self.pictures, target, measure)
-        return distance_interval(sample, sample.samples(target, draws, rng), rng=rng, level=level)
-
-
-def effective_pictures(counts: Floats, weights: Floats) -> int:
-    """How many independent pictures of a mixture would have shares as exact as the weighted shares of its sets.
-
-    `counts` are (sets, K), each set with at least one picture, `weights` (sets,) with sum 1.
+    Where a score may be 0, the bound of a spread or distance, the ends are subtracted in full: 0 is then not an end
+    that the score reaches once in forty times, but what it may well be.
     """
-    n = counts.sum(axis=1, keepdims=True)
-    smooth = (counts + 1 / counts.shape[1]) / (n + 1)
-    mean = weights @ smooth
-    variance = (np.square(weights)[:, None] * smooth * (1 - smooth) / n).sum()
-    return max(1, round(float((mean * (1 - mean)).sum() / variance)))
+    (low_a, high_a), (low_b, high_b) = ends
+    a, b = min(max(points[0], low_a), high_a), min(max(points[1], low_b), high_b)
+    low, high = mover(a, b, (low_a, high_a), (low_b, high_b), correlation)
+    return -high_b if low_a == 0 else low, high_a if low_b == 0 else high
 
 
-def _difference(
-    a: Mixture,
-    b: Mixture,
-    target: Floats,
-    measure: Distance,
-    rng: np.random.Generator,
-    draws: int,
-    level: float,
-) -> Estimate:
-    """Distance of a less that of b, both at the number of pictures of the smallest set."""
-    matched = min(a.smallest, b.smallest)
-    first, second = (m.debiased(matched, target, measure, draws, rng) for m in (a, b))
-    low, centre, high = joined(*(m.interval(target, measure, draws, level, rng) for m in (a, b)))
-    n = int(a.counts.sum() + b.counts.sum())
-    p = p_from_interval(low, centre, high, level)
-    maximum = distance_max(target, measure)
-    return Estimate(first - second, low, high, level, f"MOVER, {METHOD}", n, null=0.0, max=maximum, p=p)
+def twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:
+    """Two generators of the same numbers: equal data then give equal results, and noise of the draws cancels."""
+    seed = int(rng.integers(2**63))
+    return np.random.default_rng(seed), np.random.default_rng(seed)
 
 
-def joined(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float, float]:
-    """Low end, centre and high end of a difference a - b from the intervals of its parts (MOVER, with their middles).
-
-    Where a part may be 0, the bound of a distance, the ends are subtracted in full: 0 is then not an end that the part
-    reaches once in forty times, but what it may well be.
-    """
-    (low_a, high_a), (low_b, high_b) = a, b
-    centre = (low_a + high_a - low_b - high_b) / 2
-    reach = math.hypot(high_a - low_a, high_b - low_b) / 2
-    low = -high_b if low_a == 0 else centre - reach
-    high = high_a if low_b == 0 else centre + reach
-    return low, centre, high
+def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
+    """Correlation of two models' bootstrap scores (draws, scores), by score; 0 where a score does not vary."""
+    a, b = (s - s.mean(axis=0) for s in scores)
+    if not pairs:
+        return np.zeros(a.shape[1])
+    size = np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
+    r = np.divide((a * b).sum(axis=0), size, out=np.zeros_like(size), where=size > 0)
+    return np.asarray(np.minimum(r, 1.0) * max(1 - CORRECTION / pairs, 0.0))
 
 
-def _without_replacement(counts: Floats, sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Values of `sizes` (draws,) pictures taken out of counts (K,): (draws, K)."""
-    left, wanted = int(counts.sum()), sizes.copy()
-    drawn = np.zeros((len(sizes), len(counts)), dtype=np.int64)
-    for i, count in enumerate(counts.astype(np.int64)):
-        left -= int(count)
-        drawn[:, i] = rng.hypergeometric(count, left, wanted)
-        wanted -= drawn[:, i]
-    return drawn
+def exchange_p(observed: Floats, exchanged: Callable[[], Floats]) -> Floats:
+    """Two-sided p by score; each call of `exchanged` gives (draws, scores) more differences under the null."""
+    exceedances, made, rounds = np.zeros(len(observed)), 0, 0
+    while rounds < MOST and (rounds == 0 or exceedances.min() < ENOUGH):
+        null = np.abs(exchanged())
+        exceedances += (null >= np.abs(observed) - TOLERANCE).sum(axis=0)
+        made, rounds = made + len(null), rounds + 1
+    return np.asarray((1 + exceedances) / (1 + made))
 
 
-def p_from_interval(low: float, centre: float, high: float, level: float) -> float:
-    """Two-sided p of the value 0, taking the interval's half towards 0 as a normal quantile times a standard error."""
-    reach = centre - low if centre > 0 else high - centre
-    if reach <= TOLERANCE:
-        return 1.0 if abs(centre) <= TOLERANCE else 0.0
-    return float(2 * scipy.stats.norm.sf(abs(centre) / reach * scipy.stats.norm.isf(tail(level))))
+def _exact_p(sets: PairedSets, value: int) -> float:
+    """Two-sided p of a share's difference over all ways to exchange pairs and to deal the rest."""
+    (a, b), (rest_a, rest_b) = sets.pairs[:, :, value], (rows[:, value] for rows in sets.rest)
+    same, discordant, alone = int((a * b).sum()), int((a != b).sum()), int(rest_a.sum() + rest_b.sum())
+    n, m = len(a) + len(rest_a), len(b) + len(rest_b)
+    swaps, dealt = np.arange(discordant + 1)[:, None], np.arange(alone + 1)
+    chance = scipy.stats.binom.pmf(swaps, discordant, 0.5)
+    if len(rest_a) + len(rest_b):
+        chance = chance * scipy.stats.hypergeom.pmf(dealt, len(rest_a) + len(rest_b), alone, len(rest_a))
+    gap = (same + swaps + dealt) / n - (same + discordant - swaps + alone - dealt) / m
+    observed = abs(sets.first[:, value].mean() - sets.second[:, value].mean())
+    return min(1.0, float(chance[np.abs(gap) >= observed - TOLERANCE].sum()))
 
 
-def _pair(counts_a: ArrayLike, counts_b: ArrayLike) -> tuple[Floats, Floats]:
-    a, b = axis_counts(counts_a), axis_counts(counts_b)
-    if a.shape != b.shape:
-        raise ValueError(f"counts over {a.size} and {b.size} values; they must share one list")
-    return a, b
+def _phi(a: Floats, b: Floats) -> float:
+    """Correlation of paired answers (pairs,) of 0 or 1, with Newcombe's continuity correction; 0 if one is constant."""
+    n, x, y = len(a), a.sum(), b.sum()
+    covariance = n * (a * b).sum() - x * y
+    if covariance > 0:
+        covariance = max(covariance - n / 2, 0.0)
+    size = math.sqrt(x * (n - x) * y * (n - y))
+    return float(covariance / size) if size > 0 else 0.0
 
 
 def wilson(x: int, n: int, level: float) -> tuple[float, float]:
@@ -211,6 +293,40 @@ def _score(x: NDArray[np.int64], n: int, y: NDArray[np.int64], m: int) -> Floats
     error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     gap = np.abs(x / n - y / m)
     return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)
+
+
+def joined(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float, float]:
+    """Low end, centre and high end of a difference a - b from the intervals of its parts (MOVER, with their middles).
+
+    Where a part may be 0, the bound of a distance, the ends are subtracted in full: 0 is then not an end that the part
+    reaches once in forty times, but what it may well be.
+    """
+    (low_a, high_a), (low_b, high_b) = a, b
+    centre = (low_a + high_a - low_b - high_b) / 2
+    reach = math.hypot(high_a - low_a, high_b - low_b) / 2
+    low = -high_b if low_a == 0 else centre - reach
+    high = high_a if low_b == 0 else centre + reach
+    return low, centre, high
+
+
+def p_from_interval(low: float, centre: float, high: float, level: float) -> float:
+    """Two-sided p of the value 0, taking the interval's half towards 0 as a normal quantile times a standard error."""
+    reach = centre - low if centre > 0 else high - centre
+    if reach <= TOLERANCE:
+        return 1.0 if abs(centre) <= TOLERANCE else 0.0
+    return float(2 * scipy.stats.norm.sf(abs(centre) / reach * scipy.stats.norm.isf(tail(level))))
+
+
+def effective_pictures(counts: Floats) -> int:
+    """How many independent pictures would have shares as exact as the mean of the shares of these sets.
+
+    `counts` are (sets, K) of sets that stand for one population with the same weight, each with at least one picture.
+    """
+    n = counts.sum(axis=1, keepdims=True)
+    smooth = (counts + 1 / counts.shape[1]) / (n + 1)
+    mean = smooth.mean(axis=0)
+    variance = (smooth * (1 - smooth) / n).sum() / len(counts) ** 2
+    return max(1, round(float((mean * (1 - mean)).sum() / variance)))
 
 
 def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, missing: int = 0) -> Estimate:

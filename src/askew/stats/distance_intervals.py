@@ -103,9 +103,9 @@ class SampledShares:
         Without an exact `p`, samples are drawn until it is decided: `ENOUGH` reach the distance, or there are `MOST`.
         """
         fair = self.samples(self.ideal, draws, rng)
-        low, high = distance_interval(self, fair, rng=rng, level=level)
+        low, high = self.interval(fair, level, rng)
         again, further = rng.spawn(2)
-        debiased, _ = distance_interval(self, fair, rng=again, level=POINT)
+        debiased, _ = self.interval(fair, POINT, again)
         found = Estimate(float(self.observed), low, high, level, METHOD, n, missing, debiased=debiased)
         if p is None:
             reached, made = int(np.count_nonzero(fair >= found.value - TOLERANCE)), draws
@@ -114,6 +114,14 @@ class SampledShares:
                 reached, made = reached + int(np.count_nonzero(more >= found.value - TOLERANCE)), made + len(more)
             p = (1 + reached) / (1 + made)
         return corrected(found, float(fair.mean()), p, maximum)
+
+    def interval(self, fair: Floats, level: float, rng: np.random.Generator) -> tuple[float, float]:
+        """Interval (low, high) of the population's distance, for one set of shares (K,).
+
+        `fair` are distances (draws,) of samples from the ideal; as many are drawn from every population tried.
+        """
+        low, high = distance_intervals(self, fair, lambda tried: self.samples(tried, len(fair), rng), level)
+        return float(low), float(high)
 
     def sparse(self, t: Floats) -> Floats:
         """The population at t in [0, 1] on the path to the observed shares where values leave the ideal by z-value."""
@@ -139,18 +147,6 @@ class SampledShares:
         start = np.minimum(place.astype(np.int64), len(stations) - 2)
         before, after = (np.take_along_axis(stations, (start + k)[None], axis=0)[0] for k in (0, 1))
         return np.asarray(before + (place - start) * (after - before))
-
-
-def distance_interval(
-    sample: SampledShares, fair: Floats, *, rng: np.random.Generator, level: float
-) -> tuple[float, float]:
-    """Interval of the population's distance: (low, high), for one set of shares (K,).
-
-    Args:
-        fair: (draws,) distances of samples from the ideal. As many samples are drawn from every population tried.
-    """
-    low, high = distance_intervals(sample, fair, lambda population: sample.samples(population, len(fair), rng), level)
-    return float(low), float(high)
 
 
 def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, level: float) -> tuple[Floats, Floats]:

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v
+from askew.stats.differences import PairedSets
 from askew.stats.intervals import Floats, p_value, percentile_interval, picture_matrix
-from askew.stats.paired_differences import PairedSets
 from askew.types import Estimate
 
 PERMUTATIONS = 9_999

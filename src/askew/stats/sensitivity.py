@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 
 from askew.stats.common_draws import CommonDraws, rounded_pictures
 from askew.stats.confusion import ReadingErrors
-from askew.stats.differences import Mixture, joined, p_from_interval
+from askew.stats.differences import effective_pictures, joined, p_from_interval
 from askew.stats.distance import DISTANCES, distance_max, linear_forms, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together, distance_intervals
 from askew.stats.intervals import Floats
@@ -201,11 +201,11 @@ def _counted(
     An ideal that was counted errs too. That is added to the error of the shares, before and after alike, which is safe:
     common to both, it would partly cancel.
     """
-    mixture, n = Mixture(sets), sets.sum(axis=1, keepdims=True)
+    mean, n = normalised(sets).mean(axis=0), sets.sum(axis=1, keepdims=True)
     alike = rounded_pictures(len(sets) ** 2 / float((1 / n).sum()))
-    shares = mixture.shares if errors is None else errors.shares(mixture.shares)
+    shares = mean if errors is None else errors.shares(mean)
     nothing = np.zeros(len(linear_forms(distance, len(ideal))[0]))
-    pictures = rounded_pictures(as_exact_together(mixture.pictures, ideal_pictures))
+    pictures = rounded_pictures(as_exact_together(effective_pictures(sets), ideal_pictures))
     bare = Margin(shares, nothing, nothing, pictures, alike, ideal, distance, errors)
     variances = (_variances(normalised(sets), bare.coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
     if errors is not None:
@@ -213,7 +213,7 @@ def _counted(
     if ideal_pictures is not None:
         forms, _ = linear_forms(distance, len(ideal))
         variances = variances + _variances(ideal, forms) / max(ideal_pictures - 1, 1)
-    return replace(bare, sums=mixture.shares @ bare.coefficients.T, variances=variances)
+    return replace(bare, sums=mean @ bare.coefficients.T, variances=variances)
 
 
 def _variances(answered: Floats, coefficients: Floats) -> Floats:

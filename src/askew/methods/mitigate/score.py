@@ -21,9 +21,9 @@ from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.noun_phrases import occupations_in
 from askew.stats.contingency import cramers_v
+from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.intervals import ends
 from askew.stats.means import student_mean
-from askew.stats.paired_differences import PairedSets, paired_distance_difference, paired_share_difference
 from askew.stats.quality import dependence_change, kernel_distance
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
@@ -112,7 +112,7 @@ def paired(after: Sequence[object], before: Sequence[object], values: Sequence[o
 
 def _more(after: Sequence[bool | None], before: Sequence[bool | None], level: float) -> Estimate:
     """How much more often something holds; None is not known."""
-    return paired_share_difference(paired(after, before, (True, False)), 0, level=level)
+    return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
 def _change(before: Judged, after: Judged, axis: AxisPlan, prompt: PromptPlan, scoring: Scoring) -> E:
@@ -122,7 +122,7 @@ def _change(before: Judged, after: Judged, axis: AxisPlan, prompt: PromptPlan, s
 
     def change() -> Estimate:
         sets = paired(answers[0], answers[1], axis.values)
-        return paired_distance_difference(sets, target(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
+        return distance_difference(sets, target(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
 
     return or_missing(change, detail="no picture before or after has an answer")
 

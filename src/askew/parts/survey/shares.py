@@ -18,7 +18,7 @@ from askew.findings import AGAIN, RESULTS_FILE, E, Keyed, adapter, read_text, wi
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.stats.confusion import corrected_share_intervals
-from askew.stats.differences import distance_difference, share_difference
+from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
 from askew.stats.verdicts import holm_then_bh
 from askew.types import Axis, Estimate, Missing, record
@@ -142,8 +142,9 @@ def differences(
             continue
         names = (first.name, second.name)
         rng = scoring.rng(prompt, *names, axis.name, scoring.instrument, "differences")
-        moved = {v: share_difference(b, a, i, level=scoring.level) for i, v in enumerate(axis.values)}
-        distance = distance_difference(b, a, target, distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
+        both = PairedSets.of_counts(b, a)
+        moved = {v: share_difference(both, i, level=scoring.level) for i, v in enumerate(axis.values)}
+        distance = distance_difference(both, target, distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
         found.append(SharesDifference(prompt, axis.name, scoring.instrument, names, moved, distance))
     return found
 

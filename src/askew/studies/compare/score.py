@@ -20,12 +20,8 @@ from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.parts.survey.reader import captioner_of
 from askew.parts.survey.shares import DISTANCE
 from askew.plan import AxisPlan, PromptPlan
-from askew.stats.paired_differences import (
-    PairedSets,
-    paired_association_differences,
-    paired_distance_difference,
-    paired_share_difference,
-)
+from askew.stats.association_differences import association_differences
+from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.verdicts import holm_then_bh
 from askew.studies.compare.findings import Difference
 from askew.types import Estimate, Missing, Picture
@@ -119,7 +115,7 @@ class _Pair:
             rng = scoring.rng(self._prompt.text, name, "comparison by concepts")
             try:
                 initial, *others = (self._paired_concepts(one, *by_set[one]) for one in wanted)
-                found = paired_association_differences(initial, others, rng=rng, variant=scoring.variant, **scoring.how)
+                found = association_differences(initial, others, rng=rng, variant=scoring.variant, **scoring.how)
                 mad = replace(found.mad, missing=sum(lost))
                 cas = [replace(one, missing=lost[0] + own) for one, own in zip(found.cas, lost[1:], strict=True)]
             except NotEnoughData as error:
@@ -151,11 +147,11 @@ class _Pair:
                      for some in answers]  # fmt: skip
             paired = PairedSets.of(codes[0], codes[1], _seeds(sets[0], read[0]), _seeds(sets[1], read[1]))
             lost = sum(int((~mask).sum()) for mask in read)
-            shares = [replace(paired_share_difference(paired, k, level=scoring.level), missing=lost)
+            shares = [replace(share_difference(paired, k, level=scoring.level), missing=lost)
                       for k in range(len(axis.values))]  # fmt: skip
             ideal = [(axis.ideal or {}).get(value, 1 / len(axis.values)) for value in axis.values]
             rng = scoring.rng(self._prompt.text, name, axis.name, instrument, "comparison of distances")
-            moved = paired_distance_difference(paired, ideal, distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
+            moved = distance_difference(paired, ideal, distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
             distance = replace(moved, missing=lost)
         else:
             distance = why_missing(sets, instrument, axis.axis(), "a run has no answer")
