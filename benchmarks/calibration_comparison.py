@@ -119,9 +119,9 @@ def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tup
     for _ in range(repeats):
         drawn = [(p, q, *noise(rng, (n, len(p)), rho)) for p, q in zip(*models, strict=True)]
         sets = [PairedSets.of(u < p, v < q, range(n), range(n)) for p, q, u, v in drawn]
-        found = association_differences(sets[0], sets[1:], rng=rng, draws=draws)
-        tallies[0].add(found.cas[0])
-        tallies[1].add(found.mad)
+        (one, *_), spread = association_differences(sets[0], sets[1:], rng=rng, draws=draws)
+        tallies[0].add(one)
+        tallies[1].add(spread)
     return tallies
 
 

@@ -72,8 +72,8 @@ def of_embeddings(rng: np.random.Generator) -> list[Estimate]:
 
 def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
     sets = [PairedSets.of(words(rng), words(rng)) for _ in range(3)]
-    found = association_differences(sets[0], sets[1:], rng=rng, draws=10)
-    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+    each, spread = association_differences(sets[0], sets[1:], rng=rng, draws=10)
+    return [*each, spread]
 
 
 FEW = {of_shares: 300, of_differences: 300, of_interactions: 300, of_combinations: 300, of_embeddings: 300,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from askew.stats.association import SPREADS, Variant, cas
-from askew.stats.association_intervals import Associations, associations, embedding_associations
+from askew.stats.association import Variant, cas, mad
+from askew.stats.association_intervals import associations
 from askew.stats.differences import PairedSets, correlations, exchange_p, joined_scores, twice
 from askew.stats.intervals import Floats, ends
 from askew.types import Estimate
@@ -22,9 +22,8 @@ def association_differences(
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
-    embeddings: bool = False,
-) -> Associations:
-    """Differences of CAS, MAD and its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4), each in its score's place.
+) -> tuple[tuple[Estimate, ...], Estimate]:
+    """Differences of every counterfactual's CAS, and of MAD (TIBET, Eq. 1-3, 6-7).
 
     The plug-in scores of few pictures are too low (CAS) or too high (MAD), and not by the same amount in both models.
     Values are differences of median-unbiased scores.
@@ -32,36 +31,35 @@ def association_differences(
     Args:
         initial: concept counts (pictures, concepts) of the initial sets.
         counterfactuals: those of each counterfactual, K >= 2, the same concepts in the same order.
-        embeddings: rows are vectors of length 1 instead; differences of CAS^CLIP (Eq. 4) and of its MAD.
 
     Raises:
         NotEnoughData: a set without a concept, or fewer than two counterfactuals.
     """
     sets, k = [initial, *counterfactuals], len(counterfactuals)
-    estimates = embedding_associations if embeddings else associations
 
     def scores(means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         first, second = (
-            [np.einsum("...d,...d->...", x[0], other) if embeddings else cas(x[0], other, variant) for other in x[1:]]
-            for x in zip(*means, strict=True)
+            np.stack([cas(x[0], other, variant) for other in x[1:]], axis=-1) for x in zip(*means, strict=True)
         )
-        return _with_spread(np.stack(first, axis=-1), variant), _with_spread(np.stack(second, axis=-1), variant)
+        return _with_mad(first, variant), _with_mad(second, variant)
 
     a, b = (
-        estimates(rows[0], rows[1:], rng=again, draws=draws, level=level, variant=variant)
+        associations(rows[0], rows[1:], rng=again, draws=draws, level=level, variant=variant)
         for rows, again in zip(([s.first for s in sets], [s.second for s in sets]), twice(rng), strict=True)
     )
     r = correlations(scores([s.resampled(draws, rng) for s in sets]), min(len(s) for s in sets))
     observed = np.subtract(*scores([s.means for s in sets]))
     p = exchange_p(observed, lambda: np.subtract(*scores([s.exchanged(draws, rng) for s in sets])))
-    listed = zip(
-        *([*one.cas, *one.leans, one.mad, one.wasserstein, one.standard_deviation] for one in (a, b)), strict=True
+    *each, spread = (
+        _difference(one, other, float(r[i]), float(p[i]), top=i < k)
+        for i, (one, other) in enumerate(zip((*a.cas, a.mad), (*b.cas, b.mad), strict=True))
     )
-    differences = [
-        _difference(one, other, float(r[i]), float(p[i]), top=i < k and not embeddings)
-        for i, (one, other) in enumerate(listed)
-    ]
-    return Associations(tuple(differences[:k]), tuple(differences[k : 2 * k]), *differences[2 * k :])
+    return tuple(each), spread
+
+
+def _with_mad(scores: Floats, variant: Variant) -> Floats:
+    """CAS (..., K) and MAD: (..., K + 1)."""
+    return np.concatenate([scores, mad(scores, variant)[..., None]], axis=-1)
 
 
 def _difference(a: Estimate, b: Estimate, correlation: float, p: float, *, top: bool) -> Estimate:
@@ -78,11 +76,3 @@ def _difference(a: Estimate, b: Estimate, correlation: float, p: float, *, top: 
     n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
     name = f"MOVER, {a.interval}, paired"
     return Estimate(a.mark - b.mark, low, high, a.level, name, n, missing, null=0.0, max=a.max, p=p)
-
-
-def _with_spread(similarity: Floats, variant: Variant) -> Floats:
-    """CAS (..., K) with its leans and three measures of spread: (..., 2 K + 3)."""
-    k = similarity.shape[-1]
-    leans = (k * similarity - similarity.sum(axis=-1, keepdims=True)) / (k - 1)
-    spreads = [spread(similarity, variant) for spread in SPREADS.values()]
-    return np.concatenate([similarity, leans, np.stack(spreads, axis=-1)], axis=-1)

@@ -115,9 +115,9 @@ class _Pair:
             rng = scoring.rng(self._prompt.text, name, "comparison by concepts")
             try:
                 initial, *others = (self._paired_concepts(one, *by_set[one]) for one in wanted)
-                found = association_differences(initial, others, rng=rng, variant=scoring.variant, **scoring.how)
-                mad = replace(found.mad, missing=sum(lost))
-                cas = [replace(one, missing=lost[0] + own) for one, own in zip(found.cas, lost[1:], strict=True)]
+                each, spread = association_differences(initial, others, rng=rng, variant=scoring.variant, **scoring.how)
+                mad = replace(spread, missing=sum(lost))
+                cas = [replace(one, missing=lost[0] + own) for one, own in zip(each, lost[1:], strict=True)]
             except NotEnoughData as error:
                 mad = why_missing((s for one in wanted for s in self._sets[one]), instrument, axis, str(error))
                 cas = [mad] * len(values[name])
