@@ -327,7 +327,7 @@ def map_models(at: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-WORD: dict[str, Any] = {"concept": "photo", "against": "nurse", "definition": "daam", "threshold": "minmax",
+WORD: dict[str, Any] = {"concept": "photo", "against": "nurse", "threshold": "minmax",
                         "tau": 50.0, "images": 3, "draws": 100, "model_args": STEPS}  # fmt: skip
 
 

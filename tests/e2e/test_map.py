@@ -189,22 +189,16 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
         askew.map(profession=["chef", "nurse"], run=tmp_path / "other", store=tmp_path / "new", **settings)
 
 
-@pytest.mark.parametrize(
-    ("option", "chosen", "said"),
-    [
-        ("--definition", "daam", "Only words of the prompt have a map"),
-        ("--branch", "uncond", "the unconditional image, without the prompt"),
-    ],
-)
-def test_definition_and_branch(option: str, chosen: str, said: str, tiny: Saved, tmp_path: Path) -> None:
+def test_the_unconditional_branch(tiny: Saved, tmp_path: Path) -> None:
+    said = "the unconditional image, without the prompt"
     model = f"diffusers/{tiny('stable-diffusion')}"
     own = ["map", PROMPT, "--concept", "photo", "--against", "nurse", "--images", "3", "--draws", "100", "--model",
            model, "-M", "num_inference_steps=1"]  # fmt: skip
-    assert run([*own, option, chosen, "--run", str(tmp_path / "run")]) == 0
+    assert run([*own, "--branch", "uncond", "--run", str(tmp_path / "run")]) == 0
     results = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert results["plan"][option.strip("-")] == chosen
+    assert results["plan"]["branch"] == "uncond"
     entry = results["biasmap"]["pairs"][0]
-    assert list(entry["blocks"]) == (["down-8", "up-8"] if chosen == "daam" else ["down-8", "mid", "up-8"])
+    assert list(entry["blocks"]) == ["down-8", "mid", "up-8"]
     assert said in (tmp_path / "run" / "report.html").read_text()
     assert run([*own, "--run", str(tmp_path / "plain")]) == 0
     plain = json.loads((tmp_path / "plain" / "results.json").read_text())

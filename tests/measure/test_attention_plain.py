@@ -74,8 +74,17 @@ def test_words_are_found_in_capital_letters(pipe: Any) -> None:
 
 def test_what_cannot_be_met_is_said(pipe: Any) -> None:
     with pytest.raises(UsageError, match="'ovam' alone"):
-        AttentionMaps(pipe, ATTRIBUTION, definition="daam")
+        AttentionMaps(pipe, ATTRIBUTION, definition="output")
     with pytest.raises(UsageError, match="shorten it"):
         AttentionMaps(pipe, "c" * 400)
     with pytest.raises(UsageError, match="no guidance"), AttentionMaps(pipe, ATTRIBUTION, "uncond"):
         make(pipe, guidance=1.0)
+
+
+def test_guidance_by_the_prompt_itself_is_not_taken_for_two_pictures(pipe: Any) -> None:
+    if isinstance(pipe, d.SanaSprintPipeline):
+        pytest.skip("it takes no negative prompt")
+    with pytest.raises(UsageError, match="negative prompt that is the prompt itself"), AttentionMaps(pipe, ATTRIBUTION):
+        pipe(PROMPT, negative_prompt=PROMPT, num_inference_steps=1, guidance_scale=4.0, height=32, width=64,
+             output_type="np", use_resolution_binning=False, clean_caption=False,
+             **({"complex_human_instruction": None} if isinstance(pipe, d.SanaPipeline) else {}))  # fmt: skip

@@ -207,8 +207,8 @@ def test_what_cannot_be_met_is_said() -> None:
         TransformerAttentionMaps(pipe, " ")
     with pytest.raises(UsageError, match="'cond' alone"):
         TransformerAttentionMaps(pipe, "a", branch="uncond")
-    with pytest.raises(UsageError, match="by 'ovam' and by 'output' alone"):
-        TransformerAttentionMaps(pipe, "a", definition="daam")
+    with pytest.raises(UsageError, match="'ovam' and 'output' alone"):
+        TransformerAttentionMaps(pipe, "a", definition="mine")
     with pytest.raises(UsageError, match="Known: joint, text"):
         TransformerAttentionMaps(pipe, "a", softmax="pixels")
     with pytest.raises(UsageError, match="QwenImagePipeline"):

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from askew.measure import attention_transformers, passive_stream
 from askew.measure.attention_transformers import TransformerAttentionMaps
-from askew.measure.passive_stream import AttributionText
+from askew.measure.attribution import encode_rows
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,
@@ -122,7 +122,7 @@ def test_maps_are_those_of_one_masked_sequence(family: str, softmax: str, guidan
 
 def agreement(family: str, softmax: str = "text", **more: Any) -> float:
     """The error of maps, relative to what one masked sequence gives."""
-    rows = AttributionText(pipeline(family), ATTRIBUTION).embedded(text_length(family))
+    rows = encode_rows(pipeline(family), ATTRIBUTION, text_length(family)).vectors
     return error(maps_of(family, softmax=softmax, **more), expected(family, softmax, rows, **more))
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.utils.hooks import RemovableHandle
 
+    from askew.measure.attribution import EncodedText
+
 Maps = NDArray[np.float32]
 PLAIN = ("PixArtAlphaPipeline", "PixArtSigmaPipeline", "SanaPipeline", "SanaSprintPipeline")
 """Transformers with plain cross-attention."""
@@ -43,16 +45,18 @@ class AttentionMaps:
 
     pipe         a pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux, PixArt or Sana
     attribution  any text; all of its tokens get a map
-    branch       `cond` or, with guidance, `uncond`: whose image is listened to
-    definition   `ovam` or, for UNets, `daam`, for Stable Diffusion 3 and Flux `output`
-    options      `middle` and `guided` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`, which this is
-                 then an instance of
+    branch       `cond` or, with plain cross-attention and guidance, `uncond`: whose image is listened to
+    definition   `ovam` or, for Stable Diffusion 3 and Flux, `output`
+    options      `middle` and `guided` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`, of which this is
+                 then an instance
 
     The picture is the same to the bit. Several calls of the pipeline append their pictures, if all have one size.
     Contexts may be nested. Raises UsageError for what cannot be met.
     """
 
-    _text: Any  # with the tokens
+    branches: tuple[str, ...] = ("cond", "uncond")
+    definitions: tuple[str, ...] = ("ovam",)
+    _text: EncodedText
     _layers: Mapping[str, Any]  # by name what is watched, from input to output
 
     def __new__(cls, pipe: Any, *_: Any, **__: Any) -> AttentionMaps:
@@ -64,10 +68,14 @@ class AttentionMaps:
     ) -> None:
         if not attribution.strip():
             raise UsageError("the attribution prompt is empty; give a text such as 'a photo of a nurse and gender'")
+        for what, chosen, known in (("branch", branch, self.branches), ("definition", definition, self.definitions)):
+            if chosen not in known:
+                raise UsageError(f"{what} is {chosen!r}; of this model there is {' and '.join(map(repr, known))} alone")
         self._pipe, self._attribution, self._branch = pipe, attribution, branch
         self._hooks: list[RemovableHandle] = []
         self._runs: list[dict[str, Tensor]] = []  # of every call of the pipeline the sums by layer
         self._timesteps: Tensor | None = None  # of the latest call: every call sets new ones
+        self._read_as: tuple[Any, ...] | None = None
 
     @property
     def tokens(self) -> list[str]:
@@ -133,13 +141,23 @@ class AttentionMaps:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for hook in self._hooks:
-            hook.remove()
-        self._hooks = []
+        while self._hooks:
+            self._hooks.pop().remove()
 
     def _watch(self) -> Iterator[RemovableHandle]:
         """Hook into the network."""
         raise NotImplementedError
+
+    def _encoded(self, *how: Any) -> EncodedText:
+        """The attribution prompt as the pipeline reads its own."""
+        raise NotImplementedError
+
+    def _read_text(self, *how: Any) -> bool:
+        """Encode the attribution as a call of the pipeline reads its prompt; whether that is a new way."""
+        if how == self._read_as:
+            return False
+        self._text, self._read_as = self._encoded(*how), how
+        return True
 
     def _begin_run(self) -> bool:
         """Whether the pipeline was called anew. A call that broke off within its first step is forgotten."""
@@ -167,17 +185,12 @@ def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
 
 
 def _kind(pipe: Any) -> type[AttentionMaps]:
+    from askew.measure.attention_transformers import TransformerAttentionMaps
+    from askew.measure.attention_unet import PlainTransformerAttentionMaps, UNetAttentionMaps
+
     if type(pipe).__name__ in PLAIN:
-        from askew.measure.attention_unet import PlainTransformerAttentionMaps
-
         return PlainTransformerAttentionMaps
-    if getattr(pipe, "transformer", None) is not None:
-        from askew.measure.attention_transformers import TransformerAttentionMaps
-
-        return TransformerAttentionMaps
-    from askew.measure.attention_unet import UNetAttentionMaps
-
-    return UNetAttentionMaps
+    return UNetAttentionMaps if getattr(pipe, "transformer", None) is None else TransformerAttentionMaps
 
 
 def _occurrences(tokens: Sequence[str], pieces: Sequence[str]) -> Iterable[int]:
@@ -233,8 +246,7 @@ class AttentionReader:
         self._model, self.prompt, self._numbers = model, prompt, numbers
         self._definition, self._branch = definition, branch
         self.words = [(concept, against) for concept in concepts]
-        own = definition == "daam"
-        self.attributions = [prompt if own else attribution_text(prompt, *pair) for pair in self.words]
+        self.attributions = [attribution_text(prompt, *pair) for pair in self.words]
         content = [VERSION, model.name, model.revision, dict(model.settings), self.attributions, self.words,
                    definition, branch]  # fmt: skip
         self.fingerprint = f"attention-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}"
@@ -276,8 +288,7 @@ class AttentionReader:
         return [encode_maps({name: maps[k] for name, maps in stacked.items()}) for k in range(pictures)]
 
     def _open(self, pipeline: Any) -> list[AttentionMaps]:
-        unet = self._definition == "ovam" and getattr(pipeline, "transformer", None) is None
-        options = {"middle": True} if unet else {}
+        options = {} if getattr(pipeline, "transformer", None) else {"middle": True}
         return [AttentionMaps(pipeline, text, self._branch, self._definition, **options) for text in self.attributions]
 
 

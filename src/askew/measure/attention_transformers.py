@@ -18,7 +18,8 @@ from torch.utils.hooks import RemovableHandle
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.attention import WATCHED, AttentionMaps
-from askew.measure.passive_stream import SHARES, AttributionText, image_side, joint_block, single_block
+from askew.measure.attribution import EncodedText, encode_rows
+from askew.measure.passive_stream import SHARES, image_side, joint_block, single_block
 
 PIPELINES = (
     "FluxImg2ImgPipeline",
@@ -46,8 +47,7 @@ class _Call:
     tokens: Tensor
     embedded: bool = False
     block: Mapping[str, Any] = field(default_factory=dict)
-    image: dict[str, Tensor] = field(default_factory=dict)
-    gathered: dict[str, Tensor] = field(default_factory=dict)
+    kept: dict[str, Tensor] = field(default_factory=dict)
 
 
 class TransformerAttentionMaps(AttentionMaps):
@@ -63,22 +63,30 @@ class TransformerAttentionMaps(AttentionMaps):
     guidance and skip-layer guidance add.
     """
 
+    branches, definitions = ("cond",), ("ovam", "output")
+
     def __init__(
         self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam", softmax: Softmax = "text"
     ) -> None:
-        super().__init__(pipe, attribution)
-        _check(pipe, branch, definition, softmax)
-        self._shares, self._text = SHARES[softmax], AttributionText(pipe, attribution)
-        self._outputs, blocks = definition == "output", layer_blocks(pipe.transformer)
+        if type(pipe).__name__ not in PIPELINES:
+            raise UsageError(f"a {type(pipe).__name__} has no attention that can be watched by its text: use {WATCHED}")
+        super().__init__(pipe, attribution, branch, definition)
+        if softmax not in SHARES:
+            raise UnknownName("softmax", softmax, SHARES)
+        self._shares, self._outputs = SHARES[softmax], definition == "output"
+        blocks = layer_blocks(pipe.transformer)
         silent = {name for name, block in blocks.items() if self._outputs and getattr(block, "context_pre_only", False)}
         self._layers = {name: block for name, block in blocks.items() if name not in silent}
         self._call: _Call | None = None
         self._heard: int | None = BEFORE
+        self._read_text(None, None)
+
+    def _encoded(self, *how: Any) -> EncodedText:
+        return encode_rows(self._pipe, self._attribution, *how)
 
     def _watch(self) -> Iterator[RemovableHandle]:
         transformer = self._pipe.transformer
         _refuse_fused(transformer)
-        self._text.embedded()  # now, while the text encoders have the memory for themselves
         yield transformer.register_forward_pre_hook(self._begin, with_kwargs=True)
         yield transformer.register_forward_hook(self._end)
         for name, block in self._layers.items():
@@ -87,9 +95,10 @@ class TransformerAttentionMaps(AttentionMaps):
                 yield getattr(block.attn, projection).register_forward_hook(partial(self._keep, projection))
             shared = not hasattr(block, "norm1_context")
             if self._outputs:
-                yield (block.proj_out if shared else block.attn.to_add_out).register_forward_pre_hook(self._keep_tokens)
+                text = block.proj_out if shared else block.attn.to_add_out
+                yield text.register_forward_pre_hook(partial(self._keep, "tokens"))
             if self._outputs and not shared:
-                yield block.attn.to_out[0].register_forward_pre_hook(self._keep_pixels)
+                yield block.attn.to_out[0].register_forward_pre_hook(partial(self._keep, "pixels"))
             yield block.attn.register_forward_hook(partial(self._listen, name, block))
 
     def __exit__(self, *_: object) -> None:
@@ -104,8 +113,8 @@ class TransformerAttentionMaps(AttentionMaps):
         hidden, text = kwargs["hidden_states"], kwargs["encoder_hidden_states"]
         guided = getattr(self._pipe, "do_classifier_free_guidance", False)
         unconditional = len(hidden) // 2 if guided else 0
-        tokens = self._text.embedded(text.shape[1], getattr(self._pipe, "_clip_skip", None))
-        tokens = tokens.to(text).expand(len(hidden) - unconditional, -1, -1)
+        self._read_text(text.shape[1], getattr(self._pipe, "_clip_skip", None))
+        tokens = self._text.vectors.to(text).expand(len(hidden) - unconditional, -1, -1)
         self._call = _Call(slice(unconditional, None), _size(transformer, kwargs), tokens)
 
     def _end(self, *_: Any) -> None:
@@ -120,21 +129,12 @@ class TransformerAttentionMaps(AttentionMaps):
         if not self._call.embedded:
             self._call.tokens = self._pipe.transformer.context_embedder(self._call.tokens)
             self._call.embedded = True
-        self._call.block, self._call.image = kwargs, {}
+        self._call.block, self._call.kept = kwargs, {}
 
-    def _keep(self, projection: str, _module: Any, _args: Any, output: Tensor) -> None:
-        """The image side of a block; only its first use, since later ones are those of passive streams."""
+    def _keep(self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None) -> None:
+        """What a part of a block gave, or was given, at its first use: later ones are those of passive streams."""
         if self._call is not None:
-            self._call.image.setdefault(projection, output)
-
-    def _keep_tokens(self, _module: Any, args: tuple[Tensor, ...]) -> None:
-        """What tokens gather: of the prompt's own, and at once replaced by that of the passive ones."""
-        if self._call is not None:
-            self._call.gathered["tokens"] = args[0]
-
-    def _keep_pixels(self, _module: Any, args: tuple[Tensor, ...]) -> None:
-        if self._call is not None:
-            self._call.gathered["pixels"] = args[0]
+            self._call.kept.setdefault(name, args[0] if output is None else output)
 
     def _listen(self, name: str, block: Any, _module: Any, _args: Any, output: Any) -> None:
         """After a block's attention: let the tokens attend too, and add their maps."""
@@ -146,15 +146,15 @@ class TransformerAttentionMaps(AttentionMaps):
         rotation = call.block.get("image_rotary_emb")
         image = image_side(
             block.attn,
-            (call.image[p][call.pictures, text if shared else 0 :] for p in PROJECTIONS),
+            (call.kept[p][call.pictures, text if shared else 0 :] for p in PROJECTIONS),
             None if rotation is None else (rotation[0][text:], rotation[1][text:]),
         )
         advance = single_block if shared else joint_block
+        call.kept.pop("tokens", None)  # those of the prompt: what the passive ones gather follows
         keys, call.tokens = advance(block, call.tokens, image, call.block["temb"][call.pictures])
-        call.image = {}
         if self._outputs:
-            pixels = (output[:, text:] if shared else call.gathered["pixels"])[call.pictures].float()
-            tokens = call.gathered["tokens"][..., : pixels.shape[-1]].float()
+            pixels = (output[:, text:] if shared else call.kept["pixels"])[call.pictures].float()
+            tokens = call.kept["tokens"][..., : pixels.shape[-1]].float()
             shares = torch.matmul(tokens, pixels.mT).softmax(dim=1)
         else:
             shares = self._shares(image, keys)
@@ -178,17 +178,6 @@ def _size(transformer: Any, kwargs: Mapping[str, Any]) -> tuple[int, int]:
     else:
         height, width = (side // transformer.config.patch_size for side in kwargs["hidden_states"].shape[-2:])
     return height, width
-
-
-def _check(pipe: Any, branch: str, definition: str, softmax: str) -> None:
-    if type(pipe).__name__ not in PIPELINES:
-        raise UsageError(f"a {type(pipe).__name__} has no attention that can be watched by its text: use {WATCHED}")
-    if branch != "cond":
-        raise UsageError(f"branch is {branch!r}; transformer models have maps of the conditional branch 'cond' alone")
-    if definition not in ("ovam", "output"):
-        raise UsageError(f"definition is {definition!r}; this model has maps by 'ovam' and by 'output' alone")
-    if softmax not in SHARES:
-        raise UnknownName("softmax", softmax, SHARES)
 
 
 def _refuse_fused(transformer: Any) -> None:

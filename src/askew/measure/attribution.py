@@ -1,4 +1,4 @@
-"""The attribution prompt as the text encoders of a Stable Diffusion pipeline read it: tokens and vectors."""
+"""The attribution prompt as the text encoders of a pipeline read it: tokens and vectors."""
 
 from __future__ import annotations
 
@@ -95,6 +95,34 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
             f"the attribution prompt {text!r} has {len(ids)} tokens, but this model reads {len(mask[0])}: shorten it"
         )
     return EncodedText(pipe.tokenizer.convert_ids_to_tokens(ids), rows[0, : len(ids)])
+
+
+@torch.no_grad()
+def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None) -> EncodedText:
+    """An attribution prompt as SD3 (rows of CLIP, then of T5) and Flux (of T5) read it in a text of `length` rows.
+
+    The length matters because T5 reads the padding too; None is what the pipeline does by default. Raises UsageError
+    for an attribution prompt with more tokens than rows.
+    """
+    with_clip = hasattr(pipe, "tokenizer_3")
+    start = pipe.tokenizer_max_length if with_clip else 0
+    length = length or (start + 256 if with_clip else 512)
+    parts = [("CLIP", pipe.tokenizer, 0, start)] if with_clip else []
+    if not with_clip or pipe.text_encoder_3 is not None:  # without it, these rows are zeros
+        parts.append(("T5", pipe.tokenizer_3 if with_clip else pipe.tokenizer_2, start, length))
+    tokens: list[str] = []
+    used: list[int] = []
+    for encoder, tokenizer, first, end in parts:
+        ids = tokenizer(text, verbose=False).input_ids
+        if len(ids) > end - first:
+            raise UsageError(f"the attribution prompt {text!r} has {len(ids)} {encoder} tokens, but this model reads "
+                             f"{end - first}: shorten it")  # fmt: skip
+        tokens += tokenizer.convert_ids_to_tokens(ids)
+        used += range(first, first + len(ids))
+    more = {"do_classifier_free_guidance": False, "clip_skip": clip_skip} if with_clip else {}
+    with quiet():
+        rows = pipe.encode_prompt(text, *[None] * (1 + with_clip), max_sequence_length=length - start, **more)[0]
+    return EncodedText(tokens, rows[0][used])
 
 
 @torch.no_grad()

@@ -111,7 +111,7 @@ def test_what_is_missing_is_named_with_its_reason(models: tuple[str, ...]) -> No
 
 
 def test_the_method_tells_how_maps_were_made() -> None:
-    for definition, map_of in (("ovam", "K′ᵀ"), ("daam", "softmax(Q Kᵀ"), ("output", "softmax(oₓ o_cᵀ)")):
+    for definition, map_of in (("ovam", "K′ᵀ"), ("output", "softmax(oₓ o_cᵀ)")):
         assert map_of in page(found(("one",), definition=definition))
 
 
@@ -154,9 +154,8 @@ def test_every_picture_says_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("settings", "said", "unsaid"),
     [
-        ({}, "it is read as if it followed", "DAAM"),
-        ({"definition": "daam"}, "cuts it off below 0", "OVAM"),
-        ({"branch": "uncond"}, "the unconditional image", "DAAM"),
+        ({}, "it is read as if it followed", "the unconditional image"),
+        ({"branch": "uncond"}, "the unconditional image", "gather from attention"),
     ],
 )
 def test_the_method_is_that_of_the_plan(settings: dict[str, str], said: str, unsaid: str) -> None:

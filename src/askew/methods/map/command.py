@@ -30,7 +30,7 @@ def map(
     tau: float | None = None,
     masks: o.Place = None,
     taus: Annotated[Sequence[float] | None, o.numbers(float, "numbers from 0 to 100, such as 10,50,90,")] = None,
-    definition: Literal["ovam", "daam", "output"] | None = None,
+    definition: Literal["ovam", "output"] | None = None,
     branch: Literal["cond", "uncond"] | None = None,
     **options: Unpack[MapOptions],
 ) -> MapResult:
@@ -71,7 +71,7 @@ def map(
     taus
         Thresholds at which masks are held against these, with commas; 10,20,…,90 if not given.
     definition
-        ovam (if not given): any word; daam: words of the prompt; output: any, of SD3 and Flux.
+        ovam (if not given): attention weights; output: what attention gathers, of SD3 and Flux.
     branch
         cond (if not given) or, with guidance, uncond.
 

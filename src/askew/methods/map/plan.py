@@ -44,8 +44,7 @@ class MapPlan(Plan):
     against     by prompt, the word of it whose place in the picture theirs is held against, such as its occupation
     compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
     baseline    folder of a finished run of maps, whose model all models are held against instead
-    definition  ovam: any concept, as if it stood in the prompt; daam: words of the prompt itself; output:
-                any, by what attention gathers (transformers)
+    definition  ovam: attention weights; output: what attention gathers (SD3 and Flux)
     branch      whose image is listened to where there is guidance: cond or uncond
     threshold   where a map is high: percentile, max or minmax, at `tau`
     masks       folder with the true places of words in the pictures, WORD/PICTURE.png, that maps are held against;
@@ -59,7 +58,7 @@ class MapPlan(Plan):
     against: tuple[Text, ...] = Field(min_length=1)
     compared: tuple[Text, ...] = ()
     baseline: str = ""
-    definition: Literal["ovam", "daam", "output"] = "ovam"
+    definition: Literal["ovam", "output"] = "ovam"
     branch: Literal["cond", "uncond"] = "cond"
     threshold: Literal["percentile", "max", "minmax"] = "percentile"
     tau: Tau = 70.0

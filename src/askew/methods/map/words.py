@@ -18,7 +18,6 @@ OUTPUT = (
     "what pixels gather from attention against what words gather that listen in every block of a transformer without "
     "being heard: softmax(o_x o_cᵀ) over the words (ConceptAttention, Helbling et al., arXiv 2502.04320)"
 )
-DAAM = "attention to the words of the prompt itself (DAAM, Tang et al., ACL 2023)"
 
 SOURCE = Text("BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are "
               "made while the pictures are. Intervals are at the level of the plan, q-values by Benjamini and Hochberg "
@@ -46,25 +45,18 @@ def reading(found: MapFindings) -> Section:
 
 def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:
     """How the maps were made, by the plan and by the layers of its models."""
-    own = found.plan.definition == "daam"
     layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.blocks}
     passive = OUTPUT if found.plan.definition == "output" else PASSIVE
     sources = [name for name, used in ((OVAM, layers - LISTENING or not layers), (passive, layers & LISTENING)) if used]
     resized = "each layer resized to the largest by bilinear interpolation"
-    summed = (
-        f"with the softmax over the prompt and its padding; {resized} after its heads were summed, where DAAM enlarges "
-        f"every head by bicubic interpolation and cuts it off below 0; the middle block is not read" if own
-        else f"{resized}; the middle block is shown by block only" if "mid" in layers else resized
-    )  # fmt: skip
-    prime = "" if own else "′"
+    summed = f"{resized}; the middle block is shown by block only" if "mid" in layers else resized
     return (
-        ("Source", DAAM if own else " and ".join(sources)),
-        ("Words", "Only words of the prompt have a map." if own
-         else "A word need not stand in the prompt: it is read as if it followed."),
+        ("Source", " and ".join(sources)),
+        ("Words", "A word need not stand in the prompt: it is read as if it followed."),
         *([("Branch", "It is the unconditional image, without the prompt, that was listened to.")]
           if found.plan.branch == "uncond" else []),
         ("Map", f"Σ over layers and steps of softmax(oₓ o_cᵀ), {summed}") if found.plan.definition == "output" else
-        ("Map (Eq. 1–2)", f"Σ over layers, steps and heads of softmax(Q K{prime}ᵀ ⁄ √d), {summed}"),
+        ("Map (Eq. 1–2)", f"Σ over layers, steps and heads of softmax(Q K′ᵀ ⁄ √d), {summed}"),
         ("IoU (Eq. 4)", "|A ∩ B| ⁄ |A ∪ B| of the masks"),
         ("mBIoU (Eq. 6)", "mean of the IoU of every block's maps"),
         ("Chance", "mean IoU of A in one picture and B in another of the prompt; by area: pq ⁄ (p + q − pq)"),
