@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from skimage.data import astronaut
 
-from askew.measure.landmarks import landmark_finder
+from askew.measure.faces import landmark_finder
 from askew.types import Missing
 
 pytest.importorskip("dlib")

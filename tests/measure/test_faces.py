@@ -56,7 +56,7 @@ def test_pictures_without_a_readable_face(faces: FaceVQA, tmp_path: Path) -> Non
     pictures = [picture(tmp_path / name) for name in ("empty.png", "broken.png", "absent.png")]
     found = [answer for (answer,) in faces.answer(pictures, [GENDER])]
     assert [answer.reason for answer in found if isinstance(answer, Missing)] == [
-        "no_person",
+        "no_face",
         "corrupt_file",
         "corrupt_file",
     ]

@@ -9,10 +9,19 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from askew.errors import NotEnoughData, UnknownName
-from askew.measure.landmarks import STUDIO_FACE, StudioLandmarks, landmark_finder
-from askew.measure.portraits import CANONICAL, FRAME, aligned, average_face, cheek_mask, similarity
+from askew.measure.faces import STUDIO_FACE, StudioLandmarks, landmark_finder
+from askew.measure.portraits import (
+    CANONICAL,
+    FRAME,
+    MASKS,
+    aligned,
+    average_face,
+    by_geometry,
+    cheek_mask,
+    similarity,
+    skin_change,
+)
 from askew.measure.skin import ita
-from askew.measure.skin_change import MASKS, by_geometry, skin_change
 from askew.studio.drawing import draw_with_masks
 from askew.studio.scene import Scene
 from askew.types import Missing

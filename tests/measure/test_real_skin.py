@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from askew.measure.landmarks import installed
-from askew.measure.portraits import CANONICAL, FRAME, average_face, cheek_mask
+from askew.measure.faces import installed
+from askew.measure.portraits import CANONICAL, FRAME, Face, FaceLens, average_face, by_geometry, cheek_mask
 from askew.measure.skin import ita
-from askew.measure.skin_change import Face, FaceLens, by_geometry
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
 

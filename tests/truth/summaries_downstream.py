@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from askew.measure.skin_change import SkinChange
+from askew.measure.portraits import SkinChange
 from askew.methods.classify import words as of_classes
 from askew.methods.classify.decisions import Question
 from askew.methods.classify.decisions import Readings as ClassReadings

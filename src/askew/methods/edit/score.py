@@ -17,9 +17,8 @@ import numpy as np
 
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
-from askew.measure.portraits import CANONICAL, FRAME, cheek_mask
+from askew.measure.portraits import CANONICAL, FRAME, NOT_SOUGHT, cheek_mask
 from askew.measure.skin import SCHEME, Mask, ita, skin_mask, tone
-from askew.measure.skin_change import NOT_SOUGHT
 from askew.methods.edit import findings
 from askew.methods.edit.findings import Contrast, Coverage, Editing, FaceTone, MissingEdits, Place, Pooled
 from askew.methods.edit.gather import EditsGathered
