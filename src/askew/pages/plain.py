@@ -48,23 +48,25 @@ def as_table(one: Block) -> Table | None:
 
 @as_table.register
 def _(one: blocks.Shares) -> Table | None:
-    grouped = any(bar.group for bar in one.bars)
-    heads = (one.heading, "") if grouped else (one.heading,)
-    rows = tuple(((bar.group, bar.label) if grouped else (bar.label,)) + _seen(bar) for bar in one.bars)
-    return Table(one.caption, (*heads, "seen", "ideal", "pictures", "found"), rows, labels=len(heads))
-
-
-def _seen(bar: blocks.Bar) -> tuple[Content, ...]:
-    """Shares, the largest first, that of the leading value with its interval; how many were read; the verdict."""
-    lead, lost = words.leading(bar), sum(bar.missing.values())
-    known = [(p, p.share) for p in bar.parts if isinstance(p.share, Estimate) and (p.share.value or p is lead)]
-    told = ", ".join(
-        f"{p.value} {words.measured(share, 'share') if p is lead else words.percent(share.value)}"
-        for p, share in sorted(known, key=lambda item: -item[1].value)
+    grouped, ideals = (
+        any(bar.group for bar in one.bars),
+        any(p.ideal is not None for bar in one.bars for p in bar.parts),
     )
-    seen, found = (Cell(text, strong=bar.strong) for text in (told or words.bar_note(bar), bar.verdict))
-    ideal = words.percent(lead.ideal) if lead and lead.ideal is not None else None
-    return seen, ideal, Cell(bar.n, f"{lost} not read" if lost else ""), found
+    heads = (one.heading, "") if grouped else (one.heading,)
+    rows = []
+    for bar in one.bars:
+        lead, lost = words.leading(bar), sum(bar.missing.values())
+        known = [(p, p.share) for p in bar.parts if isinstance(p.share, Estimate) and (p.share.value or p is lead)]
+        told = ", ".join(
+            f"{p.value} {words.measured(share, 'share') if p is lead else words.percent(share.value)}"
+            for p, share in sorted(known, key=lambda item: -item[1].value)
+        )
+        ideal = (words.percent(lead.ideal) if lead and lead.ideal is not None else None,) if ideals else ()
+        seen, found = (Cell(text, strong=bar.strong) for text in (told or words.bar_note(bar), bar.verdict))
+        label = (bar.group, bar.label) if grouped else (bar.label,)
+        rows.append((*label, seen, *ideal, Cell(bar.n, f"{lost} not read" if lost else ""), found))
+    columns = (*heads, "seen", *(("ideal",) if ideals else ()), "pictures", "found")
+    return Table(one.caption, columns, tuple(rows), labels=len(heads))
 
 
 @as_table.register

@@ -54,7 +54,7 @@ def shares(one: Shares, ids: Ids) -> Markup:
     bodies = _bodies(one.bars, 3, lambda b: _bar(b, ids, named=alike))
     heads = (tag("th", name, scope="col") for name in (one.heading, "what was seen", "how many"))
     head = tag("thead", tag("tr", *heads), class_="hidden")
-    keys = [("edge", "interval of the value named at the right")] if any(words.leading(b) for b in one.bars) else []
+    keys = [("edge", "interval of the value named at the right")] if any(edge(b) for b in one.bars) else []
     if any(p.ideal is not None for b in one.bars for p in b.parts):
         keys.append(("ideal", "where ideal shares would part the bar"))
     table = tag("table", tag("caption", one.caption, names), head, *bodies, class_="shares")

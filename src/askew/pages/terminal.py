@@ -18,8 +18,8 @@ ROWS = 24
 """Of a table, before the rest is only counted."""
 
 WARNINGS = 12
-LABEL, TEXT, LEAST = 28, 40, 12
-"""Letters of a label and of a text at most in 80 columns, and of either at least."""
+LABEL, TEXT, LEAST, WORD = 28, 40, 12, 16
+"""Letters of a label and of a text at most in 80 columns, of either at least, and of a word that is not broken."""
 
 
 def screen(page: Page, width: int | None = None) -> RenderableType:
@@ -69,7 +69,11 @@ class Fitted:
         texts = [[_told(cell, one, k) for k, cell in enumerate(row)] for row in one.rows[:ROWS]]
         numeric = [k >= one.labels and all(words.is_number(row[k]) for row in texts) for k in range(len(names))]
         longest = [max([len(names[k]), *(len(row[k]) for row in texts)]) for k in range(len(names))]
-        least = [width if is_number else min(width, LEAST) for width, is_number in zip(longest, numeric, strict=True)]
+        words_of = (
+            [part for row in texts for part in row[k].split()] if k < one.labels else [] for k in range(len(names))
+        )
+        least = [size if number else min(size, max(LEAST, min(max(map(len, parts), default=0), WORD)))
+                 for size, number, parts in zip(longest, numeric, words_of, strict=True)]  # fmt: skip
         if one.caption:
             yield Line(f"\n{words.clean(one.caption)}", style="italic")
         for columns in _packed(least, one.labels, width):
