@@ -61,5 +61,5 @@ def graph(prompt: str | None = PROMPT) -> Graph:
 def findings(*graphs: Graph, **others: object) -> InteractionFindings:
     """Findings with these graphs, by default that of one prompt."""
     own = {"missing_pictures": (), "shares": (), "confusion": (), "biasconnect": graphs or (graph(),),
-           "over_prompts": (), "joint": (), "validation": None}  # fmt: skip
+           "over_prompts": (), "validation": None}  # fmt: skip
     return head(PLAN).into(InteractionFindings, **{**own, **others})

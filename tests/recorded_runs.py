@@ -213,8 +213,8 @@ CROSSED: dict[str, Any] = {
 
 @recorded(counted="interact")
 def interact_validated(at: Workplace, run: Path) -> Path:
-    askew.interact(CHEF, **CROSSED, joint=(("gender", "clothing"),),
-                   mitigated="studio/planted", mitigated_args={"equal": "{axis}"}, run=run, store=at.store)  # fmt: skip
+    askew.interact(CHEF, **CROSSED, mitigated="studio/planted", mitigated_args={"equal": "{axis}"}, run=run,
+                   store=at.store)  # fmt: skip
     return run / "results.json"
 
 

@@ -14,7 +14,7 @@ from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import PairedSets, distance_difference, risk_difference, share_difference
 from askew.stats.distance import DISTANCES
 from askew.stats.sensitivity import Pair, interactions
-from askew.stats.shares import distance_estimate, joint_shares, share_intervals
+from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate
 
 TABLES = 2000
@@ -54,11 +54,6 @@ def of_interactions(rng: np.random.Generator) -> list[Estimate]:
     return [one for one in interactions([pair], rng=rng, draws=20) if isinstance(one, Estimate)]
 
 
-def of_combinations(rng: np.random.Generator) -> list[Estimate]:
-    codes = rng.random((40, 2)) < rng.uniform(0.3, 0.7)
-    return [joint_shares(codes, (2, 2), rng=rng, draws=20).distance]
-
-
 def of_concepts(rng: np.random.Generator) -> list[Estimate]:
     found = associations(words(rng), [words(rng) for _ in range(rng.integers(2, 4))], rng=rng, draws=20)
     return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
@@ -76,7 +71,7 @@ def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
     return [*each, spread]
 
 
-FEW = {of_shares: 300, of_differences: 300, of_interactions: 300, of_combinations: 300, of_embeddings: 300,
+FEW = {of_shares: 300, of_differences: 300, of_interactions: 300, of_embeddings: 300,
        of_concepts: 60, of_comparisons: 20}  # fmt: skip
 """Tables of each score in the suite; the slow tests take all."""
 

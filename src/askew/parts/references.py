@@ -31,7 +31,6 @@ Shares = Mapping[str, float]
 class Reference:
     """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all.
 
-    Those of combinations stand under axis "gender,age" and value "male/old".
     `counted` says that they are counts of pictures, and as uncertain as these are few.
     """
 
@@ -64,35 +63,22 @@ class Reference:
         total = sum(shares.values())
         return {value: shares.get(value, 0.0) / total for value in axis.values}, int(total) if self.counted else None
 
-    def joint(self, prompt: str) -> dict[tuple[str, ...], dict[str, float]]:
-        """By some axes the shares of their combinations "VALUE/VALUE" for a prompt, summing to 1."""
-        groups = dict.fromkeys(axis for by_axis in self.shares.values() for axis in by_axis if "," in axis)
-        found = {axis: shares for axis in groups if (shares := self.about(prompt, axis)) is not None}
-        return {
-            tuple(axis.split(",")): {values: share / sum(shares.values()) for values, share in shares.items()}
-            for axis, shares in found.items()
-        }
-
 
 def read_reference(name: str) -> Reference:
     """A table that comes with askew, by its name, or a CSV file. Raises UsageError that names the line.
 
-    Its columns are share and, if it is about some prompts, prompt or occupation; then axis and value, or one for each
-    of the axes whose combinations have these shares.
+    Its columns are axis, value, share and, if it is about some prompts, prompt or occupation.
     """
     table = _rows(name, files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name))
     columns = list(table.fieldnames or ())
     subject = next((column for column in SUBJECTS if column in columns), "")
-    axes = [column for column in columns if column not in (*SUBJECTS, "share")]
-    if "share" not in columns or not axes or ("axis" in axes) != ("value" in axes):
-        raise UsageError(f"{name} needs the column share, and axis and value or a column for each axis")
+    if not {"axis", "value", "share"} <= set(columns):
+        raise UsageError(f"{name} needs the columns axis, value and share")
     shares: dict[str, dict[str, dict[str, float]]] = {}
     for number, row in enumerate(table, start=2):
         cells = {column: (row[column] or "").strip() for column in columns}
-        axis, value = ((cells["axis"], cells["value"]) if "axis" in axes
-                       else (",".join(axes), "/".join(cells[one] for one in axes)))  # fmt: skip
-        by_value = shares.setdefault(cells.get(subject, ""), {}).setdefault(axis, {})
-        by_value[value] = _share(cells["share"], f"{name}, line {number}")
+        by_value = shares.setdefault(cells.get(subject, ""), {}).setdefault(cells["axis"], {})
+        by_value[cells["value"]] = _share(cells["share"], f"{name}, line {number}")
     for about, by_axis in shares.items():
         for axis, by_value in by_axis.items():
             _check_sum(f"{name}: shares of {axis}", about, by_value)

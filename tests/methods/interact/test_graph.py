@@ -12,9 +12,9 @@ from scipy.stats import chi2_contingency
 from askew.errors import UsageError
 from askew.methods.interact.findings import Edge, Graph
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
-from askew.methods.interact.plan import InteractionPlan, JointIdeal
+from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.robustness import simulated
-from askew.methods.interact.score import joint, scoring_of
+from askew.methods.interact.score import scoring_of
 from askew.methods.interact.validation import of_run, validation
 from askew.stats.distance import sensitivity
 from askew.stats.intervals import benjamini_hochberg
@@ -158,10 +158,8 @@ def test_the_order_of_the_axes_changes_nothing(sets: dict[str, Any], entry: Grap
 
 
 def test_scores_hold_all_that_was_asked_for(sets: dict[str, Any]) -> None:
-    wanted = PLAN.model_copy(update={"joint": (("gender", "age"),)})
-    found = scored(wanted, sets)
+    found = scored(PLAN, sets)
     assert [g.prompt for g in found.biasconnect] == [None, NURSE, MECHANIC]
-    assert len(found.joint) == 2
     assert {s.set for s in found.shares} == {"initial"}
 
 
@@ -236,27 +234,6 @@ def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any
     assert of_run("runs/other", other, prompt.model_copy(update={"text": "a photo of a chef"}), INSTRUMENT) is None
     with pytest.raises(UsageError, match="read by truth"):
         of_run("runs/other", other, prompt, "clip")
-
-
-def test_joint_shares_add_up(sets: dict[str, Any]) -> None:
-    found = joint(NURSE, sets[NURSE][0], PLAN.prompts[0].axes[:2], SCORING)
-    assert sum(known(cell.share).value for cell in found.cells) == pytest.approx(1)
-    assert found.against == "independence"
-    assert known(found.distance).low <= known(found.distance).value
-
-
-def test_joint_shares_are_held_against_a_reference_in_any_order_of_its_axes(sets: dict[str, Any]) -> None:
-    shares = {"young/male": 0.1, "young/female": 0.2, "old/female": 0.3, "middle-aged/male": 0.4}
-    ideal = JointIdeal(axes=("age", "gender"), shares=shares, source="census.csv")
-    found = joint(NURSE, sets[NURSE][0], PLAN.prompts[0].axes[:2], SCORING, ideal)
-    expected = {tuple(cell.values[0]): cell.expected for cell in found.cells if not cell.pooled}
-    assert expected == {("male", "middle-aged"): pytest.approx(0.4), ("female", "old"): pytest.approx(0.3),
-                        ("female", "young"): pytest.approx(0.2)}  # fmt: skip
-    rest = found.cells[-1]  # combinations without a share, and the rarest with one, as none alone would be expected
-    assert rest.expected == pytest.approx(0.1)
-    assert ("male", "young") in rest.values
-    assert (found.against, found.reference) == ("reference", "census.csv")
-    assert known(found.distance).low > 0
 
 
 class Erring:

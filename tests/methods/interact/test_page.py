@@ -20,15 +20,13 @@ from askew import findings as findings_of
 from askew.errors import UsageError
 from askew.methods.interact import METHOD, figures
 from askew.methods.interact.findings import (
+    Edge,
     Graph,
     InteractionFindings,
     InteractionResult,
-    JointCell,
-    JointShares,
     ValidatedEdge,
     ValidatedPrompt,
     Validation,
-    dot,
     graphml,
 )
 from askew.methods.interact.page import page
@@ -176,33 +174,31 @@ def test_a_correction_for_reading_errors_is_told() -> None:
     assert "IS as read +0.12" in text
 
 
-def test_mitigations_and_joint_shares_stand_on_the_page() -> None:
+def test_mitigations_stand_on_the_page() -> None:
     missing = Missing("not_asked", "a correlation needs at least three pairs")
     one = ValidatedEdge("gender", "age", estimate(-0.1, -0.2, 0), estimate(0, -1, 1))
     prompt, fair = ValidatedPrompt(PROMPT, (one,), missing), dict.fromkeys(("gender", "age"), "runs/fair")
     paper = Estimate(0.8, n=5, null=0.61, p=0.2)
     validation = Validation(fair, {}, (prompt,), missing, missing, paper, missing)
-    cell = JointCell((("male", "old"),), False, 0.2, estimate(0.3, 0.2, 0.4), (1.5, 1.0, 2.0))
-    joint = JointShares(
-        PROMPT, ("gender", "age"), "studio", "reference", "census.csv", 5.0, estimate(0.2, 0.1, 0.3), (cell,)
-    )
-    text = rendered(findings(validation=validation, joint=(joint,)))
+    text = rendered(findings(validation=validation))
     assert "gender and age in runs/fair" in text
     assert "as in the paper, it is 0.80, where doing nothing gives 0.61 (p = 0.20)" in text
-    assert "against the shares of census.csv; distance 0.20 [0.10, 0.30]" in text
-    assert "male, old" in text
+
+
+def wider(one: Edge) -> Edge:
+    """The pair with an interval that holds together with others'."""
+    return replace(one, simultaneous=(one.sensitivity.value - 0.1, one.sensitivity.value + 0.1))
 
 
 def test_exports_can_be_read_again(tmp_path: Path) -> None:
-    network = nx.read_graphml(BytesIO(graphml(graph())))
+    network = nx.read_graphml(BytesIO(graphml(replace(graph(), edges=(*map(wider, graph().edges),)))))
     assert network.edges["gender", "age"]["sensitivity"] == pytest.approx(-0.11)
     assert network.edges["gender", "age"]["effect"] == "worse"
     assert set(network.nodes) == set(AXES)
-    text = dot(graph()).decode()
-    assert '"gender" -> "age" [label="−0.11", color="#d55e00", style=dashed' in text
-    assert '"clothing" -> "age"' not in text
+    assert network.edges["gender", "age"]["high"] == pytest.approx(-0.01)  # the interval by which the effect is judged
+    assert ("clothing", "age") not in network.edges
     result = InteractionResult(METHOD, PLAN, tmp_path, tmp_path, findings())
-    assert result.write_dot(tmp_path / "g.dot").read_bytes() == dot(graph())
+    assert result.write_graphml(tmp_path / "g.xml").read_bytes() == graphml(graph())
     with pytest.raises(UsageError, match="cannot write the graph"):
         result.write_graphml(tmp_path)
 

@@ -57,12 +57,6 @@ def test_open_answers_leave_out_the_values() -> None:
     [
         ({"distance": "values", "ideal": ["bls-2022"]}, "needs a uniform ideal"),
         ({"distance": "euclidean"}, "distance"),
-        ({"joint": (("gender", "height"),)}, "joint shares"),
-        ({"joint": (("gender",),)}, "joint shares"),
-        ({"joint_ideal": ["gender,age=male/old:0.5"]}, "sum to 0.5"),
-        ({"joint_ideal": ["gender,age=male/ancient:1"]}, "names 'male/ancient'"),
-        ({"joint_ideal": ["gender,age=male:1"]}, "names 'male'; gender/age have"),
-        ({"joint_ideal": ["no/such/joint.csv"]}, "cannot read the reference table"),
         ({"mitigated": ["studio/planted"]}, "which axis is mitigated"),
         ({"mitigated": ["height=studio/planted"]}, "which axis is mitigated"),
         ({"ideal": ["no/such/table.csv"]}, "cannot read the reference table"),
@@ -71,18 +65,6 @@ def test_open_answers_leave_out_the_values() -> None:
 def test_what_cannot_be_planned_is_refused(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(UsageError, match=match):
         plan(**settings)
-
-
-def test_joint_ideals_come_from_a_table_or_as_given(tmp_path: Path) -> None:
-    table = tmp_path / "census.csv"
-    table.write_text("occupation,gender,age,share\nnurse,female,young,0.6\nnurse,male,old,0.4\nchef,male,old,1\n")
-    made = plan(joint=[("gender", "age")], joint_ideal=["age,gender=young/male:1", str(table)])
-    found = made.joint_ideal_of(NURSE[0], ("gender", "age"))
-    assert found is not None
-    assert found.by_values() == {("female", "young"): 0.6, ("male", "old"): 0.4}
-    assert made.joint_ideal_of(NURSE[0], ("gender", "clothing")) is None
-    (tmp_path / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
-    assert read_plan(tmp_path / "plan.toml") == made
 
 
 def test_mitigations_are_named_by_axis(tmp_path: Path) -> None:

@@ -39,11 +39,8 @@ def interact(
     least_sensitivity: float | None = None,
     open_answers: shared.Flag = False,
     as_read: shared.Flag = False,
-    joint: Annotated[str | Sequence[str | Sequence[str]] | None, shared.repeated("TEXT")] = None,
-    joint_ideal: shared.Texts = None,
     mitigated: shared.Texts = None,
     mitigated_args: Annotated[shared.Args, Parameter("--mitigated-arg")] = None,
-    dot: shared.Place = None,
     graphml: shared.Place = None,
     **options: Unpack[InteractOptions],
 ) -> InteractionResult:
@@ -57,7 +54,7 @@ def interact(
 
     - `askew interact --occupations --model studio/planted --ideal bls-2022`
 
-    - `askew interact --prompts prompts.txt --axes gender,age,clothing --dot graph.dot`
+    - `askew interact --prompts prompts.txt --axes gender,age,clothing --graphml graph.xml`
 
     Parameters
     ----------
@@ -92,16 +89,10 @@ def interact(
         Take the concepts in any answer instead of the axes' values.
     as_read
         Do not correct for what is known of the instrument's errors.
-    joint
-        Two or three axes, separated by commas, whose joint shares are wanted; may be repeated.
-    joint_ideal
-        Joint shares to hold against: a CSV, AXIS,AXIS=VALUE/VALUE:SHARE,…
     mitigated
         Model or run to validate against: AXIS=NAME, or with {axis} for the mitigated axis.
     mitigated_args
         Setting of that model, such as equal={axis}.
-    dot
-        Write the graph for Graphviz to this file.
     graphml
         Write the graph as GraphML to this file.
 
@@ -118,9 +109,7 @@ def interact(
     )  # fmt: skip
     wanted: dict[str, Any] = {
         "axes": None if axes is None else shared.names(axes), "open_answers": open_answers, "as_read": as_read,
-        "ideal": shared.several(ideal), "joint_ideal": shared.several(joint_ideal),
-        "joint": tuple(tuple(shared.names(group)) for group in shared.several(joint)),
-        "mitigated": shared.several(mitigated),
+        "ideal": shared.several(ideal), "mitigated": shared.several(mitigated),
     }  # fmt: skip
     if plan is not None:
         shared.only_plan(
@@ -136,9 +125,6 @@ def interact(
             llm_args=desk.settings, cache=desk.cache, tell=desk.tell, **told, **{**wanted, **fields},
         )  # fmt: skip
     result = METHOD.run(made, **shared.run_options(options))
-    if not options.get("dry_run"):
-        if dot:
-            result.write_dot(dot)
-        if graphml:
-            result.write_graphml(graphml)
+    if graphml and not options.get("dry_run"):
+        result.write_graphml(graphml)
     return result

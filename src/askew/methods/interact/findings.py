@@ -15,7 +15,7 @@ from askew.findings import E, Head, Names
 from askew.method import Result
 from askew.methods.interact.plan import InteractionPlan
 from askew.models.base import Setting
-from askew.pages.words import axis_label, number
+from askew.pages.words import axis_label
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.shares import SetShares
@@ -26,8 +26,6 @@ Effect = Literal["better", "worse", "changed"]
 Row = tuple[int, ...]
 
 AS_IT_IS = "as it is"
-
-STYLES = {"better": ("#0072b2", "solid"), "worse": ("#d55e00", "dashed"), "changed": ("#757b82", "dotted")}
 
 
 @record
@@ -194,36 +192,6 @@ class OverPrompts:
 
 
 @record
-class JointCell:
-    """A combination of values, or all rare ones pooled. `ratio`: share by expected, with its interval."""
-
-    values: tuple[tuple[str, ...], ...]
-    pooled: bool
-    expected: float
-    share: E
-    ratio: tuple[float, float | None, float | None]
-
-
-@record
-class JointShares:
-    """Combinations of the values of two or three axes in the initial pictures of a prompt.
-
-    against         the axes' own shares multiplied ("independence"), or those of `reference`
-    least_expected  pictures; combinations of which fewer are expected are pooled
-    distance        total variation of the combinations from what is expected
-    """
-
-    prompt: str
-    axes: tuple[str, ...]
-    instrument: str
-    against: Literal["independence", "reference"]
-    reference: str | None
-    least_expected: float
-    distance: E
-    cells: tuple[JointCell, ...]
-
-
-@record
 class ValidatedEdge:
     """IS as the counterfactual prompts tell it, and as measured once the source is really mitigated."""
 
@@ -272,12 +240,15 @@ class InteractionFindings(Head):
     confusion: tuple[Confusion, ...]
     biasconnect: tuple[Graph, ...]
     over_prompts: tuple[OverPrompts, ...]
-    joint: tuple[JointShares, ...]
     validation: Validation | None
 
-    def graph(self, prompt: str | None) -> Graph:
-        """The graph of a prompt; of all together for None. Raises StopIteration where there is none."""
-        return next(one for one in self.biasconnect if one.prompt == prompt)
+    def graph(self, prompt: str | None = None) -> Graph:
+        """The graph of a prompt; by default of all prompts together, or of the only one. Raises UsageError."""
+        for one in self.biasconnect:
+            if prompt in (None, one.prompt):
+                return one
+        known = ", ".join(repr(p.text) for p in self.plan.prompts)
+        raise UsageError(f"this run has no graph of {prompt!r}; it has: {known}")
 
 
 @dataclass(frozen=True)
@@ -286,11 +257,7 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
 
     def graph(self, prompt: str | None = None) -> Graph:
         """The graph of a prompt; by default of all prompts together, or of the only one. Raises UsageError."""
-        for one in self.found.biasconnect:
-            if prompt in (None, one.prompt):
-                return one
-        known = ", ".join(repr(p.text) for p in self.plan.prompts)
-        raise UsageError(f"this run has no graph of {prompt!r}; it has: {known}")
+        return self.found.graph(prompt)
 
     def sensitivity(self, source: str, target: str, prompt: str | None = None) -> Estimate | Missing:
         """How much nearer to its ideal the axis `target` comes when `source` is made equal. Raises UsageError."""
@@ -299,55 +266,25 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
             raise UsageError(f"this graph has no pair of axes {source!r} and {target!r}")
         return edge.sensitivity
 
-    def write_dot(self, path: str | Path, prompt: str | None = None) -> Path:
-        """Write a graph for Graphviz and return its path. Raises UsageError where that is impossible."""
-        return _write(Path(path), dot(self.graph(prompt)))
-
     def write_graphml(self, path: str | Path, prompt: str | None = None) -> Path:
         """Write a graph as GraphML and return its path. Raises UsageError where that is impossible."""
-        return _write(Path(path), graphml(self.graph(prompt)))
-
-
-def network(graph: Graph) -> nx.DiGraph:
-    """The edges of a graph as a directed graph, the direct effects as loops."""
-    made = nx.DiGraph(prompt=graph.prompt or "all prompts")
-    made.add_nodes_from((axis.name, {"label": axis_label(axis.name)}) for axis in graph.axes)
-    for edge in graph.edges:
-        if edge.significant and isinstance(edge.sensitivity, Estimate):
-            told = {name: getattr(edge, name) for name in ("chi2", "dof", "p", "q", "cramers_v")}
-            told |= {"sensitivity": edge.sensitivity.value, "low": edge.sensitivity.low, "high": edge.sensitivity.high}
-            known = {name: value for name, value in told.items() if value is not None}
-            made.add_edge(edge.source, edge.target, effect=edge.effect, **known)
-    return made
+        path = Path(path)
+        try:
+            write_whole({path: graphml(self.graph(prompt))})
+        except OSError as error:
+            raise UsageError(f"cannot write the graph to {path}: {explain_os_error(error)}") from error
+        return path
 
 
 def graphml(graph: Graph) -> bytes:
-    """The graph as GraphML, UTF-8."""
+    """The edges of a graph as GraphML, UTF-8: the direct effects as loops, `low` and `high` of all pairs at once."""
+    made = nx.DiGraph(prompt=graph.prompt or "all prompts")
+    made.add_nodes_from((axis.name, {"label": axis_label(axis.name)}) for axis in graph.axes)
+    for edge in graph.edges:
+        if edge.significant and isinstance(e := edge.shown, Estimate):
+            told = {name: getattr(edge, name) for name in ("chi2", "dof", "p", "q", "cramers_v", "effect")}
+            told |= {"sensitivity": e.value, "low": e.low, "high": e.high}
+            made.add_edge(edge.source, edge.target, **{k: value for k, value in told.items() if value is not None})
     buffer = BytesIO()
-    nx.write_graphml(network(graph), buffer)
+    nx.write_graphml(made, buffer)
     return buffer.getvalue() + b"\n"
-
-
-def dot(graph: Graph) -> bytes:
-    """The graph in Graphviz's language, UTF-8: line style and colour by sign, width by sensitivity."""
-    made = network(graph)
-    lines = [f"digraph {_quoted(made.graph['prompt'])} {{", "  node [shape=box, style=rounded];"]
-    lines += [f"  {_quoted(axis)} [label={_quoted(data['label'])}];" for axis, data in made.nodes(data=True)]
-    for source, target, data in made.edges(data=True):
-        colour, style = STYLES[data["effect"]]
-        width = 1 + 14 * abs(data["sensitivity"])
-        look = f'color="{colour}", style={style}, penwidth={width:.2f}, weight={width:.2f}'
-        lines.append(f'  {_quoted(source)} -> {_quoted(target)} [label="{number(data["sensitivity"])}", {look}];')
-    return "\n".join([*lines, "}", ""]).encode()
-
-
-def _write(path: Path, content: bytes) -> Path:
-    try:
-        write_whole({path: content})
-    except OSError as error:
-        raise UsageError(f"cannot write the graph to {path}: {explain_os_error(error)}") from error
-    return path
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

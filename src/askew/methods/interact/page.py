@@ -10,7 +10,6 @@ from askew.methods.interact import figures
 from askew.methods.interact.findings import (
     Graph,
     InteractionFindings,
-    JointShares,
     Validation,
 )
 from askew.pages import blocks as b
@@ -37,7 +36,7 @@ def page(found: InteractionFindings, media: Media) -> b.Page:
         found, f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
         f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
         figures.answer_over_prompts(found.over_prompts) if found.over_prompts else figures.answer(found.biasconnect[0]),
-        (*view.seen(), *view.graphs(), *view.validation(), *view.joint()),
+        (*view.seen(), *view.graphs(), *view.validation()),
         facts=(*common.facts(found), ("Axes", str(len(found.biasconnect[0].axes)))),
         reading=figures.reading(found), notes=(bold, *common.notes(found)[1:]), gaps=gaps(found.shares),
         uneven=missing_sentences(found.missing_pictures),
@@ -121,13 +120,6 @@ class View:
         if one := self.found.validation:
             yield b.Section("Estimates against a real mitigation", tuple(_validation(one)))
 
-    def joint(self) -> Iterator[b.Section]:
-        """Joint shares of axes."""
-        if own := self.found.joint:
-            pooled = b.Text(f"Combinations of which fewer than {own[0].least_expected:g} pictures are expected are "
-                            "pooled, by what is expected alone, whatever was seen.", muted=True)  # fmt: skip
-            yield b.Section("Joint shares", (pooled, *(_joint(one) for one in own)))
-
 
 def _validation(one: Validation) -> Iterator[b.Block]:
     """How well the estimates hold, in words, where axes are mitigated, and the edges of every prompt."""
@@ -163,23 +155,3 @@ def _validation(one: Validation) -> Iterator[b.Block]:
 
 def _known(correlation: Estimate | Missing) -> str:
     return measured(correlation) if isinstance(correlation, Estimate) else reason(correlation)
-
-
-def _joint(one: JointShares) -> b.Block:
-    """Combinations of values with their shares, the expected share as a mark."""
-    axes, where = " × ".join(axis_label(axis) for axis in one.axes), quote(one.prompt, 120)
-    if isinstance(one.distance, Missing):
-        return b.Text(f"{axes}: {reason(one.distance)}", lead=where)
-    independent = one.against == "independence"
-    rows = tuple(
-        b.Lane(plural(len(cell.values), "rare combination") if cell.pooled else ", ".join(cell.values[0]), cell.share,
-               (percent(cell.expected), f"× {words.number(cell.ratio[0])}"),
-               marks=(b.Mark(cell.expected, "expected"),))
-        for cell in one.cells
-    )  # fmt: skip
-    against = "the axes' own shares multiplied" if independent else f"the shares of {shorten(one.reference or '', 60)}"
-    return b.Lanes(
-        f"{capital(axes)} in {where}: shares of combinations, against {against}; distance {measured(one.distance)}, "
-        f"{words.probability(one.distance.p, 'p')}",
-        "Combination", rows, "share", "share", b.PLAIN, ("expected", "ratio"), interval="interval for the true share",
-    )  # fmt: skip

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
-
-import numpy as np
+from collections.abc import Iterator
 
 from askew import conditions
-from askew.errors import NotEnoughData
 from askew.findings import Head, Scored
-from askew.methods.interact.findings import InteractionFindings, JointCell, JointShares
+from askew.methods.interact.findings import InteractionFindings
 from askew.methods.interact.gather import InteractionGathered
 from askew.methods.interact.graph import Tables, graphs, over_prompts, pooled, tables
-from askew.methods.interact.plan import InteractionPlan, JointIdeal
+from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors, confusions, known_errors
-from askew.parts.survey.observed import ObservedSet, missing_pictures
+from askew.parts.survey.observed import missing_pictures
 from askew.parts.survey.reader import Observed
 from askew.parts.survey.shares import SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts
-from askew.plan import AxisPlan
-from askew.stats.intervals import Floats
-from askew.stats.shares import LEAST_EXPECTED, joint_shares
-from askew.types import Estimate, Missing
+from askew.types import Estimate
 
 
 def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> InteractionFindings:
@@ -47,7 +40,6 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
         confusion=compared,
         biasconnect=drawn,
         over_prompts=over_prompts(drawn, plan.level),
-        joint=tuple(_joint_shares(plan, sets, scoring)),
         validation=validation(counted, drawn, found.mitigated, plan, scoring) if plan.mitigated else None,
     )
 
@@ -81,59 +73,3 @@ def _initial_shares(plan: InteractionPlan, sets: Observed, known: Errors) -> Ite
                     scoring = Scoring(name, plan.seed, plan.draws, plan.level)
                     errors = known.get((name, axis.name))
                     yield shares(observed, axis.axis(), axis.ideal, prompt.text, scoring, errors, axis.ideal_pictures)
-
-
-def _joint_shares(plan: InteractionPlan, sets: Observed, scoring: Scoring) -> Iterator[JointShares]:
-    """Of the groups of axes that the plan names, in the initial pictures."""
-    for prompt in plan.prompts:
-        axes = {axis.name: axis for axis in prompt.closed}
-        initial = next((s for s in sets[prompt.text] if s.prompt.axis is None), None)
-        for group in plan.joint:
-            if initial is not None and axes.keys() >= set(group):
-                ideal = plan.joint_ideal_of(prompt.text, group)
-                yield joint(prompt.text, initial, [axes[name] for name in group], scoring, ideal)
-
-
-def joint(
-    prompt: str, initial: ObservedSet, axes: Sequence[AxisPlan], scoring: Scoring, ideal: JointIdeal | None = None
-) -> JointShares:
-    """Shares of every combination of values, sparse ones pooled, against a reference population.
-
-    Without one, `ideal` None, against the axes' own shares multiplied.
-    """
-    names = tuple(axis.name for axis in axes)
-    columns = [initial.values[scoring.instrument][name] for name in names]
-    codes = [
-        [-1 if isinstance(v, Missing) else axis.values.index(v) for axis, v in zip(axes, row, strict=True)]
-        for row in zip(*columns, strict=True)
-    ]
-    against: Literal["independence", "reference"] = "independence" if ideal is None else "reference"
-    distance: Estimate | Missing
-    try:
-        found = joint_shares(
-            np.array(codes, dtype=np.int64).reshape(-1, len(axes)),
-            [len(axis.values) for axis in axes],
-            None if ideal is None else _expected(ideal, axes),
-            rng=scoring.rng(prompt, *names, scoring.instrument, "joint shares"),
-            **scoring.how,
-        )
-        cells, distance = found.cells, found.distance
-    except NotEnoughData as error:
-        cells, distance = (), Missing("not_asked", str(error))
-    told = tuple(
-        JointCell(tuple(tuple(axis.values[k] for axis, k in zip(axes, one, strict=True)) for one in cell.values),
-                  cell.pooled, cell.expected, cell.share, cell.ratio)
-        for cell in cells
-    )  # fmt: skip
-    return JointShares(
-        prompt, names, scoring.instrument, against, ideal.source if ideal else None, LEAST_EXPECTED, distance, told
-    )
-
-
-def _expected(ideal: JointIdeal, axes: Sequence[AxisPlan]) -> Floats:
-    """The reference's shares in the order of the axes and their values; a combination that it does not name has 0."""
-    shares = np.zeros([len(axis.values) for axis in axes])
-    for values, share in ideal.by_values().items():
-        own = dict(zip(ideal.axes, values, strict=True))
-        shares[tuple(axis.values.index(own[axis.name]) for axis in axes)] = share
-    return shares
