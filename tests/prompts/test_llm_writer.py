@@ -139,13 +139,12 @@ def test_a_damaged_record_is_asked_for_again(tmp_path: Path) -> None:
         assert len(server.requests) == 4
 
 
-def test_tokens_and_cost_are_counted_and_limited() -> None:
+def test_tokens_are_counted_and_limited() -> None:
     with serving(lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=(100, 50))) as server:
-        writer = create("m", url=server.url, budget=290, price_in=2.0, price_out=10.0)
+        writer = create("m", url=server.url, budget=290)
         writer.write("random prompts", "", 4, seed=0)
         writer.write("random prompts", "", 4, seed=1)
         assert writer.usage.tokens == 300
-        assert writer.usage.cost == pytest.approx(2 * (100 * 2 + 50 * 10) / 1e6)
         with pytest.raises(RunError, match="budget of 290 tokens"):
             writer.write("random prompts", "", 4, seed=2)
         assert len(server.requests) == 2
@@ -311,8 +310,6 @@ def test_bad_requests_are_usage_errors() -> None:
         writer.write("random prompts", "", 0, seed=0)
     with pytest.raises(UsageError, match="which model"):
         create("")
-    with pytest.raises(UsageError, match="both prices"):
-        create("m", price_in=1.0)
 
 
 def test_the_registry_knows_it() -> None:
@@ -346,7 +343,7 @@ def test_half_a_character_in_the_answer_itself_can_be_sent_back() -> None:
     ("name", "value", "needed"),
     [("concurrency", "abc", "a whole number"), ("timeout", "x", "a number"), ("temperature", "x", "a number"),
      ("axes", "x", "a whole number"), ("budget", "lots", "a whole number"), ("budget", 1e6, "a whole number"),
-     ("price_in", True, "a number")],
+     ("temperature", True, "a number")],
 )  # fmt: skip
 def test_a_setting_of_the_wrong_kind_is_named(name: str, value: Any, needed: str) -> None:
     with pytest.raises(UsageError, match=f"{name} is {value!r}; it must be {needed}"):

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 
 import askew
 from askew.cli import run as command
 from askew.errors import UsageError
+from askew.findings import Identity, Instruments
 from askew.method import load
+from askew.methods.mine.gather import Shown
 from askew.studies.rank.command import read_shares
-from askew.studies.rank.steps import RankPlan, one_sidedness
+from askew.studies.rank.steps import RankedModel, RankGathered, RankPlan, in_plane, one_sidedness
 from askew.studio.planted import female_share
+from askew.types import Missing, Picture
 
 NAMES = ("nurse", "plumber", "secretary", "carpenter", "chef", "lawyer")
 
@@ -62,6 +67,28 @@ def test_all_models_get_the_same_seeds_and_stand_in_one_plane(ranked: askew.Rank
     page = load(ranked.folder, ranked.store).write_report().read_text(encoding="utf-8")
     assert "All its pictures in one plane" in page
     assert "Against the table" in page
+
+
+def test_where_a_vqa_reads_the_models_stand_in_one_plane_too(tmp_path: Path) -> None:
+    found = askew.rank("a photo of a nurse", model=["studio/planted", "studio/balanced"], vqa="studio", images=2,
+                       draws=100, run=tmp_path / "run", store=tmp_path / "store").found  # fmt: skip
+    (one,) = found.maps
+    assert {name: len(places) for name, places in one.places.items()} == {"studio/planted": 2, "studio/balanced": 2}
+    assert set(found.instruments.vqa or ()) == set(found.instruments.embedder or ()) == {"studio"}
+
+
+def test_two_directions_hold_what_lies_in_a_plane() -> None:
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 9))
+    pictures = tuple(Picture(str(k), "", "x") for k in range(20))
+    gathered = RankGathered((RankedModel("m", "m", "1"),), Identity("m", "1", {}), None, Instruments(),
+                            {("m", "x"): (Missing("error"), Shown(pictures, {}))}, {("m", "x"): flat})  # fmt: skip
+    found = in_plane("x", gathered)
+    assert found is not None
+    assert sum(found.explained) == pytest.approx(1.0)
+    places, apart = np.array([one[1:] for one in found.places["m"]]), np.linalg.norm(flat[:, None] - flat, axis=-1)
+    assert np.linalg.norm(places[:, None] - places, axis=-1) == pytest.approx(apart, abs=1e-4)
+    assert in_plane("x", replace(gathered, vectors={("m", "x"): flat[:2]})) is None
 
 
 def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:

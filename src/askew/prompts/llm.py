@@ -71,7 +71,7 @@ class CompletionCache(Protocol):
 class Usage:
     """What a language model was asked so far. Answers from the cache cost nothing and count only as `cached`.
 
-    `unreported` calls came back without token counts. `cost` is in the unit of the prices, None without prices.
+    `unreported` calls came back without token counts.
     """
 
     calls: int = 0
@@ -79,7 +79,6 @@ class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     unreported: int = 0
-    cost: float | None = None
 
     @property
     def tokens(self) -> int:
@@ -90,7 +89,7 @@ class Usage:
         """The numbers in words."""
         parts = [f"{self.calls} calls", f"{self.cached} answers from the store", f"{self.tokens} tokens"]
         parts += [f"{self.unreported} calls without a token count"] if self.unreported else []
-        return ", ".join(parts if self.cost is None else [*parts, f"cost {self.cost:.4f}"])
+        return ", ".join(parts)
 
 
 @dataclass(slots=True)
@@ -132,19 +131,13 @@ class RememberedLLM:
     """A language model whose answers are kept: what was of use is never asked for twice.
 
     Conversations are told apart by the model's fingerprint, the messages, the schema and the seed. `budget` is the
-    largest number of tokens to use; `prices` are those of a million tokens of prompt and of answer.
+    largest number of tokens to use.
     """
 
-    def __init__(
-        self,
-        llm: LLM,
-        cache: CompletionCache | None = None,
-        budget: int | None = None,
-        prices: tuple[float, float] | None = None,
-    ) -> None:
+    def __init__(self, llm: LLM, cache: CompletionCache | None = None, budget: int | None = None) -> None:
         self.name, self.fingerprint, self.concurrency = llm.name, llm.fingerprint, llm.concurrency
-        self.usage, self.tally = Usage(cost=None if prices is None else 0.0), Tally()
-        self._llm, self._cache, self._budget, self._prices = llm, cache, budget, prices
+        self.usage, self.tally = Usage(), Tally()
+        self._llm, self._cache, self._budget = llm, cache, budget
         self._lock = threading.Lock()
         self._held: dict[str, Mapping[str, Any]] = {}
         self._useful = False
@@ -191,20 +184,12 @@ class RememberedLLM:
             return known
         answer = self._llm.complete(messages, schema, seed)
         with self._lock:
-            self._count(answer)
+            self.usage.calls += 1
+            self.usage.unreported += answer.prompt_tokens is None or answer.completion_tokens is None
+            self.usage.prompt_tokens += answer.prompt_tokens or 0
+            self.usage.completion_tokens += answer.completion_tokens or 0
         fresh[key] = {**asked, "answer": asdict(answer)}
         return answer
-
-    def _count(self, answer: Completion) -> None:
-        self.usage.calls += 1
-        if answer.prompt_tokens is None or answer.completion_tokens is None:
-            self.usage.unreported += 1
-            return
-        self.usage.prompt_tokens += answer.prompt_tokens
-        self.usage.completion_tokens += answer.completion_tokens
-        if self._prices is not None:
-            spent = answer.prompt_tokens * self._prices[0] + answer.completion_tokens * self._prices[1]
-            self.usage.cost = (self.usage.cost or 0.0) + spent / 1e6
 
     def _check_budget(self) -> None:
         if self._budget is None:

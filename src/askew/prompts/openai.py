@@ -78,25 +78,20 @@ def create(
     timeout: float = 120.0,
     concurrency: int = 4,
     budget: int | None = None,
-    price_in: float | None = None,
-    price_out: float | None = None,
     axes: int = 8,
     axes_on: AxesOn = "open",
 ) -> LLMWriter:
     """The writer that `--llm openai/MODEL` names.
 
     `url` is the server's address; for `axes` and `axes_on` see `LLMWriter`. `budget` is the largest number of tokens
-    to use, `price_in` and `price_out` those of a million tokens. Raises UsageError.
+    to use. Raises UsageError.
     """
     if not name:
         raise UsageError("which model? Write it as --llm openai/MODEL, with the name that the server gives it")
-    if (price_in is None) != (price_out is None):
-        raise UsageError("a cost needs both prices, of a million tokens of prompt (price_in) and of answer (price_out)")
     if concurrency < 1:
         raise UsageError("concurrency must be greater than 0")
-    prices = None if price_in is None or price_out is None else (price_in, price_out)
     llm = OpenAILLM(name, Server(url, timeout=timeout), temperature, max_tokens, concurrency)
-    return LLMWriter(RememberedLLM(llm, cache, budget, prices), axes=axes, on=axes_on)
+    return LLMWriter(RememberedLLM(llm, cache, budget), axes=axes, on=axes_on)
 
 
 def _unknown_field(error: ServerError, content: dict[str, Any]) -> str | None:

@@ -37,7 +37,12 @@ def read_data(name: str) -> str:
 @lru_cache
 def nouns() -> Mapping[str, Noun]:
     """Every known noun by its lower-case forms, singular and plural. The first entry of a form wins."""
-    found = [*_people()]
+    found = []
+    for line in _lines("people.txt"):
+        one, many, gender, age, counterpart, ageless = (cell.strip() for cell in line.split("|"))
+        says = {axis: value for axis, value in (("gender", gender), ("age", age)) if value}
+        swap = {axis: noun for axis, noun in (("gender", counterpart), ("age", ageless)) if noun}
+        found.append(Noun(one, many or plural(one), "person", says, swap))
     for _, one, many in _entries("occupations.txt"):
         found.append(Noun(one, many, "person", {"occupation": one}, {"occupation": "person"}))
     found += [Noun(one, many, "animal") for _, one, many in _entries("animals.txt")]
@@ -62,14 +67,6 @@ def adjectives() -> frozenset[str]:
 def occupations() -> tuple[str, ...]:
     """Every known occupation, in the singular."""
     return tuple(one for _, one, _ in _entries("occupations.txt"))
-
-
-def _people() -> Iterator[Noun]:
-    for line in _lines("people.txt"):
-        one, many, gender, age, counterpart, ageless = (cell.strip() for cell in line.split("|"))
-        says = {axis: value for axis, value in (("gender", gender), ("age", age)) if value}
-        swap = {axis: noun for axis, noun in (("gender", counterpart), ("age", ageless)) if noun}
-        yield Noun(one, many or plural(one), "person", says, swap)
 
 
 def _place(tag: str, one: str, many: str) -> Noun:

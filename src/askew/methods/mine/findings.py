@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from askew.errors import UnknownName
@@ -11,8 +12,6 @@ from askew.methods.mine.plan import LEAN, MinePlan
 from askew.parts.survey.shares import SetShares
 from askew.prompts.evolution import Origin
 from askew.types import Estimate, Missing, record
-
-Loss = float | Missing
 
 FRESH: Address = ("best", "fresh_score")
 
@@ -70,20 +69,10 @@ class Iteration:
 
 
 @record
-class RandomBest:
-    """One of the best prompts of a random search: the loss it was found by, and its score on fresh seeds."""
-
-    run: int
-    prompt: str
-    score: float | None
-    fresh_score: E
-
-
-@record
 class RandomSearch:
     """Random searches on the same budget, and by how much mining finds lower losses, on fresh seeds."""
 
-    best: tuple[RandomBest, ...]
+    best: tuple[BestPrompt, ...]
     history: tuple[Iteration, ...]
     difference: E
 
@@ -112,12 +101,13 @@ class MineTheGap:
         """How many prompts the searches looked at."""
         return sum(len(entry.prompts) for entry in self.history)
 
-    def ranked(self) -> list[BestPrompt]:
-        """The best prompts, each once, the lowest loss on fresh seeds first, those without a score last."""
-        first: dict[str, BestPrompt] = {}
-        for one in sorted(self.best, key=lambda one: loss_of(one.fresh_score, self.objective == LEAN)):
-            first.setdefault(one.prompt, one)
-        return list(first.values())
+
+def ranked(best: Sequence[BestPrompt], leans: bool) -> list[BestPrompt]:
+    """The best prompts, each once, the lowest loss on fresh seeds first, those without a score last."""
+    first: dict[str, BestPrompt] = {}
+    for one in sorted(best, key=lambda one: loss_of(one.fresh_score, leans)):
+        first.setdefault(one.prompt, one)
+    return list(first.values())
 
 
 def loss_of(score: Estimate | Missing, leans: bool) -> float:
@@ -142,7 +132,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
     @property
     def prompts(self) -> list[str]:
         """The prompts found, each once, the lowest loss on fresh seeds first."""
-        return [one.prompt for one in self.found.minethegap.ranked()]
+        return [one.prompt for one in ranked(self.found.minethegap.best, self.plan.objective == LEAN)]
 
     def score(self, prompt: str | None = None) -> Estimate | Missing:
         """The score of a prompt (the first found by default) on fresh seeds. Raises UnknownName for one not found."""

@@ -62,16 +62,6 @@ class Best:
     fresh: Reading | Missing
     shown: Shown | None = None
 
-    @property
-    def prompt(self) -> str:
-        """Its text."""
-        return self.found.text
-
-    @property
-    def fresh_loss(self) -> float | Missing:
-        """What it scores on fresh seeds."""
-        return _loss(self.fresh)
-
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -90,7 +80,7 @@ class Found:
 
     def best(self) -> dict[str, Shown]:
         """The best prompts mined, each once."""
-        return {one.prompt: one.shown for search in self.mined for one in search.best if one.shown}
+        return {one.found.text: one.shown for search in self.mined for one in search.best if one.shown}
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +266,16 @@ class Miner:
         leads: list[tuple[float, str]] = []
 
         def evaluate(candidate: Candidate) -> float | None:
-            loss = self._loss(candidate.text)
-            if loss is not None:
-                leads[:] = [min([*leads, (loss, candidate.text)], key=lambda lead: lead[0])]
-            steps.note = _told(plan, name, number, candidate.iteration, leads)
+            text, run = candidate.text, f" {number + 1}/{plan.runs}" if plan.runs > 1 else ""
+            if text not in self.losses:
+                self.losses[text] = loss_of(self.objective.read(text, plan.seed))
+            loss = self.losses[text]
+            if not isinstance(loss, Missing):
+                leads[:] = [min([*leads, (loss, text)], key=lambda lead: lead[0])]
+            lead = "".join(f"; best {loss:.4f} {text[:SHOWN]}" for loss, text in leads)
+            steps.note = f"{name}{run}, iteration {candidate.iteration + 1}/{plan.iterations}{lead}"
             steps.advance(1)
-            return loss
+            return None if isinstance(loss, Missing) else loss
 
         def seeds(*names: object) -> int:
             return derived_seed(plan.seed, f"search {number}", *map(str, names))
@@ -297,12 +291,6 @@ class Miner:
             steps.note = f"{name}, the best prompts on fresh seeds"
             steps.advance(1)
         return Search(tuple(evaluated), tuple(chosen))
-
-    def _loss(self, prompt: str) -> float | None:
-        if prompt not in self.losses:
-            self.losses[prompt] = _loss(self.objective.read(prompt, self.plan.seed))
-        loss = self.losses[prompt]
-        return None if isinstance(loss, Missing) else loss
 
     def shown(self, prompt: str, reading: Reading | Missing, pictures: Sequence[Outcome]) -> Shown:
         """The pictures with what explains them: one of each variation, or of each value of an axis."""
@@ -343,12 +331,6 @@ class Miner:
         return {text: (count(one, read[0]), count(one, read[1])) for text, one in known.items()}
 
 
-def _loss(reading: Reading | Missing) -> float | Missing:
+def loss_of(reading: Reading | Missing) -> float | Missing:
+    """What a search lowers."""
     return reading if isinstance(reading, Missing) else reading.loss()
-
-
-def _told(plan: MinePlan, name: str, number: int, iteration: int, leads: Sequence[tuple[float, str]]) -> str:
-    """Where a search is, and the best prompt so far."""
-    run = f" {number + 1}/{plan.runs}" if plan.runs > 1 else ""
-    lead = "".join(f"; best {loss:.4f} {prompt[:SHOWN]}" for loss, prompt in leads)
-    return f"{name}{run}, iteration {iteration + 1}/{plan.iterations}{lead}"

@@ -182,26 +182,30 @@ class BiasObjective(Objective):
 
 
 @dataclass(frozen=True, slots=True)
-class PixelErrors:
-    """By picture the mean squared error of its pixels from a colour, in [0, 1]."""
+class Measured:
+    """A number of a prompt's pictures; of a mean of errors in [0, 1] those of each picture, too."""
 
     prompt: str
     seed: int
-    errors: tuple[float, ...]
+    value: float
+    n: int
     missing: int
+    errors: tuple[float, ...] = ()
 
     def loss(self) -> float | Missing:
-        """The mean over the pictures."""
-        return float(np.mean(self.errors))
+        """The number."""
+        return self.value
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """The mean over the pictures, its interval by bootstrap over them."""
-        value = float(np.mean(self.errors))
+        """The same, with an interval by bootstrap over the pictures where their errors are known."""
+        found = Estimate(self.value, n=self.n, missing=self.missing)
+        if not self.errors:
+            return found
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
         drawn = bootstrap_errors(np.array(self.errors)[:, None], scoring.draws, rng)[:, 0]
-        low, high = percentile_interval(value - drawn, scoring.level)
-        return Estimate(value, max(low, 0.0), min(high, 1.0), scoring.level, "bootstrap over pictures",
-                        n=len(self.errors), missing=self.missing, max=1.0)  # fmt: skip
+        low, high = percentile_interval(self.value - drawn, scoring.level)
+        return replace(found, low=max(low, 0.0), high=min(high, 1.0), level=scoring.level,
+                       interval="bootstrap over pictures", max=1.0)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +216,13 @@ class ColorObjective(Objective):
     color: tuple[int, int, int]
     pictures: PicturesOf
 
-    def read(self, prompt: str, seed: int) -> PixelErrors | Missing:
+    def read(self, prompt: str, seed: int) -> Measured | Missing:
         """Missing without a picture."""
         seen = self.run.look(PixelError(self.color), self.pictures(prompt, seed))
         errors = tuple(one for one in seen if not isinstance(one, Missing))
-        return PixelErrors(prompt, seed, errors, len(seen) - len(errors)) if errors else NO_PICTURE
+        if not errors:
+            return NO_PICTURE
+        return Measured(prompt, seed, float(np.mean(errors)), len(errors), len(seen) - len(errors), errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,23 +237,6 @@ class PixelError:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnReading:
-    """What a function of the user's own said of so many pictures."""
-
-    value: float
-    n: int
-    missing: int
-
-    def loss(self) -> float | Missing:
-        """What the function said."""
-        return self.value
-
-    def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """The same without an interval: nothing is known of the function."""
-        return Estimate(self.value, n=self.n, missing=self.missing)
-
-
-@dataclass(frozen=True, slots=True)
 class OwnObjective(Objective):
     """A function of the user's own: (prompt, pictures) to a number."""
 
@@ -255,7 +244,7 @@ class OwnObjective(Objective):
     function: OwnLoss
     pictures: PicturesOf
 
-    def read(self, prompt: str, seed: int) -> OwnReading | Missing:
+    def read(self, prompt: str, seed: int) -> Measured | Missing:
         """Missing without a picture. Raises AskewError for a function that fails, or gives no finite number."""
         pictures = self.pictures(prompt, seed)
         images = [opened(one.path) for one in pictures if isinstance(one, Picture)]
@@ -268,7 +257,7 @@ class OwnObjective(Objective):
             raise AskewError(f"the objective {self.name} failed for {prompt!r}: {reason}") from error
         if not np.isfinite(value):
             raise AskewError(f"the objective {self.name} gave {value} for {prompt!r}; a finite number is needed")
-        return OwnReading(value, len(images), len(pictures) - len(images))
+        return Measured(prompt, seed, value, len(images), len(pictures) - len(images))
 
     @property
     def fingerprint(self) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from askew.findings import PictureSet
 from askew.methods.mine import words as texts
-from askew.methods.mine.findings import BestPrompt, MineFindings, MineTheGap, loss_of
+from askew.methods.mine.findings import BestPrompt, MineFindings, ranked
 from askew.methods.mine.plan import LEAN
 from askew.pages import blocks as b
 from askew.pages import common
@@ -21,6 +21,7 @@ OPEN, SHOWN = 3, 12
 """Prompts that stand open, and prompts whose pictures are shown."""
 
 PICTURES = 48
+CHANCE = "what chance alone would give"
 
 
 def page(found: MineFindings, media: Media) -> b.Page:
@@ -49,45 +50,29 @@ class View:
     media: Media
 
     @property
-    def section(self) -> MineTheGap:
-        """The scores."""
-        return self.found.minethegap
-
-    @property
     def leans(self) -> bool:
         """Whether the search was for leans, which are shown turned around: large is what was sought."""
         return self.found.plan.objective == LEAN
 
-    def shown(self, loss: float) -> float:
-        """A loss as it is shown."""
-        return -loss if self.leans else loss
-
-    @property
-    def name(self) -> str:
-        """What a loss is called as it is shown."""
-        return "lean" if self.leans else "loss"
-
     @cached_property
     def ranked(self) -> list[BestPrompt]:
         """The prompts found, what was sought first, on fresh seeds."""
-        return self.section.ranked()
+        return ranked(self.found.minethegap.best, self.leans)
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was searched, and with whom."""
-        plan = self.found.plan
+        plan, evaluated = self.found.plan, thousands(self.found.minethegap.evaluated)
         searches = "1 search" if plan.runs == 1 else f"{plan.runs} searches"
-        size = f"{searches}, {plural(plan.iterations, 'iteration')} of {plan.population}"
-        more = f", {plan.fresh_images} of each found" if self.leans else ""
-        told = {
-            "Prompts": f"{thousands(self.section.evaluated)}: {size}",
-            "Each prompt": plural(plan.images, "picture")
-            + (f", {plural(plan.variations, 'variation')}" if plan.is_bias else more),
-            "Written by": shorten(plan.llm, 60),
-            "Target": shorten(plan.target, 60),
-        }
-        own = tuple((name, text) for name, text in told.items() if text)
+        more = f", {plural(plan.variations, 'variation')}" if plan.is_bias else ""
+        more += f", {plan.fresh_images} of each found" if self.leans else ""
+        own = (
+            ("Prompts", f"{evaluated}: {searches}, {plural(plan.iterations, 'iteration')} of {plan.population}"),
+            ("Each prompt", plural(plan.images, "picture") + more),
+            ("Written by", shorten(plan.llm, 60)),
+            ("Target", shorten(plan.target, 60)),
+        )
         first, *rest = (fact for fact in common.facts(self.found) if fact[0] != "Pictures")
-        return (first, *own, *rest)
+        return (first, *(fact for fact in own if fact[1]), *rest)
 
     def scores(self) -> Iterator[b.Block]:
         """The prompts found by their score on fresh seeds, with what chance gives each; of leans the shares first."""
@@ -97,27 +82,25 @@ class View:
             return
         seen = [one.shares for one in entries if one.shares]
         for axis in dict.fromkeys(one.axis for one in seen):
-            bars = tuple(
-                bar(one, shorten(one.prompt, 60), link=_anchor(one.prompt)) for one in seen if one.axis == axis
-            )
-            yield b.Shares(f"{capital(perceived(axis))} on fresh seeds, shares in percent", bars, "Prompt")
-        level, plan = percent(self.found.plan.level), self.found.plan
+            bars = [bar(one, shorten(one.prompt, 60), link=_anchor(one.prompt)) for one in seen if one.axis == axis]
+            yield b.Shares(f"{capital(perceived(axis))} on fresh seeds, shares in percent", tuple(bars), "Prompt")
+        is_bias, level = self.found.plan.is_bias, percent(self.found.plan.level)
         rows = tuple(
             b.Lane(shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range,
                    marks=(b.Mark(one.score.value, "when found", "ring"),)
                    if isinstance(one.score, Estimate) and not self.leans else ())
             for one in entries
         )  # fmt: skip
-        direction = (
-            "right leans further" if self.leans else "left is more one-sided" if plan.is_bias else "left is nearer"
-        )
-        columns: tuple[b.Column, ...] = ("value", "interval", "null", "q") if plan.is_bias or self.leans else b.PLAIN
-        chance = ("chance", f"{level} of scores of pictures of the variations") if plan.is_bias else (
-            "chance", "mean distance of as many pictures drawn from equal shares"
+        further = "right leans further" if self.leans else "left is more one-sided" if is_bias else "left is nearer"
+        chance = f"{level} of scores of pictures of the variations" if is_bias else (
+            "mean distance of as many pictures drawn from equal shares"
         )  # fmt: skip
+        yield self._lanes(f"The best prompts of every search. Further {further}", rows, is_bias or self.leans, chance)
+
+    def _lanes(self, caption: str, rows: Sequence[b.Lane], tested: bool, chance: str = CHANCE) -> b.Lanes:
+        columns: tuple[b.Column, ...] = ("value", "interval", "null", "q") if tested else b.PLAIN
         name = "distance" if self.leans else "fresh seeds"
-        yield b.Lanes(f"The best prompts of every search. Further {direction}", "Prompt", rows, name, "range", columns,
-                      chance=chance)  # fmt: skip
+        return b.Lanes(caption, "Prompt", tuple(rows), name, "range", columns, chance=("chance", chance))
 
     def pictures(self) -> Iterator[b.Block]:
         """Every prompt with its pictures and with what they leave out: the first ones open."""
@@ -148,42 +131,39 @@ class View:
 
     def course(self) -> Iterator[b.Block]:
         """The best so far of the search that found the first prompt, and of random prompts alone."""
-        run = self.ranked[0].run if self.ranked else 0
-        random = self.section.random.history if self.section.random else ()
-        steps = range(1 + max((one.iteration for one in self.section.history if one.run == run), default=-1))
+        section, plan = self.found.minethegap, self.found.plan
+        run, turned = self.ranked[0].run if self.ranked else 0, -1 if self.leans else 1
+        steps = range(1 + max((one.iteration for one in section.history if one.run == run), default=-1))
         lines: list[b.Line] = []
-        for name, history in (("mined", self.section.history), ("random prompts alone", random)):
-            best = {one.iteration: Estimate(self.shown(one.best_so_far)) for one in history
+        for name, history in (
+            ("mined", section.history), ("random prompts alone", section.random.history if section.random else ()),
+        ):  # fmt: skip
+            best = {one.iteration: Estimate(turned * one.best_so_far) for one in history
                     if one.run == run and one.best_so_far is not None}  # fmt: skip
             lines += [b.Line(name, tuple(best.get(k) for k in steps), len(lines))] if best else []
         if lines:
-            of = f", search {run + 1} of {self.found.plan.runs}" if self.found.plan.runs > 1 else ""
-            caption = f"Best {self.name} so far{of}. It flatters: the best of many noisy scores is partly luck"
-            yield b.Lines(caption, "iteration", tuple(str(k + 1) for k in steps), tuple(lines), self.name, "range")
+            of, name = f", search {run + 1} of {plan.runs}" if plan.runs > 1 else "", "lean" if self.leans else "loss"
+            caption = f"Best {name} so far{of}. It flatters: the best of many noisy scores is partly luck"
+            yield b.Lines(caption, "iteration", tuple(str(k + 1) for k in steps), tuple(lines), name, "range")
 
     def against_random(self) -> Iterator[b.Section]:
         """Whether the search found better prompts than a random one of the same size."""
-        if self.section.random is None:
-            return
-        ranked = sorted(self.section.random.best, key=lambda one: loss_of(one.fresh_score, self.leans))
-        once = {one.prompt: one for one in reversed(ranked)}
-        rows = tuple(b.Lane(shorten(one.prompt, 70), one.fresh_score) for one in ranked if once[one.prompt] is one)
-        columns: tuple[b.Column, ...] = ("value", "interval", "null", "q") if self.found.plan.is_bias else b.PLAIN
-        name = "distance" if self.leans else "fresh seeds"
-        best = b.Lanes("On fresh seeds", "Prompt", rows, name, "range", columns)
-        blocks = (b.Text(texts.against_random(self.found)), b.Fold("The best random prompts", (best,)))
-        yield b.Section("Against random search", blocks, anchor="random")
+        random = self.found.minethegap.random
+        if random:
+            rows = [b.Lane(shorten(one.prompt, 70), one.fresh_score) for one in ranked(random.best, self.leans)]
+            best = b.Fold("The best random prompts", (self._lanes("On fresh seeds", rows, self.found.plan.is_bias),))
+            yield b.Section("Against random search", (b.Text(texts.against_random(self.found)), best), anchor="random")
 
     def missed(self) -> Iterator[b.Section]:
         """What the missed variations of all prompts have in common."""
-        missed = self.section.missed
+        missed = self.found.minethegap.missed
         if missed is None:
             return
         text = b.Text("Words of missed variations that their prompt does not hold, counted once per prompt, over "
                       f"{plural(missed.prompts, 'prompt')}.")  # fmt: skip
         plots = []
-        for caption, ranked in (("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)):
-            rows = tuple(b.Lane(name, Estimate(number / missed.prompts), (number,)) for name, number in ranked)
+        for caption, counted in (("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)):
+            rows = tuple(b.Lane(name, Estimate(number / missed.prompts), (number,)) for name, number in counted)
             plots.append(b.Lanes(caption, "", rows, "of the prompts", "share", ("value",), ("prompts",)))
         yield b.Section("What is missed", (text, b.Beside(tuple(plots))), screen=False)
 

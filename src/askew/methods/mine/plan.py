@@ -20,7 +20,7 @@ LEAN_IMAGES = 5
 LEAN, BIAS, CORRECTED = "lean", "bias", "bias-corrected"
 COLOR = "color:"
 
-REACHING = frozenset(("url", "timeout", "concurrency", "budget", "price_in", "price_out"))
+REACHING = frozenset(("url", "timeout", "concurrency", "budget"))
 """Settings of a language model that say how to reach it and what it may cost: another one goes on with the search."""
 
 

@@ -22,11 +22,10 @@ from askew.methods.mine.findings import (
     MineFindings,
     MineTheGap,
     MissedTerms,
-    RandomBest,
     RandomSearch,
     family,
 )
-from askew.methods.mine.gather import Best, Found, MineGathered, Shown
+from askew.methods.mine.gather import Best, Found, MineGathered, Shown, loss_of
 from askew.methods.mine.lean import LeanReading, variations
 from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.plan import MinePlan
@@ -67,7 +66,7 @@ def best_prompt(one: Best, run: int, scoring: Scoring) -> BestPrompt:
         first = replace(first, chance=fresh.chance)  # pictures of the same variations
     score, again = (reading if isinstance(reading, Missing) else reading.estimate(scoring)
                     for reading in (first, fresh))  # fmt: skip
-    found = BestPrompt(run, one.prompt, score, again, one.found.iteration, one.found.parent)
+    found = BestPrompt(run, one.found.text, score, again, one.found.iteration, one.found.parent)
     if shown is None:
         return found
     if isinstance(fresh, LeanReading):
@@ -141,16 +140,12 @@ def history(evaluated: Sequence[Candidate], run: int) -> Iterator[Iteration]:
 
 def _random(found: Found, scoring: Scoring) -> RandomSearch:
     """The random search on the same budget, and by how much mining finds lower losses, on fresh seeds."""
-    best = tuple(
-        RandomBest(k, one.prompt, one.found.loss,
-                   one.fresh if isinstance(one.fresh, Missing) else one.fresh.estimate(scoring))
-        for k, search in enumerate(found.random) for one in search.best
-    )  # fmt: skip
+    best = tuple(best_prompt(one, k, scoring) for k, search in enumerate(found.random) for one in search.best)
     course = tuple(
         replace(entry, prompts=()) for k, search in enumerate(found.random) for entry in history(search.evaluated, k)
     )
     random, mined = (
-        [[loss for one in search.best if not isinstance(loss := one.fresh_loss, Missing)] for search in searches]
+        [[loss for one in search.best if not isinstance(loss := loss_of(one.fresh), Missing)] for search in searches]
         for searches in (found.random, found.mined)
     )
     return RandomSearch(best, course, or_missing(search_difference, random, mined, scoring.level, reason="error"))

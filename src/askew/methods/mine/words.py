@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from askew.methods.mine.findings import BestPrompt, MineFindings
+from askew.methods.mine.findings import BestPrompt, MineFindings, ranked
 from askew.methods.mine.plan import COLOR, LEAN, MinePlan, ScoredPlan
 from askew.pages import common, words
 from askew.pages.blocks import Section
@@ -23,7 +23,8 @@ def answer(found: MineFindings) -> str:
     """The answer in a sentence or two."""
     section, plan, model = found.minethegap, found.plan, found.model.name
     tried = plural(section.evaluated, "prompt")
-    ordered = [one for one in section.ranked() if isinstance(one.fresh_score, Estimate)]
+    best = ranked(section.best, plan.objective == LEAN)
+    ordered = [one for one in best if isinstance(one.fresh_score, Estimate)]
     if not ordered:
         return f"None of {tried} could be scored on {model}."
     first, leaning = ordered[0], [one for one in ordered if beyond_chance(one.fresh_score)]

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from askew import registry
 from askew.findings import Address, E, Head, Identity, Instruments, PictureSet, pattern, with_q
 from askew.methods.mine.gather import Best, Miner, Shown
 from askew.methods.mine.lean import LeanReading
@@ -20,7 +21,7 @@ from askew.methods.mine.objectives import Reading
 from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPlan
 from askew.methods.mine.score import best_prompt
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.survey.reader import unknown_words
+from askew.parts.survey.reader import beyond_drawings, unknown_words
 from askew.parts.survey.shares import SetShares
 from askew.plan import Part, Settings, Text
 from askew.prompts.axes import find_axis
@@ -201,7 +202,12 @@ class RankGathered:
 def gather(plan: RankPlan, run: Run) -> RankGathered:
     """Raises UsageError for names that do not exist, or pictures that exist already."""
     miners = {one.name: Miner.prepare(plan.search(one), run, plan.given) for one in plan.models}
-    first = next(iter(miners.values()))
+    first, names = next(iter(miners.values())), [one.model.name for one in miners.values()]
+    embedder, instruments = first.embedder, first.instruments()
+    if embedder is None and len(miners) > 1 and not beyond_drawings(names, embedder=[plan.embedder]):
+        embedder = registry.embedder(plan.embedder, **plan.embedder_args)  # for the plane of all models alone
+        instruments = replace(instruments, embedder={embedder.name: embedder.fingerprint})
+    run.warn(*beyond_drawings(names, instruments.vqa, instruments.embedder))
     read, vectors = {}, {}
     for name, own in miners.items():
         miner = replace(own, writer=first.writer)  # the same variations for all
@@ -210,12 +216,12 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
             found = miner.objective.again(Missing("not_asked"), prompt, plan.seed)
             read[name, prompt] = found, miner.shown(prompt, found, made[prompt])
             present = [one for one in made[prompt] if isinstance(one, Picture)]
-            if miner.embedder and present:
-                vectors[name, prompt] = run.read(miner.embedder, present)
+            if embedder and present:
+                vectors[name, prompt] = run.read(embedder, present)
         run.warn(*unknown_words(miner.model, plan.prompts))
     models = tuple(RankedModel(name, one.model.name, one.model.revision) for name, one in miners.items())
     identity = Identity(first.model.name, first.model.revision, dict(first.model.settings))
-    return RankGathered(models, identity, getattr(first.model, "device", None), first.instruments(), read, vectors)
+    return RankGathered(models, identity, getattr(first.model, "device", None), instruments, read, vectors)
 
 
 def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
@@ -235,7 +241,7 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     agreement = [_agreement(plan, one.name, [own for own in ordered if own.model == one.name], scoring)
                  for one in gathered.models if plan.table]  # fmt: skip
     means, differences = _against_each_other(plan, ordered) if len(plan.models) > 1 else ((), ())
-    maps = (_plane(prompt, gathered) for prompt in plan.prompts)
+    maps = (in_plane(prompt, gathered) for prompt in plan.prompts)
     return head.into(RankFindings, models=gathered.models, ranked=tuple(ordered), means=tuple(means),
                      differences=with_q(tuple(differences), lambda at: "differences"), agreement=tuple(agreement),
                      maps=tuple(one for one in maps if one))  # fmt: skip
@@ -297,7 +303,7 @@ def _agreement(plan: RankPlan, model: str, own: Sequence[RankedPrompt], scoring:
                      correlation("share", shown) if shown else None)  # fmt: skip
 
 
-def _plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
+def in_plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
     """Where the pictures of a prompt lie on the two directions of greatest variance, each with its largest part > 0.
 
     None with fewer than three pictures, or where nobody embedded them.
