@@ -20,7 +20,7 @@ from askew.stats.association import cas, mad
 from askew.stats.association_intervals import associations, fair_histograms
 from askew.stats.concept_shift import PATHS, concept_shift, interval
 from askew.stats.intervals import bootstrap_errors, ends, p_value
-from askew.stats.means import student_mean
+from askew.stats.means import mean_cas, student_mean
 
 Floats = NDArray[np.float64]
 SIZES = {"5 concepts": ((2, 3), 0), "23 concepts": ((2, 3, 6), 12), "60 concepts": ((2, 3, 6, 2, 4, 3), 40)}
@@ -150,30 +150,41 @@ def mad_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
             print(f"| {n} | {k} | {world} | {lean} | {truth:.3f} | {told} |", flush=True)
 
 
-PROMPTS = 12
-"""Of a domain."""
+DOMAINS = 4_000
 
 
 def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
-    """Means over prompts that are drawn like those of a domain, each with a world and a lean of its own, two values."""
-    print("| pictures | world | mean over 12 prompts | true | mean plug-in | mean mark | coverage | mean width |")
-    print("|---" * 8 + "|")
-    for n, (world, elsewhere) in itertools.product(sizes, (("planted", 0.0), ("dense", 0.3))):
+    """Means over prompts, each with a world and a lean of its own, two values; "before" is Student's interval alone.
+
+    Domains of several sizes are drawn from as many prompts as there are runs.
+    """
+    columns = (
+        "pictures | concepts | world | mean of | true | mean plug-in | mean mark | prompts | coverage | mean width"
+    )
+    print(f"| {columns} | coverage before | width before |\n" + "|---" * 12 + "|")
+    worlds = itertools.product(sizes, (12, 40), (("planted", 0.0), ("dense", 0.3)))
+    for n, words, (world, elsewhere) in worlds:
         rng, rows = np.random.default_rng(0), []
-        for lean in rng.uniform(-0.4, 1.0, repeats * PROMPTS):
-            populations, shares = axis(2, 12, elsewhere, rng), np.array([1 + lean, 1 - lean]) / 2
+        for lean in rng.uniform(-0.4, 1.0, repeats):
+            populations, shares = axis(2, words, elsewhere, rng), np.array([1 + lean, 1 - lean]) / 2
             mixed = shares @ [p.histogram for p in populations]
             first, other = (float(cas(mixed, p.histogram)) for p in populations)
             sets = [p.sample(n, rng) for p in populations]
             found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
             one, apart = found.cas[0], found.leans[0]
-            rows.append(((first, one.value, one.mark), (first - other, apart.value, apart.mark)))
-        for name, of in zip(("CAS of the first value", "CAS difference"), np.array(rows).swapaxes(0, 1), strict=True):
-            truth, plug_in, mark = of.mean(axis=0)
-            means = [ends(student_mean(some)) for some in of[:, 2].reshape(repeats, PROMPTS)]
-            covered, width = np.mean([(low <= truth <= high, high - low) for low, high in means], axis=0)
-            told = f"{truth:.3f} | {plug_in:.3f} | {mark:.3f} | {covered:.3f} | {width:.3f}"
-            print(f"| {n} | {world} | {name} | {told} |", flush=True)
+            rows.append(((first, one.value, one.mark, found.apart[0]), (first - other, apart.value, apart.mark, 0.0)))
+        concepts = len(populations[0].histogram)
+        for name, of in zip(("CAS", "CAS difference"), np.array(rows).swapaxes(0, 1), strict=True):
+            truth, plug_in, mark, _ = of.mean(axis=0)
+            for prompts in (4, 12, 26):
+                drawn = of[rng.integers(0, repeats, (DOMAINS, prompts))]
+                means = [(*ends(student_mean(some[:, 2]) if name != "CAS" else mean_cas(some[:, 2], some[:, 3])),
+                          *ends(student_mean(some[:, 2]))) for some in drawn]  # fmt: skip
+                told = np.mean([(low <= truth <= high, high - low, left <= truth <= right, right - left)
+                                for low, high, left, right in means], axis=0)  # fmt: skip
+                numbers = " | ".join(f"{x:.3f}" for x in (truth, plug_in, mark))
+                cells = " | ".join(f"{x:.3f}" for x in told)
+                print(f"| {n} | {concepts} | {world} | {name} | {numbers} | {prompts} | {cells} |", flush=True)
 
 
 def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -56,7 +56,8 @@ class Associations:
     """The scores of one axis: CAS and lean per counterfactual, in the order given, and their spread by three measures.
 
     A lean is a counterfactual's CAS less the mean of the others, in [-1, 1] (TIBET, section 5.2, figure 4). For two
-    values MAD is the root of its size (paper), and so is MAD's interval.
+    values MAD is the root of its size (paper), and so is MAD's interval. `apart` is how far a debiased CAS may be off
+    because what sets two sets apart may lie in all concepts, or in as few as possible.
     """
 
     cas: tuple[Estimate, ...]
@@ -64,6 +65,7 @@ class Associations:
     mad: Estimate
     wasserstein: Estimate
     standard_deviation: Estimate
+    apart: tuple[float, ...]
 
 
 def associations(
@@ -102,7 +104,8 @@ def associations(
 
     first, errors = sets[0], bootstrap_errors(sets[0], draws, rng)
     shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in sets[1:]]
-    ranges = [interval(one, one.curve("sparse", level), one.curve("dense", level), level) for one in shifts]
+    found = [interval(one, one.curve("sparse", level), one.curve("dense", level), level) for one in shifts]
+    ranges, apart = [one[:3] for one in found], tuple(one[3] for one in found)
     null = np.moveaxis(_cas_of_draws(*fair_histograms(first, sets[1:], draws, rng)), 0, -1)
     drawn = np.stack([shift.joint_draws() for shift in shifts], axis=-1)
     student = scipy.stats.t.isf(tail(level), max(min(map(len, sets)) - 1, 1)) / scipy.stats.norm.isf(tail(level))
@@ -111,7 +114,7 @@ def associations(
     nearer = max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
     noisy = [(scores * nearer**power, errors * nearer**power) for power in STRETCH]
     name = "test inversion, sparse and dense path"
-    return _summary(sets, scores, ranges, name, noisy, null, variant, level, missing)
+    return replace(_summary(sets, scores, ranges, name, noisy, null, variant, level, missing), apart=apart)
 
 
 def embedding_associations(
@@ -222,7 +225,7 @@ def _summary(
     alone, most = k == 2 and variant == "paper", mad_max(k, variant)
     at_most = {"mad": most, "wasserstein": 1.0, "standard_deviation": math.sqrt(most)}
     spreads = {one: spread(SPREADS[one], top, alone and one != "wasserstein") for one, top in at_most.items()}
-    return Associations(each, leans, **spreads)
+    return Associations(each, leans, **spreads, apart=(0.0,) * k)
 
 
 CLEAR_DIFFERENCE = 0.05  # p-value of a concept's differences between counterfactual sets below which they are kept

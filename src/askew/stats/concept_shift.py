@@ -118,8 +118,9 @@ class ConceptShift:
         return Curve(steps, scores, low, median, high)
 
 
-def interval(shift: ConceptShift, sparse: Curve, dense: Curve, level: float) -> tuple[float, float, float]:
-    """Interval of the population CAS from the curves of both paths, and the mean of their median-unbiased estimates.
+def interval(shift: ConceptShift, sparse: Curve, dense: Curve, level: float) -> tuple[float, float, float, float]:
+    """Interval of the population CAS from the curves of both paths; the middle of their median-unbiased estimates, and
+    how far these lie from it.
 
     Two sets that are more alike than equal populations usually give do not exclude small differences: for the low end
     the observed CAS counts at most as the median under equality. For sets with hardly a common concept see `_rare_end`.
@@ -130,7 +131,8 @@ def interval(shift: ConceptShift, sparse: Curve, dense: Curve, level: float) -> 
         high = max(float(sparse.population(shift.score, of_sparse)), _rare_end(shift, level))
         return min(float(dense.population(at_most, of_dense)), high), high
 
-    return *ends(dense.high, sparse.low, level), sum(ends(dense.median, sparse.median, POINT)) / 2
+    of_dense, of_sparse = ends(dense.median, sparse.median, POINT)
+    return *ends(dense.high, sparse.low, level), (of_dense + of_sparse) / 2, (of_sparse - of_dense) / 2
 
 
 def _rare_end(shift: ConceptShift, level: float) -> float:

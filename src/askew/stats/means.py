@@ -50,6 +50,24 @@ def student_mean(
     return replace(found, low=low, high=high, missing=missing)
 
 
+def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estimate:
+    """The mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
+
+    Student's interval over prompts, longer by the mean of `apart` downward and by twice that upward: whether what sets
+    two sets apart lies in few concepts or in all is much the same for all prompts of a domain, so that no number of
+    prompts makes up for it. Populations that differ in a single question lie twice as far above the debiased scores
+    (docs/reference/calibration.md).
+
+    Args:
+        scores: (prompts,) debiased CAS.
+        apart: (prompts,) as in `Associations.apart`.
+    """
+    found = student_mean(scores, level, "t over prompts, both paths")
+    off = float(np.asarray(apart, dtype=float).mean())
+    low, high = ends(found)
+    return replace(found, low=max(low - off, 0.0), high=min(high + 2 * off, 1.0))
+
+
 def with_student(
     value: float, error: float, freedom: float, n: int, level: float, interval: str, null: float | None = None
 ) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
 from askew.errors import UnknownName, UsageError
@@ -42,6 +42,7 @@ class AxisScores:
     """TIBET's scores of one axis of a prompt.
 
     cas           by value how near the prompt's pictures are to its counterfactual's, by concepts (Eq. 1-3)
+    cas_apart     by value how far its debiased CAS may be off in all prompts alike (`stats.means.mean_cas`)
     mad           how unequal these are (Eq. 5-7)
     leans         by value its CAS less the mean of the others'
     cas_clip      by embedding (Eq. 4), with their mad_clip; None without an embedder
@@ -63,6 +64,7 @@ class AxisScores:
     top_concepts: Mapping[str, Frequencies]
     second_axis: Mapping[str, Mapping[str, Frequencies]]
     second_tests: Mapping[str, SecondTest]
+    cas_apart: Mapping[str, float] = field(default_factory=dict)
 
 
 @record

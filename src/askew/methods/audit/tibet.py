@@ -33,7 +33,7 @@ from askew.stats.association import bipartite
 from askew.stats.association_intervals import Associations, associations, embedding_associations
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.intervals import benjamini_hochberg, in_order
-from askew.stats.means import student_mean
+from askew.stats.means import mean_cas, student_mean
 from askew.types import Axis, Estimate, Missing, Picture
 
 E = Estimate | Missing
@@ -155,7 +155,8 @@ def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScor
     mean = partial(student_mean, level=level, interval="t over prompts")
     return Domain(
         axis=name,
-        cas={value: mean(column, bounds=(0, 1)) for value, column in zip(values, scores.T, strict=True)},
+        cas={value: mean_cas(column, [axis.cas_apart[value] for _, axis in rows], level)
+             for value, column in zip(values, scores.T, strict=True)},
         against_rest={value: mean(rest[:, k], null=0.0, bounds=(-1, 1)) for k, value in enumerate(values)
                       if k == 0 or len(values) > 2},
         scaled={value: mean(column, bounds=(0, 1)) for value, column in zip(values, scaled.T, strict=False)},
@@ -195,6 +196,7 @@ def _axis(
         bipartite=_bipartite(sets, concepts, vectors.concepts) if vectors else None,
         top_concepts={name: axis_concepts(s, axis, scoring) for name, s in own.items()},
         second_tests=_second_tests(own, names, others, axis, scoring),
+        cas_apart={} if isinstance(scores, Missing) else dict(zip(names, scores.apart, strict=True)),
         second_axis={v: {o.name: axis_concepts(own[v], o, scoring) for o in others} for v in names},
     )
 
