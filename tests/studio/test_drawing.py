@@ -163,13 +163,13 @@ def test_lines_show_as_well_on_dark_skin_as_on_light():
 
     for lightness in range(30, 92, 3):
         tone = skin(float(lightness))
-        contrast = (luminance(tone.base) + 0.05) / (luminance(tone.line) + 0.05)
+        contrast = (luminance(tone["base"]) + 0.05) / (luminance(tone["line"]) + 0.05)
         assert contrast > 1.6
-        assert luminance(tone.light) > luminance(tone.base) > luminance(tone.shade) > luminance(tone.deep)
+        assert luminance(tone["light"]) > luminance(tone["base"]) > luminance(tone["shade"]) > luminance(tone["deep"])
 
 
 def test_skin_lightness_is_what_it_says():
     colour = pytest.importorskip("skimage.color")
     for lightness in (32.0, 50.0, 70.0, 90.0):
-        measured = colour.rgb2lab(np.array([[skin(lightness).base]]) / 255.0)[0, 0, 0]
+        measured = colour.rgb2lab(np.array([[skin(lightness)["base"]]]) / 255.0)[0, 0, 0]
         assert measured == pytest.approx(lightness, abs=1.0)

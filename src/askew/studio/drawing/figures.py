@@ -60,11 +60,11 @@ class Shape:
             canvas.ring(*points[0], numbers[2], numbers[-1], self.width, fill)
 
 
-def draw_figure(canvas: Canvas, look: Look, name: str, own: Colour = palette.INK, side: int = 1) -> None:
+def draw_figure(canvas: Canvas, look: Look, name: str, side: int = 1) -> None:
     """Draw a figure of figures.txt in the measures and colours of a person; `side` -1 mirrors it."""
     part, drawn = _figures()[name]
     for shape in drawn:
-        shape.draw(canvas.on(part), look.measures, look.colours | {"own": own}, side)
+        shape.draw(canvas.on(part), look.measures, look.colours, side)
 
 
 def draw_thing(canvas: Canvas, name: str, measures: Mapping[str, float], own: Colour) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import Colour
+from askew.studio.drawing.canvas import Colour, Point
 from askew.studio.scene import Scene
 
 _NAMES = (
@@ -15,50 +16,34 @@ _NAMES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Jitter:
-    """Uniform numbers in [0, 1), one per thing that varies, the same for every scene with this seed."""
+class Jitter(dict[str, float]):
+    """Uniform numbers in [0, 1), one per thing that varies, the same for every scene with this seed.
 
-    values: dict[str, float]
+    All are drawn at once, so that no attribute changes another one's jitter.
+    """
 
-    def __getitem__(self, name: str) -> float:
-        return self.values[name]
+    def __init__(self, seed: int) -> None:
+        source = random.Random(seed)
+        super().__init__({name: source.random() for name in _NAMES})
 
     def between(self, name: str, low: float, high: float) -> float:
         """The number `name`, moved to [low, high)."""
-        return low + (high - low) * self.values[name]
-
-
-def jitter(seed: int) -> Jitter:
-    """The jitter of a seed. All numbers are drawn at once, so that no attribute changes another one's jitter."""
-    source = random.Random(seed)
-    return Jitter({name: source.random() for name in _NAMES})
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """Measures of head and body in pixels; the head's origin lies between the eyes."""
-
-    face: float
-    jaw: float
-    chin: float
-    chin_y: float
-    neck: float
-    torso: tuple[tuple[float, float], ...]
+        return low + (high - low) * self[name]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A scene with everything that its seed decides; `measures` and `colours` are those that figures.txt names."""
+    """A scene with everything that its seed decides.
+
+    torso              right half of the torso from the neck down
+    measures, colours  those that figures.txt names, and `jaw` and `chin`, shares of the face's half width
+    """
 
     scene: Scene
     jitter: Jitter
-    skin: palette.Skin
-    hair: Colour
-    brow: Colour
-    build: Build
-    measures: dict[str, float]
-    colours: dict[str, Colour]
+    torso: tuple[Point, ...]
+    measures: Mapping[str, float]
+    colours: Mapping[str, Colour]
 
     @property
     def female(self) -> bool:
@@ -80,29 +65,37 @@ _BODY = {  # neck half width, face width, jaw widening, right half of the torso 
 }  # fmt: skip
 
 
-_OPEN = {"happy": 3.3, "sad": 3.3, "serious": 3.0, "tired": 3.2}
-"""Half the height of open eyes."""
-
-
-def build(scene: Scene) -> Build:
-    """The measures that gender, age and body type decide."""
-    neck, face, widening, torso = _BODY[scene.body_type]
-    female = scene.gender == "female"
-    width = 0.93 if female else 1.05
-    return Build(
-        face=face * (0.975 if female else 1.0),
-        jaw=(0.72 if female else 0.88) + widening + (0.02 if scene.age == "young" else 0.0),
-        chin=(0.26 if female else 0.50) + widening,
-        chin_y={"young": 26.0, "middle-aged": 27.0, "old": 27.6}[scene.age] - (0.5 if female else 0.0),
-        neck=neck * (0.88 if female else 1.06),
-        torso=tuple((x * width, y) for x, y in torso),
-    )
-
-
 def look(scene: Scene, seed: int) -> Look:
     """Decide colours and measures of a scene at a seed."""
-    varied = jitter(seed)
-    tone = palette.skin(round(varied.between("skin", *palette.SKIN_LIGHTNESS[scene.ethnicity]), 1))
+    varied, female = Jitter(seed), scene.gender == "female"
+    neck, face, widening, torso = _BODY[scene.body_type]
+    torso = tuple((x * (0.93 if female else 1.05), y) for x, y in torso)
+    face *= 0.975 if female else 1.0
+    jaw = (0.72 if female else 0.88) + widening + (0.02 if scene.age == "young" else 0.0)
+    chin = (0.26 if female else 0.50) + widening
+    low = {"formal": (92.0, 86.0), "informal": (97.0, 87.5)}[scene.clothing]
+    measures = {
+        "w": face,
+        "jaw": jaw,
+        "j": face * jaw,
+        "chin": chin,
+        "k": face * chin,
+        "c": {"young": 26.0, "middle-aged": 27.0, "old": 27.6}[scene.age] - (0.5 if female else 0.0),
+        "n": neck * (0.88 if female else 1.06),
+        "b": low[0] if female else low[1],
+        "t": torso[-2][0],
+        "o": {"happy": 3.3, "sad": 3.3, "serious": 3.0, "tired": 3.2}[scene.emotion],
+        "d": 1.0 if scene.emotion == "sad" else 0.0,
+        "g": varied.between("gaze", -0.7, 0.7),
+        "p": -1.0 if varied["part"] < 0.5 else 1.0,
+        "h": -3.0 if scene.hair == "short" else 1.0,
+    }
+    lightness = round(varied.between("skin", *palette.SKIN_LIGHTNESS[scene.ethnicity]), 1)
+    return Look(scene, varied, torso, measures, _colours(scene, varied, lightness))
+
+
+def _colours(scene: Scene, varied: Jitter, lightness: float) -> dict[str, Colour]:
+    female, skin = scene.gender == "female", palette.skin(lightness)
     natural = palette.pick(palette.HAIR[scene.ethnicity], varied["hair"])
     hair = {
         "young": natural,
@@ -112,29 +105,28 @@ def look(scene: Scene, seed: int) -> Look:
     brow = {
         "young": palette.darker(natural, 0.45),
         "middle-aged": palette.darker(natural, 0.3),
-        "old": palette.mix((236, 236, 238), (150, 148, 150), min(max((tone.lightness - 55) / 30, 0.0), 1.0)),
+        "old": palette.mix((236, 236, 238), (150, 148, 150), min(max((lightness - 55) / 30, 0.0), 1.0)),
     }[scene.age]
-    cloth = palette.ONE_OF["jackets" if scene.clothing == "formal" else "casuals"]
-    colours = {name: getattr(tone, name) for name in ("base", "shade", "deep", "light", "line")} | {
-        "crease": palette.mix(tone.line, tone.deep, 0.25),
+    beard = {"young": brow, "middle-aged": palette.mix(brow, (150, 148, 148), 0.3), "old": hair}[scene.age]
+    cloth = palette.pick(palette.ONE_OF["jackets" if scene.clothing == "formal" else "casuals"], varied["cloth"])
+    warm = (196, 60, 72) if lightness >= 50 else (214, 104, 110)
+    return {
+        **skin,
+        "crease": palette.mix(skin["line"], skin["deep"], 0.25),
+        "stubble": palette.mix(skin["deep"], skin["line"], 0.25),
+        "blush": palette.mix(skin["base"], skin["blush"], 0.75 if female else 0.3),
+        "lips": palette.mix(skin["lips"], warm, varied.between("lip", 0.1, 0.6)) if female else skin["bare"],
+        "iris": palette.pick(palette.IRIS[scene.ethnicity], varied["iris"]),
         "hair": hair,
-        "cloth": palette.pick(cloth, varied["cloth"]),
+        "strand": palette.darker(hair, 0.4) if sum(hair) > 220 else palette.lighter(hair, 0.2),
+        "brow": brow,
+        "beard": beard,
+        "rim": palette.pick(palette.ONE_OF["bright_frames" if lightness < 50 else "frames"], varied["rim"]),
+        "aid": palette.pick(palette.ONE_OF["hearing_aids"], varied["aid"]),
+        "jewel": (238, 190, 70) if varied["rim"] < 0.6 else (232, 236, 240),
+        "cloth": cloth,
+        "sleeve": palette.lighter(cloth, 0.1),
+        "trim": palette.darker(cloth, 0.28) if varied["shirt"] < 0.6 else palette.lighter(cloth, 0.75),
         "shirt": palette.pick(palette.ONE_OF["shirts"], varied["shirt"]),
         "tie": palette.pick(palette.ONE_OF["ties"], varied["tie"]),
     }
-    b, woman, formal = build(scene), scene.gender == "female", scene.clothing == "formal"
-    measures = {
-        "w": b.face,
-        "j": b.face * b.jaw,
-        "k": b.face * b.chin,
-        "c": b.chin_y,
-        "n": b.neck,
-        "b": (92.0 if formal else 97.0) if woman else (86.0 if formal else 87.5),
-        "t": b.torso[-2][0],
-        "o": _OPEN[scene.emotion],
-        "d": 1.0 if scene.emotion == "sad" else 0.0,
-        "g": varied.between("gaze", -0.7, 0.7),
-        "p": -1.0 if varied["part"] < 0.5 else 1.0,
-        "h": -3.0 if scene.hair == "short" else 1.0,
-    }
-    return Look(scene, varied, tone, hair, brow, b, measures, colours)

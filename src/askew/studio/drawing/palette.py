@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -63,42 +62,28 @@ def pick(options: Sequence[Colour], position: float) -> Colour:
     return options[int(position * len(options))]
 
 
-@dataclass(frozen=True, slots=True)
-class Skin:
-    """One skin tone with the tones that belong to it."""
-
-    lightness: float
-    base: Colour
-    shade: Colour
-    deep: Colour
-    light: Colour
-    line: Colour
-    blush: Colour
-    lips: Colour
-    bare_lips: Colour
-
-
 _HUES = ((12.0, 15.0, 15.0, 11.0, 5.0), (14.0, 21.0, 24.0, 19.0, 11.0))
 """a* and b* of skin at five lightnesses."""
 
 
 @lru_cache(maxsize=4096)
-def skin(lightness: float) -> Skin:
-    """The skin tone of CIELAB L* = `lightness`. Lines and highlights keep their contrast at every lightness."""
+def skin(lightness: float) -> Mapping[str, Colour]:
+    """The skin of CIELAB L* = `lightness`: tones by name. Lines and highlights keep their contrast at every lightness.
+
+    base, shade, deep, light, line, blush, lips, and `bare` lips.
+    """
     a, b = (float(np.interp(lightness, (30, 45, 60, 75, 91), anchors)) for anchors in _HUES)
     dark = lightness < 50
-    lips = (lightness + 11, a + 26, b + 4) if dark else (lightness * 0.62 + 4, a + 30, b + 3)
-    return Skin(
-        lightness=lightness,
-        base=_lab(lightness, a, b),
-        shade=_lab(lightness * 0.89, a + 2, b + 2),
-        deep=_lab(lightness * 0.76, a + 4, b + 2),
-        light=_lab(lightness + (9 if dark else 5), a, b + 2),
-        line=_lab(max(lightness * 0.52 - 4, 7), a + 4, b),
-        blush=_lab(lightness * 0.93 + 1, a + 13, b + 4),
-        lips=_lab(*lips),
-        bare_lips=_lab(lightness + 8 if dark else lightness * 0.84, a + 9, b + 1),
-    )
+    return {
+        "base": _lab(lightness, a, b),
+        "shade": _lab(lightness * 0.89, a + 2, b + 2),
+        "deep": _lab(lightness * 0.76, a + 4, b + 2),
+        "light": _lab(lightness + (9 if dark else 5), a, b + 2),
+        "line": _lab(max(lightness * 0.52 - 4, 7), a + 4, b),
+        "blush": _lab(lightness * 0.93 + 1, a + 13, b + 4),
+        "lips": _lab(lightness + 11, a + 26, b + 4) if dark else _lab(lightness * 0.62 + 4, a + 30, b + 3),
+        "bare": _lab(lightness + 8 if dark else lightness * 0.84, a + 9, b + 1),
+    }
 
 
 def _lab(lightness: float, a: float, b: float) -> Colour:
@@ -113,9 +98,8 @@ def _lab(lightness: float, a: float, b: float) -> Colour:
         -0.9692660 * x + 1.8760108 * y + 0.0415560 * z,
         0.0556434 * x - 0.2040259 * y + 1.0572252 * z,
     )
-    red, green, blue = (_gamma(min(max(value, 0.0), 1.0)) for value in linear)
+    inside = (min(max(value, 0.0), 1.0) for value in linear)
+    red, green, blue = (
+        round(255 * (12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055)) for value in inside
+    )
     return red, green, blue
-
-
-def _gamma(value: float) -> int:
-    return round(255 * (12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055))

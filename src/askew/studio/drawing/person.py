@@ -26,7 +26,7 @@ _TOP = -29.0
 
 def draw_person(canvas: Canvas, look: Look) -> None:
     """Everything from the back of a wheelchair to the sign in front."""
-    scene, varied, build = look.scene, look.jitter, look.build
+    scene, varied, measures = look.scene, look.jitter, look.measures
     size = varied.between("scale", 0.96, 1.03)
     figure = canvas.placed(64 + varied.between("x", -3, 3), 128 - 128 * size + varied.between("y", -1, 3), size)
     top = figure.placed(0, 46, 1.0, varied.between("tilt", -3, 3))
@@ -41,14 +41,14 @@ def draw_person(canvas: Canvas, look: Look) -> None:
     if look.female:
         draw_figure(figure, look, "woman throat")
     _clothes(figure, look)
-    _worn(figure.on("sign"), look, "torso", build.torso[-3][0] * 0.8)
-    _worn(figure.on("sign"), look, "neck", build.neck)
+    _worn(figure.on("sign"), look, "torso", look.torso[-3][0] * 0.8)
+    _worn(figure.on("sign"), look, "neck", measures["n"])
     _ears(top, look, (-1, 1))
     _head(top, look)
     _front_hair(top, look)
     if scene.hair == "long":
         _ears(top, look, (1,))
-    _worn(top.on("headwear"), look, "face", build.face)
+    _worn(top.on("headwear"), look, "face", measures["w"])
     _aids(figure, top, look)
     _pin(figure, look, 21.5, 107.5)
     if scene.occupation is not None:
@@ -58,7 +58,7 @@ def draw_person(canvas: Canvas, look: Look) -> None:
 
 def _torso(canvas: Canvas, look: Look) -> None:
     """Shoulders and chest in the colour of the outer garment."""
-    cloth, base, right = canvas.on("clothes"), look.colours["cloth"], look.build.torso
+    cloth, base, right = canvas.on("clothes"), look.colours["cloth"], look.torso
     outer = [(x + 0.7, y - 0.8) for x, y in right]
     cloth.symmetric([(0, right[0][1] - 1), *outer, (0, 151)], palette.darker(base, 0.6))
     cloth.symmetric([(0, right[0][1]), *right, (0, 150)], base)
@@ -70,10 +70,10 @@ def _torso(canvas: Canvas, look: Look) -> None:
 
 
 def _half_width(look: Look, height: float) -> float:
-    for (x0, y0), (x1, y1) in pairwise(look.build.torso):
+    for (x0, y0), (x1, y1) in pairwise(look.torso):
         if y0 <= height <= y1:
             return x0 + (x1 - x0) * (height - y0) / (y1 - y0)
-    return look.build.torso[-1][0]
+    return look.torso[-1][0]
 
 
 def _clothes(canvas: Canvas, look: Look) -> None:
@@ -84,9 +84,8 @@ def _clothes(canvas: Canvas, look: Look) -> None:
         for figure in ("shirt", often if varied["part"] < share else seldom, "lapels"):
             draw_figure(canvas, look, f"{look.who} {figure}")
     else:
-        base, collar = look.colours["cloth"], ("collar", "hood", "heart collar")[int(varied["garment"] * 3)]
-        trim = palette.darker(base, 0.28) if varied["shirt"] < 0.6 else palette.lighter(base, 0.75)
-        draw_figure(canvas, look, f"{look.who} {collar}", trim)
+        collar = ("collar", "hood", "heart collar")[int(varied["garment"] * 3)]
+        draw_figure(canvas, look, f"{look.who} {collar}")
 
 
 def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
@@ -94,33 +93,31 @@ def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
     for side in sides:
         draw_figure(canvas, look, "ear", side=side)
         if look.female and look.jitter["earring"] < 0.65:
-            jewel = (238, 190, 70) if look.jitter["rim"] < 0.6 else (232, 236, 240)
-            draw_figure(canvas, look, "earring", jewel, side)
+            draw_figure(canvas, look, "earring", side=side)
 
 
 def _head(canvas: Canvas, look: Look) -> None:
     """The bare head with all its features."""
-    head, skin, scene = canvas.on("skin"), look.skin, look.scene
-    head.symmetric(_outline(look, 0.5), skin.deep)
-    head.symmetric(_outline(look), skin.shade)
-    head.symmetric([(x * 0.94, y * 0.985 - 0.3) for x, y in _outline(look)], skin.base)
+    head, scene, outline = canvas.on("skin"), look.scene, _outline(look)
+    head.symmetric(_outline(look, 0.5), look.colours["deep"])
+    head.symmetric(outline, look.colours["shade"])
+    head.symmetric([(x * 0.94, y * 0.985 - 0.3) for x, y in outline], look.colours["base"])
     if scene.hair == "bald":
         draw_figure(canvas, look, "bald shine")
     if scene.body_type == "obese":
         draw_figure(canvas, look, "obese chin")
-    blush = palette.mix(skin.base, skin.blush, 0.75 if look.female else 0.3)
-    draw_figure(canvas, look, f"{scene.body_type} cheeks", blush)
+    draw_figure(canvas, look, f"{scene.body_type} cheeks")
     if scene.age != "young":
         draw_figure(canvas, look, f"{scene.age} marks")
-    if not look.female:
-        _beard(canvas, look)
+    kind = 0.0 if look.female else look.jitter["beard"]
+    if kind >= 0.45:
+        draw_figure(canvas, look, "stubble" if kind < 0.65 else "full beard" if kind < 0.9 else "goatee")
     draw_figure(canvas, look, "nose")
-    draw_figure(canvas, look, f"{look.who} {scene.emotion} mouth", _lips(look))
+    draw_figure(canvas, look, f"{look.who} {scene.emotion} mouth")
     if scene.disability != "blind":
-        iris = palette.pick(palette.IRIS[scene.ethnicity], look.jitter["iris"])
         for side in (-1, 1):
             eye = canvas.placed(side * _EYE_X, -0.6)
-            draw_figure(eye, look, "eye", iris)
+            draw_figure(eye, look, "eye")
             draw_figure(eye, look, f"{look.who} {scene.emotion} lid", side=side)
         if scene.emotion == "sad" and look.jitter["tear"] < 0.6:
             draw_figure(canvas, look, "tear")
@@ -129,29 +126,12 @@ def _head(canvas: Canvas, look: Look) -> None:
 
 def _outline(look: Look, grow: float = 0.0) -> list[Point]:
     """The right half of the head's outline from the crown to the chin."""
-    w, b = look.build.face + grow, look.build
+    m = look.measures
+    w, chin = m["w"] + grow, m["c"]
     return [
-        (0, _TOP - grow), (w * 0.55, _TOP + 2.2 - grow), (w * 0.9, -17), (w, -4), (w * 0.975, 6), (w * b.jaw, 16),
-        (w * b.chin, b.chin_y - 1.6 + grow), (0, b.chin_y + grow),
+        (0, _TOP - grow), (w * 0.55, _TOP + 2.2 - grow), (w * 0.9, -17), (w, -4), (w * 0.975, 6), (w * m["jaw"], 16),
+        (w * m["chin"], chin - 1.6 + grow), (0, chin + grow),
     ]  # fmt: skip
-
-
-def _beard(canvas: Canvas, look: Look) -> None:
-    kind = look.jitter["beard"]
-    if kind < 0.45:
-        return
-    if kind < 0.65:
-        draw_figure(canvas, look, "stubble", palette.mix(look.skin.deep, look.skin.line, 0.25))
-        return
-    grey = {"young": look.brow, "middle-aged": palette.mix(look.brow, (150, 148, 148), 0.3), "old": look.hair}
-    draw_figure(canvas, look, "full beard" if kind < 0.9 else "goatee", grey[look.scene.age])
-
-
-def _lips(look: Look) -> Colour:
-    if not look.female:
-        return look.skin.bare_lips
-    warm = (196, 60, 72) if look.skin.lightness >= 50 else (214, 104, 110)
-    return palette.mix(look.skin.lips, warm, look.jitter.between("lip", 0.1, 0.6))
 
 
 _BROWS = {  # heights of inner end, middle and outer end; y grows downwards
@@ -168,8 +148,8 @@ def _brows(face: Canvas, look: Look) -> None:
     for side in (-1, 1):
         points = [(side * 4.0, inner), (side * 9.2, middle - arch), (side * 14.2, outer - arch)]
         if look.scene.age == "old":
-            face.stroke([(x, y + 0.7) for x, y in points], thick + 0.9, look.skin.line, 0.4)
-        face.stroke(points, thick, look.brow, 0.45)
+            face.stroke([(x, y + 0.7) for x, y in points], thick + 0.9, look.colours["line"], 0.4)
+        face.stroke(points, thick, look.colours["brow"], 0.45)
 
 
 _TEXTURE = {  # share of straight, then wavy hair; the rest is coily
@@ -192,17 +172,16 @@ def _front_hair(canvas: Canvas, look: Look) -> None:
     """The hair over the skull, with strands and highlights; greying temples in middle age."""
     if look.scene.hair == "bald":
         return
-    texture, w = _texture(look), look.build.face
-    strand = palette.darker(look.hair, 0.4) if sum(look.hair) > 220 else palette.lighter(look.hair, 0.2)
-    draw_figure(canvas, look, f"{texture} cap", strand)
+    texture, w = _texture(look), look.measures["w"]
+    draw_figure(canvas, look, f"{texture} cap")
     if texture == "coily":
         for turn in range(11):
             angle = math.pi * (turn + 0.5) / 11
             x, y = math.cos(angle) * (w + 0.4), -14 - math.sin(angle) * 18.5
-            canvas.on("hair").ellipse(x, y, 4.2, 4.2, look.hair)
-        draw_figure(canvas, look, "coily strands", strand)
+            canvas.on("hair").ellipse(x, y, 4.2, 4.2, look.colours["hair"])
+        draw_figure(canvas, look, "coily strands")
     if look.scene.hair == "long":  # on the right it lies behind the ear
-        draw_figure(canvas, look, f"{texture} locks", strand)
+        draw_figure(canvas, look, f"{texture} locks")
     elif worn(look.scene.occupation, "face"):  # without it one could not tell it from none
         draw_figure(canvas, look, "pushed out hair")
     if look.scene.age == "middle-aged":
@@ -231,16 +210,14 @@ def _aids(figure: Canvas, top: Canvas, look: Look) -> None:
     scene, varied = look.scene, look.jitter
     if scene.disability == "blind":
         draw_figure(top, look, "dark glasses")
-        draw_figure(figure, look, "cane sleeve", palette.lighter(look.colours["cloth"], 0.1))
+        draw_figure(figure, look, "cane sleeve")
         draw_figure(figure, look, "cane")
         draw_figure(figure, look, "hand at the cane")
         return
     if scene.glasses == "glasses":
-        frames = palette.ONE_OF["bright_frames" if look.skin.lightness < 50 else "frames"]
-        kind = "round glasses" if varied["frame"] < 0.5 else "square glasses"
-        draw_figure(top, look, kind, palette.pick(frames, varied["rim"]))
+        draw_figure(top, look, "round glasses" if varied["frame"] < 0.5 else "square glasses")
     if scene.disability == "hearing aid":
-        draw_figure(top, look, "hearing aid", palette.pick(palette.ONE_OF["hearing_aids"], varied["aid"]))
+        draw_figure(top, look, "hearing aid")
     if scene.disability == "wheelchair":
         for side in (-1, 1):
             draw_figure(figure.placed(side * 60, 116), look, "wheel")
