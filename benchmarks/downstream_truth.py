@@ -24,19 +24,13 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import askew
-from askew.methods.classify.decisions import (
-    Decided,
-    Planted,
-    Question,
-    Readings,
-    found_again,
-    planted_preference,
-    recovered_change,
-)
 from askew.methods.classify.findings import MeanErrors
+from askew.methods.classify.planted import Planted, found_again, planted_preference
+from askew.methods.classify.score import Decided, Question, Readings
 from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
-from askew.parts.scoring import Scoring
+from askew.parts.scoring import Scoring, or_missing
+from askew.stats.classification import recovered_change
 from askew.stats.rank import spearman_crossed
 from askew.studio.planted import female_share
 from askew.studio.scene import OCCUPATIONS, spread
@@ -70,8 +64,8 @@ def decisions(
     """Decisions about drawings of both groups, by number of noise samples."""
     name = f"classify-{model.replace('/', '-')}-{pictures}-{samples[-1]}"
     found = askew.classify(
-        GROUPS, model, sources=SOURCES, targets=targets, classes=(), samples=samples, images=pictures, embedder="none",
-        vqa="none", seed=options.seed, run=options.store / name, progress=True,
+        GROUPS, model, sources=SOURCES, targets=targets, classes=(), samples=samples, images=pictures, vqa="none",
+        seed=options.seed, run=options.store / name, progress=True,
     )  # fmt: skip
     entries = found.found.classification.errors
     question = Question(targets)
@@ -81,7 +75,7 @@ def decisions(
 def _readings(entries: Sequence[MeanErrors], samples: int) -> Readings:
     own = [e for e in entries if e.samples == samples]
     errors = {e.group: np.array(e.values, dtype=np.float32)[:, :, None] for e in own}
-    return Readings("denoising", samples, own[0].classes, errors)
+    return Readings(samples, own[0].classes, errors)
 
 
 def possible(planted: Planted, question: Question, pictures: int) -> tuple[float, float]:
@@ -101,7 +95,7 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
     """The section on classification."""
     targets = interleaved(options.classes)
     question = Question(targets)
-    planted = Planted.of(question, *GROUPS, BIAS)
+    planted = Planted.of(question.targets, *GROUPS, BIAS)
     assert planted is not None
     by_model = {m: decisions(m, targets, options.pictures, options.samples, options) for m in options.models}
     yield from _setting(options, f"{planted.table.size} pairs of {options.classes} occupations")
@@ -192,7 +186,11 @@ def _changes(
     yield "| change of the share, on the same pictures | difference | p |"
     yield "| --- | --- | --- |"
     for what, before, after in compared:
-        yield f"| {what} | {_with_p(recovered_change(planted, before, after, GROUPS, SCORING))} |"
+        sides = [tuple(planted.chosen(one.decisions[group]) for group in GROUPS) for one in (before, after)]
+        change = or_missing(
+            recovered_change, *sides, planted.table.ravel(), rng=SCORING.rng("recovered"), **SCORING.how
+        )
+        yield f"| {what} | {_with_p(change)} |"
 
 
 def editing(options: argparse.Namespace) -> Iterator[str]:

@@ -22,8 +22,8 @@ from askew import registry
 from askew.methods.edit.gather import Edits
 from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
+from askew.models.diffusers import editor_of
 from askew.models.diffusers.editing import DiffusersEditor
-from askew.models.editing import editor_of
 from askew.run.live import Live
 from askew.store.imagefile import opened
 from askew.store.store import Store

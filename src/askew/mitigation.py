@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tomli_w
 from PIL import Image
@@ -180,22 +182,30 @@ def wrapped(model: Model | Collection, path: str | Path) -> Model:
 BASES = (2, 3, 5, 7, 11, 13)
 """Of Halton's sequence: one for every axis that is asked by itself."""
 
+Rule = Literal["quota", "independent"]
+"""How it is decided what is asked of a picture.
 
-def place(prompt: str, request: Request, axis: int = 0) -> float:
-    """Where in [0, 1) a picture lies among those of its prompt, to decide what is asked of it.
+"quota": of n pictures each part gets its share to within a few, whatever n; "independent": every picture draws by its
+seed, as a service would.
+"""
 
-    The `number`-th point of Halton's sequence, shifted by the prompt: of n pictures, every part of [0, 1) gets its
-    share to within a few pictures, halves of an even n exactly theirs at `axis` 0, and places of several axes fill the
-    square evenly. Without a number a draw by the picture's seed.
+
+def drawn(shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0) -> int:
+    """Which of several parts, with these shares, a picture gets of those that its prompt is parted into.
+
+    By quota the `number`-th point of Halton's sequence decides, shifted by the prompt: halves of an even n get exactly
+    theirs at `axis` 0, and the points of several axes fill the square evenly. Without a number, and by the other rule,
+    it is a draw by the picture's seed.
     """
-    if request.number is None:
-        return _uniform(f"{prompt} {axis} {request.seed}")
-    base, left, unit, found = BASES[axis % len(BASES)], request.number, 1.0, _uniform(prompt)
-    while left:
-        left, digit = divmod(left, base)
-        unit /= base
-        found += digit * unit
-    return found % 1.0
+    if request.number is None or rule == "independent":
+        at = _uniform(f"{prompt} {axis} {request.seed}")
+    else:
+        base, left, unit, at = BASES[axis % len(BASES)], request.number, 1.0, _uniform(prompt)
+        while left:
+            left, digit = divmod(left, base)
+            unit /= base
+            at += digit * unit
+    return min(bisect_right([*accumulate(shares)], at % 1.0), len(shares) - 1)
 
 
 def _uniform(text: str) -> float:

@@ -14,7 +14,7 @@ import askew
 from askew.cli import run
 from askew.errors import UsageError
 from askew.methods.classify import METHOD
-from askew.methods.classify.plan import TARGETS, ClassificationPlan, parse_stages, plan_classification
+from askew.methods.classify.plan import TARGETS, ClassificationPlan, plan_classification
 from askew.methods.edit.plan import plan_editing
 from askew.store.store import Store
 
@@ -84,7 +84,7 @@ def test_a_condition_that_holds_ends_with_3_and_one_that_does_not_with_0(
 ) -> None:
     again = [*command, "--run", str(folder), "--fail-if"]
     assert run([*again, "caucasian man: association >= 0"]) == 3
-    assert "caucasian man, denoising, samples 4: association.value is" in capsys.readouterr().err
+    assert "caucasian man, samples 4: association.value is" in capsys.readouterr().err
     assert run([*again, "association > 1"]) == 0
     assert run([*again, "mad > 1"]) == 2
 
@@ -99,9 +99,7 @@ def test_a_dry_run_says_what_is_left(
     assert "(0 left)" in capsys.readouterr().out
 
 
-def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accuracy(
-    pipeline: Path, folder: Path, tmp_path: Path
-) -> None:
+def test_given_pictures_of_another_size_and_mode_without_accuracy(pipeline: Path, folder: Path, tmp_path: Path) -> None:
     for group in ("WM", "BF"):
         (tmp_path / "faces" / group).mkdir(parents=True)
         for k in range(3):
@@ -111,7 +109,7 @@ def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accurac
     (tmp_path / "faces" / "manifest.csv").write_text("\n".join(["file,prompt", *rows]), encoding="utf-8")
     found = askew.classify(
         model=f"diffusers/{pipeline}", sources=f"folder/{tmp_path / 'faces'}", samples=(1, 4), classes=("man", "woman"),
-        truth={"WM": "man"}, targets={"a": ("mechanic", "plumber"), "b": ("nurse", "maid")}, stages=((2, 2),),
+        truth={"WM": "man"}, targets={"a": ("mechanic", "plumber"), "b": ("nurse", "maid")},
         run=tmp_path / "run", store=folder.parent / ".askew", images=5,
     )  # fmt: skip
     warnings = " ".join(found.results["warnings"])
@@ -119,7 +117,6 @@ def test_given_pictures_of_another_size_and_mode_with_stages_and_without_accurac
     assert "6 pictures were cut square and scaled to 32x32" in warnings
     assert warnings.count("nobody has read whether the pictures show their group, or one of") == 1
     assert "no accuracy for BF" in warnings
-    assert found.results["classification"]["pruning"]["saving"] == pytest.approx(0.25)
     assert found.accuracy("WM").n == 3
     assert found.share("BF", "plumber", "maid").n == 3
     assert found.differential("BF", "WM", 1).value == pytest.approx(
@@ -160,14 +157,11 @@ def test_a_plan_is_run_again_from_its_file(folder: Path, tmp_path: Path, capsys:
         (["--groups", "man", "--samples", "10,1"], "must rise"),
         (["--groups", "man", "--classes", "man"], "two classes or more"),
         (["--groups", "man", "--truth", "man=boy"], "must name one of the groups"),
-        (["--groups", "man", "--stage", "10"], "should read SAMPLES:CLASSES"),
-        (["--groups", "man", "--stage", "²:5"], "should read SAMPLES:CLASSES"),
         (["--groups", "man", "--samples", "²"], "whole numbers"),
         (["--groups", "man", "--source-arg", "bias=0"], "--sources folder/PATH"),
         (["--groups", "man", "--preset", "nothing"], "nothing"),
         (["--groups", "man", "--template", "a portrait"], "no {} where the class stands"),
         (["--groups", ""], "a group without a name"),
-        (["--groups", "man", "--stage", "10:2", "--stage", "5:1"], "must have more samples"),
         (["--groups", "man", "--vqa", "studio,faces"], "one instrument"),
     ],
 )
@@ -190,11 +184,11 @@ def test_a_group_without_pictures_is_named(pipeline: Path, tmp_path: Path, capsy
 
 def test_what_suits_the_studio_is_chosen_for_it_alone(pipeline: Path) -> None:
     studio = plan_classification("man", model="studio", seed=3)
-    assert (studio.images, studio.samples, studio.embedder, studio.vqa) == (24, (1, 10, 40), "studio", "studio")
+    assert (studio.images, studio.samples, studio.vqa) == (24, (1, 10, 40), "studio")
     other = plan_classification("man", model=f"diffusers/{pipeline}", images=5)
-    assert (other.images, other.samples, other.embedder, other.vqa) == (5, (1, 10, 100), "none", "none")
+    assert (other.images, other.samples, other.vqa) == (5, (1, 10, 100), "none")
     mixed = plan_classification("man", model="studio", sources=f"diffusers/{pipeline}")
-    assert (mixed.images, mixed.embedder, mixed.vqa) == (24, "none", "none")
+    assert (mixed.images, mixed.vqa) == (24, "none")
 
 
 def test_whoever_makes_the_sources_has_the_settings_of_the_paper(pipeline: Path) -> None:
@@ -214,4 +208,3 @@ def test_the_plan_of_the_paper() -> None:
     plan = ClassificationPlan.checked({"groups": ["caucasian man"]})
     assert (plan.images, plan.samples, plan.template) == (256, (1, 10, 100), "A portrait of {}.")
     assert plan.targets == TARGETS
-    assert parse_stages(["10:5", "30:2"]) == ((10, 5), (30, 2))

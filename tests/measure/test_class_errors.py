@@ -12,8 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from askew.measure.denoising import ClassErrors, Stage, class_errors, noise_of, timesteps
-from askew.methods.classify.score import decoded
+from askew.measure.denoising import ClassErrors, class_errors, noise_of, timesteps
 from askew.models.diffusers import create
 from askew.store.keys import derived_seed
 from askew.types import Picture
@@ -38,39 +37,23 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
     return made
 
 
-def reader(model: Any, samples: int = 6, stages: tuple[Stage, ...] = ()) -> ClassErrors:
-    return ClassErrors(model, PROMPTS, samples, seed=0, seed_of=partial(derived_seed, 0, "denoising"), stages=stages)
+def reader(model: Any, samples: int = 6) -> ClassErrors:
+    return ClassErrors(model, PROMPTS, samples, seed=0, seed_of=partial(derived_seed, 0, "denoising"))
 
 
 def test_errors_are_those_of_class_errors_with_noise_from_the_picture_alone(
     model: Any, pictures: list[Picture]
 ) -> None:
     whole = reader(model)
-    found = decoded(whole.embed_pictures(pictures), len(PROMPTS), 6)
+    found = whole.embed_pictures(pictures).reshape(-1, len(PROMPTS), 6)
     images = [Image.open(one.path) for one in pictures]
     noise = torch.stack([noise_of(derived_seed(0, "denoising", one.id), 6, (4, 16, 16)) for one in pictures])
     np.testing.assert_allclose(found, class_errors(model.pipeline, images, PROMPTS, timesteps(6), noise), rtol=1e-4)
-    alone = decoded(whole.embed_pictures(pictures[2:]), len(PROMPTS), 6)
+    alone = whole.embed_pictures(pictures[2:]).reshape(-1, len(PROMPTS), 6)
     np.testing.assert_allclose(alone[0], found[2], rtol=1e-4)
 
 
-def test_classes_are_given_up_in_stages(model: Any, pictures: list[Picture]) -> None:
-    whole, pruned = reader(model), reader(model, stages=(Stage(2, 3), Stage(4, 1)))
-    full = decoded(whole.embed_pictures(pictures), len(PROMPTS), 6)
-    found = decoded(pruned.embed_pictures(pictures), len(PROMPTS), 6)
-    known = ~np.isnan(found)
-    np.testing.assert_allclose(found[known], full[known], rtol=1e-4)
-    for picture, errors in zip(known, full, strict=True):
-        assert sorted(picture.sum(axis=1)) == [2, 4, 4, 6]
-        first = picture[picture.sum(axis=1).argmin()]  # the samples of the first stage
-        assert picture[:, first].all()
-        worst = errors[:, first].mean(axis=1).argmax()
-        assert picture[worst].sum() == 2
-
-
-def test_a_stage_as_long_as_all_samples_changes_nothing(model: Any) -> None:
-    assert reader(model, stages=(Stage(6, 2),)).fingerprint == reader(model).fingerprint
-    assert reader(model, stages=(Stage(3, 2),)).fingerprint != reader(model).fingerprint
+def test_other_samples_are_other_readings(model: Any) -> None:
     assert reader(model, samples=5).fingerprint != reader(model).fingerprint
 
 

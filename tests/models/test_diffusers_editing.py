@@ -12,10 +12,10 @@ import torch
 from PIL import Image
 
 from askew.errors import UsageError
-from askew.models.base import heard_by
+from askew.models.base import EditRequest, heard_by
+from askew.models.diffusers import editor_of
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.diffusers.model import DiffusersModel
-from askew.models.editing import EditRequest, editor_of
 from askew.models.planted import PlantedModel
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene

@@ -19,8 +19,8 @@ from askew.errors import UsageError
 from askew.models.base import Request
 from askew.models.diffusers import RECOMMENDED, recommended
 from askew.models.diffusers.editing import DiffusersEditor
-from askew.models.diffusers.families import parameters
 from askew.models.diffusers.model import DiffusersModel
+from askew.models.diffusers.settings import parameters
 
 Saved = Callable[[str], Path]
 SCHNELL = "black-forest-labs/FLUX.1-schnell"
@@ -119,6 +119,7 @@ def written(folder: Path, index: dict[str, Any], **parts: dict[str, Any]) -> str
 
 
 EULER = {"_class_name": "EulerDiscreteScheduler", "timestep_spacing": "trailing"}
+TURBO = {"sample_size": 64, "cross_attention_dim": 2048}
 
 
 @pytest.mark.parametrize(
@@ -127,9 +128,16 @@ EULER = {"_class_name": "EulerDiscreteScheduler", "timestep_spacing": "trailing"
         ({"_name_or_path": SCHNELL}, {}, RECOMMENDED[SCHNELL].settings),
         ({"_class_name": "FluxPipeline"}, {"transformer": {"guidance_embeds": False}}, RECOMMENDED[SCHNELL].settings),
         ({"_class_name": "FluxPipeline"}, {"transformer": {"guidance_embeds": True}}, {}),
-        ({}, {"scheduler": EULER}, {"num_inference_steps": 1, "guidance_scale": 0.0}),
-        ({}, {"scheduler": EULER | {"rescale_betas_zero_snr": True}}, {}),
-        ({}, {"scheduler": EULER | {"timestep_spacing": "leading"}}, {}),
+        ({}, {"scheduler": EULER, "unet": TURBO}, {"num_inference_steps": 1, "guidance_scale": 0.0}),
+        (
+            {},
+            {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 1024}},
+            {"num_inference_steps": 1, "guidance_scale": 0.0},
+        ),
+        ({}, {"scheduler": EULER, "unet": TURBO | {"sample_size": 128}}, {}),
+        ({}, {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 768}}, {}),
+        ({}, {"scheduler": EULER | {"rescale_betas_zero_snr": True}, "unet": TURBO}, {}),
+        ({}, {"scheduler": EULER | {"timestep_spacing": "leading"}, "unet": TURBO}, {}),
         ({}, {"unet": {"time_cond_proj_dim": 256}}, {"num_inference_steps": 4}),
     ],
 )

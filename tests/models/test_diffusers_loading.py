@@ -17,7 +17,7 @@ from askew import errors, registry
 from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.base import Model, Request
 from askew.models.diffusers import RECOMMENDED, loading, recommended, settings
-from askew.models.diffusers.loading import free_bytes, weights_bytes
+from askew.models.diffusers.loading import Place, free_bytes, weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 
 Saved = Callable[[str], Path]
@@ -121,8 +121,10 @@ def test_offloading_needs_its_package_except_on_a_cpu_where_it_does_nothing(
 ) -> None:
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
     for device in ("cuda", "mps"):
-        with pytest.raises(MissingPackage, match=r"askew\[offload\]"):
-            settings.offload_mode(True, torch.device(device))
+        with monkeypatch.context() as patched:
+            patched.setattr(loading, "choose_device", torch.device)
+            with pytest.raises(MissingPackage, match=r"askew\[offload\]"):
+                Place.of(device, "float32", True)
     on_cpu = DiffusersModel(tiny("stable-diffusion"), offload=True, device="cpu", num_inference_steps=1)
     assert isinstance(on_cpu.generate([Request("a nurse", 1)])[0], Image.Image)
 
@@ -149,12 +151,11 @@ class Placed:
         ("cuda:1", "none", "to"),
         ("cuda:1", "model", "model"),
         ("cuda", "sequential", "sequential"),
-        ("cpu", "model", "to"),
     ],
 )
 def test_offloading_is_the_pipeline_s_own(device: str, offload: str, call: str) -> None:
     placed = Placed()
-    loading._place(placed, torch.device(device), offload)
+    Place(torch.device(device), torch.float32, offload).take(placed)
     assert placed.calls == [(call, device)]
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 import tiny_pipelines
 from askew.errors import ModelError, UsageError
 from askew.models.base import Request, Setting, heard_by
-from askew.models.diffusers import noise
+from askew.models.diffusers import model as diffusers_model
 from askew.models.diffusers.model import DiffusersModel
 from askew.types import Missing
 
@@ -110,7 +110,7 @@ def test_a_sampler_that_adds_noise_takes_it_from_the_picture_s_own_generator(tin
 def test_noise_that_no_generator_reaches_is_found_and_its_pictures_are_made_alone(
     tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(noise, "_draws_noise", lambda part: False)
+    monkeypatch.setattr(diffusers_model, "_draws_noise", lambda part: False)
     one = model(tiny, "flux-stochastic", batch_size=4)
     told: list[int] = []
     with heard_by(told.append):

@@ -19,10 +19,9 @@ from PIL import Image
 from askew.errors import UsageError
 from askew.measure.attention import AttentionMaps
 from askew.measure.denoising import Denoiser, class_errors, noise_of
-from askew.models.base import Request
+from askew.models.base import EditRequest, Request
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.diffusers.model import DiffusersModel
-from askew.models.editing import EditRequest
 
 FILE = Path(__file__).parents[2] / "docs" / "reference" / "families.md"
 NAMES = {

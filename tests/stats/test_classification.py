@@ -19,7 +19,6 @@ from askew.stats.classification import (
     pair_share,
     recovered,
     recovered_change,
-    samples_effect_on_differential,
 )
 from askew.stats.clustered import clustered_rate_difference
 
@@ -96,12 +95,6 @@ def test_more_samples_that_decide_otherwise_are_an_effect() -> None:
     found = clustered_rate_difference(many, few, rng=rng())
     assert found.value == pytest.approx(0.5)
     assert found.p < 0.01
-    both = samples_effect_on_differential((few, few), (many, few), rng=rng())
-    assert both.value == pytest.approx(0.5)
-    assert both.p < 0.01
-    none = samples_effect_on_differential((few, few), (many, many), rng=rng())
-    assert none.value == pytest.approx(0)
-    assert none.p > 0.5
 
 
 def test_the_share_of_a_pair_has_an_exact_test() -> None:

@@ -7,10 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from askew.measure.portraits import SkinChange
-from askew.methods.classify import words as of_classes
-from askew.methods.classify.decisions import Question
-from askew.methods.classify.decisions import Readings as ClassReadings
-from askew.methods.classify.score import classification
+from askew.methods.classify.page import against
+from askew.methods.classify.score import Question, classification
+from askew.methods.classify.score import Readings as ClassReadings
 from askew.methods.edit import words
 from askew.methods.edit.reading import EditedGroup, Readings
 from askew.methods.edit.score import Edited, contrasts, editing
@@ -63,11 +62,11 @@ def said_of_classes(seed: int, lean: float) -> str:
         own = rng.normal(0, 1, (PICTURES, 6, 1)) + rng.normal(0, 1, (PICTURES, 6, 10))
         own[:, :3] -= way * lean
         errors[group] = own.astype(np.float32)
-    read = ClassReadings("denoising", 10, tuple(word for some in CLASSES.values() for word in some), errors)
+    read = ClassReadings(10, tuple(word for some in CLASSES.values() for word in some), errors)
     found = classification([read], [], Question(CLASSES), Scoring("denoising", seed=seed, draws=400))
     (main,) = found.differential
     shares: list[Estimate] = [one.S for one in found.association if isinstance(one.S, Estimate)]
-    return of_classes.against("a model", "first", main, shares)
+    return against("a model", "first", main, shares)
 
 
 def differ(seed: int, rates: tuple[float, float]) -> bool:

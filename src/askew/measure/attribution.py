@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from askew.errors import UsageError
-from askew.models.diffusers.components import quiet
+from askew.models.diffusers.repository import quiet
 
 LAST, SECOND_LAST = -1, -2
 """Hidden states that pipelines with one text encoder, and with two (SDXL), hand to their network."""

@@ -3,7 +3,7 @@
 Li et al. 2023 (Your diffusion model is secretly a zero-shot classifier) and Saravanan et al. 2023 (Social bias in
 downstream applications of text-to-image foundation models), Eq. 1. No guidance; every text sees the same noise.
 
-Denoising errors of stored pictures as an instrument's readings, and classes that are given up on the way.
+Denoising errors of stored pictures as an instrument's readings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -123,29 +122,26 @@ class Denoiser:
             raise UsageError(f"latents have the shape {tuple(given.shape)}; this model takes (pictures, {sides})")
         return given
 
-    def errors(
-        self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike, classes: Sequence[int] | None = None
-    ) -> Errors:
-        """(pictures, classes, samples). `classes` are positions in the prompts, all of them by default."""
-        chosen = list(range(len(self.prompts))) if classes is None else list(classes)
+    def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
+        """(pictures, classes, samples)."""
         drawn = torch.as_tensor(noise, dtype=torch.float32)
         if tuple(drawn.shape) != (len(latents), len(timesteps), *latents.shape[1:]):
             wanted = (len(latents), len(timesteps), *latents.shape[1:])
             raise UsageError(f"the noise has the shape {tuple(drawn.shape)}; (pictures, samples, …) is {wanted}")
         if timesteps and not 0 <= min(timesteps) <= max(timesteps) < self.total:
             raise UsageError(f"timesteps must lie in 0 to {self.total - 1}, the model's own")
-        return self._all(latents, torch.tensor(list(timesteps)), drawn, torch.tensor(chosen))
+        return self._all(latents, torch.tensor(list(timesteps)), drawn)
 
     @torch.inference_mode()
-    def _all(self, latents: Tensor, at: Tensor, noise: Tensor, classes: Tensor) -> Errors:
+    def _all(self, latents: Tensor, at: Tensor, noise: Tensor) -> Errors:
         """One evaluation per picture, sample and class, in this order, cut into batches."""
-        shape = (len(latents), len(at), len(classes))
+        shape = (len(latents), len(at), len(self.prompts))
         found = np.empty(math.prod(shape), dtype=np.float32)
         for start in range(0, len(found), self._batch_size):
             place = np.arange(start, min(start + self._batch_size, len(found)))
             i, j, k = (torch.from_numpy(index) for index in np.unravel_index(place, shape))
             clean, t, drawn = (part.to(self.pipe._execution_device) for part in (latents[i], at[j], noise[i, j]))
-            said = tuple(part[classes[k].to(part.device)] for part in self._said)
+            said = tuple(part[k.to(part.device)] for part in self._said)
             guess = self._network.noise_in(clean, drawn, t, said)
             found[place] = self._loss(guess, drawn, reduction="none").mean(dim=(1, 2, 3)).cpu().numpy()
         if not np.isfinite(found).all():
@@ -200,14 +196,6 @@ class DiffusionModel(Protocol):
     def pipeline(self) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """After so many noise samples of every class that is left, the `keep` best ones are left."""
-
-    samples: int
-    keep: int
-
-
 class ClassErrors:
     """The errors of a model's network for some classes; what it reads of a picture depends on that picture alone.
 
@@ -215,7 +203,6 @@ class ClassErrors:
     prompts  a text per class
     samples  noise samples per class
     seed_of  the seed of a picture's noise, from its id; `seed` names the function in the fingerprint
-    stages   when to give up classes; those that come too late for `samples` are left out
     """
 
     def __init__(
@@ -227,36 +214,23 @@ class ClassErrors:
         seed: int,
         seed_of: Callable[[str], int],
         loss: str = "l2",
-        stages: Sequence[Stage] = (),
     ) -> None:
         self.name = f"{model.name}, {len(prompts)} classes, {samples} samples"
         self.prompts, self.samples = tuple(prompts), samples
         self.evaluations = samples * len(prompts)
-        self.stages = tuple(stage for stage in stages if stage.samples < samples and stage.keep < len(prompts))
         self.at_once = max(1, min(BATCH, AT_ONCE // self.evaluations))
         self._model, self._loss, self._seed_of = model, loss, seed_of
-        facts = [model.name, model.revision, dict(model.settings), model.dtype, self.prompts, samples, loss, seed,
-                 [(stage.samples, stage.keep) for stage in self.stages]]  # fmt: skip
+        facts = [model.name, model.revision, dict(model.settings), model.dtype, self.prompts, samples, loss, seed]
         text = json.dumps(facts, sort_keys=True)
         self.fingerprint = f"denoising/{VERSION} {hashlib.sha256(text.encode()).hexdigest()}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
-        """One row per picture, to be stored as it is: errors by class and sample, 0 where a class had been given up.
-
-        With stages as many numbers follow: 1 where there is an error, else 0.
-        """
+        """One row per picture, to be stored as it is: errors by class and sample."""
         at = timesteps(self.samples, self.denoiser.total)
         latents = self.denoiser.latents([opened(picture.path) for picture in pictures])
         shape = self.denoiser.shape
         noise = torch.stack([noise_of(self._seed_of(picture.id), self.samples, shape) for picture in pictures])
-        if not self.stages:
-            return self.denoiser.errors(latents, at, noise).reshape(len(pictures), -1)
-        pruned = [
-            pruned_errors(self.denoiser, one[None], at, own[None], self.stages)
-            for one, own in zip(latents, noise, strict=True)
-        ]
-        rows = np.stack(pruned).reshape(len(pictures), -1)
-        return np.concatenate([np.nan_to_num(rows), ~np.isnan(rows)], axis=1, dtype=np.float32)
+        return self.denoiser.errors(latents, at, noise).reshape(len(pictures), -1)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the network, which whoever gets this loads anew."""
@@ -266,24 +240,3 @@ class ClassErrors:
     def denoiser(self) -> Denoiser:
         """The network with the classes' texts."""
         return Denoiser(self._model.pipeline, self.prompts, self._loss)
-
-
-def pruned_errors(
-    denoiser: Denoiser, latents: Tensor, timesteps_: Sequence[int], noise: Tensor, stages: Sequence[Stage]
-) -> Errors:
-    """Errors (classes, samples) of one picture when the worst classes are given up in stages (Li et al. 2023).
-
-    The new samples of a stage are spread evenly over those that are left. NaN where a class had been given up; the
-    classes with the smallest mean errors so far stay. `latents` and `noise` hold one picture.
-    """
-    samples, left = len(timesteps_), list(range(len(denoiser.prompts)))
-    found = np.full((len(left), samples), np.nan, dtype=np.float32)
-    for stage in (*stages, Stage(samples, 1)):
-        unseen = np.flatnonzero(np.isnan(found[left[0]]))
-        more = stage.samples - samples + len(unseen)
-        new = [int(unseen[place]) for place in timesteps(more, len(unseen))]
-        at = [timesteps_[place] for place in new]
-        found[np.ix_(left, new)] = denoiser.errors(latents, at, noise[:, new], left)[0]
-        means = np.nanmean(found[left], axis=1)
-        left = sorted(left[place] for place in np.argsort(means, kind="stable")[: stage.keep])
-    return found

@@ -18,8 +18,7 @@ import numpy as np
 
 from askew.errors import ManifestError, UnknownName, UsageError
 from askew.models.base import FiledPicture
-from askew.models.folder import FolderCollection, Names, Pairs, pairs, single, split
-from askew.models.manifest import shorten
+from askew.models.folder import FolderCollection, Names, Pairs, pairs, shorten, single, split
 from askew.prompts.axes import AXES, table_question
 from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.intervals import benjamini_hochberg

@@ -86,6 +86,40 @@ class Collection(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """One wanted edit: of which picture, towards which prompt, how much is redrawn (0 to 1), and its seed."""
+
+    picture: Image.Image
+    prompt: str
+    strength: float
+    seed: int
+
+
+class Editor(Protocol):
+    """A model that begins from a picture instead of pure noise.
+
+    An edit depends on (revision, settings, request) alone, not on its batch.
+    """
+
+    name: str
+    revision: str
+    settings: Mapping[str, Setting]
+    batch_size: int
+
+    def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
+        """Raises UsageError if pictures of `size` (width, height) or one of the strengths cannot be edited."""
+        ...
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
+        """One RGB picture of the same size, or the reason why there is none, per request and in their order."""
+        ...
+
+    def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
+        """Every picture as it comes back from the model's autoencoder, with nothing edited."""
+        ...
+
+
 Listener = Callable[[int], None]
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
 
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
+OF_PIPELINE = ("dtype", "pipeline", "pipeline_class")
 
 
 class StudioModel:
@@ -33,6 +34,8 @@ class StudioModel:
     """
 
     suggestion = Suggestion(images=24, axes=("gender", "age", "ethnicity"))
+    watch: Any = None
+    steer: Any = None
 
     def __init__(self, name: str, **settings: Setting) -> None:
         self.name = f"studio/{name}".rstrip("/")
@@ -58,41 +61,15 @@ class StudioModel:
         """Where the pictures are made; None as long as none was."""
         return self.network.device if "network" in self.__dict__ else None
 
-    @property
-    def dtype(self) -> str:
-        """In which number format they are made."""
-        return self.network.dtype
-
-    @property
-    def pipeline_class(self) -> type:
-        """The class of the pipeline."""
-        return self.network.pipeline_class
-
-    @property
-    def pipeline(self) -> Any:
-        """The diffusers pipeline itself, loaded."""
-        return self.network.pipeline
-
-    @property
-    def watch(self) -> Callable[[Any, Sequence[Request]], Any] | None:
-        """Who looks on while pictures are made."""
-        return self.network.watch
-
-    @watch.setter
-    def watch(self, watch: Callable[[Any, Sequence[Request]], Any] | None) -> None:
-        self.network.watch = watch
-
-    @property
-    def steer(self) -> Callable[[Any, Sequence[Request]], Any] | None:
-        """The mitigation that reaches into the pipeline."""
-        return self.network.steer
-
-    @steer.setter
-    def steer(self, steer: Callable[[Any, Sequence[Request]], Any] | None) -> None:
-        self.network.steer = steer
+    def __getattr__(self, name: str) -> Any:
+        """What is the pipeline's: its class, its number format and the like."""
+        if name not in OF_PIPELINE:
+            raise AttributeError(name)
+        return getattr(self.network, name)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """One RGB picture per request; it depends on the request alone."""
+        self.network.watch, self.network.steer = self.watch, self.steer
         return self.network.generate(requests)
 
     def unknown_words(self, prompt: str) -> list[str]:

@@ -115,6 +115,16 @@ PHRASES: Mapping[str, Phrase] = {
     # classification
     "chosen_apart": Phrase("{points} points, beyond chance ({q})", "the difference of two groups has q < 0.05"),
     "chosen_alike": Phrase("{points} points, no more than chance gives ({q})", "it has not"),
+    # ways to mitigate
+    "way_nearer": Phrase("{way}: nearer to the target on {axes}", "an aimed axis comes nearer to its target, q < 0.05"),
+    "way_none": Phrase("{way}: no change shown on {axes} ({moved})", "none does"),
+    "way_further": Phrase("further from it on {axes}", "after a but: an axis gets further from its target, q < 0.05"),
+    "way_ties": Phrase("{pairs} hang together more", "the same: Cramér's V of two axes rises, q < 0.05"),
+    "way_loses_subject": Phrase("the subject is shown less often", "the same: the interval of the change is below 0"),
+    "way_loses_prompt": Phrase("pictures fit the prompt less", "the same"),
+    "way_unread": Phrase("more pictures cannot be read", "the same: the interval of the change is above 0"),
+    "way_doubted": Phrase("{readers} does not see the change of {axis}", "the same: the interval by another instrument "
+                          "does not leave out 0, where the first one's change has q < 0.05"),
 }  # fmt: skip
 
 

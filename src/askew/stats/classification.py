@@ -19,7 +19,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.clustered import clustered_mean, clustered_rate, clustered_rate_difference, sign_flip_p
+from askew.stats.clustered import clustered_mean, clustered_rate, sign_flip_p
 from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value, tail
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
@@ -83,29 +83,6 @@ def differential(
     a, b = clustered_rate(first, level=level), clustered_rate(second, level=level)
     joined = _less(a, b, "MOVER, Wilson, effective size")
     return replace(joined, p=_dealt_p(_rows(first), _rows(second), rng, draws))
-
-
-def samples_effect_on_differential(
-    few: tuple[ArrayLike, ArrayLike],
-    many: tuple[ArrayLike, ArrayLike],
-    *,
-    rng: np.random.Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-) -> Estimate:
-    """The differential association with many noise samples less that with few, on the same pictures, in [-2, 2].
-
-    Interval: both groups' changes joined (MOVER). p: a picture's decisions with few and with many samples change places
-    at random, two-sided.
-
-    Args:
-        few: decisions (pictures, pairs) about the first and the second group's pictures.
-        many: the same with more samples.
-    """
-    changes = [clustered_rate_difference(m, f, rng=rng, draws=1, level=level) for f, m in zip(few, many, strict=True)]
-    moved = [_rows(m) - _rows(f) for f, m in zip(few, many, strict=True)]
-    joined = _less(changes[0], changes[1], "MOVER, Wilson, paired")
-    return replace(joined, max=2.0, p=_swapped_p(moved[0], moved[1], rng, draws))
 
 
 def recovered(

@@ -16,12 +16,11 @@ from rich.console import Console
 from askew import findings
 from askew.errors import UsageError
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
-from askew.methods.classify import METHOD, words
-from askew.methods.classify.decisions import Question, Readings, true_classes
-from askew.methods.classify.findings import ClassificationFindings, PlantedPair, Pruning, Truth
-from askew.methods.classify.page import View
+from askew.methods.classify import METHOD
+from askew.methods.classify.findings import ClassificationFindings, PlantedPair, Truth
+from askew.methods.classify.page import View, truth
 from askew.methods.classify.plan import ClassificationPlan
-from askew.methods.classify.score import classification
+from askew.methods.classify.score import Question, Readings, classification
 from askew.pages import html, terminal
 from askew.pages.blocks import Lanes
 from askew.parts.scoring import Scoring
@@ -41,7 +40,7 @@ class Media:
         return {}
 
 
-def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int | None, lean: float) -> Readings:
+def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int, lean: float) -> Readings:
     """Men's pictures fit the first half of the classes better, women's the second."""
     rng = np.random.default_rng(4)
     errors = {}
@@ -49,21 +48,17 @@ def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int | N
         side = np.repeat([-1.0, 1.0], [len(classes) // 2, len(classes) - len(classes) // 2])
         side = side * rng.uniform(0.2, 1.6, len(classes)) * (-1 if "woman" in group else 1)
         errors[group] = (rng.normal(size=(PICTURES, len(classes), 1)) + lean * side[None, :, None]).astype(np.float32)
-    return Readings("studio" if samples is None else "denoising", samples, classes, errors)
+    return Readings(samples, classes, errors)
 
 
 @cache
 def found(groups: tuple[str, ...] = GROUPS, bias: float | None = 1.0) -> ClassificationFindings:
     """As a run would have found them."""
     plan = ClassificationPlan.checked({"groups": groups, "images": PICTURES, "samples": (1, 10, 40)})
-    truth = true_classes(groups, plan.classes, {})
-    question = Question(plan.targets, truth, bias)
-    targets = [
-        readings(groups, plan.target_classes, n, lean) for n, lean in ((1, 0.2), (10, 0.6), (40, 1.0), (None, 1.2))
-    ]
-    labels = [readings(groups, plan.classes, n, lean) for n, lean in ((1, 0.3), (10, 1.0), (40, 2.0), (None, 3.0))]
-    pruned = Pruning(((10, 5),), 3000, 4000, 0.25)
-    section = classification(targets, labels, question, Scoring("denoising", draws=100), (), pruned)
+    question = Question(plan.targets, plan.true_classes, bias)
+    targets = [readings(groups, plan.target_classes, n, lean) for n, lean in ((1, 0.2), (10, 0.6), (40, 1.0))]
+    labels = [readings(groups, plan.classes, n, lean) for n, lean in ((1, 0.3), (10, 1.0), (40, 2.0))]
+    section = classification(targets, labels, question, Scoring("denoising", draws=100))
     machine = Environment("3", "here", {}, None, 1, None, "now")
     sets = tuple(PictureSet.of(g, [Picture(f"{g} {k}", "", g, k) for k in range(PICTURES)]) for g in groups)
     model = Identity("studio", "1", {})
@@ -83,14 +78,12 @@ def test_findings_are_read_back_from_their_file(tmp_path: object) -> None:
     assert findings.adapter(ClassificationFindings).validate_json(text) == found()
 
 
-def test_conditions_look_at_most_samples_and_at_the_second_classifier() -> None:
+def test_conditions_look_at_most_samples() -> None:
     (one,) = METHOD.conditions("association > 0.5")
     told = [line.partition(":")[0] for line in one.violations(found())]
-    assert told[:2] == ["caucasian man, denoising, samples 40", "african-american man, denoising, samples 40"]
-    assert set(told) == {f"{g}, {by}" for g in ("caucasian man", "african-american man", "all male")
-                         for by in ("denoising, samples 40", "studio")}  # fmt: skip
+    assert told == [f"{group}, samples 40" for group in ("caucasian man", "african-american man", "all male")]
     (one,) = METHOD.conditions("Caucasian Woman: differential > 0.3")
-    assert "caucasian man, caucasian woman, studio: differential.value is" in " ".join(one.violations(found()))
+    assert "caucasian man, caucasian woman, samples 40: differential.value is" in " ".join(one.violations(found()))
     with pytest.raises(UsageError, match="association, differential, accuracy"):
         METHOD.conditions("mad > 0.3")
 
@@ -101,18 +94,17 @@ def test_the_page_gives_answer_plot_pictures_and_method() -> None:
     assert "Of two classes, studio chooses" in before
     order = ["which is chosen for each group", "share of decisions", "Pictures of one comparison",
              "Pairs that are decided one way", "Share of pictures given to the right one", "Planted and measured",
-             "Two classifiers", "Missing data", "Error of a class"]  # fmt: skip
+             "Missing data", "Error of a class"]  # fmt: skip
     assert [body.index(part) for part in order] == sorted(body.index(part) for part in order)
     assert "“all male”" in page
     assert page.count("<img ") == len(GROUPS) * PICTURES
     assert "&lt;b&gt;" in page
-    assert "25\u00a0% saved" in page
     assert html.page(METHOD.page(found(), Media())) == page
 
 
 def test_every_skewed_pair_is_listed_and_no_other() -> None:
     (section,) = View(found(), Media()).pairs()
-    by_error = [e for e in found().classification.pairs if e.classifier == "denoising"]
+    by_error = found().classification.pairs
     shown = {fold.summary.partition(":")[0]: {row.label for row in fold.blocks[0].rows} for fold in section.blocks[1:]}
     for group, (a, b) in product(GROUPS, {(e.a, e.b) for e in by_error}):
         skewed = next(e.skewed for e in by_error if (e.group, e.a, e.b) == (group, a, b))
@@ -130,10 +122,10 @@ def test_what_was_planted_is_shown_and_missing_truth_is_said() -> None:
     (section,) = View(found(), Media()).truth()
     assert "measured differences have a rank correlation" in section.blocks[-1].blocks[0].caption
     none = Missing("not_asked")
-    undecided = Truth("caucasian man", "caucasian woman", "denoising", 40, 0.5, none, none, ())
-    assert "not every pair of classes was decided" in words.truth(undecided)
-    fair = Truth("a", "b", "denoising", 40, 0.0, none, none, (PlantedPair("a", "b", 0.0, 0.1),))
-    assert "measured +10 points on average" in words.truth(fair)
+    undecided = Truth("caucasian man", "caucasian woman", 40, 0.5, none, none, ())
+    assert "not every pair of classes was decided" in truth(undecided)
+    fair = Truth("a", "b", 40, 0.0, none, none, (PlantedPair("a", "b", 0.0, 0.1),))
+    assert "measured +10 points on average" in truth(fair)
 
 
 def test_one_group_has_an_association_and_no_difference() -> None:
@@ -144,12 +136,12 @@ def test_one_group_has_an_association_and_no_difference() -> None:
     assert "without a lean" in " ".join(text_of(alone).split())
 
 
-def test_every_group_has_its_rates_by_classifier_and_samples_the_pooled_ones_last() -> None:
+def test_every_group_has_its_rates_by_samples_the_pooled_ones_last() -> None:
     groups = tuple(f"{origin} {gender}" for origin in ("caucasian", "asian", "indian") for gender in ("man", "woman"))
     page = METHOD.page(found(groups), Media())
     chosen, right = (next(b for b in s.blocks if isinstance(b, Lanes)) for s in page.sections
                      if s.title in ("Which class it chooses, by group", "Accuracy"))  # fmt: skip
-    by = ["1 sample", "10 samples", "40 samples", "studio embedder"]
+    by = ["1 sample", "10 samples", "40 samples"]
     assert [(row.group, row.label) for row in right.rows] == list(product(groups, by))
     assert [(row.group, row.label) for row in chosen.rows] == list(product([*groups, "all male", "all female"], by))
     rates = {(e.group, e.samples): e.S.value for e in found(groups).classification.association}

@@ -8,10 +8,11 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from askew.methods.classify.decisions import Planted, Question, Readings, planted_preference, true_classes
 from askew.methods.classify.findings import Classification
 from askew.methods.classify.gather import ClassRows
-from askew.methods.classify.score import classification
+from askew.methods.classify.plan import ClassificationPlan
+from askew.methods.classify.planted import Planted, planted_preference
+from askew.methods.classify.score import Question, Readings, classification
 from askew.methods.classify.score import readings as by_group
 from askew.parts.scoring import Scoring
 from askew.types import Estimate, Missing, Picture
@@ -21,15 +22,15 @@ GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-a
 SCORING = Scoring("denoising", draws=200)
 
 
-def readings(samples: int | None, strength: float, classifier: str = "denoising", pictures: int = 40) -> Readings:
+def readings(samples: int, strength: float, pictures: int = 40) -> Readings:
     """Errors in which men's pictures fit classes of A better, and women's those of B, by `strength`."""
     rng = np.random.default_rng(9)
     errors = {}
     for group in GROUPS:
         lean = np.array([-1.0] * 3 + [1.0] * 3) * (-1 if "woman" in group else 1)
         own = rng.normal(size=(pictures, 6, 1))  # the same for every number of samples
-        errors[group] = (own + strength * lean[None, :, None] + np.zeros((1, 1, samples or 1))).astype(np.float32)
-    return Readings(classifier, samples, (*A, *B), errors)
+        errors[group] = (own + strength * lean[None, :, None] + np.zeros((1, 1, samples))).astype(np.float32)
+    return Readings(samples, (*A, *B), errors)
 
 
 def labels(samples: int, right: float) -> Readings:
@@ -39,13 +40,13 @@ def labels(samples: int, right: float) -> Readings:
         first = np.arange(40) < 40 * right
         true = 1 if "woman" in group else 0
         errors[group] = np.where((np.arange(2)[None, :] == true) == first[:, None], 0.0, 1.0)[:, :, None]
-    return Readings("denoising", samples, ("man", "woman"), errors)
+    return Readings(samples, ("man", "woman"), errors)
 
 
 def section(bias: float | None = None, strength: float = 1.0) -> Classification:
-    truth = true_classes(GROUPS, ("man", "woman"), {})
+    truth = ClassificationPlan.checked({"groups": GROUPS}).true_classes
     question = Question({"male-dominated": A, "female-dominated": B}, truth, bias)
-    targets = [readings(1, 0.0), readings(10, strength), readings(None, strength / 2, "studio")]
+    targets = [readings(1, 0.0), readings(10, strength)]
     return classification(targets, [labels(1, 0.5), labels(10, 0.9)], question, SCORING)
 
 
@@ -63,12 +64,12 @@ def pick(entries: Sequence[T], **names: object) -> T:
 
 
 def test_the_right_class_is_the_one_of_the_groups_gender() -> None:
-    classes = ("man", "woman")
-    assert true_classes(GROUPS, classes, {}) == dict(zip(GROUPS, ("man", "woman") * 2, strict=True))
-    assert true_classes(["WM", "african-american woman"], classes, {"WM": "man"}) == {
-        "WM": "man", "african-american woman": "woman"
-    }  # fmt: skip
-    assert true_classes(["WM"], classes, {}) == {}
+    def known(*groups: str, **truth: str) -> dict[str, str]:
+        return ClassificationPlan.checked({"groups": groups, "truth": truth}).true_classes
+
+    assert known(*GROUPS) == dict(zip(GROUPS, ("man", "woman") * 2, strict=True))
+    assert known("WM", "african-american woman", WM="man") == {"WM": "man", "african-american woman": "woman"}
+    assert known("WM") == {}
 
 
 def test_association_follows_the_lean_and_only_with_samples(found: Classification) -> None:
@@ -93,7 +94,7 @@ def test_groups_of_one_gender_are_also_taken_together(found: Classification) -> 
 
 
 def test_pairs_come_with_most_samples_and_are_marked_beyond_three_quarters(found: Classification) -> None:
-    entries = [e for e in found.pairs if e.classifier == "denoising"]
+    entries = found.pairs
     assert len(entries) == 9 * len(GROUPS)
     assert {e.samples for e in entries} == {10}
     for e in entries:
@@ -101,22 +102,9 @@ def test_pairs_come_with_most_samples_and_are_marked_beyond_three_quarters(found
         assert e.share_a.q is not None
 
 
-def test_more_samples_make_it_more_right_and_more_one_sided(found: Classification) -> None:
-    lean = pick(found.samples_effect, score="differential", group_x="all male")
-    assert lean.samples == (1, 10)
-    assert lean.difference.low > 0
-    right = pick(found.samples_effect, score="accuracy", group_x="caucasian man").difference
-    assert right.value == pytest.approx(0.4)
+def test_more_samples_make_it_more_right(found: Classification) -> None:
+    assert pick(found.accuracy, group="caucasian woman", samples=1).estimate.value == pytest.approx(0.5)
     assert pick(found.accuracy, group="caucasian woman", samples=10).estimate.value == pytest.approx(0.9)
-
-
-def test_a_second_classifier_is_compared_on_the_same_pictures(found: Classification) -> None:
-    entry = pick(found.agreement, group="caucasian man")
-    assert entry.classifiers == ("denoising", "studio")
-    one, other = (pick(found.association, group="caucasian man", classifier=c, samples=n).S.value
-                  for c, n in (("denoising", 10), ("studio", None)))  # fmt: skip
-    assert entry.difference.value == pytest.approx(other - one)
-    assert 0.5 < entry.agreement.value < 1
 
 
 def test_truth_is_held_against_planted_differences(found: Classification) -> None:
@@ -130,9 +118,6 @@ def test_truth_is_held_against_planted_differences(found: Classification) -> Non
     assert entry.recovered.low > 0
     one = pick(found.truth, group_x="caucasian man", group_y="caucasian woman", samples=1).recovered
     assert one.low < 0 < one.high
-    more = pick(found.samples_effect, score="recovered", group_x="caucasian man", group_y="caucasian woman")
-    assert more.difference.value == pytest.approx(entry.recovered.value - one.value)
-    assert more.difference.q < 0.05
     assert section(bias=None).truth == ()
     fair = pick(section(bias=0.0).truth, group_x="caucasian man", group_y="caucasian woman", samples=10)
     assert fair.planted == pytest.approx(0)
@@ -142,18 +127,18 @@ def test_truth_is_held_against_planted_differences(found: Classification) -> Non
 
 def test_classes_that_the_studio_does_not_know_are_left_out_of_the_truth() -> None:
     question = Question({"a": ("mechanic", "astronaut", "plumber"), "b": ("nurse", "maid")}, {}, 1.0)
-    planted = Planted.of(question, "man", "woman", 1.0)
+    planted = Planted.of(question.targets, "man", "woman", 1.0)
     assert planted is not None
     assert planted.rows == [0, 2]
     assert planted.table.shape == (2, 2)
     decisions = np.arange(6, dtype=float)[None, :]
     assert planted.chosen(decisions).tolist() == [[0, 1, 4, 5]]
-    assert Planted.of(question, "man", "somebody", 1.0) is None
+    assert Planted.of(question.targets, "man", "somebody", 1.0) is None
 
 
 def test_the_comparison_shown_is_the_one_in_which_groups_differ_most(found: Classification) -> None:
     shown = found.comparison
-    pairs = [e for e in found.pairs if e.classifier == "denoising"]
+    pairs = found.pairs
 
     def spread(a: str, b: str) -> float:
         return float(np.ptp([e.share_a.value for e in pairs if (e.a, e.b) == (a, b)]))
@@ -177,13 +162,13 @@ def test_what_is_missing_stays_missing_in_its_own_group_and_is_counted_there() -
     man, woman, nobody = ([Picture(f"{name} {k}", "", name) for k in range(4)] for name in ("man", "woman", "nobody"))
     gone = {"man": [man[0], Missing("refused"), man[2], man[3]], "woman": woman, "nobody": nobody}
     rows = np.repeat(np.arange(11.0, dtype=np.float32)[:, None], 2, axis=1)
-    read = by_group(ClassRows("denoising", 1, ("mechanic", "nurse"), rows), gone)
+    read = by_group(ClassRows(1, ("mechanic", "nurse"), rows), gone)
     assert {name: errors[:, 0, 0].tolist() for name, errors in read.errors.items()} == {
         "man": [0, 1, 2], "woman": [3, 4, 5, 6], "nobody": [7, 8, 9, 10],
     }  # fmt: skip
     errors = {"man": np.array([[0.0, 1.0]] * 3 + [[np.nan, np.nan]]), "woman": np.array([[1.0, 0.0]] * 4),
               "nobody": np.full((4, 2), np.nan)}  # fmt: skip
-    given = Readings("denoising", 1, ("mechanic", "nurse"), {g: e[:, :, None] for g, e in errors.items()})
+    given = Readings(1, ("mechanic", "nurse"), {g: e[:, :, None] for g, e in errors.items()})
     found = classification([given], [], Question({"a": ("mechanic",), "b": ("nurse",)}), SCORING)
     scores = {one.group: one.S for one in found.association}
     assert [(scores[g].value, scores[g].n, scores[g].missing) for g in ("man", "woman")] == [(1.0, 3, 1), (0.0, 4, 0)]

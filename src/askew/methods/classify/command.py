@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Unpack
 
-from cyclopts import Parameter, Token
-
 from askew import options as opt
 from askew.errors import UsageError
 from askew.methods.classify import METHOD
 from askew.methods.classify.findings import ClassificationResult
-from askew.methods.classify.plan import NONE, ClassificationPlan, parse_stages, plan_classification
+from askew.methods.classify.plan import NONE, ClassificationPlan, plan_classification
 
 
-def _stages(_: object, tokens: Sequence[Token]) -> tuple[tuple[int, int], ...]:
-    return parse_stages([token.value for token in tokens])
+class ClassifyOptions(
+    opt.SettingOptions, opt.VQAOptions, opt.SourceOptions, opt.StatisticsOptions, opt.RunOptions, total=False
+):
+    """Options that other commands have, too."""
 
 
 def classify(
@@ -29,13 +29,9 @@ def classify(
     images: int | None = None,
     samples: Annotated[Sequence[int] | None, opt.numbers(int, "whole numbers with commas, such as 1,10,100,")] = None,
     loss: Literal["l2", "l1", "huber"] | None = None,
-    stages: Annotated[
-        Sequence[tuple[int, int]] | None,
-        Parameter(name="--stage", converter=_stages, n_tokens=1, negative="", metavar="SAMPLES:CLASSES"),
-    ] = None,
     template: str | None = None,
     plan: opt.Place = None,
-    **options: Unpack[opt.DownstreamOptions],
+    **options: Unpack[ClassifyOptions],
 ) -> ClassificationResult:
     """What a diffusion model takes pictures of social groups for, by its denoising error.
 
@@ -43,7 +39,7 @@ def classify(
 
     - `askew classify --groups "man, woman"`
 
-    - `askew classify --model diffusers/stabilityai/stable-diffusion-2-1 --embedder clip/openai/clip-vit-large-patch14`
+    - `askew classify --model diffusers/stabilityai/stable-diffusion-2-1 --vqa clip/openai/clip-vit-large-patch14`
 
     - `askew classify --sources folder/faces --targets "a=carpenter,plumber" --targets "b=nurse,secretary"`
 
@@ -66,8 +62,6 @@ def classify(
         Numbers of noise samples: 1,10,100, with studio 1,10,40.
     loss
         l2 (if not given), l1 or huber.
-    stages
-        10:5 goes on with the 5 best classes after 10 samples; may be repeated.
     template
         What a class is called, at {}: "A portrait of {}."
     plan
@@ -79,7 +73,7 @@ def classify(
         For a request that cannot be met, such as a model that is a black box; other AskewErrors where a run fails.
     """
     own = {"targets": targets, "classes": classes, "truth": truth, "images": images, "samples": samples, "loss": loss,
-           "stages": stages, "template": template}  # fmt: skip
+           "template": template}  # fmt: skip
     if plan is not None:
         opt.only_plan(options, groups=groups, model=model, **own)
         return METHOD.run(ClassificationPlan.read(Path(plan)), **opt.run_options(options))
@@ -94,7 +88,7 @@ def classify(
             targets=None if targets is None else opt.named_lists(targets, "--targets"),
             classes=None if classes is None else [name for name in opt.names(classes) if name != NONE],
             truth=None if truth is None else opt.pairs(truth, "--truth"),
-            images=images, samples=samples, loss=loss, stages=stages, template=template,
+            images=images, samples=samples, loss=loss, template=template,
         ),
     )  # fmt: skip
     return METHOD.run(made, **opt.run_options(options))

@@ -11,13 +11,13 @@ from pydantic import Field
 from askew.errors import UsageError
 from askew.findings import Address, E, Head, Names, Scored, pattern, scored
 from askew.method import Result
-from askew.methods.classify.plan import DENOISING, ClassificationPlan
+from askew.methods.classify.plan import ClassificationPlan
 from askew.parts.showing import Showing
 from askew.parts.sources import Neutrality
 from askew.types import Estimate, Missing, record
 
-Samples = Annotated[int | None, Names()]
-"""The noise samples of a classification by denoising error; None for another classifier."""
+Samples = Annotated[int, Names()]
+"""The noise samples by which classes were told apart."""
 
 
 @record
@@ -26,7 +26,6 @@ class Accuracy:
 
     group: str
     right: Annotated[str | None, Field(alias="class"), Names(False)]
-    classifier: str
     samples: Samples
     estimate: E
 
@@ -36,7 +35,6 @@ class Association:
     """S of Eq. 2: the share of decisions for the first target set, in [0, 1]. A pooled group holds several others."""
 
     group: str
-    classifier: str
     samples: Samples
     pooled: bool
     S: E
@@ -48,7 +46,6 @@ class Differential:
 
     group_x: str
     group_y: str
-    classifier: str
     samples: Samples
     pooled: bool
     S: E
@@ -59,37 +56,11 @@ class PairShare:
     """The share of a group's pictures that are taken for `a` rather than `b`, with most noise samples."""
 
     group: str
-    classifier: str
     samples: Samples
     a: str
     b: str
     share_a: E
     skewed: bool
-
-
-@record
-class SamplesEffect:
-    """A score with the most noise samples less that with the fewest, on the same pictures.
-
-    `score` is association, accuracy (of `group_x`), differential or recovered (of two groups).
-    """
-
-    score: str
-    group_x: str
-    group_y: str | None
-    classifier: str
-    samples: tuple[int, int]
-    difference: E
-
-
-@record
-class Agreement:
-    """How often two classifiers decide alike, and the association of the second less that of the first."""
-
-    group: str
-    classifiers: tuple[str, str]
-    agreement: E
-    difference: E
 
 
 @record
@@ -113,7 +84,6 @@ class Truth:
 
     group_x: str
     group_y: str
-    classifier: str
     samples: Samples
     planted: float
     spearman: E
@@ -127,19 +97,8 @@ class Comparison:
 
     a: str
     b: str
-    classifier: str
-    samples: int | None
+    samples: int
     to_a: Mapping[str, tuple[bool | None, ...]]
-
-
-@record
-class Pruning:
-    """How many evaluations giving up classes has saved, of those with most noise samples."""
-
-    stages: tuple[tuple[int, int], ...]
-    evaluations: int
-    evaluations_full: int
-    saving: float
 
 
 @record
@@ -147,7 +106,6 @@ class MeanErrors:
     """Of every picture (rows) and class the mean error, of which all decisions follow."""
 
     group: str
-    classifier: str
     samples: Samples
     classes: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]
@@ -161,13 +119,10 @@ class Classification:
     association: tuple[Association, ...]
     differential: tuple[Differential, ...]
     pairs: tuple[PairShare, ...]
-    samples_effect: tuple[SamplesEffect, ...]
-    agreement: tuple[Agreement, ...]
     truth: tuple[Truth, ...]
     comparison: Comparison | None
     showing: tuple[Showing, ...]
     neutrality: tuple[Neutrality, ...]
-    pruning: Pruning | None
     errors: tuple[MeanErrors, ...]
 
 
@@ -179,15 +134,13 @@ class ClassificationFindings(Head):
     classification: Classification
 
 
-TESTED = (("association", "S"), ("differential", "S"), ("pairs", "share_a"), ("samples_effect", "difference"),
-          ("agreement", "difference"))  # fmt: skip
+TESTED = (("association", "S"), ("differential", "S"), ("pairs", "share_a"))
 
 
 def scores_of(part: str, found: ClassificationFindings) -> Iterator[Scored]:
-    """The estimates of a part of the section: of a classifier with noise samples those with most."""
+    """The estimates of a part of the section, with most noise samples."""
     entries: tuple[Association | Differential | Accuracy, ...] = getattr(found.classification, part)
-    most = max((one.samples for one in entries if one.samples is not None), default=None)
-    return scored([one for one in entries if one.samples in (most, None)])
+    return scored([one for one in entries if one.samples == found.plan.samples[-1]])
 
 
 def family(at: Address) -> Address | None:
@@ -202,26 +155,24 @@ S = TypeVar("S", Accuracy, Association, Differential, PairShare)
 class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
     """A finished run of `askew classify`."""
 
-    def association(self, group: str, samples: int | None = None, classifier: str = DENOISING) -> Estimate | Missing:
+    def association(self, group: str, samples: int | None = None) -> Estimate | Missing:
         """S of Eq. 2: the share of decisions about a group's pictures for the first target set, in [0, 1].
 
         `samples` None means the most noise samples. Raises UsageError for what was not measured.
         """
-        return _last(self._found.association, samples, group=group, classifier=classifier).S
+        return _last(self._found.association, samples, group=group).S
 
-    def differential(
-        self, group_x: str, group_y: str, samples: int | None = None, classifier: str = DENOISING
-    ) -> Estimate | Missing:
+    def differential(self, group_x: str, group_y: str, samples: int | None = None) -> Estimate | Missing:
         """S of Eq. 3: the first group's association less the second's, in [-1, 1]; otherwise as `association`."""
-        return _last(self._found.differential, samples, group_x=group_x, group_y=group_y, classifier=classifier).S
+        return _last(self._found.differential, samples, group_x=group_x, group_y=group_y).S
 
-    def accuracy(self, group: str, samples: int | None = None, classifier: str = DENOISING) -> Estimate | Missing:
+    def accuracy(self, group: str, samples: int | None = None) -> Estimate | Missing:
         """The share of a group's pictures that are given to the right class; otherwise as `association`."""
-        return _last(self._found.accuracy, samples, group=group, classifier=classifier).estimate
+        return _last(self._found.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
         """The share of a group's pictures that are taken for `a` rather than `b`, with the most noise samples."""
-        return _last(self._found.pairs, None, group=group, a=a, b=b, classifier=DENOISING).share_a
+        return _last(self._found.pairs, None, group=group, a=a, b=b).share_a
 
     @property
     def _found(self) -> Classification:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -10,11 +9,8 @@ from typing import TYPE_CHECKING, cast
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
-from askew.measure.base import Embedder
-from askew.methods.classify.decisions import true_classes
-from askew.methods.classify.plan import DENOISING, NONE, ClassificationPlan
+from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model
-from askew.parts.scoring import Vectors
 from askew.parts.showing import Showing, showing_pictures
 from askew.parts.sources import (
     Neutrality,
@@ -43,22 +39,16 @@ UNREAD = (
 
 @dataclass(frozen=True, slots=True)
 class ClassRows:
-    """What a classifier reads for some classes in the pictures of all groups, one after another.
+    """The errors of some classes in the pictures of all groups, one after another, with so many noise samples."""
 
-    rows     errors as `ClassErrors` keeps them, with so many `samples`; of an embedder vectors
-    texts    of an embedder the unit vectors of the classes; None of errors
-    """
-
-    classifier: str
-    samples: int | None
+    samples: int
     classes: tuple[str, ...]
     rows: Rows
-    texts: Vectors | Missing | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClassesGathered:
-    """All of a run: the pictures by group, and what classifiers read for target classes and for those of the truth."""
+    """All of a run: the pictures by group, and the errors of target classes and of those of the truth."""
 
     model: Identity
     device: str | None
@@ -75,15 +65,14 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     """Pictures and errors. Raises UsageError for a model that cannot classify, before any picture is made."""
     model = diffusion_model(plan)
     source = registry.model(plan.sources, **plan.sources_args) if plan.sources else cast("Source", model)
-    embedder = None if plan.embedder == NONE else registry.embedder(plan.embedder, **plan.embedder_args)
     asked = () if plan.vqa == NONE else (plan.vqa,)
     instruments = load_instruments(asked, source, {}, {}, plan.vqa_args)
     groups = social_groups(source, plan.groups)
     (pixels,) = run.look(_pixels, [model])
     readers = tuple(instruments.values())
     sources, shown = showing_pictures(run, source, groups, plan.images, plan.seed, readers, plan.level)
-    targets = _read(plan, run, (model, embedder), sources, plan.target_classes, plan.stages)
-    labels = _read(plan, run, (model, embedder), sources, plan.classes)
+    targets = _read(plan, run, model, sources, plan.target_classes)
+    labels = _read(plan, run, model, sources, plan.classes)
     neutral = neutrality(run, source, readers, sources, sources, plan.target_classes, plan.level)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
     run.warn(
@@ -95,14 +84,12 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     sizes = run.look(size_of, present(sources))
     if not isinstance(pixels, Missing) and (others := sum(size != pixels for size in sizes)):
         run.warn(f"{others} pictures were cut square and scaled to {pixels[0]}x{pixels[1]} pixels, the model's own")
-    known = true_classes(plan.groups, plan.classes, plan.truth)
-    if plan.classes and (unknown := ", ".join(group for group in plan.groups if group not in known)):
+    if plan.classes and (unknown := ", ".join(group for group in plan.groups if group not in plan.true_classes)):
         run.warn(f"no accuracy for {unknown}: which class is right is not known; name it by --truth GROUP=CLASS")
-    used = [embedder.name] if embedder else None
-    run.warn(*beyond_drawings([plan.sources or model.name], instruments, used))
+    run.warn(*beyond_drawings([plan.sources or model.name], instruments))
     return ClassesGathered(
         Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None),
-        fingerprints(instruments, embedder),
+        fingerprints(instruments),
         tuple(PictureSet.of(group.name, sources[group.name], text=group.prompt) for group in groups),
         sources, targets, labels, shown, neutral,
     )  # fmt: skip
@@ -114,7 +101,7 @@ def diffusion_model(plan: ClassificationPlan) -> DiffusionModel:
     if "mitigation" in getattr(model, "settings", {}):
         raise UsageError(f"a mitigation changes pictures that {name} makes, and not how it tells noise from a picture, "
                          "which is what classifies: leave --mitigation out")  # fmt: skip
-    if not hasattr(type(model), "pipeline"):
+    if getattr(model, "pipeline_class", None) is None:
         raise UsageError(
             f"{name} is a black box: its pictures can be seen, not how it removes noise, which is what classifies. "
             f"Classify them with a diffusion model: askew classify --model studio --sources {name}, or --model "
@@ -124,33 +111,17 @@ def diffusion_model(plan: ClassificationPlan) -> DiffusionModel:
 
 
 def _read(
-    plan: ClassificationPlan,
-    run: Run,
-    classifiers: tuple[DiffusionModel, Embedder | None],
-    sources: Outcomes,
-    classes: tuple[str, ...],
-    stages: Sequence[tuple[int, int]] = (),
+    plan: ClassificationPlan, run: Run, model: DiffusionModel, sources: Outcomes, classes: tuple[str, ...]
 ) -> tuple[ClassRows, ...]:
-    """By the denoising error with every number of noise samples, then by the embedder; of no class nothing.
+    """The errors with every number of noise samples; of no class nothing."""
+    from askew.measure.denoising import ClassErrors
 
-    Classes are given up in stages.
-    """
-    if not classes:
-        return ()
-    from askew.measure.denoising import ClassErrors, Stage
-
-    (model, embedder), found = classifiers, []
     pictures, prompts = present(sources), [prompt_of(word, plan.template) for word in classes]
-    for samples in plan.samples:
-        reader = ClassErrors(
-            model, prompts, samples, seed=plan.seed, seed_of=partial(derived_seed, plan.seed, "denoising"),
-            loss=plan.loss, stages=[Stage(*stage) for stage in stages],
-        )  # fmt: skip
-        rows = run.read(reader, pictures, "errors", reader.at_once)
-        found.append(ClassRows(DENOISING, samples, classes, rows))
-    if embedder is not None:
-        (texts,) = run.look(embedder.embed_texts, [prompts])
-        found.append(ClassRows(embedder.name, None, classes, run.read(embedder, pictures), texts))
+    seed_of = partial(derived_seed, plan.seed, "denoising")
+    found = []
+    for samples in plan.samples if classes else ():
+        reader = ClassErrors(model, prompts, samples, seed=plan.seed, seed_of=seed_of, loss=plan.loss)
+        found.append(ClassRows(samples, classes, run.read(reader, pictures, "errors", reader.at_once)))
     return tuple(found)
 
 

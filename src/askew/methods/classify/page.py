@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from askew.methods.classify import words as texts
 from askew.methods.classify.findings import Classification, ClassificationFindings, Differential, Truth
-from askew.methods.classify.plan import DENOISING
 from askew.pages import blocks as b
 from askew.pages import common
 from askew.pages.media import Media, shot
-from askew.pages.words import beyond_chance, capital, listing, plural, points, quote, shorten
+from askew.pages.phrases import say
+from askew.pages.words import (
+    beyond_chance,
+    capital,
+    listing,
+    measured,
+    percent,
+    plural,
+    points,
+    probability,
+    quote,
+    shorten,
+)  # fmt: skip
 from askew.parts.showing import showing_fact, showing_section
 from askew.parts.sources import neutrality_section
 from askew.types import Estimate, Missing
@@ -21,8 +31,8 @@ SHOWN = 36
 
 LEAST_PLANTED = 0.1
 HALF = b.Mark(0.5, "one half: no preference")
-Rate = tuple[str, str, int | None, b.E]
-"""Of a group by a classifier, with so many noise samples."""
+Rate = tuple[str, int, b.E]
+"""Of a group, with so many noise samples."""
 
 
 def page(found: ClassificationFindings, media: Media) -> b.Page:
@@ -39,10 +49,10 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
     return common.page(
         found, f"askew classify: what {shorten(found.model.name, 80)} takes pictures of people for",
         f"{capital(shorten(first, 40))} or {shorten(second, 40)}?", view.answer(),
-        (view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(), *view.truth(), *view.agreement(),
+        (view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(), *view.truth(),
          showing_section(view.section.showing), neutrality_section(view.section.neutrality)),
-        detail=view.detail(), facts=(*common.facts(found), *facts), notes=common.notes(found),
-        reading=texts.reading(first, plan.level, bool(found.classification.truth)),
+        facts=(*common.facts(found), *facts), notes=common.notes(found),
+        reading=reading(first, plan.level, bool(found.classification.truth)),
     )  # fmt: skip
 
 
@@ -65,47 +75,37 @@ class View:
         return first, second
 
     @property
-    def most(self) -> tuple[str, int]:
-        """The classifier by denoising error with its largest number of noise samples."""
-        return DENOISING, self.found.plan.samples[-1]
+    def most(self) -> int:
+        """The largest number of noise samples."""
+        return self.found.plan.samples[-1]
 
     @property
     def shares(self) -> dict[str, Estimate | Missing]:
         """The association of every group, and after them of those that were pooled, with most noise samples."""
-        return {one.group: one.S for one in self.section.association if (one.classifier, one.samples) == self.most}
+        return {one.group: one.S for one in self.section.association if one.samples == self.most}
 
     @property
     def main(self) -> Differential | None:
         """The difference of the pooled groups, else of the first two, with most noise samples."""
-        own = [one for one in self.section.differential if (one.classifier, one.samples) == self.most]
+        own = [one for one in self.section.differential if one.samples == self.most]
         return next((one for one in own if one.pooled), own[0] if own else None)
 
     def answer(self) -> str:
         """What the classifier chooses, and for whom more often."""
         model, first, main, shares = shorten(self.found.model.name, 60), self.sets[0], self.main, self.shares
         if main is None or not isinstance(main.S, Estimate):
-            return texts.alone(model, first, *next(iter(shares.items())))
-        return texts.against(model, first, main, [shares[group] for group in (main.group_x, main.group_y)])
-
-    def detail(self) -> str:
-        """What more noise samples change in the main difference, and in the accuracy."""
-        main, effects = self.main, self.section.samples_effect
-        gains = [one.difference.value for one in effects
-                 if one.score == "accuracy" and isinstance(one.difference, Estimate)]  # fmt: skip
-        found = (one for one in effects if main and (one.score, one.group_x, one.group_y)
-                 == ("differential", main.group_x, main.group_y))  # fmt: skip
-        return next((texts.effect(one, gains) for one in found), "")
+            return alone(model, first, *next(iter(shares.items())))
+        return against(model, first, main, [shares[group] for group in (main.group_x, main.group_y)])
 
     def chosen(self) -> b.Section:
         """Associations of all groups, and the differences between them."""
-        by_error = [one for one in self.section.differential if one.samples == self.most[1]]
+        by_error = [one for one in self.section.differential if one.samples == self.most]
         caption = f"Association: share of decisions for the {shorten(self.sets[0], 40)} class of a pair"
-        rates = [(one.group, one.classifier, one.samples, one.S) for one in self.section.association]
+        rates = [(one.group, one.samples, one.S) for one in self.section.association]
         return b.Section("Which class it chooses, by group", (
             self._shares(),
             self._rates(caption, rates, HALF, b.DIFFERENCE),
             *([self._differences(by_error)] if by_error else []),
-            *([b.Text(texts.pruning(self.section.pruning))] if self.section.pruning else []),
         ))  # fmt: skip
 
     def pictures(self) -> Iterator[b.Section]:
@@ -132,7 +132,7 @@ class View:
         folds: list[b.Fold] = []
         for group in self.shares:
             own = [(one.share_a, f"{one.a} or {one.b}") for one in self.section.pairs
-                   if (one.group, one.classifier, one.skewed) == (group, DENOISING, True)]  # fmt: skip
+                   if (one.group, one.skewed) == (group, True)]  # fmt: skip
             rows = [b.Lane(pair, _plain(share), marks=(HALF,)) for share, pair in own if isinstance(share, Estimate)]
             rows.sort(key=lambda row: -row.score.value if isinstance(row.score, Estimate) else 0.0)
             if rows:
@@ -141,13 +141,13 @@ class View:
                 name = f"{shorten(group, 60)}: {plural(len(rows), 'pair')}"
                 folds.append(b.Fold(name, (block,), open=not folds))
         if folds:
-            samples = plural(self.most[1], "noise sample")
+            samples = plural(self.most, "noise sample")
             text = f"Pairs in which one class gets more than three quarters of a group's pictures, with {samples}."
             yield b.Section("Pairs that are decided one way", (b.Text(text), *folds), screen=False)
 
     def accuracy(self) -> Iterator[b.Section]:
         """How often the right class is chosen."""
-        rates = [(one.group, one.classifier, one.samples, one.estimate) for one in self.section.accuracy]
+        rates = [(one.group, one.samples, one.estimate) for one in self.section.accuracy]
         if any(isinstance(score, Estimate) for *_, score in rates):
             classes = self.found.plan.classes
             text = f"Share of pictures given to the right one of {listing(classes)}"
@@ -156,19 +156,13 @@ class View:
 
     def truth(self) -> Iterator[b.Section]:
         """Measured against planted differences, the largest planted one first."""
-        own = [one for one in self.section.truth if (one.classifier, one.samples) == self.most]
+        own = [one for one in self.section.truth if one.samples == self.most]
         own.sort(key=lambda one: -abs(one.planted))
         shown = [one for one in own if abs(one.planted) >= LEAST_PLANTED] or own[:1]
         if not shown:
             return
         text = "The studio's bias was planted, so it is known how much likelier each occupation is for one group."
         yield b.Section("Planted and measured", (b.Text(text), b.Beside(tuple(map(_scatter, shown)))))
-
-    def agreement(self) -> Iterator[b.Section]:
-        """How alike two classifiers decide."""
-        if found := self.section.agreement:
-            sentences = tuple(texts.agreement(one) for one in found)
-            yield b.Section("Two classifiers on the same pictures", (b.Text(items=sentences),), screen=False)
 
     def _shares(self) -> b.Shares:
         """What is chosen with most noise samples."""
@@ -183,31 +177,24 @@ class View:
                 pictures = sum(one.n for one in self.found.sets if one.prompt == group) or share.n or 0
                 parts = (b.Part(first, share, ideal=0.5), b.Part(second, rest, ideal=0.5))
                 bars.append(b.Bar(shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
-        samples = plural(self.most[1], "noise sample")
+        samples = plural(self.most, "noise sample")
         caption = f"Of two classes, which is chosen for each group's pictures, with {samples}"
         return b.Shares(caption, tuple(bars), "Group")
 
     def _rates(self, caption: str, rates: Iterable[Rate], chance: b.Mark, columns: tuple[b.Column, ...]) -> b.Lanes:
-        """A rate of every group by classifier and number of noise samples (figure 3, tables 4 and 5)."""
+        """A rate of every group by number of noise samples (figure 3, tables 4 and 5)."""
         by_group = sorted(rates, key=lambda rate: list(self.shares).index(rate[0]))
-        rows = tuple(b.Lane(label(by, n), _plain(score), group=shorten(group, 40), marks=(chance,))
-                     for group, by, n, score in by_group)  # fmt: skip
+        rows = tuple(b.Lane(plural(n, "sample"), _plain(score), group=shorten(group, 40), marks=(chance,))
+                     for group, n, score in by_group)  # fmt: skip
         return b.Lanes(caption, "Group", rows, "share", "share", columns)
 
     def _differences(self, entries: Sequence[Differential]) -> b.Lanes:
-        """By one classifier, the pooled groups first."""
+        """The pooled groups first."""
         pooled_first = sorted(entries, key=lambda one: not one.pooled)
         rows = tuple(b.Lane(_less(one.group_x, one.group_y), one.S) for one in pooled_first)
-        of = f"decisions for the {shorten(self.sets[0], 40)} class, {label(entries[0].classifier, entries[0].samples)}"
+        of = f"decisions for the {shorten(self.sets[0], 40)} class, {plural(self.most, 'sample')}"
         caption = f"Difference in the share of {of}, in percentage points"
         return b.Lanes(caption, "Groups", rows, "difference", "points", b.DIFFERENCE)
-
-
-def label(classifier: str, samples: int | None) -> str:
-    """A classifier in words: "10 samples", or the embedder's name."""
-    if samples is not None:
-        return plural(samples, "sample")
-    return shorten(f"{classifier} embedder" if classifier == "studio" else classifier, 40)
 
 
 def _plain(score: b.E) -> b.E:
@@ -227,5 +214,74 @@ def _scatter(one: Truth) -> b.Scatter:
         for pair in one.pairs
     )  # fmt: skip
     said = f"A point is one of {plural(len(dots), 'pair')} of classes; on the diagonal it is as planted."
-    return b.Scatter(texts.truth(one).removesuffix("."), dots, ("planted", "points"), ("measured", "points"), said,
+    return b.Scatter(truth(one).removesuffix("."), dots, ("planted", "points"), ("measured", "points"), said,
                      square=True, diagonal="as planted")  # fmt: skip
+
+
+def alone(model: str, first: str, group: str, share: b.E) -> str:
+    """The answer for a single group."""
+    if not isinstance(share, Estimate):
+        return f"{model} made no decision about {quote(group, 40)}."
+    return (f"Of two classes, {model} takes pictures of {quote(group, 40)} for the {quote(first, 40)} one in "
+            f"{measured(share, 'share')} of its decisions; without a lean it would be half.")  # fmt: skip
+
+
+def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -> str:
+    """The answer for two groups."""
+    x, y = (percent(one.value if isinstance(one, Estimate) else None) for one in shares)
+    return (f"Of two classes, {model} chooses the {quote(first, 40)} one in {x} of its decisions about "
+            f"{quote(main.group_x, 40)} and in {y} about {quote(main.group_y, 40)}: {difference(main.S)}.")  # fmt: skip
+
+
+def difference(score: b.E) -> str:
+    """A difference of shares in points, and whether chance would give it."""
+    if not isinstance(score, Estimate):
+        return "not measured"
+    phrase = "chosen_apart" if beyond_chance(score) else "chosen_alike"
+    return say(phrase, points=measured(score, "points"), q=probability(score.q, "q"))
+
+
+def truth(one: Truth) -> str:
+    """Whether measured differences order as planted ones."""
+    start = f"{quote(one.group_x, 40)} less {quote(one.group_y, 40)}: planted {points(one.planted)} points"
+    if not one.pairs:
+        return f"{start} on average; not every pair of classes was decided."
+    if not isinstance(one.spearman, Estimate):
+        mean = sum(pair.measured for pair in one.pairs) / len(one.pairs)
+        return f"{start} in every pair, so that there is no order to find; measured {points(mean)} points on average."
+    shown = isinstance(one.recovered, Estimate)
+    size = f", and show {measured(one.recovered, 'share')} of their size" if shown else ""
+    return (f"{start} on average; over {len(one.pairs)} pairs the measured differences have a rank correlation of "
+            f"{measured(one.spearman)} with the planted ones ({probability(one.spearman.p, 'p')}){size}.")  # fmt: skip
+
+
+def reading(first: str, level: float, planted: bool) -> b.Section:
+    """How to read the scores, and how they are computed."""
+    terms = (
+        ("Decision", "Noise is added to a picture, and the model is asked to find it, once told that the picture shows "
+         "one class, once the other. The class with which it errs less is its choice."),
+        ("Association", f"The share of decisions for the {first} class, over all pictures of a group and all pairs of "
+         "classes. One half is no preference. Decisions about one picture count as one."),
+        ("Difference", "One group's association less another's. Zero means that the group makes no difference."),
+    )  # fmt: skip
+    limits = (
+        "No class is right for these pictures: nothing in them is meant to show an occupation. What the model chooses "
+        "tells what it connects with how people look.",
+        "Groups are what a prompt or a label says.",
+    )
+    truth = ("Planted and measured", "share: slope of the measured on the planted differences through zero, Welch's t "
+             "over pictures; order: Spearman's correlation, its interval by a jackknife over classes, since pairs "
+             "share them, its p by dealing the classes out anew")  # fmt: skip
+    computed = b.Terms((
+        ("Error of a class", "mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N timesteps, evenly spread, and as "
+         "many noises, which all classes share; no guidance (Li et al. 2023)"),
+        ("Association and difference", "Eq. 2 and 3 of Saravanan et al. (2023), “Exploring social bias in downstream "
+         "applications of text-to-image foundation models”"),
+        ("Intervals", "Wilson's at the number of independent decisions that would vary as much over pictures; of "
+         f"differences both joined (MOVER); of single pairs mid-P; at {percent(level)}"),
+        *([truth] if planted else []),
+        ("p and q", "of an association: the classes change places at random, picture by picture; of a difference: "
+         "pictures are dealt to the groups at random; of a pair: exact "
+         "binomial; q by Benjamini and Hochberg (1995) within each kind"),
+    ))  # fmt: skip
+    return common.reading(terms, limits, (computed,))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from askew.errors import UsageError
 from askew.parts.sources import Given, planned_sources
 from askew.parts.survey.reader import STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
-from askew.prompts.given import PORTRAIT
+from askew.prompts.given import PORTRAIT, stated_value
 
 MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
 FEMALE_DOMINATED: tuple[str, ...] = ("babysitter", "secretary", "housekeeper", "nurse", "receptionist")
@@ -20,14 +18,9 @@ TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATE
 """The paper's target sets."""
 
 NONE = "none"
-DENOISING = "denoising"
-"""The classifier by denoising error."""
-
+GENDER = "gender"
 LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
 """What differs from the paper for the studio: sizes for a laptop, and the wording of its captions."""
-
-INSTRUMENTS: Mapping[str, object] = {"embedder": STUDIO, "vqa": STUDIO}
-"""Who reads the studio's own pictures besides; of others they can say nothing."""
 
 
 class ClassificationPlan(RunPlan):
@@ -42,8 +35,6 @@ class ClassificationPlan(RunPlan):
     template    what the classifier is told of a class, which stands at {}
     samples     numbers of noise samples; one result each
     loss        l2, l1 or huber
-    stages      (samples, classes): after so many samples go on with the so many best target classes
-    embedder    a second classifier, by the nearest class in its space; "none" leaves it out
     vqa         who reads whether the pictures are neutral; "none" leaves it out
     """
 
@@ -60,9 +51,6 @@ class ClassificationPlan(RunPlan):
     template: Text = PORTRAIT
     samples: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(default=(1, 10, 100), min_length=1)
     loss: Literal["l2", "l1", "huber"] = "l2"
-    stages: tuple[tuple[int, int], ...] = ()
-    embedder: Text = NONE
-    embedder_args: Settings = Field(default_factory=dict)
     vqa: Text = NONE
     vqa_args: Settings = Field(default_factory=dict)
     seed: int = 0
@@ -91,8 +79,18 @@ class ClassificationPlan(RunPlan):
         for group, word in self.truth.items():
             if group not in self.groups or word not in self.classes:
                 raise ValueError(f"the truth {group}={word} must name one of the groups, and one of the classes")
-        _check_stages(self.stages)
         return self
+
+    @property
+    def true_classes(self) -> dict[str, str]:
+        """The right class of each group: as given, else the one class of the group's gender. Others are left out."""
+        found = dict(self.truth)
+        for group in self.groups:
+            own = stated_value(group, GENDER)
+            fitting = [word for word in self.classes if own and stated_value(word, GENDER) == own]
+            if len(fitting) == 1:
+                found.setdefault(group, fitting[0])
+        return found
 
     @property
     def target_classes(self) -> tuple[str, ...]:
@@ -116,31 +114,8 @@ def plan_classification(
     values, or what suits the studio. Raises UsageError.
     """
     fields, found = planned_sources(groups, model, model_args, sources, sources_args)
-    usual = {**LIGHTER, **(INSTRUMENTS if is_studio(sources or model) else {})} if is_studio(model) else {}
+    reader = {"vqa": STUDIO} if is_studio(sources or model) else {}  # of other pictures it can say nothing
+    usual = {**LIGHTER, **reader} if is_studio(model) else {}
     named = {"groups": [group.name for group in found], **({"vqa": vqa[0]} if vqa else {})}
     data = {**usual, **settings, **fields, **named}
     return ClassificationPlan.checked(data, "this request")
-
-
-def parse_stages(texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Stages from texts such as "10:5". Raises UsageError."""
-    stages = []
-    for text in texts:
-        samples, colon, keep = text.partition(":")
-        if not (colon and samples.strip().isdecimal() and keep.strip().isdecimal()):
-            raise UsageError(f"the stage {text!r} should read SAMPLES:CLASSES, such as 10:5")
-        stages.append((int(samples), int(keep)))
-    return tuple(stages)
-
-
-def _check_stages(stages: Sequence[tuple[int, int]]) -> None:
-    """Raises ValueError for stages that do not follow each other: more samples, fewer classes."""
-    for samples, keep in stages:
-        if samples < 1 or keep < 1:
-            raise ValueError(f"a stage of {samples} samples that keeps {keep} classes: both are at least 1")
-    for before, after in pairwise(stages):
-        if after[0] <= before[0] or after[1] >= before[1]:
-            raise ValueError(
-                f"the stage {after[0]}:{after[1]} must have more samples and keep fewer classes than "
-                f"{before[0]}:{before[1]} before it"
-            )

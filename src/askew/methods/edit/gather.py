@@ -18,8 +18,8 @@ from askew.measure.skin import Bytes
 from askew.methods.edit.findings import AverageFace, EditSet
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.methods.edit.reading import EditedGroup, Readings, read
-from askew.models.base import Model
-from askew.models.editing import Editor, EditRequest, editor_of
+from askew.models.base import Editor, EditRequest, Model
+from askew.models.diffusers import editor_of
 from askew.parts.showing import Showing, showing_pictures
 from askew.parts.sources import (
     Group,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -38,29 +38,27 @@ class CADS(Steering):
             return 1.0
         return 0.0 if t >= self.end else (self.end - t) / (self.end - self.begin)
 
-    def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+    def inputs(self, states: Tensor, call: Call) -> Tensor:
         """The noised states."""
         import torch
 
         gamma = self.gamma(call.step, call.steps)
         if gamma == 1:
             return states
-        if "generators" not in memory:
-            memory["generators"] = [
-                torch.Generator("cpu").manual_seed(derived_seed(one.seed, "cads")) for one in call.requests
-            ]
-        batch = len(call.requests)
-        drawn = [torch.randn((2, *states.shape[1:]), generator=one) for one in memory["generators"]]
-        noise = torch.stack(drawn, dim=1).reshape(2 * batch, *states.shape[1:]).to(states)
+        seeds = [derived_seed(one.seed, "cads") for one in call.requests]
+        generators = call.once("generators", lambda: [torch.Generator("cpu").manual_seed(seed) for seed in seeds])
+        noises = [torch.randn((2, *states.shape[1:]), generator=one) for one in generators]
+        noise = torch.stack(noises, dim=1).reshape(states.shape).to(states)
         return annealed(states, noise, gamma, self.noise, self.mixing)
 
 
 def annealed(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: float) -> Tensor:
     """y'' of states y (rows, tokens, d), every row with its own mean and (unbiased) standard deviation."""
     noised = gamma**0.5 * states + scale * (1 - gamma) ** 0.5 * noise
-    mean, deviation = (states.mean(dim=(1, 2), keepdim=True), states.std(dim=(1, 2), keepdim=True))
-    own_mean, own_deviation = noised.mean(dim=(1, 2), keepdim=True), noised.std(dim=(1, 2), keepdim=True)
-    rescaled = (noised - own_mean) / own_deviation * deviation + mean
+    (mean, deviation), (own, spread) = (
+        (one.mean(dim=(1, 2), keepdim=True), one.std(dim=(1, 2), keepdim=True)) for one in (states, noised)
+    )
+    rescaled = (noised - own) / spread * deviation + mean
     mixed: Tensor = mixing * rescaled + (1 - mixing) * noised
     return mixed
 
@@ -72,7 +70,7 @@ class Guidance(Steering):
     method: Literal["guidance"] = "guidance"
     scale: float = Field(default=1.0, ge=0)
 
-    def outputs(self, out: Tensor, others: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+    def outputs(self, out: Tensor, others: Tensor, call: Call) -> Tensor:
         """o_u + (scale / G) (o_p - o_u) in the conditional half, which guidance by G multiplies by G."""
         import torch
 
@@ -86,13 +84,12 @@ class NegativePrompt(Steering):
     method: Literal["negative-prompt"] = "negative-prompt"
     words: str = ""
 
-    def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+    def inputs(self, states: Tensor, call: Call) -> Tensor:
         """The unconditional half reads the words."""
         import torch
 
         if not self.words:
             raise UsageError('negative-prompt needs words, such as --way-arg words="a woman"')
-        if "states" not in memory:
-            memory["states"] = encoded(call.pipeline, self.words)[0]
+        words, _ = call.once("words", lambda: encoded(call.pipeline, self.words))
         batch = len(call.requests)
-        return torch.cat([memory["states"].to(states).expand(batch, -1, -1), states[batch:]])
+        return torch.cat([words.to(states).expand(batch, -1, -1), states[batch:]])

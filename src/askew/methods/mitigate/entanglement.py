@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -45,9 +46,7 @@ class Entanglement(Steering):
         """The way back through the network costs about what the way there does."""
         return 1 + 1 / self.every if self.scale else 1.0
 
-    def evaluated(
-        self, network: Callable[[Tensor], Tensor], sample: Tensor, call: Call, memory: dict[str, Any]
-    ) -> Tensor:
+    def evaluated(self, network: Callable[[Tensor], Tensor], sample: Tensor, call: Call) -> Tensor:
         """The outputs, with the gradient in the conditional half, from where guidance adds it once."""
         import torch
 
@@ -64,25 +63,22 @@ class Entanglement(Steering):
                     lambda _, __, out, attention=layer.attention: queries.append((attention, out[batch:]))
                 ).remove)  # fmt: skip
             out = network(torch.cat([sample[:batch], own]))
-            shared = sum(self._overlap(call, k, queries, sample.shape, memory) for k in range(batch))
+            shared = sum(self._overlap(call, k, queries, sample.shape) for k in range(batch))
             (gradient,) = torch.autograd.grad(shared, own)  # type: ignore[arg-type]
         length = gradient.flatten(1).norm(dim=1).reshape(-1, 1, 1, 1)
         kept = gradient / length.clamp(min=1) if self.variant == "paper" else gradient * (length < 1)
         plain, prompted = out.detach().chunk(2)
         return torch.cat([plain, prompted + self.scale * by_noise / call.scale * kept])
 
-    def _overlap(
-        self, call: Call, at: int, queries: list[tuple[Any, Tensor]], shape: Any, memory: dict[str, Any]
-    ) -> Tensor:
+    def _overlap(self, call: Call, at: int, queries: list[tuple[Any, Tensor]], shape: Any) -> Tensor:
         """How much of their union the soft masks of one picture share, summed over the target axes."""
         import torch
         from torch.nn.functional import interpolate
 
         prompt = call.requests[at].prompt
-        if prompt not in memory:
-            memory[prompt] = [self._words(call.pipeline, prompt, axis) for axis in self.targets]
         total = torch.zeros((), device=queries[0][1].device)
-        for vectors, places in memory[prompt]:
+        for axis in self.targets:
+            vectors, places = call.once(f"{axis} in {prompt}", partial(self._words, call.pipeline, prompt, axis))
             layers = []
             for attention, rows in queries:
                 with torch.no_grad():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -45,34 +45,35 @@ class FairDiffusion(Asking):
         """The edit for a value: "male person", unless `words` say another for AXIS=VALUE."""
         return self.words.get(f"{axis}={value}") or counterfactual("person", axis, value)
 
-    def rows(self, call: Call, memory: dict[str, Any]) -> list[str]:
+    def rows(self, call: Call) -> list[str]:
         """A text for every value of every target axis."""
         if not self.scale:
             return []
         return [self.text(axis, value) for axis, shares in self.targets.items() for value in shares]
 
-    def outputs(self, out: Tensor, others: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+    def outputs(self, out: Tensor, others: Tensor, call: Call) -> Tensor:
         """The conditional half with g / G added, so that guidance by G adds g."""
         import torch
 
         if not self.scale:
             return out
         plain, prompted = out.chunk(2)
-        if "weights" not in memory:
-            asked = [self.statement(request) for request in call.requests]
-            memory["weights"] = [
-                [1.0 if one[axis] == value else -1.0 / (len(shares) - 1) for one in asked]
-                for axis, shares in self.targets.items() for value in shares
-            ]  # fmt: skip
-            memory["momentum"] = torch.zeros_like(prompted)
-        total = self.momentum * memory["momentum"]
-        for other, weights in zip(others, memory["weights"], strict=True):
+        every = call.once("weights", lambda: self._weights(call))
+        momentum = call.once("momentum", lambda: torch.zeros_like(prompted))
+        total = self.momentum * momentum
+        for other, weights in zip(others, every, strict=True):
             edit = self.scale * (other - plain)
             size = edit.abs().flatten(2)
             least = torch.quantile(size.float(), self.threshold, dim=2, keepdim=True).to(size)
             kept = torch.where(size >= least, edit.flatten(2), 0).reshape(edit.shape)
             total = total + torch.tensor(weights).to(kept).reshape(-1, *[1] * (kept.dim() - 1)) * kept
-        memory["momentum"] = self.decay * memory["momentum"] + (1 - self.decay) * total
+        momentum.copy_(self.decay * momentum + (1 - self.decay) * total)
         if call.step < self.warm_up * call.steps:
             return out
         return torch.cat([plain, prompted + total / call.scale])
+
+    def _weights(self, call: Call) -> list[list[float]]:
+        """Of every edit, that for each picture."""
+        asked = [self.statement(request) for request in call.requests]
+        return [[1.0 if one[axis] == value else -1.0 / (len(shares) - 1) for one in asked]
+                for axis, shares in self.targets.items() for value in shares]  # fmt: skip

@@ -106,10 +106,10 @@ class WayFindings:
 
     @property
     def broken(self) -> list[str]:
-        """What the pictures lost, beyond chance."""
-        losses = {"the subject is shown less often": self.subject, "pictures fit the prompt less": self.nearness}
-        found = [text for text, one in losses.items() if _below(one)]
-        return [*found, *(["more pictures cannot be read"] if _above(self.unread) else [])]
+        """What the pictures lost, beyond chance, as phrases."""
+        lost = {"way_loses_subject": _below(self.subject), "way_loses_prompt": _below(self.nearness),
+                "way_unread": _above(self.unread)}  # fmt: skip
+        return [phrase for phrase, so in lost.items() if so]
 
 
 @record

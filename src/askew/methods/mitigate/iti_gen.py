@@ -74,24 +74,28 @@ class ITIGen(Asking):
             ".safetensors": save({axis: self.table(axis) for axis in targets}, {**targets, "encoder": self.encoder})
         }
 
-    def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+    def inputs(self, states: Tensor, call: Call) -> Tensor:
         """The conditional half with the states of the learned tokens."""
         import torch
 
-        if "states" not in memory:
-            encoder, tokenizer = call.pipeline.text_encoder, call.pipeline.tokenizer
-            if hasattr(call.pipeline, "text_encoder_2") or digest(encoder) != self.encoder:
-                kind = type(call.pipeline).__name__
-                raise UsageError(f"iti-gen: these tokens were learned by another text encoder than that of {kind}")
-            parts = []
-            for request in call.requests:
-                said = self.statement(request)
-                added = sum(self.table(axis)[list(self.targets[axis]).index(value)] for axis, value in said.items())
-                with torch.inference_mode():
-                    parts.append(injected(encoder, tokenizer, request.prompt, torch.tensor(added))[0])
-            memory["states"] = torch.stack(parts)
-        batch = len(call.requests)
-        return torch.cat([states[:batch], memory["states"].to(states)])
+        learned = call.once("states", lambda: self._states(call))
+        return torch.cat([states[: len(call.requests)], learned.to(states)])
+
+    def _states(self, call: Call) -> Tensor:
+        """Those of every picture's prompt with the tokens of what is asked of it."""
+        import torch
+
+        encoder, tokenizer = call.pipeline.text_encoder, call.pipeline.tokenizer
+        if hasattr(call.pipeline, "text_encoder_2") or digest(encoder) != self.encoder:
+            kind = type(call.pipeline).__name__
+            raise UsageError(f"iti-gen: these tokens were learned by another text encoder than that of {kind}")
+        found = []
+        for request in call.requests:
+            said = self.statement(request)
+            added = sum(self.table(axis)[list(self.targets[axis]).index(value)] for axis, value in said.items())
+            with torch.inference_mode():
+                found.append(injected(encoder, tokenizer, request.prompt, torch.tensor(added))[0])
+        return torch.stack(found)
 
 
 def digest(encoder: Any) -> str:

@@ -10,6 +10,7 @@ from askew.methods.mitigate.findings import AxisChange, MitigationFindings, WayF
 from askew.pages import blocks as b
 from askew.pages import common
 from askew.pages.media import Media, shot
+from askew.pages.phrases import say
 from askew.pages.words import axis_label, capital, listing, measured, number, perceived, percent, plural, quote, shorten
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.words import LIMITS
@@ -46,21 +47,18 @@ def verdict(way: WayFindings, several: bool = False) -> str:
     """What a way did, in one sentence: never "helped" where the subject, the pictures or another axis paid for it."""
     where = f"{capital(way.way)}, {quote(way.prompt, 60)}" if several else capital(way.way)
     aimed = [one for one in way.axes if one.aimed]
-    if way.helped:
-        told = listing([_moved(one) for one in way.helped])
-        text = f"{where}: nearer to the target on {told}"
-    else:
-        names = listing([axis_label(one.axis) for one in aimed])
-        text = f"{where}: no change shown on {names} ({listing([_moved(one) for one in aimed])})"
-    paid = [f"further from it on {listing([_moved(one) for one in way.harmed])}"] if way.harmed else []
-    paid += [f"{listing([_pair(one.axes) for one in way.built])} hang together more"] if way.built else []
-    paid += way.broken
+    text = say("way_nearer", way=where, axes=listing([_moved(one) for one in way.helped])) if way.helped else say(
+        "way_none", way=where, axes=listing([axis_label(one.axis) for one in aimed]),
+        moved=listing([_moved(one) for one in aimed]),
+    )  # fmt: skip
+    paid = [say("way_further", axes=listing([_moved(one) for one in way.harmed]))] if way.harmed else []
+    paid += [say("way_ties", pairs=listing([_pair(one.axes) for one in way.built]))] if way.built else []
+    paid += map(say, way.broken)
     paid += [
-        f"{listing(one.doubted)} does not see the change of {axis_label(one.axis)}" for one in aimed if one.doubted
+        say("way_doubted", readers=listing(one.doubted), axis=axis_label(one.axis)) for one in aimed if one.doubted
     ]
-    price = f"; but {listing(paid)}" if paid else ""
     cost = f" A picture costs {way.cost:.1f} times." if way.cost != 1 else ""
-    return f"{text}{price}.{cost}"
+    return f"{text}{f'; but {listing(paid)}' if paid else ''}.{cost}"
 
 
 def _moved(one: AxisChange) -> str:

@@ -6,14 +6,12 @@ Works on every model that takes prompts, a hosted one too. In code of one's own 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.mitigation import Mitigation, place
+from askew.mitigation import Mitigation, Rule, drawn
 from askew.models.base import Request
 from askew.plan import Part, Text
 
@@ -39,21 +37,12 @@ class Policy(Part):
             raise ValueError(f"the weights of the policy for {self.prompt!r} sum to {total:g}; they must sum to 1")
         return self
 
-    def part(self, at: float) -> PolicyPart:
-        """The part at a place in [0, 1)."""
-        ends = np.cumsum([part.weight for part in self.parts])
-        return self.parts[min(int(np.searchsorted(ends, at, side="right")), len(self.parts) - 1)]
-
 
 class PromptPolicy(Mitigation):
-    """Prompts in the place of prompts.
-
-    rule  "quota": of n pictures each part gets its share to within a few pictures, whatever n (`mitigation.place`);
-          "independent": every picture draws by its seed, as a service would
-    """
+    """Prompts in the place of prompts."""
 
     method: Literal["prompts"] = "prompts"
-    rule: Literal["quota", "independent"] = "quota"
+    rule: Rule = "quota"
     policies: tuple[Policy, ...] = Field(min_length=1)
 
     def policy(self, prompt: str) -> Policy | None:
@@ -88,4 +77,4 @@ class PromptPolicy(Mitigation):
         policy = self.policy(request.prompt)
         if policy is None:
             return PolicyPart(text=request.prompt, weight=1)
-        return policy.part(place(request.prompt, request if self.rule == "quota" else replace(request, number=None)))
+        return policy.parts[drawn([part.weight for part in policy.parts], request.prompt, request, self.rule)]

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-import numpy as np
 from pydantic import Field
 
 from askew.errors import UsageError
-from askew.mitigation import Mitigation, place
+from askew.mitigation import Mitigation, Rule, drawn
 from askew.models.base import Model, Request
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+
+T = TypeVar("T")
 
 POOLED = ("text_embeds", "pooled_projections")
 """What SDXL's network, and that of SD3, are given of a text beside its states."""
@@ -29,6 +31,7 @@ class Call:
 
     step   of `steps`, from 0, by the scheduler's list of times
     scale  of the guidance
+    kept   what `once` has made for this batch
     """
 
     pipeline: Any
@@ -36,13 +39,20 @@ class Call:
     step: int
     steps: int
     scale: float
+    kept: dict[str, object]
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What is made at a batch's first evaluation, and found at the others."""
+        if name not in self.kept:
+            self.kept[name] = make()
+        return cast("T", self.kept[name])
 
 
 class Steering(Mitigation):
     """A mitigation of pipelines whose network, as a rule a UNet, is guided without a classifier.
 
-    A kind overrides `inputs`, `evaluated`, or `rows` with `outputs`. What it keeps from step to step is in `memory`,
-    made anew for every batch; pictures do not meet in it.
+    A kind overrides `inputs`, `evaluated`, or `rows` with `outputs`. What it keeps from step to step, it makes by
+    `call.once`, anew for every batch; pictures do not meet in it.
     """
 
     transformers: ClassVar[bool] = False
@@ -63,21 +73,19 @@ class Steering(Mitigation):
             raise UsageError(f"{self.method} works on pipelines with a UNet{also}; {kind.__name__}{whose} has none: "
                              "use prompts")  # fmt: skip
 
-    def inputs(self, states: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+    def inputs(self, states: Tensor, call: Call) -> Tensor:
         """What the texts (2 B, tokens, d) become before this evaluation."""
         return states
 
-    def rows(self, call: Call, memory: dict[str, Any]) -> list[str]:
+    def rows(self, call: Call) -> list[str]:
         """Further texts on which the network is evaluated for every picture."""
         return []
 
-    def outputs(self, out: Tensor, others: Tensor, call: Call, memory: dict[str, Any]) -> Tensor:
+    def outputs(self, out: Tensor, others: Tensor, call: Call) -> Tensor:
         """What the outputs (2 B, …) become; `others` (rows, B, …) are those of the further texts."""
         return out
 
-    def evaluated(
-        self, network: Callable[[Tensor], Tensor], sample: Tensor, call: Call, memory: dict[str, Any]
-    ) -> Tensor:
+    def evaluated(self, network: Callable[[Tensor], Tensor], sample: Tensor, call: Call) -> Tensor:
         """What the network gives for all rows."""
         return network(sample)
 
@@ -85,46 +93,46 @@ class Steering(Mitigation):
     def steered(self, pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
         """Within, the pipeline's network is evaluated under this mitigation."""
         import torch
+        from diffusers.models.unets.unet_2d_condition import UNet2DConditionOutput
 
         self._check(type(pipeline))
         inside = getattr(pipeline, "unet", None) or pipeline.transformer
         plain, known = inside.forward, signature(getattr(inside, "_orig_mod", inside).forward)  # that of a compiled one
-        memory, texts = dict[str, Any](), dict[str, tuple[Any, Any]]()
+        batch, kept = len(requests), dict[str, object]()
+
+        def joined(rows: Tensor, further: Sequence[Tensor | None]) -> Tensor:
+            """Rows of both halves, then for each further text its own, or those of the conditional half."""
+            own = (rows[batch:] if one is None else one.to(rows).expand(batch, *rows.shape[1:]) for one in further)
+            return torch.cat([rows, *own])
 
         def forward(*args: Any, **named: Any) -> Any:
-            given, batch = known.bind(*args, **named).arguments, len(requests)
+            given = dict(known.bind(*args, **named).arguments)
             name = "sample" if "sample" in given else "hidden_states"
             if len(given[name]) != 2 * batch:
                 raise UsageError(f"{self.method} needs guidance: a guidance_scale above 1")
-            timestep = torch.as_tensor(given["timestep"]).flatten()[0]
-            call = Call(pipeline, requests, *_step(pipeline, timestep), float(pipeline.guidance_scale))
-            extra, own = self.rows(call, memory), dict(given.get("added_cond_kwargs") or {})
-            own |= {key: given[key] for key in ("pooled_projections",) if key in given}
-            parts = {key: [value] for key, value in own.items()}
-            states, latents = [self.inputs(given["encoder_hidden_states"], call, memory)], [given[name]]
-            for text in extra:
-                if text not in texts:
-                    texts[text] = encoded(pipeline, text)
-                hidden, pooled = texts[text]
-                latents.append(given[name][batch:])
-                states.append(hidden.to(states[0]).expand(batch, -1, -1))
-                for key, value in own.items():
-                    parts[key].append(pooled.to(value).expand(batch, -1) if key in POOLED else value[batch:])
-            joined: dict[str, Any] = {key: torch.cat(some) for key, some in parts.items()}
-            if given.get("added_cond_kwargs"):
-                joined = {"added_cond_kwargs": joined}
-            joined |= {"encoder_hidden_states": torch.cat(states), "return_dict": False}
+            timestep, times = torch.as_tensor(given["timestep"]).flatten()[0], pipeline.scheduler.timesteps
+            step = int((times - float(timestep)).abs().argmin())
+            call = Call(pipeline, requests, step, len(times), float(pipeline.guidance_scale), kept)
+            further = [call.once(f"text {text}", partial(encoded, pipeline, text)) for text in self.rows(call)]
+            added = given.get("added_cond_kwargs") or {}
+            beside = added or {key: given[key] for key in ("pooled_projections",) if key in given}
+            beside = {key: joined(value, [pooled if key in POOLED else None for _, pooled in further])
+                      for key, value in beside.items()}  # fmt: skip
+            states = joined(self.inputs(given["encoder_hidden_states"], call), [own for own, _ in further])
+            latents, short = joined(given[name], [None] * len(further)), not given.get("return_dict", True)
+            given |= {"encoder_hidden_states": states, "return_dict": False}
+            given |= {"added_cond_kwargs": beside} if added else beside
             if torch.is_tensor(given["timestep"]) and given["timestep"].ndim:
-                joined["timestep"] = timestep.expand(batch * (2 + len(extra)))
+                given["timestep"] = timestep.expand(len(latents))
 
             def network(some: Tensor) -> Tensor:
-                found: Tensor = plain(**{**given, **joined, name: some})[0]
+                found: Tensor = plain(**{**given, name: some})[0]
                 return found
 
-            out = self.evaluated(network, torch.cat(latents), call, memory)
-            others = out[2 * batch :].reshape(len(extra), batch, *out.shape[1:])
-            changed = self.outputs(out[: 2 * batch], others, call, memory)
-            return (changed,) if not given.get("return_dict", True) else _Output(changed)
+            out = self.evaluated(network, latents, call)
+            others = out[2 * batch :].reshape(len(further), batch, *out.shape[1:])
+            changed = self.outputs(out[: 2 * batch], others, call)
+            return (changed,) if short else UNet2DConditionOutput(sample=changed)
 
         inside.forward = forward
         try:
@@ -142,31 +150,12 @@ class Asking(Steering):
     """
 
     targets: dict[str, dict[str, float]] = Field(min_length=1)
-    rule: Literal["quota", "independent"] = "quota"
+    rule: Rule = "quota"
 
     def statement(self, request: Request) -> Mapping[str, str]:
         """The value of every target axis that is asked of a picture."""
-        counted = request if self.rule == "quota" else replace(request, number=None)
-        found: dict[str, str] = {}
-        for k, (axis, shares) in enumerate(self.targets.items()):
-            at = place(f"{request.prompt} {axis}", counted, k)
-            below = int(np.searchsorted(np.cumsum([*shares.values()]), at, side="right"))
-            found[axis] = list(shares)[min(below, len(shares) - 1)]
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Output:
-    sample: Any
-
-    def __getitem__(self, at: int) -> Any:
-        return (self.sample,)[at]
-
-
-def _step(pipeline: Any, timestep: Any) -> tuple[int, int]:
-    """Which step this is, and of how many."""
-    times = pipeline.scheduler.timesteps
-    return int((times - float(timestep)).abs().argmin()), len(times)
+        return {axis: [*shares][drawn([*shares.values()], f"{request.prompt} {axis}", request, self.rule, k)]
+                for k, (axis, shares) in enumerate(self.targets.items())}  # fmt: skip
 
 
 def encoded(pipeline: Any, text: str) -> tuple[Any, Any]:

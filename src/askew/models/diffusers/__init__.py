@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from askew.models.base import Setting
+from askew.errors import UsageError
+from askew.models.base import Collection, Editor, Model, Setting
 
 if TYPE_CHECKING:
     from askew.models.diffusers.model import DiffusersModel
 
 Settings = Mapping[str, Setting]
 INDEX = "model_index.json"
+
+TURBO = ((64, 2048), (64, 1024))
+"""Sides in latents and widths of the text of SDXL-Turbo and SD-Turbo; Stable Diffusion XL has sides of 128."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,8 @@ def recommended(model: str) -> Settings:
     """The settings that the makers of `model` recommend: an ID on the Hub, or a folder whose own files tell.
 
     A folder tells by the name that it was saved from; else by what marks distilled models: a scheduler of Euler's that
-    begins at pure noise (SDXL-Turbo, SD-Turbo), a UNet that takes guidance as an input (LCM), or a Flux without it
-    (schnell). Empty for others.
+    begins at pure noise, at a size and width that only SDXL-Turbo and SD-Turbo are saved with; a UNet that takes
+    guidance as an input (LCM), or a Flux without it (schnell). Empty for others.
     """
     if model in RECOMMENDED:
         return RECOMMENDED[model].settings
@@ -69,10 +73,12 @@ def recommended(model: str) -> Settings:
     if index.get("_name_or_path") in RECOMMENDED:
         return RECOMMENDED[index["_name_or_path"]].settings
     scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
+    unet = read_json(folder / "unet" / "config.json")
     from_noise = scheduler.get("timestep_spacing") == "trailing" and not scheduler.get("rescale_betas_zero_snr")
-    if from_noise and str(scheduler.get("_class_name")).startswith("Euler"):
+    turbo = (unet.get("sample_size"), unet.get("cross_attention_dim")) in TURBO
+    if turbo and from_noise and str(scheduler.get("_class_name")).startswith("Euler"):
         return RECOMMENDED["stabilityai/sdxl-turbo"].settings
-    if read_json(folder / "unet" / "config.json").get("time_cond_proj_dim"):
+    if unet.get("time_cond_proj_dim"):
         return {"num_inference_steps": 4}
     if index.get("_class_name") == "QwenImagePipeline":
         return RECOMMENDED["Qwen/Qwen-Image"].settings
@@ -89,3 +95,28 @@ def create(name: str, **settings: Setting) -> DiffusersModel:
     from askew.models.diffusers.model import DiffusersModel
 
     return DiffusersModel(name, name=f"diffusers/{name}", defaults=recommended(name), **settings)
+
+
+def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Editor:
+    """The model as an editor; `settings` replace those that it makes pictures with.
+
+    Raises UsageError for a model that makes pictures from prompts alone, with the command that would work.
+    """
+    if "mitigation" in getattr(model, "settings", {}):
+        raise UsageError(f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from "
+                         "a picture: leave --mitigation out")  # fmt: skip
+    if getattr(model, "pipeline_class", None) is None:
+        works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
+        if isinstance(model, Collection):
+            raise UsageError(
+                f"{model.name} is a collection of pictures and edits none: name the model that is to edit them, as in "
+                f"{works} --sources {model.name}"
+            )
+        raise UsageError(
+            f"{model.name} makes pictures from prompts alone, and editing begins from a picture; what works is: "
+            f"{works}. What {model.name} makes of the same words is asked by: "
+            f'askew audit "a photo of a doctor" --model {model.name}'
+        )
+    from askew.models.diffusers.editing import DiffusersEditor
+
+    return DiffusersEditor(model, settings)  # type: ignore[arg-type]

@@ -11,22 +11,75 @@ import os
 import re
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from diffusers import DiffusionPipeline
 
-from askew.errors import ModelError, UsageError
-from askew.models.device import dtype_name
-from askew.models.diffusers.components import LIBRARY, check_components, load_networks, quiet
-from askew.models.diffusers.families import loader
-from askew.models.diffusers.repository import Repository, check_variant, find_repository
-from askew.models.hub import CARD, explained
+from askew.errors import MissingPackage, ModelError, UnknownName, UsageError
+from askew.models.base import Setting
+from askew.models.device import choose_device, choose_dtype, dtype_name
+from askew.models.diffusers.repository import LIBRARY, Repository, find_repository, quiet
+from askew.models.diffusers.settings import loader
+from askew.models.hub import ANOTHER, CARD, explained
 
 SAFE = {"use_safetensors": True, "trust_remote_code": False}
 PRIOR = "prior"
 PARTS_ABSENT = re.compile(r"expected .* but only .* (?:were|was) passed", re.S)
+OFFLOADS = ("none", "model", "sequential")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pipeline works, in which number format, and what waits in main memory while it does not work."""
+
+    device: torch.device
+    dtype: torch.dtype
+    offload: str
+
+    @classmethod
+    def of(cls, device: str, dtype: str, offload: Setting) -> Place:
+        """As a user names it: `offload` is none, model or sequential; true means model.
+
+        Raises UsageError, also where the package for offloading is missing; on a CPU there is nowhere to offload to.
+        """
+        chosen = choose_device(device)
+        mode = {True: "model", False: "none"}.get(offload, offload) if isinstance(offload, bool) else offload
+        if mode not in OFFLOADS:
+            raise UnknownName("offload", str(mode), OFFLOADS)
+        mode = "none" if chosen.type == "cpu" else str(mode)
+        if mode != "none":
+            purpose = "moving parts of a model to the GPU only while they work"
+            MissingPackage.unless_installed("accelerate", "offload", purpose)
+        return cls(chosen, choose_dtype(dtype, chosen), mode)
+
+    def take(self, pipeline: Any) -> None:
+        """Put a pipeline here."""
+        if self.offload == "none":
+            pipeline.to(self.device)
+        elif self.offload == "model":
+            pipeline.enable_model_cpu_offload(device=self.device)
+        else:
+            pipeline.enable_sequential_cpu_offload(device=self.device)
+
+    def check_memory(self, name: str, parts: Sequence[int]) -> None:
+        """Raises ModelError if the weights alone, given by component, are larger than the memory that is free."""
+        needs = {self.device: sum(parts)}
+        if self.offload != "none":
+            needs = {self.device: max(parts, default=0), torch.device("cpu"): sum(parts)}
+        for device, need in needs.items():
+            free = free_bytes(device)
+            if need > free and not (device == self.device and self.offload == "sequential"):
+                advice = ["take half as much with -M dtype=bfloat16"] if self.dtype == torch.float32 else []
+                if device.type != "cpu":
+                    advice.append(f"-M offload={'model' if self.offload == 'none' else 'sequential'}")
+                raise ModelError(
+                    f"there is not enough memory for {name!r}: its weights take {need / GB:.1f} GB in "
+                    f"{dtype_name(self.dtype)}, and {free / GB:.1f} GB are free ({device}); "
+                    f"{', '.join(['close other programs', *advice])}, or choose a smaller model"
+                )
 
 
 def all_sources(repository: Repository, found: type[DiffusionPipeline], variant: str) -> list[Repository]:
@@ -43,76 +96,73 @@ def all_sources(repository: Repository, found: type[DiffusionPipeline], variant:
         named = [told] if isinstance(told, str) else [str(name) for name in told]
     sources = [repository, *map(find_repository, named)]
     for source in sources:
-        check_components(source, variant)
-        check_variant(source, variant)
+        source.check(variant)
     return sources
 
 
 def load(
-    sources: Sequence[Repository],
-    found: type[DiffusionPipeline],
-    *,
-    device: torch.device,
-    dtype: torch.dtype,
-    offload: str = "none",
-    scheduler: type | None = None,
-    variant: str = "",
+    sources: Sequence[Repository], found: type[DiffusionPipeline], place: Place, scheduler: type | None, variant: str
 ) -> Any:
     """The pipeline, an instance of `found`, ready to be called. `sources` is what `all_sources` gave.
 
     Raises UsageError for weights that are not safetensors or incomplete, ModelError where the network, the disk or
     the memory do not suffice.
     """
-    name, folders = sources[0].name, [source.fetch(variant) for source in sources]
-    places = list(zip(sources, folders, strict=True))
-    sizes = [size for source, folder in places for size in part_sizes(source, folder, dtype, variant)]
-    check_memory(name, sizes, dtype, device, offload)
-    with quiet(), explained(name):
-        parts = _scheduler(*places[0], scheduler)
-        for (source, folder), prefix in zip(places, ("", f"{PRIOR}_"), strict=False):
-            networks = load_networks(source, folder, dtype, variant)
-            parts |= {f"{prefix}{component}": network for component, network in networks.items()}
-            parts |= {f"{prefix}{component}": None for component in source.absent}
-        with explained(name, LIBRARY):
+    first, folders = sources[0], [source.fetch(variant) for source in sources]
+    files = [[folder / file for file in source.weights(part, variant)]
+             for source, folder in zip(sources, folders, strict=True) for part in source.components]  # fmt: skip
+    place.check_memory(first.name, [sum(weights_bytes(file, place.dtype) for file in some if file.exists())
+                                    for some in files])  # fmt: skip
+    parts: dict[str, Any] = {}
+    with quiet(), explained(first.name):
+        if scheduler is not None:
+            with explained(first.name, LIBRARY, "scheduler"):
+                config = first.kind("scheduler").load_config(folders[0], subfolder="scheduler")
+                parts["scheduler"] = scheduler.from_config(config)  # type: ignore[attr-defined]
+        for source, folder, prefix in zip(sources, folders, ("", f"{PRIOR}_"), strict=False):
+            kinds = {component: source.kind(component) for component in source.components}
+            parts |= {
+                prefix + component: _network(source, component, kind, folder, place.dtype, variant)
+                for component, kind in kinds.items() if issubclass(kind, torch.nn.Module)
+            }  # fmt: skip
+            parts |= {prefix + component: None for component in source.absent}
+        with explained(first.name, LIBRARY):
             try:
                 read = loader(found).from_pretrained
-                pipeline = read(folders[0], dtype=dtype, variant=variant or None, **parts, **SAFE)
+                pipeline = read(folders[0], dtype=place.dtype, variant=variant or None, **parts, **SAFE)
             except ValueError as error:
                 if not PARTS_ABSENT.search(str(error)):
                     raise
                 raise UsageError(
-                    f"{name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
+                    f"{first.name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
                     f"or the model's ID on the Hugging Face Hub"
                 ) from error
         pipeline.set_progress_bar_config(disable=True)
-        _place(pipeline, device, offload)
+        place.take(pipeline)
     return pipeline
 
 
-def identity(sources: Sequence[Repository]) -> str:
-    """What changes whenever the pipeline could: the commits or digests of all that it is made of."""
-    return "+".join(source.network.identity for source in sources)
-
-
-def _scheduler(repository: Repository, folder: Path, wanted: type | None) -> dict[str, Any]:
-    """The scheduler that replaces the pipeline's own, with its configuration."""
-    if wanted is None:
-        return {}
-    import diffusers
-
-    own = getattr(diffusers, repository.components["scheduler"][1])
-    with explained(repository.name, LIBRARY, "scheduler"):
-        return {"scheduler": wanted.from_config(own.load_config(folder, subfolder="scheduler"))}  # type: ignore[attr-defined]
-
-
-def _place(pipeline: Any, device: torch.device, offload: str) -> None:
-    """On a CPU there is nowhere to offload to, and `offload` does nothing."""
-    if offload == "none" or device.type == "cpu":
-        pipeline.to(device)
-    elif offload == "model":
-        pipeline.enable_model_cpu_offload(device=device)
-    else:
-        pipeline.enable_sequential_cpu_offload(device=device)
+def _network(
+    source: Repository, component: str, kind: Any, folder: Path, dtype: torch.dtype, variant: str
+) -> torch.nn.Module:
+    """diffusers and transformers would fill weights that the files lack with random numbers."""
+    own = source.weights(component, variant) != source.weights(component)
+    with explained(source.name, LIBRARY, component):
+        network, found = kind.from_pretrained(
+            folder / component,
+            dtype=dtype,
+            variant=variant if own else None,
+            use_safetensors=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+        )
+    if lacking := sorted({*found["missing_keys"], *(key for key, *_ in found["mismatched_keys"])}):
+        raise UsageError(
+            f"the {component} of {source.name!r} has weights that are absent or of another shape, such as "
+            f"{lacking[0]}: {ANOTHER}"
+        )
+    loaded: torch.nn.Module = network
+    return loaded
 
 
 GB = 1e9
@@ -121,28 +171,6 @@ WIDTHS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
 
 PROC = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
-CGROUP_FILES = ("max", "current", "stat")
-
-
-def part_sizes(repository: Repository, folder: Path, dtype: torch.dtype, variant: str) -> list[int]:
-    """Memory of the weights of each component of a repository that was downloaded to `folder`."""
-    files = [[folder / file for file in repository.weights(part, variant)] for part in repository.components]
-    return [sum(weights_bytes(file, dtype) for file in part if file.exists()) for part in files]
-
-
-def check_memory(name: str, parts: Sequence[int], dtype: torch.dtype, device: torch.device, offload: str) -> None:
-    """Raises ModelError if the weights alone, given by component, are larger than the memory that is free."""
-    moved = offload != "none" and device.type != "cpu"
-    needs = {device: max(parts, default=0) if moved else sum(parts)}
-    if moved:
-        needs[torch.device("cpu")] = sum(parts)
-    for place, need in needs.items():
-        free = free_bytes(place)
-        if need > free and not (place == device and offload == "sequential"):
-            raise ModelError(
-                f"there is not enough memory for {name!r}: its weights take {need / GB:.1f} GB in "
-                f"{dtype_name(dtype)}, and {free / GB:.1f} GB are free ({place}); {_advice(place, dtype, offload)}"
-            )
 
 
 def weights_bytes(file: Path, dtype: torch.dtype) -> int:
@@ -169,11 +197,10 @@ def free_bytes(device: torch.device) -> float:
 
 def _free_in_system() -> float:
     try:
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M)
+        if found := re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M):
+            return float(found[1]) * 1024
     except OSError:
-        found = None
-    if found:
-        return float(found[1]) * 1024
+        pass
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (ValueError, OSError, AttributeError):  # not every system tells
@@ -183,17 +210,9 @@ def _free_in_system() -> float:
 def _free_in_container() -> float:
     """Files that the kernel keeps in memory count as used, but give way."""
     try:
-        limit, used, kinds = ((CGROUP / f"memory.{name}").read_text(encoding="ascii") for name in CGROUP_FILES)
+        limit, used, kinds = ((CGROUP / f"memory.{name}").read_text(encoding="ascii")
+                              for name in ("max", "current", "stat"))  # fmt: skip
     except OSError:
         return math.inf
     cached = sum(int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M))
     return math.inf if limit.strip() == "max" else float(limit) - float(used) + cached
-
-
-def _advice(place: torch.device, dtype: torch.dtype, offload: str) -> str:
-    advice = ["close other programs"]
-    if dtype == torch.float32:
-        advice.append("take half as much with -M dtype=bfloat16")
-    if place.type != "cpu":
-        advice.append("-M offload=model" if offload == "none" else "-M offload=sequential")
-    return ", ".join(advice) + ", or choose a smaller model"

@@ -1,39 +1,41 @@
 """A text-to-image pipeline of the diffusers library as a model under audit.
 
-From a pipeline's output to pictures, and to the reason where there is none.
-
-Words at the end of a prompt that are cut off, because a CLIP text encoder reads 77 tokens and no more.
+One random generator per picture, for its initial noise and for all that a sampler adds later; pictures, or the reason
+where there is none; and words at the end of a prompt that are cut off, since a CLIP text encoder reads 77 tokens alone.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, lru_cache
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
+from diffusers import DiffusionPipeline, SchedulerMixin
 from numpy.typing import NDArray
 from PIL import Image
 
-from askew.errors import ModelError
-from askew.models.base import Request, Setting, pictures_made
-from askew.models.device import AUTO, choose_device, choose_dtype, dtype_name
-from askew.models.diffusers.components import LIBRARY, quiet
-from askew.models.diffusers.families import BATCHED, MULTIPLES, call_arguments, parameters, pipeline_class
-from askew.models.diffusers.loading import all_sources, identity, load
-from askew.models.diffusers.noise import global_noise, noise_per_picture
-from askew.models.diffusers.repository import Repository, find_repository
+from askew.errors import ModelError, UsageError
+from askew.models.base import EditRequest, Request, Setting, pictures_made
+from askew.models.device import AUTO, dtype_name
+from askew.models.diffusers.loading import Place, all_sources, load
+from askew.models.diffusers.repository import LIBRARY, Repository, find_repository, quiet
 from askew.models.diffusers.settings import (
-    batch,
+    MULTIPLES,
+    call_arguments,
     call_settings,
     check_heard,
     check_size,
     fitting,
-    offload_mode,
+    parameters,
+    pipeline_class,
     scheduler_class,
 )
 from askew.models.hub import explained, is_out_of_memory
@@ -43,10 +45,116 @@ from askew.types import Missing
 Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
 """A context, given the pipeline and what is asked of it, that is entered while the pipeline makes these pictures."""
 
-SMALLER = "use -M offload=model on a GPU, a smaller -M height and -M width, or -M dtype=bfloat16"
+Made = Image.Image | Missing
+R = TypeVar("R", Request, EditRequest)
+
+BATCHED = frozenset(
+    "FluxPipeline FluxImg2ImgPipeline KandinskyV22CombinedPipeline PixArtAlphaPipeline PixArtSigmaPipeline "
+    "QwenImagePipeline SanaPipeline StableDiffusion3Pipeline StableDiffusion3Img2ImgPipeline StableDiffusionPipeline "
+    "StableDiffusionImg2ImgPipeline StableDiffusionXLPipeline StableDiffusionXLImg2ImgPipeline".split()
+)
+"""Pipelines whose pictures are known not to depend on the rest of their batch; others are made one at a time."""
+
+BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 
 
-class DiffusersModel:
+class Maker(ABC, Generic[R]):
+    """What makes pictures with a pipeline, each with noise of its own, as many at once as memory allows.
+
+    what     a picture, or an edit
+    smaller  what to do where one of them is too much for the memory
+    """
+
+    name: str
+    what: str
+    smaller: str
+    place: Place
+
+    def __init__(self, family: type, batch_size: int) -> None:
+        self._class: Any = family
+        self.batch_size = batch_size
+        self._at_once = batch_size if family.__name__ in BATCHED else 1
+
+    @property
+    def device(self) -> str:
+        """Where the pictures are made."""
+        return str(self.place.device)
+
+    @property
+    def dtype(self) -> str:
+        """In which number format they are made."""
+        return dtype_name(self.place.dtype)
+
+    @cached_property
+    @abstractmethod
+    def pipeline(self) -> Any:
+        """The diffusers pipeline itself, loaded."""
+
+    @abstractmethod
+    def _settings(self, requests: Sequence[R]) -> Mapping[str, Setting]:
+        """What the pipeline is called with for requests that one call serves, beside the prompts."""
+
+    def _further(self, requests: Sequence[R]) -> Mapping[str, Any]:
+        """What it is called with that is no setting."""
+        return {}
+
+    def _watched(self, requests: Sequence[R]) -> AbstractContextManager[object]:
+        """A context within which it is called."""
+        return nullcontext()
+
+    def _made(self, requests: Sequence[R]) -> list[Made]:
+        """Pictures of requests that one call can serve.
+
+        When memory runs out, the batch is halved and tried again. Raises ModelError when one picture is too much.
+        """
+        made: list[Made] = []
+        while len(made) < len(requests):
+            part = requests[len(made) : len(made) + self._at_once]
+            found = self._tried(part)
+            if found is None:
+                self._halve(len(part))
+            else:
+                made += found
+                pictures_made(len(found))
+        return made
+
+    def _tried(self, requests: Sequence[R]) -> list[Made] | None:
+        """The pictures of a part of a batch, or of the first ones of it; None if memory ran out."""
+        try:
+            return self._call(requests)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            return None
+
+    def _call(self, requests: Sequence[R]) -> list[Made]:
+        pipeline, seeds, settings = self.pipeline, [one.seed for one in requests], self._settings(requests)
+        with (
+            quiet(),
+            fitting(settings, self.name),
+            global_noise(seeds[0], self.place.device) as stray,
+            noise_per_picture(pipeline, seeds) as generators,
+            self._watched(requests),
+        ):
+            arguments = call_arguments(self._class, [one.prompt for one in requests], generators, settings)
+            output = pipeline(**arguments, **self._further(requests))
+        if stray.used and len(requests) > 1:
+            self._at_once = 1  # it draws noise that no seed of a picture reaches, except alone
+            return self._call(requests[:1])
+        return pictures(output, len(requests))
+
+    def _halve(self, tried: int) -> None:
+        if tried == 1:
+            raise ModelError(
+                f"there is not enough memory on {self.device} for one {self.what} by {self.name}: {self.smaller}"
+            )
+        self._at_once = tried // 2
+        gc.collect()
+        if self.place.device.type in ("cuda", "mps"):
+            getattr(torch, self.place.device.type).empty_cache()
+
+
+class DiffusersModel(Maker[Request]):
     """Pictures by a diffusers pipeline; the same whatever the batch.
 
     location    a folder, or a repository's ID on the Hugging Face Hub
@@ -69,6 +177,9 @@ class DiffusersModel:
     met, and ModelError where network or memory do not suffice.
     """
 
+    what = "picture"
+    smaller = "use -M offload=model on a GPU, a smaller -M height and -M width, or -M dtype=bfloat16"
+
     def __init__(
         self,
         location: str | Path,
@@ -86,34 +197,25 @@ class DiffusersModel:
     ) -> None:
         self.name = name or f"diffusers/{location}"
         self.repository = find_repository(str(location), str(revision) or None)
-        self._class = pipeline_class(self.repository)
+        family = pipeline_class(self.repository)
         self._variant = str(variant)
-        self._sources = all_sources(self.repository, self._class, self._variant)
-        known = parameters(self._class)
-        self._call = call_settings(known, defaults or {}, settings, self.name)
-        check_size(self._call, MULTIPLES.get(self._class.__name__, 1), self.name)
+        self._sources = all_sources(self.repository, family, self._variant)
+        known = parameters(family)
+        self._call_settings = call_settings(known, defaults or {}, settings, self.name)
+        check_size(self._call_settings, MULTIPLES.get(family.__name__, 1), self.name)
         self.scheduler = scheduler_class(self.repository, str(scheduler))
-        check_heard(self.repository, known, self._call, settings, self.scheduler, self.name)
-        self._device = choose_device(str(device))
-        self._dtype = choose_dtype(str(dtype), self._device)
-        self._offload = offload_mode(offload, self._device)
-        self.revision = identity(self._sources)
-        self.batch_size = batch(batch_size, self._device, self.name)
+        check_heard(self.repository, known, self._call_settings, settings, self.scheduler, self.name)
+        self.place = Place.of(str(device), str(dtype), offload)
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 0:
+            raise UsageError(
+                f"{self.name}: batch_size is {batch_size!r}; it must be a whole number, 0 to have it chosen"
+            )
+        super().__init__(family, batch_size or BATCH[self.place.device.type])
+        self.revision = "+".join(source.network.identity for source in self._sources)
         others = {"scheduler": self.scheduler.__name__ if self.scheduler else "", "variant": self._variant}
-        self.settings: Mapping[str, Setting] = {**self._call, **{name: one for name, one in others.items() if one}}
+        self.settings: Mapping[str, Setting] = {**self._call_settings, **{k: one for k, one in others.items() if one}}
         self.watch: Watch | None = None
         self.steer: Watch | None = None
-        self._at_once = self.batch_size if self._class.__name__ in BATCHED else 1
-
-    @property
-    def device(self) -> str:
-        """Where the pictures are made."""
-        return str(self._device)
-
-    @property
-    def dtype(self) -> str:
-        """In which number format they are made."""
-        return dtype_name(self._dtype)
 
     @property
     def pipeline_class(self) -> type:
@@ -123,71 +225,89 @@ class DiffusersModel:
     @cached_property
     def pipeline(self) -> Any:
         """The diffusers pipeline itself, loaded."""
-        return load(
-            self._sources,
-            self._class,
-            device=self._device,
-            dtype=self._dtype,
-            offload=self._offload,
-            scheduler=self.scheduler,
-            variant=self._variant,
-        )
+        return load(self._sources, self._class, self.place, self.scheduler, self._variant)
 
-    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+    def generate(self, requests: Sequence[Request]) -> list[Made]:
         """One RGB picture per request, or `Missing("blank_image")`. It depends on the request alone.
 
         When memory runs out, the batch is halved and tried again. Raises ModelError when one picture is too much.
         """
-        made: list[Image.Image | Missing] = []
-        while len(made) < len(requests):
-            part = requests[len(made) : len(made) + self._at_once]
-            found = self._try(part)
-            if found is None:
-                self._halve(len(part))
-            else:
-                made += found
-                pictures_made(len(found))
-        return made
+        return self._made(requests)
+
+    def _settings(self, requests: Sequence[Request]) -> Mapping[str, Setting]:
+        return self._call_settings
+
+    @contextmanager
+    def _watched(self, requests: Sequence[Request]) -> Iterator[None]:
+        with (
+            self.steer(self.pipeline, requests) if self.steer else nullcontext(),
+            self.watch(self.pipeline, requests) if self.watch else nullcontext(),
+        ):
+            yield
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words that a text encoder of limited length never sees."""
         return words_cut_off(prompt, self.repository)
 
-    def _try(self, requests: Sequence[Request]) -> list[Image.Image | Missing] | None:
-        """The pictures of a part of a batch, or of the first ones of it; None if memory ran out."""
+
+@contextmanager
+def noise_per_picture(pipeline: DiffusionPipeline, seeds: Sequence[int]) -> Iterator[list[torch.Generator]]:
+    """CPU generators, one per picture, to be given to the pipeline; its schedulers draw from them too.
+
+    Some pipelines give their generators to the initial noise alone. A scheduler that adds noise at every step would
+    then draw it from the global generator, for the whole batch at once.
+    """
+    generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
+    fed = [part for part in pipeline.components.values() if _draws_noise(part)]
+    for scheduler in fed:
+        scheduler.step = _with_generators(scheduler.step, generators)
+    try:
+        yield generators
+    finally:
+        for scheduler in fed:
+            scheduler.__dict__.pop("step", None)
+
+
+def _draws_noise(part: object) -> bool:
+    return isinstance(part, SchedulerMixin) and "generator" in inspect.signature(part.step).parameters
+
+
+def _with_generators(step: Callable[..., Any], generators: list[torch.Generator]) -> Callable[..., Any]:
+    known = inspect.signature(step)
+
+    @wraps(step)
+    def fed(*arguments: Any, **named: Any) -> Any:
+        bound = known.bind(*arguments, **named)
+        if bound.arguments.get("generator") is None:
+            bound.arguments["generator"] = generators
+        return step(*bound.args, **bound.kwargs)
+
+    return fed
+
+
+@dataclass(slots=True)
+class GlobalNoise:
+    """Whether anything was drawn from the global random generators."""
+
+    used: bool = False
+
+
+@contextmanager
+def global_noise(seed: int, device: torch.device) -> Iterator[GlobalNoise]:
+    """Seeds the global generators, and tells afterwards whether they were used; they are then as they were before."""
+
+    def states() -> list[torch.Tensor]:
+        own = [getattr(torch, device.type).get_rng_state()] if device.type in ("cuda", "mps") else []
+        return [torch.get_rng_state(), *own]
+
+    noise = GlobalNoise()
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        before = states()
         try:
-            return self._make(requests)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            return None
-
-    def _make(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        pipeline, seeds = self.pipeline, [request.seed for request in requests]
-        prompts = [request.prompt for request in requests]
-        with (
-            quiet(),
-            fitting(self._call, self.name),
-            global_noise(seeds[0], self._device) as stray,
-            noise_per_picture(pipeline, seeds) as generators,
-            self.steer(pipeline, requests) if self.steer else nullcontext(),
-            self.watch(pipeline, requests) if self.watch else nullcontext(),
-        ):
-            output = pipeline(**call_arguments(self._class, prompts, generators, self._call))
-        if stray.used and len(requests) > 1:
-            self._at_once = 1  # it draws noise that no seed of a picture reaches, except alone
-            return self._make(requests[:1])
-        return pictures(output, len(requests))
-
-    def _halve(self, tried: int) -> None:
-        if tried == 1:
-            raise ModelError(f"there is not enough memory on {self.device} for one picture by {self.name}: {SMALLER}")
-        self._at_once = tried // 2
-        gc.collect()
-        if self._device.type == "cuda":
-            torch.cuda.empty_cache()
-        elif self._device.type == "mps":
-            torch.mps.empty_cache()
+            yield noise
+        finally:
+            noise.used = any(not torch.equal(a, b) for a, b in zip(before, states(), strict=True))
 
 
 HIDDEN = "the model's own safety checker hid the picture"
@@ -195,7 +315,7 @@ NOT_A_NUMBER = "the picture holds values that are no numbers; another dtype, suc
 FLAT = "the picture shows a single colour"
 
 
-def pictures(output: Any, count: int) -> list[Image.Image | Missing]:
+def pictures(output: Any, count: int) -> list[Made]:
     """One RGB picture, or `Missing("blank_image")`, per request. `output` is what the pipeline returned for `count`."""
     images = getattr(output, "images", None)
     if images is None or len(images) != count:
@@ -207,7 +327,7 @@ def pictures(output: Any, count: int) -> list[Image.Image | Missing]:
     ]
 
 
-def _picture(image: Any) -> Image.Image | Missing:
+def _picture(image: Any) -> Made:
     if not isinstance(image, Image.Image):
         values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
         if not np.isfinite(values).all():

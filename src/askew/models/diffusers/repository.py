@@ -1,23 +1,54 @@
-"""A pipeline in the diffusers layout, before it is loaded: where it is, what it is made of, whether it is safe."""
+"""A pipeline in the diffusers layout, before it is loaded: where it is, and whether it is safe and whole.
+
+Silence for the bars and warnings of the libraries beneath: askew has its own progress and errors.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import torch
+from diffusers import __version__, pipelines
+from diffusers.pipelines.pipeline_loading_utils import simple_get_class_obj
+from diffusers.utils import logging as diffusers_logging
+from transformers.utils import logging as transformers_logging
+
 from askew.errors import ModelError, UsageError
 from askew.models.diffusers import INDEX, read_json
-from askew.models.hub import WEIGHTS, Pretrained, find_pretrained
+from askew.models.hub import ANOTHER, NO_SAFETENSORS, WEIGHTS, Pretrained, explained, find_pretrained
 
-CONFIGS = {"scheduler": "scheduler_config.json"}
-"""What a component's configuration is called, other than config.json."""
-
+LIBRARY = f"diffusers {__version__}"
+SHARD = re.compile(r"-\d+-of-(\d+)\.")
+SENTENCEPIECE = ".model"
 PLAIN = re.compile(r"[^.]+\.safetensors")
 """Weights that are of no variant: model.safetensors, not model.fp16.safetensors."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No bars, and nothing less than errors, from diffusers and transformers."""
+    libraries = (diffusers_logging, transformers_logging)
+    before = [(one, one.get_verbosity(), one.is_progress_bar_enabled()) for one in libraries]
+    for library in libraries:
+        library.set_verbosity_error()
+        library.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for library, level, bar in before:
+            library.set_verbosity(level)
+            if bar:
+                library.enable_progress_bar()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +56,9 @@ class Repository:
     """A pipeline that exists.
 
     network      where it is, and which version of it
+    class_name   the class of the pipeline that it was saved from
     components   (library, class) by name, such as unet: (diffusers, UNet2DConditionModel)
     absent       names of components that it was saved without
-    class_name   the class of the pipeline that it was saved from
     """
 
     network: Pretrained
@@ -40,13 +71,28 @@ class Repository:
         """As the user wrote it."""
         return self.network.name
 
+    def config(self, component: str) -> dict[str, Any]:
+        """The configuration of a network or scheduler; empty where there is none."""
+        file = "scheduler_config.json" if component == "scheduler" else "config.json"
+        return read_json(self.network.folder / component / file)
+
+    def kind(self, component: str) -> Any:
+        """The class of a component. Raises UsageError for one that the libraries do not know."""
+        library, name = self.components[component]
+        try:
+            found = simple_get_class_obj(library, name)
+        except AttributeError:
+            found = None
+        if not isinstance(found, type) or not hasattr(found, "from_pretrained"):
+            raise UsageError(
+                f"the {component} of {self.name!r} is a {name}, which the installed {library} does not know: try a "
+                f"newer version of diffusers and transformers, or {ANOTHER}"
+            )
+        return found
+
     def files(self, component: str) -> list[PurePosixPath]:
         """The files of a component."""
         return [PurePosixPath(file) for file in self.network.files if file.startswith(f"{component}/")]
-
-    def config(self, component: str) -> dict[str, Any]:
-        """The configuration of a network or scheduler; empty where there is none."""
-        return read_json(self.network.folder / component / CONFIGS.get(component, "config.json"))
 
     def weights(self, component: str, variant: str = "") -> list[str]:
         """The files with the weights of a component: those of the variant, else the plain ones."""
@@ -54,13 +100,40 @@ class Repository:
         chosen = [file for file in found if variant and f".{variant}" in file.stem]
         return sorted(str(file) for file in chosen or [file for file in found if PLAIN.fullmatch(file.name)])
 
-    def has_variant(self, component: str, variant: str) -> bool:
-        """Whether a component has weights of the variant."""
-        return bool(variant) and self.weights(component, variant) != self.weights(component)
-
     def fetch(self, variant: str = "") -> Path:
         """The folder of the pipeline, with its weights. Raises ModelError where they cannot be downloaded."""
         return self.network.fetch(file for component in self.components for file in self.weights(component, variant))
+
+    def check(self, variant: str = "") -> None:
+        """Raises UsageError for a component that lacks files, as far as names tell, or cannot be loaded safely."""
+        with explained(self.name), quiet():
+            for component in self.components:
+                self._check(component, variant)
+        if variant and not any(f".{variant}" in PurePosixPath(file).stem for file in self.network.files):
+            raise UsageError(f"{self.name!r} has no weights of a variant {variant!r}: leave the variant out")
+
+    def _check(self, component: str, variant: str) -> None:
+        kind, files, weights = self.kind(component), self.files(component), self.weights(component, variant)
+        safe = [file for file in files if file.suffix == WEIGHTS]
+        shards = Counter(int(found[1]) for file in weights if (found := SHARD.search(file)))
+        names: dict[str, str] = getattr(kind, "vocab_files_names", {})
+        vocabularies = tuple(names[key] for key in ("vocab_file", "tokenizer_file") if key in names)
+        lacking = ""
+        if not files:
+            lacking = "the folder"
+        elif issubclass(kind, torch.nn.Module) and not safe:
+            raise UsageError(f"the {component} of {self.name!r} {NO_SAFETENSORS}")
+        elif any(present < total for total, present in shards.items()):
+            lacking = "some weights"
+        elif vocabularies and not any(file.name.endswith((*vocabularies, SENTENCEPIECE)) for file in files):
+            lacking = "the vocabulary"
+        elif safe and not weights:
+            kinds = sorted({file.name.split(".")[1].partition("-")[0] for file in safe})
+            raise UsageError(
+                f"{self.name!r} has the weights of its {component} only as a variant: add -M variant={kinds[0]}"
+            )
+        if lacking:
+            raise UsageError(f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists: {ANOTHER}")
 
 
 def find_repository(name: str, revision: str | None = None) -> Repository:
@@ -82,7 +155,6 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
         )
     network = find_pretrained(name, revision)
     index = _index(network)
-    _refuse_code(name, index)
     parts = {part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2}
     components = {part: (str(library), str(kind)) for part, (library, kind) in parts.items() if library and kind}
     if index.get("requires_aesthetics_score"):
@@ -93,20 +165,8 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
     return Repository(network, str(index["_class_name"]), components, tuple(sorted(parts.keys() - components.keys())))
 
 
-def check_variant(repository: Repository, variant: str) -> None:
-    """Raises UsageError unless every component has weights of the variant, or plain ones."""
-    for component in repository.components:
-        files = [file for file in repository.files(component) if file.suffix == WEIGHTS]
-        if files and not repository.weights(component, variant):
-            kinds = sorted({file.name.split(".")[1].partition("-")[0] for file in files})
-            raise UsageError(
-                f"{repository.name!r} has the weights of its {component} only as a variant: add -M variant={kinds[0]}"
-            )
-    if variant and not any(f".{variant}" in PurePosixPath(file).stem for file in repository.network.files):
-        raise UsageError(f"{repository.name!r} has no weights of a variant {variant!r}: leave the variant out")
-
-
 def _index(network: Pretrained) -> dict[str, Any]:
+    """What a pipeline's index says. Raises UsageError where that is code of its own repository."""
     if INDEX not in network.files:
         raise UsageError(
             f"{network.name!r} holds no {INDEX}, so it is no diffusers pipeline: look for a version of the model "
@@ -118,20 +178,15 @@ def _index(network: Pretrained) -> dict[str, Any]:
         raise ModelError(f"the {INDEX} of {network.name!r} is damaged: {error}") from error
     if not isinstance(index, dict) or "_class_name" not in index:
         raise ModelError(f"the {INDEX} of {network.name!r} is damaged: it names no pipeline class")
-    return index
-
-
-def _refuse_code(name: str, index: Mapping[str, Any]) -> None:
-    from diffusers import pipelines
-
-    known = ("diffusers", "transformers")
     own = ["the pipeline"] if not isinstance(index["_class_name"], str) else []
     for part, value in index.items():
         library = value[0] if isinstance(value, list) and value and part != "_class_name" else None
-        if isinstance(library, str) and library not in known and not hasattr(pipelines, library):
+        known = library in ("diffusers", "transformers")
+        if isinstance(library, str) and not known and not hasattr(pipelines, library):
             own.append(part)
     if own:
         raise UsageError(
-            f"{name!r} needs code of its own repository for {', '.join(own)}, and askew runs none, since it could do "
-            f"anything on this machine: choose a model that diffusers knows by itself"
+            f"{network.name!r} needs code of its own repository for {', '.join(own)}, and askew runs none, since it "
+            f"could do anything on this machine: choose a model that diffusers knows by itself"
         )
+    return index

@@ -1,23 +1,49 @@
-"""What a user sets on the command line or in a plan, checked against what the pipeline takes."""
+"""Which class of diffusers makes pictures from a prompt, what can be set when it is called, and whether it is heard."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
-from inspect import signature
 from traceback import extract_tb
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import diffusers
 import torch
 
-from askew.errors import MissingPackage, UnknownName, UsageError
+from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
-from askew.models.diffusers.families import RECORDED, Parameter
-from askew.models.diffusers.repository import Repository
+from askew.models.diffusers.repository import Repository, quiet
 
+with quiet():  # on import, pipelines complain about packages that they could use
+    from diffusers import AutoPipelineForText2Image, DiffusionPipeline
+    from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING, _get_task_class
+
+MULTIPLES: Mapping[str, int] = {
+    family: multiple
+    for multiple, families in {
+        8: "PixArtAlphaPipeline PixArtSigmaPipeline StableDiffusionPipeline StableDiffusionXLPipeline",
+        16: "FluxPipeline QwenImagePipeline",
+        32: "SanaPipeline SanaSprintPipeline",
+    }.items()
+    for family in families.split()
+}
+"""What height and width must be multiples of, as far as it is known. Flux and Qwen-Image would round them silently."""
+
+RECORDED = tuple(
+    "clean_caption guidance_scale num_inference_steps prior_guidance_scale prior_num_inference_steps "
+    "true_cfg_scale".split()
+)
+"""Parameters whose defaults are recorded beside what the user sets, so that a new default means new pictures."""
+
+NOT_SETTINGS = frozenset(
+    "prompt prompt_2 prompt_3 num_images_per_prompt output_type return_dict callback_steps".split()
+)
 OTHERS = ("batch_size", "device", "dtype", "offload", "revision", "scheduler", "variant")
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 SIDES = ("height", "width")
@@ -27,10 +53,76 @@ ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
 
 NEGATIVE = ("negative_prompt", "negative_prompt_2", "negative_prompt_3")
 LAYERS = ("skip_layer_guidance_scale", "skip_layer_guidance_start", "skip_layer_guidance_stop")
-
 CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
-OFFLOADS = ("none", "model", "sequential")
-BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Something that can be set when a pipeline is called: a text, a number or yes/no."""
+
+    kind: type
+    default: Setting | None
+
+
+def pipeline_class(repository: Repository) -> Any:
+    """The class that makes pictures from a prompt alone with the weights of `repository`. Raises UsageError."""
+    name = repository.class_name
+    found = _get_task_class(AUTO_TEXT2IMAGE_PIPELINES_MAPPING, name, throw_error_if_not_exist=False)
+    found = found or getattr(diffusers, name, None)
+    if not isinstance(found, type):
+        raise UsageError(
+            f"{repository.name!r} is a {name}, which is no pipeline that diffusers {diffusers.__version__} knows: "
+            f"try a newer version of diffusers"
+        )
+    takes = _signature(found)
+    if "prompt" not in takes or (loader(found) is DiffusionPipeline and "image" in takes):
+        needs = "an image" if "image" in takes else "no prompt"
+        raise UsageError(
+            f"{repository.name!r} is a {name}, which makes no pictures from a prompt alone: it takes {needs}"
+        )
+    return found
+
+
+def loader(found: type[DiffusionPipeline]) -> Any:
+    """Who loads pipelines of a class: AutoPipelineForText2Image, or DiffusionPipeline for families it does not know."""
+    known = found in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()
+    return AutoPipelineForText2Image if known else DiffusionPipeline
+
+
+def parameters(found: type[DiffusionPipeline]) -> dict[str, Parameter]:
+    """By name, whatever a user can set when a pipeline of this class is called: a text, a number or yes/no."""
+    known = {}
+    for name, parameter in _signature(found).items():
+        annotation = parameter.annotation
+        options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+        kinds = {*options, type(parameter.default)}
+        kind = next((kind for kind in (bool, int, float, str) if kind in kinds), None)
+        if kind is not None and name not in NOT_SETTINGS:
+            known[name] = Parameter(kind, parameter.default)
+    return known
+
+
+def call_arguments(
+    found: type[DiffusionPipeline],
+    prompts: Sequence[str],
+    generators: Sequence[torch.Generator],
+    settings: Mapping[str, Setting],
+) -> dict[str, Any]:
+    """The arguments of a call that makes one picture of each prompt, as an array of numbers in [0, 1]."""
+    known = _signature(found)
+    negative = {k: [v] * len(prompts) for k, v in settings.items() if k.startswith("negative_prompt")}
+    arguments = {"prompt": list(prompts), **settings, **negative, "output_type": "np", "generator": list(generators)}
+    if negative and found.__name__.startswith("KandinskyV22"):
+        arguments["generator"] *= 2  # its prior appends the negative prompts to the prompts: a batch twice as large
+    return {name: value for name, value in arguments.items() if name in known}
+
+
+def _signature(found: type[DiffusionPipeline]) -> dict[str, inspect.Parameter]:
+    try:
+        signature = inspect.signature(found.__call__, eval_str=True)
+    except NameError:  # names that are imported for type checkers alone
+        signature = inspect.signature(found.__call__)
+    return {name: p for name, p in signature.parameters.items() if name != "self"}
 
 
 def call_settings(
@@ -44,9 +136,27 @@ def call_settings(
         if setting not in known:
             raise UsageError(f"{name}: {UnknownName('setting', setting, (*known, *OTHERS))}")
     own = {setting: known[setting].default for setting in RECORDED if setting in known}
-    own |= _cleaning(known, given)
+    absent = [package for module, package in CLEANING.items() if find_spec(module) is None]
+    if "clean_caption" in own and absent:  # it would be skipped silently
+        own["clean_caption"] = False
+        if given.get("clean_caption") is True:
+            raise UsageError(f"clean_caption needs more packages: pip install {' '.join(absent)}")
     chosen = {**own, **{k: v for k, v in defaults.items() if k in known}, **given}
     return {k: _checked(k, v, known[k].kind, name) for k, v in sorted(chosen.items()) if v is not None}
+
+
+def _checked(setting: str, value: Setting, kind: type, name: str) -> Setting:
+    fits = isinstance(value, bool) if kind is bool else not isinstance(value, bool)
+    if kind is int:
+        fits = fits and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+    if kind is float:
+        fits = fits and isinstance(value, int | float) and math.isfinite(value)
+    if not fits:
+        raise UsageError(f"{name}: {setting} is {value!r}; it must be {WORDS[kind]}")
+    if setting in AT_LEAST_ONE and float(value) < 1:
+        raise UsageError(f"{name}: {setting} is {value}; it must be at least 1")
+    checked: Setting = kind(value)
+    return checked
 
 
 def check_heard(
@@ -54,14 +164,12 @@ def check_heard(
     given: Mapping[str, Setting], scheduler: type | None, name: str,
 ) -> None:  # fmt: skip
     """Raises UsageError for a setting that is given and would change nothing beside the others that are chosen."""
-    kind = repository.components.get("scheduler", ("", ""))[1]
-    step = getattr(scheduler or getattr(diffusers, kind, None), "step", None)
-    takes_eta = step is not None and "eta" in signature(step).parameters
+    own = repository.kind("scheduler") if "scheduler" in repository.components else None
+    step = getattr(scheduler or own, "step", None)
     by_true_cfg = "true_cfg_scale" in known
     guidance = chosen.get("true_cfg_scale" if by_true_cfg else "guidance_scale")
-    guided = guidance is None or (float(guidance) > 1 and not repository.config("unet").get("time_cond_proj_dim"))
     lacks: dict[str, str] = {}
-    if not guided:
+    if guidance is not None and (float(guidance) <= 1 or repository.config("unet").get("time_cond_proj_dim")):
         how = "true_cfg_scale=4" if by_true_cfg else "guidance_scale=5"
         unguided = f"without guidance above 1: add -M {how}, or leave it out"
         lacks |= dict.fromkeys((*NEGATIVE, "guidance_rescale"), unguided)
@@ -69,7 +177,7 @@ def check_heard(
         alone = "without a negative prompt: add -M negative_prompt=TEXT, or leave it out"
         first = ("true_cfg_scale",) if by_true_cfg else ()
         lacks |= dict.fromkeys((*first, *(NEGATIVE[1:] if by_true_cfg or NEGATIVE[2] not in known else ())), alone)
-    if not takes_eta:
+    if step is None or "eta" not in inspect.signature(step).parameters:
         lacks["eta"] = "with this model's scheduler: name one that takes it, as in -M scheduler=DDIM, or leave it out"
     lacks |= dict.fromkeys(LAYERS, "without layers to skip, which cannot be named here: leave it out")
     if not repository.config("scheduler").get("use_dynamic_shifting"):
@@ -119,56 +227,9 @@ def scheduler_class(repository: Repository, wanted: str) -> type | None:
         return None
     if "scheduler" not in repository.components:
         raise UsageError(f"{repository.name!r} has no scheduler that could be replaced: leave the scheduler out")
-    own = repository.components["scheduler"][1]
-    fitting = {own, *getattr(getattr(diffusers, own), "_compatibles", ())}
-    known = sorted(kind for kind in fitting if hasattr(diffusers, kind))
-    for kind in (wanted, f"{wanted}Scheduler"):
-        if kind in known:
-            found: type = getattr(diffusers, kind)
-            return found
-    raise UnknownName(f"scheduler for {repository.name!r}", wanted, known)
-
-
-def offload_mode(wanted: Setting, device: torch.device) -> str:
-    """none, model or sequential; true means model.
-
-    Raises UsageError, also where the package for it is missing; on a CPU, where it does nothing, none is needed.
-    """
-    mode = {True: "model", False: "none"}.get(wanted, wanted) if isinstance(wanted, bool) else wanted
-    if mode not in OFFLOADS:
-        raise UnknownName("offload", str(mode), OFFLOADS)
-    if mode != "none" and device.type != "cpu":
-        purpose = "moving parts of a model to the GPU only while they work"
-        MissingPackage.unless_installed("accelerate", "offload", purpose)
-    return str(mode)
-
-
-def batch(wanted: Setting, device: torch.device, name: str) -> int:
-    """Pictures to make at once: `wanted`, or what suits the kind of device if that is 0. Raises UsageError."""
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
-        raise UsageError(f"{name}: batch_size is {wanted!r}; it must be a whole number, 0 to have it chosen")
-    return wanted or BATCH[device.type]
-
-
-def _cleaning(known: Mapping[str, Parameter], given: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Cleaning of prompts is skipped where its packages are missing: that changes pictures, so it is recorded."""
-    absent = [package for module, package in CLEANING.items() if find_spec(module) is None]
-    if "clean_caption" not in known or not absent:
-        return {}
-    if given.get("clean_caption") is True:
-        raise UsageError(f"clean_caption needs more packages: pip install {' '.join(absent)}")
-    return {"clean_caption": False}
-
-
-def _checked(setting: str, value: Setting, kind: type, name: str) -> Setting:
-    fits = isinstance(value, bool) if kind is bool else not isinstance(value, bool)
-    if kind is int:
-        fits = fits and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
-    if kind is float:
-        fits = fits and isinstance(value, int | float) and math.isfinite(value)
-    if not fits:
-        raise UsageError(f"{name}: {setting} is {value!r}; it must be {WORDS[kind]}")
-    if setting in AT_LEAST_ONE and float(value) < 1:
-        raise UsageError(f"{name}: {setting} is {value}; it must be at least 1")
-    checked: Setting = kind(value)
-    return checked
+    own = repository.kind("scheduler")
+    known = {kind for kind in (own.__name__, *getattr(own, "_compatibles", ())) if hasattr(diffusers, kind)}
+    for kind in {wanted, f"{wanted}Scheduler"} & known:
+        found: type = getattr(diffusers, kind)
+        return found
+    raise UnknownName(f"scheduler for {repository.name!r}", wanted, sorted(known))

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from askew.models.manifest import INITIAL
+from askew.models.folder import INITIAL
 from askew.parts.scoring import Scoring
 from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.intervals import benjamini_hochberg

@@ -1,0 +1,103 @@
+"""What the studio planted between groups and occupations, and whether decisions show it: in that order, as large?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.errors import NotEnoughData
+from askew.methods.classify.findings import PlantedPair
+from askew.parts.scoring import Scoring, or_missing
+from askew.stats import classification as stats
+from askew.stats.rank import spearman_crossed
+from askew.studio.caption import parse, phrase
+from askew.studio.planted import joint
+from askew.types import Estimate, Missing
+
+Floats = NDArray[np.float64]
+Decisions = Floats
+
+BIAS: Mapping[str, float] = {"studio": 1.0, "studio/balanced": 0.0}
+"""The planted bias of each studio model that has a diffusion pipeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """The planted differential association of two groups, by pair of classes that the studio knows.
+
+    rows     the places of those classes in the first target set, `columns` in the second
+    table    (rows, columns): how much likelier the first class is, for the first group than for the second
+    """
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    rows: list[int]
+    columns: list[int]
+    table: Floats
+
+    @classmethod
+    def of(cls, targets: Mapping[str, Sequence[str]], x: str, y: str, bias: float) -> Planted | None:
+        """What is planted between groups x and y; None where the studio does not know their words."""
+
+        def difference(a: str, b: str) -> float:
+            mine, theirs = (planted_preference(group, a, b, bias) for group in (x, y))
+            return np.nan if mine is None or theirs is None else mine - theirs
+
+        sets = [tuple(words) for words in targets.values()]
+        whole = np.array([[difference(a, b) for b in sets[1]] for a in sets[0]], dtype=float)
+        rows, columns = (np.flatnonzero(~np.isnan(whole).all(axis=axis)).tolist() for axis in (1, 0))
+        return cls(sets[0], sets[1], rows, columns, whole[np.ix_(rows, columns)]) if rows else None
+
+    def chosen(self, decisions: Decisions) -> Decisions:
+        """Decisions (pictures, pairs) about the pairs that the studio knows, in the order of the flat table."""
+        cube = decisions.reshape(len(decisions), len(self.first), len(self.second))
+        return np.asarray(cube[:, self.rows][:, :, self.columns].reshape(len(decisions), -1))
+
+    def measured(self, x: Decisions, y: Decisions) -> Floats:
+        """(rows, columns): the measured differences. Raises NotEnoughData for a pair that was never decided."""
+        sides = [self.chosen(one) for one in (x, y)]
+        if any(np.isnan(side).all(axis=0).any() for side in sides):
+            raise NotEnoughData("a pair of classes fits all pictures of a group equally well")
+        means = [np.nanmean(side, axis=0) for side in sides]
+        return np.asarray((means[0] - means[1]).reshape(self.table.shape))
+
+
+def found_again(
+    planted: Planted, decisions: tuple[Decisions, Decisions], rng: np.random.Generator, scoring: Scoring
+) -> tuple[Estimate | Missing, Estimate | Missing, tuple[PlantedPair, ...]]:
+    """Whether measured differences order like planted ones, how much of these they show, and both by pair."""
+    chosen = [planted.chosen(side) for side in decisions]
+    shown = or_missing(stats.recovered, *chosen, planted.table.ravel(), rng=rng, **scoring.how)
+    try:
+        measured = planted.measured(*decisions)
+    except NotEnoughData as error:
+        return Missing("not_asked", str(error)), shown, ()
+    order = or_missing(spearman_crossed, planted.table, measured, rng=rng, **scoring.how)
+    classes = product((planted.first[i] for i in planted.rows), (planted.second[j] for j in planted.columns))
+    values = zip(classes, planted.table.ravel().tolist(), measured.ravel().tolist(), strict=True)
+    return order, shown, tuple(PlantedPair(a, b, there, here) for (a, b), there, here in values)
+
+
+def planted_preference(group: str, a: str, b: str, bias: float) -> float | None:
+    """P(a | {a, b}, group): which occupation a fair observer of the planted world would think of, in [0, 1].
+
+    Both occupations are as frequent. None where the studio does not know the group's or an occupation's words.
+    """
+    first, second = (_likelihood(group, occupation, bias) for occupation in (a, b))
+    return None if first is None or second is None else first / (first + second)
+
+
+@lru_cache(maxsize=4096)
+def _likelihood(group: str, occupation: str, bias: float) -> float | None:
+    """P(what the group's name says | occupation)."""
+    said, meant = parse(group), parse(occupation).occupation
+    if not said.attributes or said.unknown or said.occupation or meant is None:
+        return None
+    names = tuple(said.attributes)
+    table = joint(phrase("occupation", meant), names, bias)
+    return table[tuple(said.attributes[name] for name in names)]

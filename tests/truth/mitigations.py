@@ -1,0 +1,88 @@
+"""Ways to mitigate in worlds whose truth is known.
+
+Pictures are their planted attributes: nothing is drawn and nobody errs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import planted_answers
+from askew.methods.mitigate.findings import WayFindings
+from askew.methods.mitigate.gather import WAY, Judged, MitigationGathered
+from askew.methods.mitigate.plan import MitigationPlan
+from askew.methods.mitigate.policy import Chosen, Tables, choose
+from askew.methods.mitigate.prompts import PromptPolicy
+from askew.methods.mitigate.score import score
+from askew.models.base import Request
+from askew.parts.survey.observed import ObservedSet
+from askew.plan import AxisPlan, PromptPlan
+from askew.prompts.axes import BIASCONNECT, find_axis
+from askew.prompts.counterfactuals import counterfactuals
+from askew.store.keys import picture_seed
+from askew.studio.caption import parse
+from askew.studio.planted import sample
+from askew.studio.scene import ATTRIBUTES
+from askew.types import Missing, Picture, Prompt
+
+NURSE = "a photo of a nurse"
+AIMS = ("gender", "age", "clothing", "environment")
+NAMES = list(ATTRIBUTES)
+READ = "truth"
+
+
+def planned(aims: Sequence[str] = AIMS, watched: Sequence[str] = BIASCONNECT, **settings: object) -> MitigationPlan:
+    axes = tuple(AxisPlan.of(find_axis(name), counterfactuals(NURSE, name) if name in aims else {}) for name in watched)
+    prompt = PromptPlan(text=NURSE, axes=axes)
+    fields = {"vqa": (READ,), "embedder": "none", "draws": 200, "aims": aims, "prompts": [prompt.model_dump()]}
+    return MitigationPlan.model_validate({**fields, **settings})
+
+
+def seen(prompt: Prompt, texts: Sequence[str], bias: float, seed: int, base: str = NURSE) -> ObservedSet:
+    """Pictures of texts, one each, as the planted world would make them."""
+    scenes = [sample(parse(text), bias, picture_seed(seed, base, k)) for k, text in enumerate(texts)]
+    values = {name: tuple(str(getattr(scene, name)) for scene in scenes) for name in BIASCONNECT}
+    pictures = tuple(Picture(f"{seed}-{k}-{prompt.text}-{prompt.value}", "", prompt.text, k) for k in range(len(texts)))
+    return ObservedSet(prompt, pictures, {READ: values}, tuple(Missing("not_asked") for _ in texts))
+
+
+@cache
+def chosen(bias: float, seed: int, images: int = 48) -> Chosen:
+    plan = planned()
+    prompts = plan.prompts[0].prompts()
+    sets = [seen(one, [one.text] * images, bias, seed, one.text) for one in prompts]
+    tables = Tables.of(plan.prompts[0], plan.aims, sets, READ, {})
+    return choose(plan, tables, lambda text: seen(Prompt(text), [text] * plan.refine, bias, seed + 1, text))
+
+
+def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> Judged:
+    known = list(subjects) or ["nurse"] * len(observed.pictures)
+    return Judged(observed.prompt.value, observed, {}, known, None, None)
+
+
+def told(before: Judged, after: Judged, way: PromptPolicy, **settings: object) -> WayFindings:
+    plan = planned(**settings)  # type: ignore[arg-type]
+    head = planted_answers.head(plan)  # type: ignore[arg-type]
+    found = MitigationGathered(head.model, None, head.instruments, (), {}, {}, {"prompts": way},
+                               {NURSE: [before, after]})  # fmt: skip
+    return score(plan, found, head).ways[0]
+
+
+def policy(found: Chosen) -> PromptPolicy:
+    return PromptPolicy(policies=(found.policy,))
+
+
+def measured(bias: float, seed: int, found: Chosen | None, confirm: int = 96) -> WayFindings:
+    """Fresh pictures before and after a policy; after none of it where nothing is done."""
+    way = policy(found or chosen(bias, 0))
+    requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(confirm)]
+    texts = [way.sent(one) for one in requests] if found else [NURSE] * confirm
+    before = seen(Prompt(NURSE), [NURSE] * confirm, bias, seed)
+    after = seen(Prompt(NURSE, WAY, "prompts"), texts, bias, seed + 500_000)
+    return told(judged(before), judged(after), way)
+
+
+def changed(observed: ObservedSet, columns: Mapping[str, Sequence[str]]) -> ObservedSet:
+    values = {READ: {**observed.values[READ], **{name: tuple(column) for name, column in columns.items()}}}
+    return ObservedSet(Prompt(NURSE, WAY, "prompts"), observed.pictures, values, observed.captions)
