@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
 from askew.pages import blocks, words
-from askew.pages.blocks import Block, Cell, Code, Content, Effect, Fold, Lane, Lanes, Lines, Page, Section, Table, Text
+from askew.pages.blocks import Block, Cell, Code, Content, Effect, Fold, Lanes, Lines, Page, Section, Table, Text
 from askew.types import Estimate
 
 EFFECTS: dict[Effect, str] = {"better": "helps", "worse": "harms", "changed": "unsettled"}
@@ -72,25 +72,27 @@ def _(one: blocks.Shares) -> Table | None:
 @as_table.register
 def _(one: Lanes) -> Table | None:
     grouped = any(row.group for row in one.rows)
-    marks = tuple(dict.fromkeys(m.name for row in one.rows for m in row.marks if m.name not in one.more))
-    rows = tuple(_lane(one, row, marks, grouped=grouped) for row in one.rows)
+    at = [{m.name: words.written(m.at, one.scale, one.digits) for m in row.marks} for row in one.rows]
+    marks = {name: {own.get(name, "") for own in at} for own in at for name in own if name not in one.more}
+    alike = [name for name, found in marks.items() if len(found) == 1 and len(at) > 1]
+    apart = [name for name in marks if name not in alike]
+    rows = []
+    for row, own in zip(one.rows, at, strict=True):
+        notes = "; ".join(filter(None, (row.note, words.absence(row.score))))
+        label = (*((row.group,) if grouped else ()), Cell(row.label, notes))
+        texts = (words.part(row.score, column, one.scale, one.digits) for column in one.columns)
+        scores = (Cell(text, strong=words.is_strong(row)) for text in texts)
+        rows.append((*label, *scores, *row.more, *(own.get(name, "") for name in apart)))
     labels = (one.heading, "") if grouped else (one.heading,)
-    return Table(one.caption, (*labels, *heads(one), *marks), rows, labels=len(labels), scale=one.scale)
+    note = "; ".join(f"{name}: {at[0][name]}" for name in alike)
+    columns = (*labels, *heads(one), *apart)
+    return Table(one.caption, columns, tuple(rows), labels=len(labels), scale=one.scale, note=note)
 
 
 def heads(one: Lanes) -> tuple[str, ...]:
     """What stands above the numbers of a plot."""
     named = {"value": one.name, "null": one.chance[0]}
     return (*(named.get(column, column) for column in one.columns), *one.more)
-
-
-def _lane(one: Lanes, row: Lane, marks: tuple[str, ...], *, grouped: bool) -> tuple[Content, ...]:
-    at = {m.name: words.written(m.at, one.scale, one.digits) for m in row.marks}
-    numbers = [words.part(row.score, column, one.scale, one.digits) for column in one.columns]
-    notes = "; ".join(filter(None, (row.note, words.absence(row.score))))
-    label = (row.group, Cell(row.label, notes)) if grouped else (Cell(row.label, notes),)
-    scores = (Cell(text, strong=words.is_strong(row)) for text in numbers)
-    return (*label, *scores, *row.more, *(at.get(name, "") for name in marks))
 
 
 @as_table.register

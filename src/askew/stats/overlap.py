@@ -143,11 +143,11 @@ def entanglement(
     miou = replace(student_mean(pictures, level, bounds=(0, 1)), missing=missing, max=1.0)
     if len(x) < 3:
         return Entanglement(miou, TOO_FEW, pictures, chance_area, None)
-    null = float(_corrected_parts(x)[1])
+    null = float((x.sum() - pictures.sum()) / (len(x) * (len(x) - 1)))
     orders = rng.permuted(np.tile(np.arange(len(x)), (draws, 1)), axis=1)
     dealt = x[np.arange(len(x)), orders].mean(axis=1)
     miou = corrected(miou, null, p_value(miou.value, dealt))
-    return Entanglement(miou, _corrected_estimate(x, level, missing), pictures, chance_area, null)
+    return Entanglement(miou, _beyond(x, null, level, missing), pictures, chance_area, null)
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
@@ -157,26 +157,17 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
     return first, second
 
 
-def _corrected_parts(x: Floats, left_out: bool = False) -> tuple[Floats, Floats]:
-    """Mean IoU within pictures and across pictures; `left_out`: (n,) of each, without every picture in turn."""
+def _beyond(x: Floats, null: float, level: float, missing: int) -> Estimate | Missing:
+    """Mean IoU within pictures beyond that across them, and its jackknife, which leaves every picture out in turn."""
     n, own = len(x), np.diagonal(x)
-    within, across = own.sum(), x.sum() - own.sum()
-    if not left_out:
-        return np.asarray(within / n), np.asarray(across / (n * (n - 1)))
-    across = across - (x.sum(axis=0) + x.sum(axis=1) - 2 * own)
-    return np.asarray((within - own) / (n - 1)), np.asarray(across / ((n - 1) * (n - 2)))
-
-
-def _corrected_estimate(x: Floats, level: float, missing: int) -> Estimate | Missing:
-    within, across = _corrected_parts(x)
-    m, u = _corrected_parts(x, left_out=True)
-    if 1 - across <= TOLERANCE or np.any(1 - u <= TOLERANCE):
+    across = x.sum() - own.sum() - (x.sum(axis=0) + x.sum(axis=1) - 2 * own)
+    m, u = (own.sum() - own) / (n - 1), across / ((n - 1) * (n - 2))
+    if 1 - null <= TOLERANCE or np.any(1 - u <= TOLERANCE):
         return Missing("error", "all maps of all pictures are the same: chance leaves no room")
-    value = float((within - across) / (1 - across))
-    pseudo = len(x) * value - (len(x) - 1) * (m - u) / (1 - u)
-    error = float(pseudo.std(ddof=1) / np.sqrt(len(x)))
-    reach = float(scipy.stats.t.isf(tail(level), len(x) - 1)) * error
-    return Estimate(value, value - reach, min(value + reach, 1.0), level, JACKKNIFE, len(x), missing, max=1.0)
+    value = float((own.mean() - null) / (1 - null))
+    error = float((n * value - (n - 1) * (m - u) / (1 - u)).std(ddof=1) / np.sqrt(n))
+    reach = float(scipy.stats.t.isf(tail(level), n - 1)) * error
+    return Estimate(value, value - reach, min(value + reach, 1.0), level, JACKKNIFE, n, missing, max=1.0)
 
 
 def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
@@ -194,10 +185,5 @@ def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
 
 def _weights(old: int, new: int) -> NDArray[np.float64]:
     """(new, old): how much each old cell of a side counts for each new one."""
-    at = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
-    before = at.astype(np.int64)
-    after = np.minimum(before + 1, old - 1)
-    weights = np.zeros((new, old))
-    np.add.at(weights, (np.arange(new), before), 1 - (at - before))
-    np.add.at(weights, (np.arange(new), after), at - before)
-    return weights
+    at = (np.arange(new) + 0.5) * old / new - 0.5
+    return np.stack([np.interp(at, np.arange(old), cell) for cell in np.eye(old)], axis=1)

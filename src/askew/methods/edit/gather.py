@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
@@ -39,6 +39,7 @@ from askew.store.store import Wanted
 from askew.types import Missing, Picture
 
 W = TypeVar("W", bound=Wanted)
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +91,22 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
 
 def _fitted(plan: EditPlan, run: Run, sources: Outcomes) -> Outcomes:
     """The sources as they are edited: cropped and resized if the plan says so."""
-    if not plan.side:
-        return sources
     fits = Fits(plan.side)
-    made = _make(run, fits, [fits.wanted(one) for one in present(sources)])
-    return {name: _each(some, lambda one: made[fits.wanted(one).key]) for name, some in sources.items()}
+    return (
+        _made(run, fits, {name: _each(some, fits.wanted) for name, some in sources.items()}) if plan.side else sources
+    )
 
 
-def _make(run: Run, maker: Maker[W], wanted: Sequence[W]) -> Mapping[str, Outcome]:
-    """Every wanted picture by its key, those that are wanted twice once."""
-    return run.make(maker, list({one.key: one for one in wanted}.values()))
+def _each(outcomes: Sequence[Outcome], wanted: Callable[[Picture], W]) -> list[W | Missing]:
+    """What is wanted of every picture; what is missing stays so."""
+    return [one if isinstance(one, Missing) else wanted(one) for one in outcomes]
 
 
-def _each(outcomes: Sequence[Outcome], instead: Callable[[Picture], Outcome]) -> tuple[Outcome, ...]:
-    """Others in the place of pictures; what is missing stays so."""
-    return tuple(one if isinstance(one, Missing) else instead(one) for one in outcomes)
+def _made(run: Run, maker: Maker[W], rows: Mapping[K, Sequence[W | Missing]]) -> dict[K, tuple[Outcome, ...]]:
+    """Every wanted picture in its place, those that are wanted twice made once."""
+    wanted = {one.key: one for row in rows.values() for one in row if not isinstance(one, Missing)}
+    made = run.make(maker, list(wanted.values()))
+    return {at: tuple(one if isinstance(one, Missing) else made[one.key] for one in row) for at, row in rows.items()}
 
 
 def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[Picture]) -> None:
@@ -129,26 +131,19 @@ def _edited(plan: EditPlan, run: Run, editor: Editor, sources: Outcomes) -> tupl
     Pictures that were given twice are edited twice, from different noise.
     """
     restorations, edits = Restorations(editor), Edits(editor)
-    restored = _make(run, restorations, [restorations.wanted(one) for one in present(sources)])
-    wanted = {
+    restored = _made(run, restorations, {name: _each(some, restorations.wanted) for name, some in sources.items()})
+    made = _made(run, edits, {
         (name, word, strength): [
             one if isinstance(one, Missing) else edits.wanted(one, k, word, strength, plan.seed)
             for k, one in enumerate(some)
         ]
-        for strength in plan.strengths
-        for word in plan.words
-        for name, some in sources.items()
-    }
-    made = _make(run, edits, [one for row in wanted.values() for one in row if not isinstance(one, Missing)])
+        for strength in plan.strengths for word in plan.words for name, some in sources.items()
+    })  # fmt: skip
+    places = [(word, strength) for word in plan.words for strength in plan.strengths]
     return tuple(
-        EditedGroup(
-            name, tuple(some), _each(some, lambda one: restored[restorations.wanted(one).key]),
-            {(word, strength): tuple(one if isinstance(one, Missing) else made[one.key]
-                                     for one in wanted[name, word, strength])
-             for word in plan.words for strength in plan.strengths},
-        )
+        EditedGroup(name, tuple(some), restored[name], {place: made[name, *place] for place in places})
         for name, some in sources.items()
-    )  # fmt: skip
+    )
 
 
 def _average_faces(
@@ -156,7 +151,8 @@ def _average_faces(
 ) -> tuple[AverageFace, ...]:
     """The average face of every group, and of its edits by set of targets and strength, stored as pictures."""
     maker = AverageFaces(finder.fingerprint)
-    found: list[tuple[AverageFace, WantedFace | None]] = []
+    found: list[AverageFace] = []
+    wanted: dict[int, list[WantedFace | Missing]] = {}
     for group in groups:
         cells: list[tuple[str | None, float | None, list[Outcome]]] = [(None, None, list(group.sources))]
         cells += [(name, strength, [one for word in words for one in group.edits[word, strength]])
@@ -164,11 +160,12 @@ def _average_faces(
         for name, strength, some in cells:
             pictures = [one for one in some if isinstance(one, Picture)]
             faces = [face for one in pictures if isinstance(face := readings.faces.get(one.id), np.ndarray)]
-            wanted = maker.wanted(group.name, pictures, average_face(faces)) if faces else None
-            found.append((AverageFace(group.name, name, strength, len(some), len(faces), None), wanted))
-    made = _make(run, maker, [one for _, one in found if one])
-    shown = [(entry, made[one.key] if one else None) for entry, one in found]
-    return tuple(replace(entry, picture=one.id) if isinstance(one, Picture) else entry for entry, one in shown)
+            if faces:
+                wanted[len(found)] = [maker.wanted(group.name, pictures, average_face(faces))]
+            found.append(AverageFace(group.name, name, strength, len(some), len(faces), None))
+    for at, (one,) in _made(run, maker, wanted).items():
+        found[at] = replace(found[at], picture=one.id if isinstance(one, Picture) else None)
+    return tuple(found)
 
 
 def _sets(groups: Sequence[EditedGroup]) -> tuple[EditSet, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.findings import Head, with_q
+from askew.findings import E, Head, with_q
 from askew.measure.attention import Row, block_names, decode_maps
 from askew.methods.map import findings as f
 from askew.methods.map import summary
@@ -193,27 +193,25 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
     other blocks have.
     """
 
-    def scored(overlaps: Overlaps, what: str) -> overlap.Entanglement | None:
+    def scored(overlaps: Overlaps, what: str) -> tuple[E, E, float | None, float | None]:
+        """The overlap, beyond chance, and the two chances."""
         kept = np.flatnonzero(overlaps.usable)
         if not len(kept):
-            return None
-        rng = scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what)
-        lost = maps.missing + len(overlaps.usable) - len(kept)
-        return overlap.entanglement(overlaps.matrix[np.ix_(kept, kept)], float(overlaps.areas[kept].mean()), rng=rng,
-                                    missing=lost, **scoring.how)  # fmt: skip
+            return FLAT, FLAT, None, None
+        found = overlap.entanglement(
+            overlaps.matrix[np.ix_(kept, kept)], float(overlaps.areas[kept].mean()),
+            rng=scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what),
+            missing=maps.missing + len(overlaps.usable) - len(kept), **scoring.how,
+        )  # fmt: skip
+        return found.miou, found.corrected, found.chance_area, found.chance_other_picture
 
     blocks = {block: Overlaps.of(found, masking) for block, found in block_maps(maps.layers).items()}
     whole, mean = Overlaps.of(maps.total(), masking), Overlaps.mean(blocks)
-    found, of_blocks = scored(whole, "whole"), scored(mean, "mean of blocks")
-    return Pair(
-        maps.prompt, maps.model, maps.a, maps.b,
-        miou=found.miou if found else FLAT, corrected=found.corrected if found else FLAT,
-        mbiou=of_blocks.miou if of_blocks else FLAT, mbiou_corrected=of_blocks.corrected if of_blocks else FLAT,
-        blocks={block: e.miou if (e := scored(one, block)) else FLAT for block, one in blocks.items()},
-        chance_area=found.chance_area if found else None,
-        chance_other_picture=found.chance_other_picture if found else None,
-        pictures=whole.pictures(), block_pictures=mean.pictures(), seeds=maps.seeds,
-    )  # fmt: skip
+    miou, corrected, by_area, by_other = scored(whole, "whole")
+    mbiou, mbiou_corrected, *_ = scored(mean, "mean of blocks")
+    by_block = {block: scored(one, block)[0] for block, one in blocks.items()}
+    return Pair(maps.prompt, maps.model, maps.a, maps.b, miou, corrected, mbiou, mbiou_corrected, by_block, by_area,
+                by_other, whole.pictures(), mean.pictures(), maps.seeds)  # fmt: skip
 
 
 def gradient(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from askew.findings import E
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, WayFindings
 from askew.pages import blocks as b
-from askew.pages import common
+from askew.pages import common, words
 from askew.pages.media import Media, shot
 from askew.pages.phrases import say
 from askew.pages.words import axis_label, capital, listing, measured, number, perceived, percent, plural, quote, shorten
@@ -108,7 +108,7 @@ def _label(way: str | None) -> str:
 def _distances(way: WayFindings) -> b.Lanes:
     rows = tuple(
         b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", _debiased(one.after),
-               (measured(one.change) if isinstance(one.change, Estimate) else None, _q(one),
+               (measured(one.change, "signed") if isinstance(one.change, Estimate) else None, _q(one),
                 percent(_mark(one.obeyed)) if one.obeyed is not None else None),
                strong=one.fell or one.rose,
                marks=(b.Mark(before, "before", "ring"),) if (before := _mark(one.before)) is not None else ())
@@ -119,7 +119,7 @@ def _distances(way: WayFindings) -> b.Lanes:
 
 
 def _q(one: AxisChange) -> str | None:
-    return number(one.change.q, 3) if isinstance(one.change, Estimate) else None
+    return words.probability(one.change.q) if isinstance(one.change, Estimate) else None
 
 
 def _others(way: WayFindings) -> b.Fold:
