@@ -30,7 +30,7 @@ from askew.methods.classify.score import Decided, Question, Readings
 from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring, or_missing
-from askew.stats.classification import recovered_change
+from askew.stats.classification import recovered
 from askew.stats.rank import spearman_crossed
 from askew.studio.planted import female_share
 from askew.studio.scene import OCCUPATIONS, spread
@@ -186,9 +186,9 @@ def _changes(
     yield "| change of the share, on the same pictures | difference | p |"
     yield "| --- | --- | --- |"
     for what, before, after in compared:
-        sides = [tuple(planted.chosen(one.decisions[group]) for group in GROUPS) for one in (before, after)]
+        then, now = ([planted.chosen(one.decisions[group]) for group in GROUPS] for one in (before, after))
         change = or_missing(
-            recovered_change, *sides, planted.table.ravel(), rng=SCORING.rng("recovered"), **SCORING.how
+            recovered, *now, planted.table.ravel(), before=then, rng=SCORING.rng("recovered"), **SCORING.how
         )
         yield f"| {what} | {_with_p(change)} |"
 

@@ -18,7 +18,6 @@ from askew.stats.classification import (
     pair_decisions,
     pair_share,
     recovered,
-    recovered_change,
 )
 from askew.stats.clustered import clustered_rate_difference
 
@@ -164,10 +163,10 @@ def test_a_change_of_what_is_recovered_is_tested_on_the_same_pictures() -> None:
     before = tuple(decided(np.full(2, 0.5), 60, random) for _ in range(2))
     after = (np.ones((60, 2)), np.zeros((60, 2)))
     values = [recovered(*sides, planted, rng=random, draws=1).value for sides in (before, after)]
-    found = recovered_change(before, after, planted, rng=random, draws=500)
+    found = recovered(*after, planted, before=before, rng=random, draws=500)
     assert found.value == pytest.approx(values[1] - values[0])
     assert found.p < 0.01
     assert found.low > 0
-    same = recovered_change(after, after, planted, rng=random, draws=50)
+    same = recovered(*after, planted, before=after, rng=random, draws=50)
     assert same.value == 0
     assert same.p == 1

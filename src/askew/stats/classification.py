@@ -10,7 +10,6 @@ NotEnoughData is raised without a decision (about a group, where there are two).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,10 +19,12 @@ from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.clustered import clustered_mean, clustered_rate, sign_flip_p
-from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value, tail
+from askew.stats.intervals import TOLERANCE, Floats, ends, less_null, mover, p_value
+from askew.stats.means import welch_error, with_student
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
+Sides = tuple[ArrayLike, ArrayLike]
 UNDECIDED = 0.5
 """The association of a classifier that does not care about the group."""
 
@@ -70,7 +71,7 @@ def association(decisions: ArrayLike, *, rng: np.random.Generator, draws: int = 
     """
     rate = clustered_rate(decisions, level=level)
     p = clustered_mean(decisions, rng=rng, draws=draws, level=level, null=UNDECIDED).p
-    return replace(rate, null=UNDECIDED, corrected=rate.value - UNDECIDED, corrected_form="value - null", p=p)
+    return less_null(rate, UNDECIDED, p)
 
 
 def differential(
@@ -81,8 +82,11 @@ def differential(
     Interval: both associations' intervals joined (MOVER). p: pictures are dealt to the groups at random, two-sided.
     """
     a, b = clustered_rate(first, level=level), clustered_rate(second, level=level)
-    joined = _less(a, b, "MOVER, Wilson, effective size")
-    return replace(joined, p=_dealt_p(_rows(first), _rows(second), rng, draws))
+    low, high = mover(a.value, b.value, ends(a), ends(b))
+    n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, "MOVER, Wilson, effective size"
+    found = Estimate(a.value - b.value, low, high, level, name, n, missing, max=1.0)
+    rows = [_mean(np.asarray(side, dtype=float)) for side in (first, second)]
+    return less_null(found, 0.0, _dealt_p(*(side[~np.isnan(side)] for side in rows), rng, draws))
 
 
 def recovered(
@@ -90,6 +94,7 @@ def recovered(
     second: ArrayLike,
     planted: ArrayLike,
     *,
+    before: Sides | None = None,
     rng: np.random.Generator,
     draws: int = 1000,
     level: float = 0.95,
@@ -98,47 +103,32 @@ def recovered(
 
     The slope, through zero, of the measured on the planted differences of the pairs: Σ planted · measured / Σ planted².
     It is a difference of means over pictures. Interval: Welch's t, with one further picture of each group that is
-    decided by a coin, so that pictures that all agree have one. p: pictures are dealt to the groups at random.
+    decided by a coin, or does not change, so that pictures that all agree have one. p: pictures are dealt to the groups
+    at random, or a picture's decisions before and after change places.
 
     Args:
-        first: decisions about one group's pictures; those with a tie are left out as missing.
-        second: about the other's.
+        first, second: decisions (pictures, pairs) about the pictures of both groups; those with a tie are missing.
         planted: (pairs,) planted differences, first less second.
+        before: other decisions about the same pictures: the estimate is how much more is shown than by them.
 
     Raises:
         NotEnoughData: fewer than two pictures of a group, or nothing planted.
     """
-    weights = _slope_weights(planted)
-    a, b = (np.asarray(one, dtype=float) @ weights for one in (first, second))
-    undecided = UNDECIDED * float(weights.sum())
-    return replace(_welch(a, b, undecided, level), p=_dealt_p(a, b, rng, draws))
-
-
-def recovered_change(
-    before: tuple[ArrayLike, ArrayLike],
-    after: tuple[ArrayLike, ArrayLike],
-    planted: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-) -> Estimate:
-    """`recovered` after less before on the same pictures, as with more noise samples or by another model.
-
-    Interval: Welch's t of the pictures' changes, with one further picture of each group that does not change. p: a
-    picture's decisions before and after change places at random.
-
-    Args:
-        before: decisions (pictures, pairs) about the first and the second group's pictures.
-        after: the same, other decisions.
-        planted: (pairs,) planted differences, first less second.
-    """
-    weights = _slope_weights(planted)
-    moved = [
-        np.asarray(new, dtype=float) @ weights - np.asarray(old, dtype=float) @ weights
-        for old, new in zip(before, after, strict=True)
-    ]
-    return replace(_welch(moved[0], moved[1], 0.0, level), p=_swapped_p(moved[0], moved[1], rng, draws))
+    x = np.asarray(planted, dtype=float)
+    if float(x @ x) <= TOLERANCE:
+        raise NotEnoughData("nothing was planted between these groups, so that there is nothing to find again")
+    weights = x / float(x @ x)
+    shown = [np.asarray(side, dtype=float) @ weights for side in (first, second)]
+    if before is not None:
+        shown = [now - np.asarray(then, dtype=float) @ weights for now, then in zip(shown, before, strict=True)]
+    a, b = (side[~np.isnan(side)] for side in shown)
+    if min(len(a), len(b)) < 2:
+        raise NotEnoughData("two pictures of each group are needed, each decided between all pairs of classes")
+    n, every = len(a) + len(b), len(shown[0]) + len(shown[1])
+    error, freedom = welch_error(a, b, UNDECIDED * float(weights.sum()) if before is None else 0.0)
+    found = with_student(float(a.mean() - b.mean()), error, freedom, n, level, "Welch")
+    p = (_dealt_p if before is None else _swapped_p)(a, b, rng, draws)
+    return less_null(replace(found, missing=every - n), 0.0, p)
 
 
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -150,8 +140,7 @@ def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
     made = d[~np.isnan(d)]
     for_first, n = int(made.sum()), len(made)
     share = share_intervals([for_first, n - for_first], level=level, missing=len(d) - n)[0]
-    p = float(scipy.stats.binomtest(for_first, n, UNDECIDED).pvalue)
-    return replace(share, null=UNDECIDED, corrected=share.value - UNDECIDED, corrected_form="value - null", p=p)
+    return less_null(share, UNDECIDED, float(scipy.stats.binomtest(for_first, n, UNDECIDED).pvalue))
 
 
 def _checked(errors: ArrayLike) -> Floats:
@@ -172,56 +161,14 @@ def _mean(gaps: Floats) -> Floats:
     return means
 
 
-def _rows(decisions: ArrayLike) -> Floats:
-    """Every picture's share of decisions for first classes; NaN without any."""
-    return _mean(np.asarray(decisions, dtype=float))
-
-
-def _less(a: Estimate, b: Estimate, method: str) -> Estimate:
-    """a - b of independent estimates, with the interval by MOVER (Zou and Donner 2008)."""
-    difference, (low, high) = a.value - b.value, mover(a.value, b.value, ends(a), ends(b))
-    n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
-    return Estimate(
-        difference, low, high, a.level, method, n, missing, null=0.0, max=1.0, corrected=difference,
-        corrected_form="value - null",
-    )  # fmt: skip
-
-
-def _slope_weights(planted: ArrayLike) -> Floats:
-    """What every pair counts for in a slope through zero."""
-    x = np.asarray(planted, dtype=float)
-    size = float(x @ x)
-    if size <= TOLERANCE:
-        raise NotEnoughData("nothing was planted between these groups, so that there is nothing to find again")
-    return x / size
-
-
-def _welch(first: Floats, second: Floats, further: float, level: float) -> Estimate:
-    """Mean of first less mean of second, NaN left out; `further` is one more value of each for the variance alone."""
-    a, b = (values[~np.isnan(values)] for values in (first, second))
-    if min(len(a), len(b)) < 2:
-        raise NotEnoughData("two pictures of each group are needed, each decided between all pairs of classes")
-    errors = [float(np.append(values, further).var(ddof=1)) / len(values) for values in (a, b)]
-    difference, error = float(a.mean() - b.mean()), math.sqrt(sum(errors))
-    freedom = sum(errors) ** 2 / sum(e**2 / (len(v) - 1) for e, v in zip(errors, (a, b), strict=True)) if error else 1.0
-    reach = error * float(scipy.stats.t.isf(tail(level), freedom))
-    n = len(a) + len(b)
-    return Estimate(
-        difference, difference - reach, difference + reach, level, "Welch", n, len(first) + len(second) - n, null=0.0,
-        corrected=difference, corrected_form="value - null",
-    )  # fmt: skip
-
-
 def _swapped_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
     """Two-sided p of the difference of two groups' mean changes when each picture's change has a random sign."""
-    known = [change[~np.isnan(change)] for change in (first, second)]
-    return sign_flip_p(np.concatenate([known[0] / len(known[0]), -known[1] / len(known[1])]), rng, draws)
+    return sign_flip_p(np.concatenate([first / len(first), -second / len(second)]), rng, draws)
 
 
 def _dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
     """Two-sided p of the difference of two means when pictures are dealt to the groups at random."""
-    a, b = (np.sort(rows[~np.isnan(rows)]) for rows in (first, second))
-    everything = np.concatenate([a, b])
-    weights = np.repeat([1 / len(a), -1 / len(b)], [len(a), len(b)])
+    everything = np.concatenate([np.sort(first), np.sort(second)])
+    weights = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])
     null = np.abs(rng.permuted(np.tile(everything, (draws, 1)), axis=1) @ weights)
     return p_value(abs(float(everything @ weights)) - TOLERANCE, null)

@@ -101,6 +101,12 @@ def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -
     return replace(estimate, null=null, max=maximum, corrected=beyond, corrected_form=form, p=p)
 
 
+def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
+    """A signed score with its null, p-value, and `corrected` as what it lies above the null."""
+    beyond = estimate.value - null
+    return replace(estimate, null=null, corrected=beyond, corrected_form="value - null", p=p)
+
+
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
     """The ends of an interval stretched so that those of `tests` estimates hold all at once (Bonferroni).
 

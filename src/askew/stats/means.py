@@ -119,15 +119,14 @@ def _welch(a: Floats, b: Floats, level: float) -> Estimate:
     return with_student(value, error, freedom, min(len(a), len(b)), level, OVER_PROMPTS, 0.0)
 
 
-def welch_error(a: Floats, b: Floats) -> tuple[float, float]:
+def welch_error(a: Floats, b: Floats, *further: float) -> tuple[float, float]:
     """The standard error of the difference of two means, and Welch's degrees of freedom; 1 without any spread.
 
     Args:
         a, b: (n,), (m,) numbers, two or more each.
+        further: numbers that both have besides, for their spread alone.
     """
-    parts = [x.var(ddof=1) / len(x) for x in (a, b)]
-    total = float(sum(parts))
-    if total == 0:
-        return 0.0, 1.0
-    freedom = total**2 / float(sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)))
+    parts = [float(np.append(x, further).var(ddof=1)) / len(x) for x in (a, b)]
+    total = sum(parts)
+    freedom = total**2 / sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)) if total else 1.0
     return math.sqrt(total), freedom
