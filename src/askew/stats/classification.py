@@ -85,8 +85,8 @@ def differential(
     low, high = mover(a.value, b.value, ends(a), ends(b))
     n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, "MOVER, Wilson, effective size"
     found = Estimate(a.value - b.value, low, high, level, name, n, missing, max=1.0)
-    rows = [_mean(np.asarray(side, dtype=float)) for side in (first, second)]
-    return less_null(found, 0.0, _dealt_p(*(side[~np.isnan(side)] for side in rows), rng, draws))
+    x, y = (_mean(np.asarray(side, dtype=float)) for side in (first, second))
+    return less_null(found, 0.0, _dealt_p(x[~np.isnan(x)], y[~np.isnan(y)], rng, draws))
 
 
 def recovered(
