@@ -8,7 +8,7 @@ import pytest
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
 from askew.pages import common
-from askew.pages.blocks import Code, Fold, Table, Terms, Text
+from askew.pages.blocks import Code, Fold, Section, Table, Terms, Text
 from askew.plan import RunPlan
 
 
@@ -48,15 +48,19 @@ def test_facts_leave_out_what_is_not_known() -> None:
     assert "Read by" not in found
 
 
+def missing(found: Head, gaps: tuple[common.Gap, ...] = (), sentences: tuple[str, ...] = ()) -> Section:
+    return common.missing_section([*common.picture_gaps(found.sets), *gaps], sentences)
+
+
 def test_nothing_missing_is_said() -> None:
-    (text,) = common.missing_data(head(pictures())).blocks
+    (text,) = missing(head(pictures())).blocks
     assert isinstance(text, Text)
     assert text.text.startswith("Nothing is missing")
 
 
 def test_gaps_have_their_place_and_reasons() -> None:
     gaps = (common.Gap("perceived gender by studio", "a nurse", 4, {"no_person": 1}), common.Gap("age", "x", 4, {}))
-    section = common.missing_data(head(pictures(4, "gender", refused=2)), gaps, ("Uneven.",))
+    section = missing(head(pictures(4, "gender", refused=2)), gaps, ("Uneven.",))
     text, table = section.blocks
     assert isinstance(text, Text)
     assert isinstance(table, Table)
@@ -69,7 +73,7 @@ def test_gaps_have_their_place_and_reasons() -> None:
 
 
 def test_many_gaps_are_folded() -> None:
-    section = common.missing_data(head(*(pictures(4, f"axis {k}", error=1) for k in range(13))))
+    section = missing(head(*(pictures(4, f"axis {k}", error=1) for k in range(13))))
     assert isinstance(section.blocks[1], Fold)
     assert section.blocks[1].summary == "13 places with missing data"
 

@@ -42,7 +42,7 @@ def page(
     reading: Section, notes: Iterable[str], detail: str = "", gaps: Sequence[Gap] = (), uneven: Sequence[str] = (),
 ) -> Page:  # fmt: skip
     """The page of a run: a method's own sections, then what every page ends with."""
-    ends = (missing_data(found, gaps, uneven), reading, *provenance(found))
+    ends = (missing_section([*picture_gaps(found.sets), *gaps], uneven), reading, *provenance(found))
     notes = (*notes, *uneven)
     return Page(kicker, title, answer, (*facts,), (*sections, *ends), found.warnings, notes, detail, found.askew)
 
@@ -83,11 +83,6 @@ def sizes(sets: Sequence[PictureSet]) -> str:
     """How many pictures a set asked for: "48", or "45 to 48"."""
     found = sorted({len(one.pictures) for one in sets}) or [0]
     return words.thousands(found[0]) if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
-
-
-def missing_data(found: Head, gaps: Sequence[Gap] = (), sentences: Sequence[str] = ()) -> Section:
-    """Which pictures are missing and why, with gaps of a method's own and what is to be said of them."""
-    return missing_section([*picture_gaps(found.sets), *gaps], sentences)
 
 
 def picture_gaps(sets: Sequence[PictureSet]) -> list[Gap]:

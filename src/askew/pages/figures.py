@@ -88,7 +88,7 @@ def _shares(on: Axes, bars: Sequence[Bar]) -> None:
         on.vlines([100 * share for share in parted(bar.parts)], row + 0.31, row + 0.47, color=INK, linewidth=1.2)
         if (found := edge(bar)) is not None:
             on.hlines(row + 0.39, 100 * found[0], 100 * found[1], color=INK, linewidth=0.8)
-    _named(on, [_label(bar.group, bar.label) for bar in bars])
+    _named(on, bars)
     on.set_xlim(0, 100)
     on.set_xlabel("percent of pictures; marks: ideal shares; lines: interval of the leading share", fontsize=7)
 
@@ -105,7 +105,7 @@ def _lanes(on: Axes, one: Lanes) -> None:
             on.plot(e.mark, k, "o", color=colour, markersize=4)
         for mark in row.marks:
             on.plot(mark.at, k, "|", color=RUNS[1], markersize=9)
-    _named(on, [_label(row.group, row.label) for row in rows])
+    _named(on, rows)
     axis = lanes_axis(one)
     on.set_xticks(axis.ticks, axis.labels)
     on.set_xlim(axis.low, axis.high)
@@ -135,10 +135,9 @@ def _interval(e: Estimate) -> tuple[float, float]:
     return (e.low, e.high) if e.low is not None and e.high is not None else (found[0], found[0])
 
 
-def _label(group: str, label: str) -> str:
-    return f"{words.shorten(group, 22)}: {words.shorten(label, 18)}" if group else words.shorten(label, 40)
-
-
-def _named(on: Axes, labels: Sequence[str]) -> None:
+def _named(on: Axes, rows: Sequence[Bar | Lane]) -> None:
+    """Rows have their group and label at the left."""
+    labels = [f"{words.shorten(row.group, 22)}: {words.shorten(row.label, 18)}" if row.group
+              else words.shorten(row.label, 40) for row in rows]  # fmt: skip
     on.set_yticks(range(len(labels)), labels)
     on.set_ylim(len(labels) - 0.4, -0.6)

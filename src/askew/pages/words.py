@@ -56,17 +56,13 @@ def points(difference: float | None) -> str:
     return ABSENT if difference is None else signed(100 * difference, 0)
 
 
-def degrees(value: float | None, digits: int = 1) -> str:
-    """A difference of angles: "+5.1°"."""
-    return ABSENT if value is None else f"{signed(value, digits)}°"
-
-
 def written(value: float | None, scale: Scale = "unit", digits: int | None = None) -> str:
     """A value on a scale."""
     if scale in ("share", "points"):
         return percent(value) if scale == "share" else points(value)
-    write = {"signed": signed, "degrees": degrees}.get(scale, number)
-    return write(value, {"degrees": 1, "range": 3}.get(scale, 2) if digits is None else digits)
+    write = signed if scale in ("signed", "degrees") else number
+    text = write(value, {"degrees": 1, "range": 3}.get(scale, 2) if digits is None else digits)
+    return f"{text}°" if scale == "degrees" and value is not None else text
 
 
 def interval(score: E | None, scale: Scale = "unit", digits: int | None = None) -> str:

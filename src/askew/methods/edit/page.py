@@ -126,22 +126,14 @@ class View:
         yield b.Section("Average faces", parts, screen=False)
 
     def skin(self) -> b.Section:
-        """How much skin changes, and how much of that goes along with the rest of the picture."""
+        """How much skin changes."""
         plot = b.Lanes("Skin tone of edits towards {} less that of their sources (ITA in degrees; right = lighter)",
                        "Group", (), "change", "degrees", b.DIFFERENCE, ("before", "after"))  # fmt: skip
         plots = self._plots(plot, lambda one: one.ita_change, lambda one: tuple(
             words.number(e.value if isinstance(e, Estimate) else None, 1) for e in (one.ita_before, one.ita_after)
         ))  # fmt: skip
-        caption = (f"Change of L* on pixels that are skin before and after ({HOW[self.found.editing[0].coverage.mask]})"
-                   " less that on pixels that are skin in neither: what exposure does not explain. Coverage: share of "
-                   "the picture that is taken as skin, before and after")  # fmt: skip
-        rows = tuple(_lane(one, one.beyond_exposure, one.lightness_change, one.background_change,
-                           f"{words.percent(one.coverage.before)}, {words.percent(one.coverage.after)}")
-                     for one in self.found.editing)  # fmt: skip
-        light = b.Lanes(caption, "Group", rows, "beyond exposure", "signed", b.DIFFERENCE,
-                        ("skin", "background", "coverage"), digits=1)  # fmt: skip
         pooled = self._pooled("ethnicity", "ita_change", "Change of ITA in degrees (right = lighter)", "middle")
-        return b.Section("Skin tone", (*plots, *pooled, b.Fold("Is it the light? Skin against background", (light,))))
+        return b.Section("Skin tone", (*plots, *pooled))
 
     def axes(self) -> b.Section:
         """What else moved: how often the value of every other axis changes, beside its floor."""

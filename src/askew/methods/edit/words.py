@@ -9,7 +9,7 @@ from askew.methods.edit.plan import EditPlan
 from askew.pages import common
 from askew.pages.blocks import Section, Terms, Text
 from askew.pages.phrases import say
-from askew.pages.words import beyond_chance, degrees, listing, measured, percent, quote, shorten
+from askew.pages.words import beyond_chance, listing, measured, percent, quote, shorten, written
 from askew.types import Estimate
 
 
@@ -52,7 +52,7 @@ def _skin(cells: Sequence[Editing]) -> str:
     sure = [(one, one.ita_change.value) for one in cells if one.coverage.mask == "geometry"
             and isinstance(one.ita_change, Estimate) and beyond_chance(one.ita_change)]  # fmt: skip
     ways = (("lighter", [pair for pair in sure if pair[1] > 0]), ("darker", [pair for pair in sure if pair[1] < 0]))
-    parts = [f"{word} for {listing([f'{quote(one.group, 40)} ({degrees(value)})' for one, value in some])}"
+    parts = [f"{word} for " + listing([f"{quote(one.group, 40)} ({written(value, 'degrees')})" for one, value in some])
              for word, some in ways if some]  # fmt: skip
     return say("edit_skin", targets=quote(cells[0].targets, 40), how=" and ".join(parts)) if parts else ""
 
@@ -85,8 +85,6 @@ def reading(plan: EditPlan, scheme: str) -> Section:
          "al. 1991, with Del Bino and Bernerd 2013) above 55° is called very light, 41 to 55 light, 28 to 41 "
          "intermediate, 10 to 28 tan, −30 to 10 brown, below dark. The rule that finds skin by its colour in whole "
          "pictures takes walls and clothes for skin and rejects very dark skin; cheeks of found faces do not err so."),
-        ("Beyond exposure", "A brighter picture has brighter skin. If the rest of the picture became brighter by as "
-         "much, light may explain it; the difference is what it does not explain."),
         ("Likeness", "The cosine of the embeddings of source and edit. In grey, that of the edit and the other "
          "pictures of its group: an edit that is no nearer to its own source has lost the person."),
     )  # fmt: skip
