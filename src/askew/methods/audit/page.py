@@ -230,7 +230,7 @@ class View:
         marks = (b.Mark(sum(known) / len(known), "mean of the axis", "dash"),) if len(known) > 1 else ()
         own = {s.set: s for s in reversed(self.found.shares) if (s.prompt, s.axis) == (prompt, name)}
         read = {v: own[at].shares.get(v) for v in axis.cas if (at := f"{name}: {v}") in own}
-        asked = {v: percent(e.value if isinstance(e, Estimate) else None) for v, e in read.items()}
+        asked = {v: words.part(e, "value", "share") for v, e in read.items()}
         columns: dict[str, Mapping[str, b.Content]] = {
             "by embedding": axis.cas_clip or {},
             "concept matching": {v: words.number(e) for v, e in (axis.bipartite or {}).items()},

@@ -77,11 +77,7 @@ class View:
         bars, strength = [], texts.told_strength(self.found.plan)
         for one in self.found.editing:
             if one.strength == strength:
-                table, title, sure = (
-                    one.gender_table,
-                    shorten(one.group, 60),
-                    words.beyond_chance(one.gender_change),
-                )
+                table, title, sure = one.gender_table, shorten(one.group, 60), words.beyond_chance(one.gender_change)
                 if one.targets == next(iter(self.found.plan.targets)):
                     bars.append(_bar("sources", {v: sum(table.get(v, {}).values()) for v in values}, group=title))
                 after = {value: sum(row.get(value, 0) for row in table.values()) for value in values}
@@ -130,8 +126,7 @@ class View:
         plot = b.Lanes("Skin tone of edits towards {} less that of their sources (ITA in degrees; right = lighter)",
                        "Group", (), "change", "degrees", b.DIFFERENCE, ("before", "after"))  # fmt: skip
         plots = self._plots(plot, lambda one: one.ita_change, lambda one: tuple(
-            words.number(e.value if isinstance(e, Estimate) else None, 1) for e in (one.ita_before, one.ita_after)
-        ))  # fmt: skip
+            words.part(e, "value", "range", 1) for e in (one.ita_before, one.ita_after)))  # fmt: skip
         pooled = self._pooled("ethnicity", "ita_change", "Change of ITA in degrees (right = lighter)", "middle")
         return b.Section("Skin tone", (*plots, *pooled))
 
@@ -186,11 +181,9 @@ class View:
         return b.Section("Pictures", tuple(folds), screen=False)
 
     def _plots(
-        self,
-        plot: b.Lanes,
-        score: Callable[[Editing], b.E],
+        self, plot: b.Lanes, score: Callable[[Editing], b.E],
         more: Callable[[Editing], tuple[str, ...]] = lambda one: (),
-    ) -> Iterator[b.Lanes]:
+    ) -> Iterator[b.Lanes]:  # fmt: skip
         """A plot for every set of targets, which stands at {} in its caption: a row a group and strength."""
         for name, targets in self.found.plan.targets.items():
             rows = tuple(
@@ -227,7 +220,7 @@ def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool 
 def _moved(e: b.E | None, floor: b.E | None) -> b.Cell:
     if not isinstance(e, Estimate):
         return b.Cell(None)
-    base = words.percent(floor.value if isinstance(floor, Estimate) else None)
+    base = words.part(floor, "value", "share")
     return b.Cell(words.percent(e.value), f"floor {base}", strong=words.beyond_chance(e))
 
 

@@ -35,6 +35,7 @@ KEYS: tuple[tuple[b.Swatch, str], ...] = (
     ("only-b", "the other word alone"), ("both", "both"),
 )  # fmt: skip
 CHANCE = ("chance", "the same words in other pictures of the prompt")
+NO_SHARE: E = Missing("not_asked")
 
 
 def page(found: MapFindings, media: Media) -> b.Page:
@@ -103,8 +104,11 @@ class View:
         """Overlaps of a concept, with the word of every prompt by every model, through the network and in pictures."""
         own: list[Pair | Overall] = [*sorted(self.pairs(a), key=lambda one: self.prompts.index(one.prompt))]
         own += [self.overall(a, model) for model in self.models] if len(self.prompts) > 1 else []
-        rows = [self._lane(self._word(one), one.model, _miou(one), _plain(one.mbiou), _plain(self.risk(one)),
-                           muted=isinstance(one, Overall)) for one in own]  # fmt: skip
+        rows = []
+        for one in own:
+            label, group, series = self._named(self._word(one), one.model)
+            more = (words.part(one.mbiou, "value"), words.part(self.risk(one), "value"))
+            rows.append(b.Lane(label, _miou(one), more, group, series, muted=isinstance(one, Overall)))
         caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share"
         overlaps = b.Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"), chance=CHANCE)
         network = b.Section("Through the network", (self._profile(a),), screen=False)
@@ -175,20 +179,14 @@ class View:
             return label, "", None
         return model_label(model, 30), label, self.models.index(model)
 
-    def _lane(self, row: str, model: str, score: E, *more: b.Content, note: str = "", muted: bool = False) -> b.Lane:
-        label, group, series = self._named(row, model)
-        return b.Lane(label, score, more, group, series, note=note, muted=muted)
-
     def _bar(self, one: RiskDifference) -> b.Bar:
         """The shares of an axis in a prompt's pictures, beside an even mixture."""
         label, group, series = self._named(self._word(one), one.model)
-        counts, lost = list(one.counts.values()), sum(one.missing.values())
-        n, strong = sum(counts), words.beyond_chance(one.estimate)
-        shares: Sequence[E] = share_intervals(counts, level=self.found.plan.level, missing=lost) if n else (
-            [Missing("not_asked")] * len(counts))  # fmt: skip
+        counts, lost, n = list(one.counts.values()), sum(one.missing.values()), sum(one.counts.values())
+        shares = share_intervals(counts, level=self.found.plan.level, missing=lost) if n else [NO_SHARE] * len(counts)
         parts = tuple(b.Part(value, share, count, 1 / len(counts))
                       for (value, count), share in zip(one.counts.items(), shares, strict=True))  # fmt: skip
-        verdict = f"RD {words.measured(one.estimate)}" if n else ""
+        verdict, strong = f"RD {words.measured(one.estimate)}" if n else "", words.beyond_chance(one.estimate)
         return b.Bar(label, parts, n, one.missing, verdict, strong, group, series)
 
     def _profile(self, a: str) -> b.Lines:
@@ -280,11 +278,6 @@ def _miou(one: Pair | Overall) -> E:
     if isinstance(one, Pair) or isinstance(one.miou, Missing) or isinstance(one.corrected, Missing):
         return one.miou
     return replace(one.miou, corrected=one.corrected.value, p=one.corrected.p, q=one.corrected.q)
-
-
-def _plain(score: E | None) -> str:
-    """A score without its interval."""
-    return words.number(score.value if isinstance(score, Estimate) else None)
 
 
 def model_label(name: str, width: int) -> str:
