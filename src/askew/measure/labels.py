@@ -57,11 +57,19 @@ class LabelVQA:
         self._by_source = {str(path): by_axis for path, by_axis in answers.items()}
         absent = answers.keys() - collection.digests.keys()
         self.warnings = (*warnings, *_unevenly_absent(self.values, answers, absent))
-        self.fingerprint = f"labels/{VERSION}/{_hash(self.values, self._by_id)}"
+        read = sorted((digest, axis, repr(a)) for digest, by_axis in self._by_id.items() for axis, a in by_axis.items())
+        content = [sorted((axis, list(known)) for axis, known in self.values.items()), read]
+        self.fingerprint = f"labels/{VERSION}/{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
 
     def axes(self) -> tuple[Axis, ...]:
-        """The labelled axes, each with one question that this instrument answers."""
-        return tuple(_axis(name, values) for name, values in self.values.items())
+        """The labelled axes, each with one question, in the catalogue's words where it asks one for the same values."""
+        found = []
+        for name, values in self.values.items():
+            known = AXES.get(name, Axis(name, values))
+            same = known.values == values and len(known.questions) == 1
+            question = Question(known.questions[0].text if same else table_question(name), values, name)
+            found.append(Axis(name, values, known.kind, known.scale, (question,)))
+        return tuple(found)
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
         """A person's label per picture and question, as one of the axis's values.
@@ -151,10 +159,9 @@ def _check_aliases(aliases: Mapping[str, str], spellings: Mapping[str, Spelling]
 
 def _read(pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]) -> dict[Path, Answers]:
     """The answers of every picture. Raises ManifestError with all labels that mean nothing known."""
-    answers: dict[Path, Answers] = {}
+    answers: dict[Path, Answers] = {picture.path: {} for picture in pictures}
     unknown: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for picture in pictures:
-        answers[picture.path] = {}
         for axis, spelling in spellings.items():
             label = picture.labels.get(axis, "")
             answer = spelling.read(label)
@@ -162,12 +169,8 @@ def _read(pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]) -
                 unknown[axis, label].append(picture.path)
             else:
                 answers[picture.path][axis] = answer
-    if unknown:
-        raise ManifestError(_describe(unknown, spellings))
-    return answers
-
-
-def _describe(unknown: Mapping[tuple[str, str], Sequence[Path]], spellings: Mapping[str, Spelling]) -> str:
+    if not unknown:
+        return answers
     lines = ["labels that are no value of their axis:"]
     for (axis, label), paths in sorted(unknown.items()):
         near = spellings[axis].nearest(label)
@@ -178,24 +181,24 @@ def _describe(unknown: Mapping[tuple[str, str], Sequence[Path]], spellings: Mapp
         f"Say what they mean with an alias, such as {label}=VALUE or {label}=missing:several_people, "
         "name the values of the axis, or name only the columns of labels with label=AXIS=COLUMN."
     )
-    return "\n".join(lines)
-
-
-def _unreadable(path: Path) -> bool:
-    """Whether a file is no picture: such files, alike or not, are missing, each."""
-    found = read(path)
-    return isinstance(found, Missing) and found.reason == "corrupt_file"
+    raise ManifestError("\n".join(lines))
 
 
 def _by_content(collection: FolderCollection, answers: Mapping[Path, Answers]) -> dict[str, Answers]:
-    """Answers by the file's SHA-256. Raises ManifestError if copies of one picture are labelled differently."""
-    first: dict[str, Path] = {}
-    for path, digest in collection.digests.items():
-        first.setdefault(digest, path)
+    """Answers by the file's SHA-256. Raises ManifestError if copies of one picture are labelled differently.
+
+    Files that are no picture, alike or not, are missing, each.
+    """
+
+    def readable(path: Path) -> bool:
+        found = read(path)
+        return not (isinstance(found, Missing) and found.reason == "corrupt_file")
+
+    first = {digest: path for path, digest in reversed(list(collection.digests.items()))}
     faults = [
         f"{first[digest]} and {path}"
         for path, digest in collection.digests.items()
-        if answers[path] != answers[first[digest]] and not _unreadable(path)
+        if answers[path] != answers[first[digest]] and readable(path)
     ]
     if faults:
         raise ManifestError(f"identical pictures have different labels: {shorten(faults)}")
@@ -214,40 +217,18 @@ def _unevenly_absent(
     for axis, known in values.items():
         listed = Counter(by_axis[axis] for by_axis in answers.values())
         gone = Counter(answers[path][axis] for path in absent)
-        counts = {value: (gone[value], listed[value]) for value in known if listed[value]}
-        table = [(missing, planned - missing) for missing, planned in counts.values()]
+        told = {value: f"{value!r} ({gone[value]} of {listed[value]})" for value in known if listed[value]}
+        table = [(gone[value], listed[value] - gone[value]) for value in told]
         if table and isinstance(test := chi_square(table, rng=np.random.default_rng(0), threshold=CHANCE), ChiSquare):
-            tested.append((axis, counts, test.p))
-    qs = benjamini_hochberg([p for _, _, p in tested])
-    return [_absence(axis, counts, q) for (axis, counts, _), q in zip(tested, qs, strict=True) if q < CHANCE]
-
-
-def _absence(axis: str, counts: Mapping[str, tuple[int, int]], q: float) -> str:
-    rates = {value: missing / planned for value, (missing, planned) in counts.items()}
-    often, seldom = (
-        f"{value!r} ({counts[value][0]} of {counts[value][1]})"
-        for value in (max(rates, key=lambda v: rates[v]), min(rates, key=lambda v: rates[v]))
-    )
-    return (
-        f"files are absent more often where a person saw the {axis} {often} than {seldom}, q = {q:.1g}: what is absent "
-        "differs from what is left, and no score can correct that"
-    )
-
-
-def _axis(name: str, values: tuple[str, ...]) -> Axis:
-    """The axis with one question; in the catalogue's words where it asks one question for the same values."""
-    known = AXES.get(name, Axis(name, values))
-    same = known.values == values and len(known.questions) == 1
-    text = known.questions[0].text if same else table_question(name)
-    return Axis(name, values, known.kind, known.scale, (Question(text, values, name),))
-
-
-def _hash(values: Mapping[str, Sequence[str]], answers: Mapping[str, Answers]) -> str:
-    content = [
-        sorted((axis, list(known)) for axis, known in values.items()),
-        sorted((digest, axis, repr(answer)) for digest, by_axis in answers.items() for axis, answer in by_axis.items()),
+            rates = {value: gone[value] / listed[value] for value in told}
+            often, seldom = (told[pick(rates, key=lambda value: rates[value])] for pick in (max, min))
+            tested.append((test.p, f"the {axis} {often} than {seldom}"))
+    return [
+        f"files are absent more often where a person saw {what}, q = {q:.1g}: what is absent differs from what is "
+        "left, and no score can correct that"
+        for (_, what), q in zip(tested, benjamini_hochberg([p for p, _ in tested]), strict=True)
+        if q < CHANCE
     ]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 MISSING = "missing"
