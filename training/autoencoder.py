@@ -24,7 +24,7 @@ from diffusers.utils import make_image_grid
 from PIL import Image
 from torch import Tensor, nn
 
-from askew.studio.pixels import network_input
+from askew.measure.studio import network_input
 from training import checkpoints
 from training.drawings import SIZE, Pixels, cached, uniform_scenes
 from training.muon import Optimizers

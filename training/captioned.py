@@ -18,8 +18,8 @@ import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 
+from askew.measure.studio import network_input
 from askew.studio.caption import Said, caption
-from askew.studio.pixels import network_input
 from askew.studio.planted import sample
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins

@@ -28,8 +28,8 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
 
+from askew.measure.studio import network_input
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, wordings
-from askew.studio.pixels import network_input
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from training import checkpoints
 from training.drawings import SIZE, Pixels, cached, twins, uniform_scenes

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from transformers import CLIPModel, CLIPTokenizer
 
 BATCH = 64
-SIZE = 128
+SIZE = (128, 128)
 PERSON_WORDINGS = {"yes": ["a photo of a person"], "no": ["a photo of an empty scene", f"a photo of {NOBODY}"]}
 OPENING = "a photo of "
 CAPTIONED = ("gender", "clothing", "environment", "disability", "occupation")
@@ -51,6 +50,8 @@ VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIO
 """What can be read from a drawing: the values of every attribute, and of the occupation."""
 
 READ = ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json")
+"""Files of all that decides a vector: the network's weights and what cuts texts into words."""
+
 Vectors = NDArray[np.float32]
 
 
@@ -64,7 +65,8 @@ class StudioEmbedder:
         if not (self._folder / "model.safetensors").exists():
             raise UsageError(f"the studio embedder's weights are not at {self._folder}; the installation is incomplete")
         self._known: dict[str, Vectors] = {}
-        self.fingerprint = f"studio-embedder-3-{_digest(self._folder)}"
+        read = b"".join((self._folder / file).read_bytes() for file in READ)
+        self.fingerprint = f"studio-embedder-3-{hashlib.sha256(read).hexdigest()[:16]}"
 
     @cached_property
     def tokenizer(self) -> CLIPTokenizer:
@@ -93,7 +95,9 @@ class StudioEmbedder:
         new = list({p.id: p for p in pictures if p.id not in self._known}.values())
         for start in range(0, len(new), BATCH):
             part = new[start : start + BATCH]
-            rows = self.embed_pixels(np.stack([_pixels(picture) for picture in part]))
+            images = [opened(picture.path) for picture in part]
+            sized = [one if one.size == SIZE else one.resize(SIZE, Image.Resampling.BICUBIC) for one in images]
+            rows = self.embed_pixels(np.stack([np.asarray(one) for one in sized]))
             self._known.update(zip((picture.id for picture in part), rows, strict=True))
         return np.stack([self._known[picture.id] for picture in pictures])
 
@@ -101,14 +105,10 @@ class StudioEmbedder:
         """Unit rows for pictures given as (pictures, 128, 128, 3)."""
         import torch
 
-        from askew.studio.pixels import network_input
-
-        parts = []
         with torch.inference_mode():
-            for start in range(0, len(pixels), BATCH):
-                block = network_input(pixels[start : start + BATCH])
-                parts.append(_unit(self.model.get_image_features(pixel_values=block).pooler_output))
-        return np.concatenate(parts)
+            blocks = (network_input(pixels[start : start + BATCH]) for start in range(0, len(pixels), BATCH))
+            features = [self.model.get_image_features(pixel_values=block).pooler_output for block in blocks]
+            return np.concatenate([_unit(rows) for rows in features])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, 128), unit rows."""
@@ -179,7 +179,7 @@ class StudioVQA:
             asked = parse(question.text).attributes
             return ["yes" if value in asked.values() else "no" for value in self.read(vectors, names[0])]
         if question.options and set(question.options) != set(VALUES[names[0]]):
-            texts = np.stack([self._mean(_option_wordings(option)) for option in question.options])
+            texts = np.stack([self._mean(_wordings(option)) for option in question.options])
             return [question.options[i] for i in (vectors @ texts.T).argmax(axis=1)]
         return [" ".join(row) for row in zip(*(self.read(vectors, name) for name in names), strict=True)]
 
@@ -220,12 +220,10 @@ def create_vqa(name: str) -> StudioVQA:
 
 def _describe(values: Mapping[str, str], person: bool) -> str:
     """A caption of what was read. A visible disability is mentioned, its absence is not, nor that it is a photo."""
-    if not person:
-        scene = Scene.of({"environment": values["environment"]}, person=False)
-        return caption(scene, ("environment",)).removeprefix(OPENING)
+    told = CAPTIONED if person else ("environment",)
     occupation = None if values["occupation"] == NO_OCCUPATION else values["occupation"]
-    scene = Scene.of({name: values[name] for name in CAPTIONED if name != "occupation"}, occupation)
-    mentioned = [name for name in CAPTIONED if (name, values[name]) != ("disability", "fit")]
+    scene = Scene.of({name: values[name] for name in told if name != "occupation"}, occupation, person)
+    mentioned = [name for name in told if (name, values[name]) != ("disability", "fit")]
     return caption(scene, mentioned).removeprefix(OPENING)
 
 
@@ -235,33 +233,26 @@ def _attributes(question: Question) -> tuple[str, ...]:
         said = parse(question.text).attributes
         return tuple(said) if said else ("person",) if question.axis is None else ()
     axis = (question.axis or "").replace(" ", "_").lower()
-    if axis in ATTRIBUTES or axis == "occupation":
+    if axis in VALUES:
         return (axis,)
-    for word in axis.split("_"):
-        if word in DESCRIBED:
-            return DESCRIBED[word]
-        if word in ATTRIBUTES:
-            return (word,)
-    return ()
+    known = {name: (name,) for name in ATTRIBUTES} | dict(DESCRIBED)
+    return next((known[word] for word in axis.split("_") if word in known), ())
 
 
-def _option_wordings(option: str) -> list[str]:
-    said = parse(option).attributes
+def _wordings(option: str) -> list[str]:
+    said = list(parse(option).attributes.items())
     if len(said) != 1:
         raise UsageError(f"the studio VQA does not know the answer {option!r}")
-    ((name, value),) = said.items()
-    return wordings(name, value)
+    return wordings(*said[0])
 
 
-def _pixels(picture: Picture) -> NDArray[np.uint8]:
-    rgb = opened(picture.path)
-    return np.asarray(rgb if rgb.size == (SIZE, SIZE) else rgb.resize((SIZE, SIZE), Image.Resampling.BICUBIC))
+def network_input(pixels: NDArray[np.uint8]) -> torch.Tensor:
+    """Pictures (pictures, height, width, 3) from 0 to 255 as the studio's networks take them: (pictures, 3, height,
+    width) from -1 to 1."""
+    import torch
+
+    return torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
 
 
 def _unit(rows: torch.Tensor) -> Vectors:
     return np.asarray((rows / rows.norm(dim=-1, keepdim=True).clamp_min(1e-12)).numpy(), dtype=np.float32)
-
-
-def _digest(folder: Path) -> str:
-    """Of all that decides a vector: the network's weights and what cuts texts into words."""
-    return hashlib.sha256(b"".join((folder / file).read_bytes() for file in READ)).hexdigest()[:16]
