@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from askew.measure import attention_transformers, passive_stream
+from askew.measure import attention_transformers
 from askew.measure.attention_transformers import TransformerAttentionMaps
 from askew.measure.attribution import encode_rows
 from tiny_transformers import (
@@ -175,7 +175,8 @@ def standing_still(advance: Callable[..., Any]) -> Callable[..., Any]:
     return wrong
 
 
-stream, capture, joint = passive_stream, attention_transformers, passive_stream.joint_block
+stream = capture = attention_transformers
+joint = stream.joint_block
 MUTATIONS: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     "no rotation": (("flux-dev",), stream, "_rotated", without_rotation),
     "rotation of another pixel": (("flux-dev",), capture, "image_side", next_pixel(stream.image_side)),
