@@ -114,10 +114,7 @@ def _scores(miner: Miner, prompt: str, images: int) -> dict[str, float]:
         return list(dict.fromkeys(counterfactual(counterfactual(text, "gender", g), "ethnicity", e) for g, e in PAIRS))
 
     def objective(variations: Callable[[str], Sequence[str]]) -> BiasObjective:
-        def varied(text: str) -> dict[str, Any]:
-            return {one: of[0] for one, of in run.pictures(miner.model, variations(text), 1, seed).items()}
-
-        return BiasObjective(run, embedder, lambda *_: made, variations, 2, 0.25, True, varied)
+        return BiasObjective(run, embedder, lambda *_: made, variations, 2, 0.25, True, miner.one_each)
 
     lexicon, both = (_aligned(objective(by), prompt, seed) for by in (miner.variations, crossed))
     null = null_scores(both.chance.similarity, len(made), 0.25, 400, np.random.default_rng(seed))  # type: ignore[union-attr]

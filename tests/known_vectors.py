@@ -44,10 +44,10 @@ def bias_objective(
 ) -> BiasObjective:
     """The objective of a search for bias by these pictures, and by one of each variation that is named as it is."""
 
-    def varied(prompt: str) -> dict[str, Outcome]:
-        return {text: Picture(text, "", text, 1) for text in variations}
+    def one_each(texts: Sequence[str]) -> dict[str, Outcome]:
+        return {text: Picture(text, "", text, 1) for text in texts}
 
-    return BiasObjective(RUN, KnownEmbedder(embed), pictures, lambda prompt: variations, planned, 0.25, False, varied)
+    return BiasObjective(RUN, KnownEmbedder(embed), pictures, lambda prompt: variations, planned, 0.25, False, one_each)
 
 
 DIRECTIONS = dict(zip(("male", "female", "old", "young"), np.eye(5)[1:], strict=True))

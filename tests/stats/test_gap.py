@@ -15,10 +15,9 @@ from askew.errors import NotEnoughData
 from askew.stats.gap import (
     bias_score,
     gap_estimate,
-    least_aligned,
-    missed_concepts,
     null_scores,
     unit_similarity,
+    worst,
 )
 from askew.stats.rank import spearman
 
@@ -41,9 +40,9 @@ def test_by_hand() -> None:
     # best match of each variation .9 .6 .4 .8, of each picture .9 .6 .4; the lowest of four and of three is .4
     assert bias_score(BY_HAND) == pytest.approx(((0.4 + 0.4) / 2) / BY_HAND.mean())
     assert bias_score(BY_HAND, 0.5) == pytest.approx(((0.6 + 0.6) / 2) / BY_HAND.mean())
-    assert missed_concepts(BY_HAND).tolist() == [2]
-    assert missed_concepts(BY_HAND, 0.5).tolist() == [2, 1]
-    assert least_aligned(BY_HAND, 0.5).tolist() == [2, 1]
+    assert worst(BY_HAND, "variations").tolist() == [2]
+    assert worst(BY_HAND, "variations", 0.5).tolist() == [2, 1]
+    assert worst(BY_HAND, "pictures", 0.5).tolist() == [2, 1]
 
 
 def test_the_score_is_the_mean_of_its_halves() -> None:
@@ -54,7 +53,7 @@ def test_the_score_is_the_mean_of_its_halves() -> None:
 def test_of_fifteen_the_fourth_smallest_counts() -> None:
     s = np.diag(np.arange(1.0, 16.0))
     assert bias_score(s) == pytest.approx(4.0 / s.mean())
-    assert missed_concepts(s).tolist() == [0, 1, 2, 3]
+    assert worst(s, "variations").tolist() == [0, 1, 2, 3]
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1))

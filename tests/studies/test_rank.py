@@ -19,7 +19,7 @@ from askew.findings import Identity, Instruments
 from askew.method import load
 from askew.methods.mine.gather import Shown
 from askew.studies.rank.command import read_shares
-from askew.studies.rank.steps import RankedModel, RankGathered, RankPlan, in_plane, one_sidedness
+from askew.studies.rank.steps import RankGathered, RankPlan, in_plane, one_sidedness
 from askew.studio.planted import female_share
 from askew.types import Missing, Picture
 
@@ -81,7 +81,7 @@ def test_two_directions_hold_what_lies_in_a_plane() -> None:
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 9))
     pictures = tuple(Picture(str(k), "", "x") for k in range(20))
-    gathered = RankGathered((RankedModel("m", "m", "1"),), Identity("m", "1", {}), None, Instruments(),
+    gathered = RankGathered((Identity("m", "1", {}),), Identity("m", "1", {}), None, Instruments(),
                             {("m", "x"): (Missing("error"), Shown(pictures, {}))}, {("m", "x"): flat})  # fmt: skip
     found = in_plane("x", gathered)
     assert found is not None

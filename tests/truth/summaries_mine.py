@@ -19,7 +19,7 @@ from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate
 from askew.stats.means import search_difference
 from askew.studies.rank.page import answer as ranking
-from askew.studies.rank.steps import ModelPlan, RankedModel, RankFindings, RankGathered, RankPlan, score
+from askew.studies.rank.steps import ModelPlan, RankFindings, RankGathered, RankPlan, score
 from askew.studio.planted import truth
 from askew.types import Missing, Picture, Prompt
 from truth.summary import Summary
@@ -79,7 +79,7 @@ def ranked(bias: float, seed: int) -> RankFindings:
         prompt.replace("of a", f"of a {v}"): Missing("refused") for v in GENDER.values
     })) for prompt in PROMPTS}  # fmt: skip
     told = Instruments(vqa={READER: "1"})
-    gathered = RankGathered((RankedModel("m", "m", "1"),), PLANTED, None, told, read, {})
+    gathered = RankGathered((Identity("m", "1", {}),), PLANTED, None, told, read, {})
     head = Head(FORMAT, "0", 1, plan, plan.hash, MACHINE, (), PLANTED, told, ())
     return score(plan, gathered, head)
 

@@ -76,6 +76,13 @@ class Writer(Protocol):
         ...
 
 
+def whole_prompt(text: str) -> str:
+    """A prompt with single spaces. Raises UsageError for an empty one."""
+    if not text.strip():
+        raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
+    return " ".join(text.split())
+
+
 def bare(text: str) -> str:
     """A prompt as it is compared with others: small letters, no punctuation, no articles."""
     found = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", text.lower())
@@ -94,6 +101,6 @@ def length_of(kind: Kind, prompt: str, count: int, words: Words | None) -> Words
         raise UsageError(f"{count} prompts were asked for; the number must be at least 1")
     if not 1 <= words[0] <= words[1]:
         raise UsageError(f"prompts of {words[0]} to {words[1]} words were asked for; write it as 3 to 8, for instance")
-    if kind != "random prompts" and not prompt.strip():
-        raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
+    if kind != "random prompts":
+        whole_prompt(prompt)
     return words

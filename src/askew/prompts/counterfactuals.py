@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from askew.errors import UnknownName, UsageError
 from askew.prompts.axes import Entry, Form, catalogue, find_entry
+from askew.prompts.base import whole_prompt
 from askew.prompts.noun_phrases import DETERMINERS, FRAME, MEDIA, NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.statements import PHOTOS, STYLE_WORDS, Statement, statements
 from askew.prompts.vocabulary import Noun, adjectives, agree, article, nouns, plural, replace
@@ -41,9 +42,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: Form | None = None)
     entry = find_entry(axis)
     if value not in entry.axis.values:
         raise UnknownName(f"value of axis {entry.axis.name!r}:", value, entry.axis.values)
-    text = " ".join(prompt.split())
-    if not text:
-        raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
+    text = whole_prompt(prompt)
     if text.isupper() and " " in text and not text.lower().isupper():
         return counterfactual(text.lower(), axis, value, form).upper()
     form = form or entry.forms[value]

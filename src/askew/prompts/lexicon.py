@@ -11,7 +11,7 @@ from random import Random
 
 from askew.errors import UsageError
 from askew.prompts.axes import BIASCONNECT, catalogue, find_axis
-from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, length_of
+from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, length_of, whole_prompt
 from askew.prompts.counterfactuals import counterfactuals
 from askew.prompts.llm import CompletionCache
 from askew.prompts.mutations import invent, mutate, vary
@@ -54,10 +54,9 @@ class LexiconWriter:
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Axes with counterfactuals; see `askew.prompts.base.Writer`. `seed` changes nothing."""
-        if not prompt.strip():
-            raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
+        text = whole_prompt(prompt)
         if axes is None:
-            phrases = parse_prompt(" ".join(prompt.split())).phrases
+            phrases = parse_prompt(text).phrases
             kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in phrases]
             people = "person" in kinds
             about = {"any", "person" if people else next(iter(kinds), "any")}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -17,7 +17,7 @@ from askew.errors import UsageError
 from askew.prompts.acceptance import counterfactual_fault, prompt_fault, variation_fault
 from askew.prompts.answers import ReadAxis, Unusable, a_list, a_text, an_object, parse, read_axes, read_texts, whole
 from askew.prompts.axes import AXES, catalogue, first_name, table_question
-from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of
+from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of, whole_prompt
 from askew.prompts.llm import ATTEMPTS, Complete, Completion, Message, RememberedLLM, Schema, attempt_seed, gave_nothing
 from askew.prompts.open_details import STYLES
 from askew.types import Axis, Question
@@ -68,9 +68,7 @@ class LLMWriter:
         A try from which nothing can be used is followed by a fresh one from the first step. Raises UsageError for an
         empty prompt, LanguageModelError if no axis is left, or one that was asked for.
         """
-        text = " ".join(prompt.split())
-        if not text:
-            raise UsageError("the prompt is empty; it should describe a picture, such as 'a photo of a doctor'")
+        text = whole_prompt(prompt)
         names = None if axes is None else [axis_name(name) for name in axes]
         if names is not None and not all(names):
             raise UsageError(f"an axis needs a name of letters: {', '.join(map(repr, axes or ()))}")
@@ -89,9 +87,7 @@ class LLMWriter:
                 if found and not missing:
                     return [*found.values()][: self._axes] if names is None else [found[name] for name in names]
                 lacking = f"the axis {missing[0]!r}" if missing else "an axis"
-                reason = (
-                    f"{lacking} with two counterfactual prompts that differ from the prompt in one thing is missing"
-                )
+                reason = f"{lacking} with two counterfactual prompts that differ in one thing is missing"
             whys = "; ".join(f"{one.axis}: {one.reason}" for one in rejected.values())
             raise gave_nothing(self._llm, f"{reason} ({whys})" if whys else reason)
 
@@ -137,15 +133,14 @@ class LLMWriter:
             name = axis_name(axis.name)
             texts, faults = _counterfactuals(name, axis, prompt, stated)
             self.tally.note(TEXTS, *faults)
-            mine = set(map(bare, texts.values()))
-            same = [
-                other for other, one in found.items() if len(mine & {*map(bare, one.counterfactuals.values())}) >= 2
-            ]
+            mine = {*map(bare, texts.values())}
+            same = [other for other, one in found.items()
+                    if other == name or len(mine & {*map(bare, one.counterfactuals.values())}) >= 2]  # fmt: skip
             reason = None if name else "it has no name"
             if len(texts) < 2:
-                reason = next((fault for fault in faults if fault), "it has not two counterfactual prompts")
-            elif name in found or same:
-                reason = f"it is the same as {name if name in found else same[0]!r}"
+                reason = next(filter(None, faults), "it has not two counterfactual prompts")
+            elif same:
+                reason = f"it is the same as {same[0]!r}"
             self.tally.note(PROPOSED, reason)
             if reason is None:
                 found[name] = AxisProposal(_axis(name, axis.kind, tuple(texts)), texts)
@@ -166,7 +161,10 @@ class LLMWriter:
         with self._llm.remembering(goes_on=True) as complete:
             for attempt in range(ATTEMPTS):
                 left = count - len(found)
-                told = _asking(kind, prompt, left, words, target) + _remarks(found.values(), faults)
+                told = _asking(kind, prompt, left, words, target)
+                told += f" Last time something was wrong: {', '.join(faults)}." if faults else ""
+                listed = "; ".join([*found.values()][-_LISTED:])
+                told += f" These are there already and must not come again: {listed}." if listed else ""
                 messages = [Message("system", TOLD["writing"]), Message("user", told)]
                 form = an_object(prompts=a_list(a_text(14 * words[1]), left, left))
                 answer = complete(messages, form, attempt_seed(seed, attempt))
@@ -177,7 +175,8 @@ class LLMWriter:
                     texts, faults[str(error)] = [], 1
                     self.tally.note(kind, *[str(error)] * left)
                 for text in texts:
-                    fault = _fault(text, words)
+                    fault = None if has_length(text, words) else f"a text had not {words[0]} to {words[1]} words"
+                    fault = "a text was empty" if not bare(text) else fault
                     fault = fault or (variation_fault(prompt, text) if kind == "variations" else prompt_fault(text))
                     fault = fault or ("a text was a repetition" if bare(text) in {bare(prompt), *found} else None)
                     self.tally.note(kind, fault)
@@ -200,7 +199,9 @@ def axis_name(text: str) -> str:
 
 def _counterfactuals(name: str, axis: ReadAxis, prompt: str, stated: bool) -> tuple[dict[str, str], list[str | None]]:
     """By value, the prompts that can be used; and what is wrong with each of the others."""
-    pairs = [(_value(name, value or _added(prompt, text)), text) for value, text in axis.counterfactuals[:MOST_VALUES]]
+    said = {*bare(prompt).split()}
+    pairs = [(_value(name, value or " ".join(word for word in bare(text).split() if word not in said)), text)
+             for value, text in axis.counterfactuals[:MOST_VALUES]]  # fmt: skip
     values = [value for value, _ in pairs]
     texts: dict[str, str] = {}
     faults: list[str | None] = []
@@ -218,12 +219,6 @@ def _value(axis: str, value: str) -> str:
     entry = catalogue().get(axis)
     stated = entry.stated if entry else {}
     return next((known for known, words in stated.items() if value in words and known in AXES[axis].values), value)
-
-
-def _added(prompt: str, text: str) -> str:
-    """The words that a text has more than the prompt: the value, where a model names none."""
-    known = set(bare(prompt).split())
-    return " ".join(word for word in bare(text).split() if word not in known)
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
@@ -247,17 +242,3 @@ def _asking(kind: Kind, prompt: str, count: int, words: Words, target: str | Non
         prompt=prompt, wanted=wanted, about=steered or TOLD["areas"], steered=steered, open=left_open
     )
     return f"{told.rstrip()} {TOLD['style']}"
-
-
-def _fault(text: str, words: Words) -> str | None:
-    """What is wrong with a text by itself, None if nothing."""
-    if not bare(text):
-        return "a text was empty"
-    return None if has_length(text, words) else f"a text had not {words[0]} to {words[1]} words"
-
-
-def _remarks(found: Iterable[str], faults: Counter[str]) -> str:
-    """What an instruction adds when it is given again."""
-    listed = "; ".join(list(found)[-_LISTED:])
-    wrong = f" Last time something was wrong: {', '.join(faults)}." if faults else ""
-    return wrong + (f" These are there already and must not come again: {listed}." if listed else "")

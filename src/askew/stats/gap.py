@@ -8,6 +8,7 @@ such matrix. And how near the texts of one set are to those of another.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -43,17 +44,14 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     return float(_scores(_matrix(similarity), quantile))
 
 
-def missed_concepts(similarity: ArrayLike, quantile: float = QUANTILE) -> NDArray[np.intp]:
-    """The variations that no picture shows well: those at or below the quantile, the worst first.
+def worst(similarity: ArrayLike, of: Literal["variations", "pictures"], quantile: float = QUANTILE) -> NDArray[np.intp]:
+    """The variations that no picture shows well, or the pictures that fit no variation well, the worst first.
 
-    Four of 15 at a quantile of 0.25.
+    Those whose best match is at or below the quantile, equal ones in their order: four of 15 at a quantile of 0.25.
     """
-    return _lowest(_matrix(similarity).max(axis=1), quantile)
-
-
-def least_aligned(similarity: ArrayLike, quantile: float = QUANTILE) -> NDArray[np.intp]:
-    """The pictures that fit no variation well: those at or below the quantile, the worst first."""
-    return _lowest(_matrix(similarity).max(axis=0), quantile)
+    best: Floats = _matrix(similarity).max(axis=1 if of == "variations" else 0)
+    order = np.argsort(best, kind="stable")
+    return order[best[order] <= np.quantile(best, quantile, method="lower")]
 
 
 def gap_estimate(
@@ -123,13 +121,6 @@ def _scores(s: Floats, quantile: float) -> Floats:
     missed = np.quantile(s.max(axis=-1), quantile, axis=-1, method="lower")
     unaligned = np.quantile(s.max(axis=-2), quantile, axis=-1, method="lower")
     return np.asarray((missed / mean + unaligned / mean) / 2)
-
-
-def _lowest(best: Floats, quantile: float) -> NDArray[np.intp]:
-    """Positions of the values up to the lower quantile, the lowest first; equal ones in their order."""
-    threshold = np.quantile(best, quantile, method="lower")
-    order = np.argsort(best, kind="stable")
-    return order[best[order] <= threshold]
 
 
 def _matrix(similarity: ArrayLike) -> Floats:

@@ -51,7 +51,7 @@ def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
     assert biased.corrected is not None
     assert fair.corrected is not None
     assert biased.corrected > fair.corrected
-    alone = replace(NURSES, varied=lambda prompt: {"a male nurse": Missing("refused")}).again(first, "a nurse", 0)
+    alone = replace(NURSES, one_each=lambda texts: {"a male nurse": Missing("refused")}).again(first, "a nurse", 0)
     assert isinstance(alone, Alignment)
     assert alone.chance is None
     assert isinstance(replace(alone, corrected=True).loss(), Missing)

@@ -217,18 +217,15 @@ class Miner:
         assert self.embedder is not None  # loaded for this objective
         return objectives.BiasObjective(
             self.run, self.embedder, self.pictures, self.variations, plan.variations, plan.quantile, plan.is_unit,
-            self.varied, plan.objective == CORRECTED,
+            self.one_each, plan.objective == CORRECTED,
         )  # fmt: skip
 
     def pictures(self, prompt: str, seed: int, images: int | None = None) -> Sequence[Outcome]:
         """The pictures of one prompt, as many as the plan says unless told otherwise."""
         return self.run.pictures(self.model, [prompt], images or self.plan.images, seed)[prompt]
 
-    def varied(self, prompt: str) -> dict[str, Outcome]:
-        """By text of each variation a picture of it."""
-        return self._one_each(self.variations(prompt))
-
-    def _one_each(self, texts: Sequence[str]) -> dict[str, Outcome]:
+    def one_each(self, texts: Sequence[str]) -> dict[str, Outcome]:
+        """By text a picture of it."""
         return {text: made[0] for text, made in self.run.pictures(self.model, texts, 1, self.plan.seed).items()}
 
     def variations(self, prompt: str) -> Sequence[str]:
@@ -297,8 +294,8 @@ class Miner:
         if isinstance(reading, lean.LeanReading):
             forms = lean.variations(prompt, reading.axes)
             texts = [] if isinstance(forms, Missing) else [text for one in forms.values() for text in one.values()]
-            return Shown(tuple(pictures), self._one_each(texts))
-        varied = self.varied(prompt) if self.plan.is_bias else {}
+            return Shown(tuple(pictures), self.one_each(texts))
+        varied = self.one_each(self.variations(prompt)) if self.plan.is_bias else {}
         return Shown(tuple(pictures), varied, self._shows(prompt, pictures, varied))
 
     def _shows(

@@ -124,7 +124,7 @@ class BiasObjective(Objective):
 
     variations  those of a prompt, the same for every model; `planned` were asked for
     is_unit     similarities are (1 + cosine) / 2
-    varied      by text of a variation a picture of it
+    one_each    by text a picture of it
     corrected   take the score of these pictures off that of every prompt
     """
 
@@ -135,7 +135,7 @@ class BiasObjective(Objective):
     planned: int
     quantile: float
     is_unit: bool
-    varied: Callable[[str], Mapping[str, Outcome]]
+    one_each: Callable[[Sequence[str]], Mapping[str, Outcome]]
     corrected: bool = False
 
     def read(self, prompt: str, seed: int) -> Alignment | Missing:
@@ -160,7 +160,7 @@ class BiasObjective(Objective):
     def _with_chance(self, found: Alignment | Missing) -> Alignment | Missing:
         if isinstance(found, Missing):
             return found
-        varied = self.varied(found.prompt)
+        varied = self.one_each(found.variations)
         if not any(isinstance(one, Picture) for one in varied.values()):
             return found
         chance = self._align(found.prompt, tuple(varied), list(varied.values()), found.seed)

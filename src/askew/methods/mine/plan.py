@@ -62,24 +62,8 @@ class ScoredPlan(RunPlan):
 class MinePlan(ScoredPlan):
     """A search for the prompts that a model is most one-sided on (MineTheGap); sizes are those of the paper.
 
-    objective     what is searched for: lean, how far the shares of `axes` are from equal ones; bias, the paper's score,
-                  or bias-corrected, what it is less chance; color:NAME; module:function. If not given, lean for a
-                  search about people, with fewer pictures of a prompt and learned selection, else bias
-    axes          of a search for leans; perceived gender if not given
-    target        what prompts and variations are about: people, clothing, style, any words; "" is anything
-    population    prompts per iteration; the `selected` best of one get `mutations` new forms each in the next
-    selection     what prompts are chosen by: "score" is their own, as in the paper; "learned" is the one that the
-                  scores of all prompts with the same words let expect
-    words         least and greatest number of words of a prompt
-    images        pictures per prompt; `fresh_images` of each winner of a search for leans; `variations` as many texts
-                  that it is compared with in a search for bias
-    quantile      alpha of the score
-    similarity    of a picture and a text: "cosine", "unit" is (1 + cosine) / 2, "auto" is unit for the studio
-    top           prompts of each search that are scored again on fresh seeds
-    runs          independent searches
-    baseline      whether random prompts, as many, are searched beside each
-    vqa           who reads the axes of leans, in place of the embedder; in other searches, who answers the questions
-                  of OpenBias about the prompts found; "none" is nobody
+    Its fields are the options of `askew mine`. Without an `objective` a search about people is for leans, with fewer
+    pictures of a prompt and learned selection, any other for the paper's score.
     """
 
     method: Literal["mine"] = "mine"

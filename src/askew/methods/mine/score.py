@@ -31,7 +31,7 @@ from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.plan import MinePlan
 from askew.parts.scoring import Scoring, or_missing
 from askew.prompts.evolution import Candidate, content_words
-from askew.stats.gap import least_aligned, missed_concepts, null_scores
+from askew.stats.gap import null_scores, worst
 from askew.stats.intervals import percentile_interval
 from askew.stats.means import search_difference
 from askew.types import Missing, Picture
@@ -90,7 +90,7 @@ def leaning(one: BestPrompt, fresh: LeanReading, scoring: Scoring) -> BestPrompt
 
 def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring) -> BestPrompt:
     """With the variations that are missed, the pictures that fit none, and what chance gives."""
-    missed = [fresh.variations[k] for k in missed_concepts(fresh.similarity, fresh.quantile)]
+    missed = [fresh.variations[k] for k in worst(fresh.similarity, "variations", fresh.quantile)]
     if shown.shows:
         left_out = (text for text in fresh.variations if text in shown.shows and not shown.shows[text][0])
         missed = sorted(left_out, key=lambda text: -shown.shows[text][1])
@@ -100,7 +100,7 @@ def explained(one: BestPrompt, fresh: Alignment, shown: Shown, scoring: Scoring)
         usual = np.quantile(similarity.max(axis=0), fresh.quantile, method="lower")
         scores = null_scores(similarity, len(fresh.pictures), fresh.quantile, scoring.draws, rng)
         null_range = percentile_interval(scores, scoring.level)
-    unaligned = [k for k in least_aligned(fresh.similarity, fresh.quantile) if fresh.similarity[:, k].max() < usual]
+    unaligned = [k for k in worst(fresh.similarity, "pictures", fresh.quantile) if fresh.similarity[:, k].max() < usual]
     return replace(
         one, missed_visual_concepts=tuple(missed), is_read=bool(shown.shows), variations=fresh.variations,
         least_aligned_pictures=tuple(fresh.pictures[k].id for k in unaligned), null_range=null_range,

@@ -91,15 +91,6 @@ class RankPlan(ScoredPlan):
 
 
 @record
-class RankedModel:
-    """A model with its settings under the name that it has here."""
-
-    name: str
-    model: str
-    revision: str
-
-
-@record
 class RankedPrompt:
     """A prompt of a model, of several axes one for each, and what explains its score.
 
@@ -173,7 +164,7 @@ class RankFindings(Head):
     """The content of results.json."""
 
     plan: RankPlan
-    models: tuple[RankedModel, ...]
+    models: tuple[Identity, ...]
     ranked: tuple[RankedPrompt, ...]
     means: tuple[Mean, ...]
     differences: tuple[Difference, ...]
@@ -183,9 +174,12 @@ class RankFindings(Head):
 
 @dataclass(frozen=True, slots=True)
 class RankGathered:
-    """By model and prompt what was read, and what explains it; `vectors` where there are any. `model` is the first."""
+    """By model and prompt what was read, and what explains it; `vectors` where there are any.
 
-    models: tuple[RankedModel, ...]
+    `models` have the names of the plan; `model` is the first by its own.
+    """
+
+    models: tuple[Identity, ...]
     model: Identity
     device: str | None
     instruments: Instruments
@@ -219,8 +213,8 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
             if embedder and present:
                 vectors[name, prompt] = run.read(embedder, present)
         run.warn(*unknown_words(miner.model, plan.prompts))
-    models = tuple(RankedModel(name, one.model.name, one.model.revision) for name, one in miners.items())
-    identity = Identity(first.model.name, first.model.revision, dict(first.model.settings))
+    models = tuple(Identity(name, one.model.revision, dict(one.model.settings)) for name, one in miners.items())
+    identity = replace(models[0], name=first.model.name)
     return RankGathered(models, identity, getattr(first.model, "device", None), instruments, read, vectors)
 
 
