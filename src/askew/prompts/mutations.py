@@ -16,8 +16,6 @@ from askew.prompts.counterfactuals import clause_end
 from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.open_details import (
     CLOTHING,
-    MONOCHROME,
-    STYLE,
     STYLES,
     Knows,
     Target,
@@ -30,7 +28,7 @@ from askew.prompts.open_details import (
     say,
     say_all,
 )
-from askew.prompts.phrases import Detail, Group, group_of, kin, topics
+from askew.prompts.phrases import MONOCHROME, STYLE, Detail, Group, group_of, kin, topics
 from askew.prompts.vocabulary import article, nouns, replace
 
 Change = Callable[[str, Target, Knows | None, Random], str]

@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import get_args
 
 from askew.errors import UsageError
-from askew.prompts.axes import Form, FormPlace, catalogue, find_entry
+from askew.prompts.axes import FormPlace, catalogue, find_entry
 from askew.prompts.counterfactuals import counterfactual, framed, phrase_edit
 from askew.prompts.noun_phrases import DETERMINERS, NounPhrase, ParsedPrompt, parse_prompt
-from askew.prompts.phrases import ANYTHING, SIDES, Detail, Group, Side, frames, group_of, groups, topics
+from askew.prompts.phrases import ANYTHING, MONOCHROME, SIDES, STYLE, Detail, Group, Side, group_of, groups, topics
 from askew.prompts.statements import statements, states
 from askew.prompts.vocabulary import article, nouns
 
@@ -24,7 +24,6 @@ Knows = Callable[[str], bool]
 
 PEOPLE, CLOTHING = "people", "clothing"
 STYLES = ("style", "styles")
-STYLE, MONOCHROME = "style", "monochrome"
 
 _PLACED = re.compile(
     r"\b(?:in|on|at|under|above|over|near|beside|inside|between|by|behind|against|next to|indoors|outdoors)\b", re.I
@@ -90,8 +89,8 @@ def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Deta
     side = _side(parsed, subject)
     closed: dict[str, bool] = {}
     found: dict[str, list[Detail]] = {}
-    for detail in _details(group_of(subject)):
-        kind = subject.noun.kind if subject and subject.noun else None
+    kind = subject.noun.kind if subject and subject.noun else None
+    for detail in group_of(subject).details:
         if detail.value and kind and not find_entry(detail.aspect).about & {kind, "any"}:
             continue
         if detail.aspect not in closed:
@@ -117,22 +116,6 @@ def place_statement(parsed: ParsedPrompt) -> tuple[int, int] | None:
             if not found.before:
                 return found.start, found.end
     return None
-
-
-@lru_cache
-def _details(group: Group) -> tuple[Detail, ...]:
-    """All details of a group, whatever a prompt says: phrases, values of axes, frames."""
-    axes = list(dict.fromkeys((*group.who, *group.varies)))
-    said = {form.words for axis in axes for form in find_entry(axis).spoken.values()}
-    found = [phrase for phrase in group.phrases if phrase.form.words not in said]
-    for axis in axes:
-        for value, form in find_entry(axis).spoken.items() if axis != STYLE else ():
-            side: Side = next((side for side in SIDES if side == value), "anywhere")
-            found.append(Detail(axis, form, side, value))
-    if STYLE in group.varies:
-        found += [Detail(STYLE, Form("frame", words)) for words in frames("styles")]
-        found += [Detail(MONOCHROME, Form("frame", words)) for words in frames("monochrome")]
-    return tuple(found)
 
 
 def _side(parsed: ParsedPrompt, subject: NounPhrase | None) -> Side | None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from askew.prompts.axes import Form
+from askew.prompts.axes import Form, find_entry
 from askew.prompts.noun_phrases import NounPhrase
 from askew.prompts.vocabulary import Noun, nouns, occupations, read_data
 
 Side = Literal["indoors", "outdoors", "anywhere"]
 
 SIDES: tuple[Side, ...] = ("anywhere", "indoors", "outdoors")
+
+STYLE, MONOCHROME = "style", "monochrome"
 
 ANYTHING = "anything"
 """The group of what belongs to no other."""
@@ -37,13 +39,16 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nouns that are found in the same places. `varies` and `who` name axes of the catalogue."""
+    """Nouns that are found in the same places. `varies` and `who` name axes of the catalogue.
+
+    `details` is all that may be said of them, whatever a prompt says.
+    """
 
     name: str
     area: str
     nouns: tuple[str, ...]
     before: tuple[str, ...]
-    phrases: tuple[Detail, ...]
+    details: tuple[Detail, ...]
     varies: tuple[str, ...]
     who: tuple[str, ...]
 
@@ -51,11 +56,6 @@ class Group:
 @lru_cache
 def _data() -> Mapping[str, Any]:
     return tomllib.loads(read_data("phrases.toml"))
-
-
-def frames(aspect: str) -> tuple[str, ...]:
-    """What shows the same thing in another way: "styles", with colors, or "monochrome" ones."""
-    return tuple(_data()[aspect])
 
 
 @lru_cache
@@ -74,17 +74,27 @@ def groups() -> Mapping[str, Group]:
             listed = [noun for noun in occupations() if nouns()[noun].plural != noun]
         if unknown := [noun for noun in listed if noun not in nouns()]:
             raise ValueError(f"phrases.toml: {name} lists what the lexicon does not know: {', '.join(unknown)}")
-        phrases = tuple(phrase for sort in table["phrases"] for phrase in _phrases(sort, _data()["phrases"][sort]))
-        lists = {key: tuple(table.get(key, ())) for key in ("before", "varies", "who")}
-        found[name] = Group(name, table["area"], tuple(listed), phrases=phrases, **lists)
+        before, varies, who = (tuple(table.get(key, ())) for key in ("before", "varies", "who"))
+        details = _details(table["phrases"], tuple(dict.fromkeys((*who, *varies))))
+        found[name] = Group(name, table["area"], tuple(listed), before, tuple(details), varies, who)
     return found
 
 
-def _phrases(sort: str, table: Mapping[str, Any]) -> Iterator[Detail]:
-    place: Literal["after", "clause"] = "after" if table.get("place") == "noun" else "clause"
-    for side in SIDES:
-        for words in table.get(side, ()):
-            yield Detail(sort.partition("_")[0], Form(place, words), side)
+def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
+    """Phrases, then values of axes, then frames; a phrase that an axis says is the axis's."""
+    said = {form.words for axis in axes for form in find_entry(axis).spoken.values()}
+    for sort in sorts:
+        table = _data()["phrases"][sort]
+        place: Literal["after", "clause"] = "after" if table.get("place") == "noun" else "clause"
+        for side in SIDES:
+            for words in table.get(side, ()):
+                if words not in said:
+                    yield Detail(sort.partition("_")[0], Form(place, words), side)
+    for axis in axes:
+        for value, form in find_entry(axis).spoken.items() if axis != STYLE else ():
+            yield Detail(axis, form, next((side for side in SIDES if side == value), "anywhere"), value)
+    for aspect, key in ((STYLE, "styles"), (MONOCHROME, "monochrome")) if STYLE in axes else ():
+        yield from (Detail(aspect, Form("frame", words)) for words in _data()[key])
 
 
 def group_of(phrase: NounPhrase | None) -> Group:
