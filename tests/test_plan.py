@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.errors import UsageError
-from askew.method import read_plan
 from askew.methods.audit.plan import AuditPlan, plan_audit
+from askew.plan import read_plan
 
 GENDER = {
     "name": "gender",

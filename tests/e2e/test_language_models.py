@@ -14,9 +14,8 @@ from askew import cli
 from askew.cli import run
 from askew.errors import LanguageModelError, ServerError, UsageError
 from askew.hosted import KEY_VARIABLE
-from askew.method import read_plan
 from askew.parts.survey.propose import survey_plan
-from askew.plan import Plan
+from askew.plan import Plan, read_plan
 from askew.store.store import Completions
 from local_llm import LocalLLM, Reply, fails, says, serving
 

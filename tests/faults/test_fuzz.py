@@ -16,8 +16,8 @@ from PIL import Image
 
 from askew.errors import AskewError
 from askew.hosted import Server
-from askew.method import read_plan
 from askew.models.folder import create
+from askew.plan import read_plan
 from askew.prompts.openai import create as writer_of
 from askew.store.store import Store
 from askew.types import Missing, Question

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from askew.cli import run
-from askew.method import read_plan
+from askew.plan import read_plan
 from askew.store.imagefile import LIMIT_VARIABLE, EncodedPicture, read
 from askew.types import Missing
 from processes import SOURCE, start
