@@ -117,7 +117,7 @@ class MitigatedModel:
         """The model's pictures under the mitigation."""
         sent = [replace(one, prompt=self.mitigation.sent(one)) for one in requests]
         asked, watch = dict(zip(sent, requests, strict=True)), self.watch
-        inside = getattr(self.model, "pipeline_class", None) is not None
+        inside = getattr(self.model, "has_pipeline", False)
         if inside:
             self.model.steer = lambda pipeline, some: self.mitigation.steered(pipeline, [asked[one] for one in some])
             self.model.watch = watch and (lambda pipeline, some: watch(pipeline, [asked[one] for one in some]))

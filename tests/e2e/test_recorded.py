@@ -61,13 +61,17 @@ def test_numbers_are_those_recorded(
     assert not told, f"{name}: {len(told)} of {len(was)} recorded numbers are missing or differ:\n{shown}"
 
 
-@pytest.mark.parametrize("name", ["audit_planted", "interact_fair", "mine_colour"])
+@pytest.mark.parametrize(
+    "name", ["audit_planted", "interact_fair", "mine_colour", "map_models", "edit_groups", "classify_groups"]
+)
 def test_a_finished_run_given_again_is_shown_without_loading_a_network_or_computing(
     name: str, workplace: Workplace
 ) -> None:
     folder = workplace.folder(name)
     written = (folder / "results.json").read_bytes()
-    command = [RUNS[name].counted, "--plan", str(folder / "plan.toml"), "--run", str(folder)]
+    options = RUNS[name].options
+    told = options(workplace) if options else ["--plan", str(folder / "plan.toml")]
+    command = [RUNS[name].counted, *told, "--run", str(folder)]
     code = (
         f"import sys; from askew.cli import run; code = run({[*command, '--store', str(workplace.store)]!r}); "
         "print(code, *sorted({'torch', 'transformers', 'diffusers', 'scipy.stats'} & set(sys.modules)))"

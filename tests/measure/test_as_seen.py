@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 import tiny_networks
+from askew.measure.class_errors import ClassErrors
 from askew.measure.clip import create_embedder
-from askew.measure.denoising import ClassErrors
 from askew.measure.studio import StudioEmbedder
 from askew.models.diffusers import create as create_model
 from askew.store.imagefile import opened

@@ -12,7 +12,8 @@ import pytest
 import torch
 from PIL import Image
 
-from askew.measure.denoising import ClassErrors, class_errors, noise_of, timesteps
+from askew.measure.class_errors import ClassErrors
+from askew.measure.denoising import class_errors, noise_of, timesteps
 from askew.models.diffusers import create
 from askew.store.keys import derived_seed
 from askew.types import Picture

@@ -2,18 +2,14 @@
 
 Li et al. 2023 (Your diffusion model is secretly a zero-shot classifier) and Saravanan et al. 2023 (Social bias in
 downstream applications of text-to-image foundation models), Eq. 1. No guidance; every text sees the same noise.
-
-Denoising errors of stored pictures as an instrument's readings.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,11 +19,9 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from askew.errors import ModelError, UnknownName, UsageError
+from askew.measure.class_errors import BATCH
 from askew.measure.denoising_networks import Conditions, network_of
-from askew.store.imagefile import as_rgb, opened
-from askew.types import Picture
-
-BATCH = 64
+from askew.store.imagefile import as_rgb
 
 Errors = NDArray[np.float32]
 Loss = Callable[..., Tensor]
@@ -173,70 +167,3 @@ class Denoiser:
             shift, std = (torch.tensor(part).view(1, -1, 1, 1) for part in (config.latents_mean, config.latents_std))
             return (mean - shift) * factor / std
         return (mean - float(getattr(config, "shift_factor", None) or 0.0)) * factor
-
-
-VERSION = 3
-AT_ONCE = 1024
-"""Evaluations of the network, about, after which errors are stored."""
-
-
-class DiffusionModel(Protocol):
-    """A model whose diffusion pipeline is at hand."""
-
-    name: str
-    revision: str
-
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-
-    @property
-    def dtype(self) -> str: ...
-
-    @property
-    def pipeline(self) -> Any: ...
-
-
-class ClassErrors:
-    """The errors of a model's network for some classes; what it reads of a picture depends on that picture alone.
-
-    model    the diffusion model
-    prompts  a text per class
-    samples  noise samples per class
-    seed_of  the seed of a picture's noise, from its id; `seed` names the function in the fingerprint
-    """
-
-    def __init__(
-        self,
-        model: DiffusionModel,
-        prompts: Sequence[str],
-        samples: int,
-        *,
-        seed: int,
-        seed_of: Callable[[str], int],
-        loss: str = "l2",
-    ) -> None:
-        self.name = f"{model.name}, {len(prompts)} classes, {samples} samples"
-        self.prompts, self.samples = tuple(prompts), samples
-        self.evaluations = samples * len(prompts)
-        self.at_once = max(1, min(BATCH, AT_ONCE // self.evaluations))
-        self._model, self._loss, self._seed_of = model, loss, seed_of
-        facts = [model.name, model.revision, dict(model.settings), model.dtype, self.prompts, samples, loss, seed]
-        text = json.dumps(facts, sort_keys=True)
-        self.fingerprint = f"denoising/{VERSION} {hashlib.sha256(text.encode()).hexdigest()}"
-
-    def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
-        """One row per picture, to be stored as it is: errors by class and sample."""
-        at = timesteps(self.samples, self.denoiser.total)
-        latents = self.denoiser.latents([opened(picture.path) for picture in pictures])
-        shape = self.denoiser.shape
-        noise = torch.stack([noise_of(self._seed_of(picture.id), self.samples, shape) for picture in pictures])
-        return self.denoiser.errors(latents, at, noise).reshape(len(pictures), -1)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the network, which whoever gets this loads anew."""
-        return {name: value for name, value in self.__dict__.items() if name != "denoiser"}
-
-    @cached_property
-    def denoiser(self) -> Denoiser:
-        """The network with the classes' texts."""
-        return Denoiser(self._model.pipeline, self.prompts, self._loss)

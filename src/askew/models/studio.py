@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from askew.errors import MissingPackage, UnknownName
-from askew.models.base import Request, Setting, Suggestion
+from askew.models.base import Editor, EditRequest, Request, Setting, Suggestion
 from askew.models.hub import find_pretrained
 from askew.studio import weights
 from askew.studio.caption import parse, unheard
 from askew.types import Missing
 
 if TYPE_CHECKING:
+    from askew.models.diffusers.editing import DiffusersEditor
     from askew.models.diffusers.model import DiffusersModel
 
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
@@ -23,7 +24,9 @@ MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
 
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
-OF_PIPELINE = ("dtype", "pipeline", "pipeline_class")
+OF_PIPELINE = ("pipeline", "pipeline_class")
+DTYPE = "float32"
+"""On every device, so that it is known before PyTorch is loaded: the networks are small."""
 
 
 class StudioModel:
@@ -34,6 +37,7 @@ class StudioModel:
     """
 
     suggestion = Suggestion(images=24, axes=("gender", "age", "ethnicity"))
+    has_pipeline = True
     watch: Any = None
     steer: Any = None
 
@@ -53,7 +57,7 @@ class StudioModel:
         """The diffusers pipeline as a model. Raises UsageError for settings that it does not take."""
         from askew.models.diffusers.model import DiffusersModel
 
-        settings = {"batch_size": BATCH_SIZE} | self._given
+        settings: dict[str, Setting] = {"batch_size": BATCH_SIZE, "dtype": DTYPE, **self._given}
         return DiffusersModel(self._folder, name=self.name, defaults=DEFAULTS, **settings)
 
     @property
@@ -61,8 +65,19 @@ class StudioModel:
         """Where the pictures are made; None as long as none was."""
         return self.network.device if "network" in self.__dict__ else None
 
+    @property
+    def dtype(self) -> str:
+        """In which number format they are made."""
+        return self.network.dtype if "dtype" in self._given else DTYPE
+
+    def editor(self, settings: Mapping[str, Setting]) -> Editor:
+        """The model as an editor; `settings` replace its own."""
+        found = StudioEditor(self, settings)
+        plain = all(_is_plain(name, value) for name, value in {**self._given, **settings}.items())
+        return found if plain else found.network
+
     def __getattr__(self, name: str) -> Any:
-        """What is the pipeline's: its class, its number format and the like."""
+        """What is the pipeline's: itself and its class."""
         if name not in OF_PIPELINE:
             raise AttributeError(name)
         return getattr(self.network, name)
@@ -79,6 +94,48 @@ class StudioModel:
     def unheard_words(self, prompt: str) -> list[str]:
         """Words of the prompt that are known, and that less than nine in ten pictures show."""
         return unheard(prompt)
+
+
+class StudioEditor:
+    """A studio model that edits with settings of the studio's own. Networks are loaded when something is edited."""
+
+    def __init__(self, model: StudioModel, settings: Mapping[str, Setting]) -> None:
+        self._model, self._given = model, dict(settings)
+        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
+        self.settings: Mapping[str, Setting] = {**model.settings, **settings}
+
+    @cached_property
+    def network(self) -> DiffusersEditor:
+        """The diffusers pipeline as an editor."""
+        from askew.models.diffusers.editing import DiffusersEditor
+
+        return DiffusersEditor(self._model, self._given)  # type: ignore[arg-type]
+
+    @property
+    def device(self) -> str | None:
+        """Where the edits are made; None as long as none was."""
+        return self._model.device
+
+    @property
+    def dtype(self) -> str:
+        """In which number format they are made."""
+        return self._model.dtype
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By what it was made of: the pipeline stays behind."""
+        return type(self), (self._model, self._given)
+
+    def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
+        """Raises UsageError if pictures of `size` (width, height) or one of the strengths cannot be edited."""
+        self.network.check(size, strengths)
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
+        """One RGB picture of the same size, or why there is none, per request."""
+        return self.network.edit(requests)
+
+    def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
+        """Every picture as it comes back from the autoencoder."""
+        return self.network.encode_decode(pictures)
 
 
 def create(name: str, **settings: Setting) -> StudioModel:

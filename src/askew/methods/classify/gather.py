@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
+from askew.measure.class_errors import ClassErrors, DiffusionModel
 from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model
 from askew.parts.showing import Showing, showing_pictures
@@ -26,9 +27,6 @@ from askew.prompts.given import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed
 from askew.types import Missing
-
-if TYPE_CHECKING:
-    from askew.measure.denoising import DiffusionModel
 
 UNREAD = (
     "nobody has read whether the pictures show their group, or one of the classes already: name who does by --vqa, or "
@@ -101,7 +99,7 @@ def diffusion_model(plan: ClassificationPlan) -> DiffusionModel:
     if "mitigation" in getattr(model, "settings", {}):
         raise UsageError(f"a mitigation changes pictures that {name} makes, and not how it tells noise from a picture, "
                          "which is what classifies: leave --mitigation out")  # fmt: skip
-    if getattr(model, "pipeline_class", None) is None:
+    if not getattr(model, "has_pipeline", False):
         raise UsageError(
             f"{name} is a black box: its pictures can be seen, not how it removes noise, which is what classifies. "
             f"Classify them with a diffusion model: askew classify --model studio --sources {name}, or --model "
@@ -114,8 +112,6 @@ def _read(
     plan: ClassificationPlan, run: Run, model: DiffusionModel, sources: Outcomes, classes: tuple[str, ...]
 ) -> tuple[ClassRows, ...]:
     """The errors with every number of noise samples; of no class nothing."""
-    from askew.measure.denoising import ClassErrors
-
     pictures, prompts = present(sources), [prompt_of(word, plan.template) for word in classes]
     seed_of = partial(derived_seed, plan.seed, "denoising")
     found = []

@@ -146,7 +146,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
 def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
     """The model of that name. Raises UsageError for a black box."""
     model = registry.model(name, **settings)
-    if getattr(model, "pipeline_class", None) is None:
+    if not getattr(model, "has_pipeline", False):
         raise UsageError(
             f"{model.name} is a black box, and attention maps need a model whose insides can be seen: "
             f"use studio or diffusers/ID-OR-PATH"

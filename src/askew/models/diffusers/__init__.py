@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from askew.errors import UsageError
 from askew.models.base import Collection, Editor, Model, Setting
+from askew.models.studio import StudioModel
 
 if TYPE_CHECKING:
     from askew.models.diffusers.model import DiffusersModel
@@ -105,7 +106,7 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
     if "mitigation" in getattr(model, "settings", {}):
         raise UsageError(f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from "
                          "a picture: leave --mitigation out")  # fmt: skip
-    if getattr(model, "pipeline_class", None) is None:
+    if not getattr(model, "has_pipeline", False):
         works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
         if isinstance(model, Collection):
             raise UsageError(
@@ -117,6 +118,8 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
             f"{works}. What {model.name} makes of the same words is asked by: "
             f'askew audit "a photo of a doctor" --model {model.name}'
         )
+    if isinstance(model, StudioModel):
+        return model.editor(settings)
     from askew.models.diffusers.editing import DiffusersEditor
 
     return DiffusersEditor(model, settings)  # type: ignore[arg-type]

@@ -177,6 +177,7 @@ class DiffusersModel(Maker[Request]):
     met, and ModelError where network or memory do not suffice.
     """
 
+    has_pipeline = True
     what = "picture"
     smaller = "use -M offload=model on a GPU, a smaller -M height and -M width, or -M dtype=bfloat16"
 
