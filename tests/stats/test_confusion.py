@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from askew.errors import NotEnoughData
-from askew.stats.confusion import ReadingErrors, confusion_rates, correct_shares, corrected_share_intervals
+from askew.stats.confusion import ReadingErrors, corrected_share_intervals
 from askew.stats.distance import sensitivity
 from askew.stats.intervals import Floats
 from askew.stats.sensitivity import CORRECTED_INTERVAL, Pair, debiased_value, interactions, null_sizes
@@ -31,7 +31,7 @@ def rates(k: int, right: float) -> np.ndarray:
 
 
 def test_rows_are_distributions() -> None:
-    np.testing.assert_allclose(confusion_rates([[3, 1], [0, 5]]), [[0.75, 0.25], [0, 1]])
+    np.testing.assert_allclose(ReadingErrors.of([[3, 1], [0, 5]]).rates, [[0.75, 0.25], [0, 1]])
 
 
 @settings(max_examples=30)
@@ -39,7 +39,7 @@ def test_rows_are_distributions() -> None:
 def test_it_is_the_least_squares_solution_on_the_simplex(problem: tuple[np.ndarray, np.ndarray]) -> None:
     observed, table = problem
     shares, matrix = observed / observed.sum(), (table / table.sum(axis=1, keepdims=True)).T
-    found = correct_shares(observed, table)
+    found = ReadingErrors.of(table).shares(observed)
     assert found.sum() == pytest.approx(1)
     assert np.all(found >= 0)
 
@@ -61,15 +61,15 @@ def test_it_is_the_least_squares_solution_on_the_simplex(problem: tuple[np.ndarr
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(any))
 def test_expected_answers_give_back_the_true_shares(weights: list[int]) -> None:
     true, table = np.array(weights) / sum(weights), rates(4, 0.7) * 60
-    np.testing.assert_allclose(correct_shares(true @ rates(4, 0.7), table), true, atol=1e-9)
+    np.testing.assert_allclose(ReadingErrors.of(table).shares(true @ rates(4, 0.7)), true, atol=1e-9)
 
 
 def test_a_perfect_instrument_changes_nothing() -> None:
-    np.testing.assert_allclose(correct_shares([5, 3, 2], np.eye(3) * 10), [0.5, 0.3, 0.2])
+    np.testing.assert_allclose(ReadingErrors.of(np.eye(3) * 10).shares([5, 3, 2]), [0.5, 0.3, 0.2])
 
 
 def test_values_that_cannot_be_told_apart_still_give_shares() -> None:
-    found = correct_shares([6, 4], [[5, 5], [5, 5]])
+    found = ReadingErrors.of([[5, 5], [5, 5]]).shares([6, 4])
     assert found.sum() == pytest.approx(1)
     assert np.all(found >= 0)
 
@@ -110,13 +110,13 @@ def test_intervals_cover_the_true_shares_closely(true: list[float], right: float
 
 def test_what_is_refused() -> None:
     with pytest.raises(NotEnoughData):
-        correct_shares([1, 1], [[1, 1], [0, 0]])
+        ReadingErrors.of([[1, 1], [0, 0]])
     with pytest.raises(NotEnoughData):
-        correct_shares([0, 0], np.eye(2))
+        ReadingErrors.of(np.eye(2)).shares([0, 0])
     with pytest.raises(ValueError, match="shape"):
-        correct_shares([1, 1, 1], np.eye(2))
+        ReadingErrors.of(np.eye(2)).shares([1, 1, 1])
     with pytest.raises(ValueError, match="shape"):
-        confusion_rates([[1, 2, 3], [1, 2, 3]])
+        ReadingErrors.of([[1, 2, 3], [1, 2, 3]])
 
 
 RATES = np.array([[0.8, 0.2], [0.15, 0.85]])

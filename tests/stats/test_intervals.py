@@ -14,13 +14,13 @@ from askew.stats.intervals import (
     benjamini_hochberg,
     bootstrap_errors,
     bootstrap_weights,
+    corrected,
     first_accepted,
     p_value,
     percentile_interval,
     picture_matrix,
     positive_counts,
     tail,
-    with_null,
 )
 from askew.types import Estimate
 
@@ -64,10 +64,9 @@ def test_p_counts_the_observed_value_itself() -> None:
 
 
 def test_correction_for_chance() -> None:
-    null = np.array([0.1, 0.3])
-    assert with_null(Estimate(0.6), null, 1.2).corrected == pytest.approx(0.4)
-    assert with_null(Estimate(0.1), null, 1.2).corrected == pytest.approx(-0.1)
-    full = with_null(Estimate(1.0), np.array([1.0, 1.0]), 1.0)
+    assert corrected(Estimate(0.6), 0.2, 0.5, 1.2).corrected == pytest.approx(0.4)
+    assert corrected(Estimate(0.1), 0.2, 0.5, 1.2).corrected == pytest.approx(-0.1)
+    full = corrected(Estimate(1.0), 1.0, 1.0)
     assert (full.corrected, full.corrected_form, full.null, full.p) == (None, None, 1.0, 1.0)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from askew.stats.association import Variant, cas, mad
 from askew.stats.association_intervals import associations
-from askew.stats.differences import PairedSets, correlations, exchange_p, joined_scores, twice
+from askew.stats.differences import PairedSets, correlations, exchange_p, joined, twice
 from askew.stats.intervals import Floats, ends
 from askew.types import Estimate
 
@@ -66,13 +66,12 @@ def _difference(a: Estimate, b: Estimate, correlation: float, p: float, *, top: 
     """Difference of two scores' median-unbiased values, with the interval from their own.
 
     With `top`, a score may well reach its upper bound 1: what is joined are then the distances from it, so that 1 is
-    the bound that `joined_scores` heeds.
+    the bound that `joined` heeds.
     """
     if top:
         from_one = [(1 - high, 1 - low) for low, high in map(ends, (b, a))]
-        low, high = joined_scores((1 - b.mark, 1 - a.mark), from_one, correlation)
+        low, _, high = joined(from_one[0], from_one[1], (1 - b.mark, 1 - a.mark), correlation)
     else:
-        low, high = joined_scores((a.mark, b.mark), [ends(a), ends(b)], correlation)
-    n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
-    name = f"MOVER, {a.interval}, paired"
+        low, _, high = joined(ends(a), ends(b), (a.mark, b.mark), correlation)
+    n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, f"MOVER, {a.interval}, paired"
     return Estimate(a.mark - b.mark, low, high, a.level, name, n, missing, null=0.0, max=a.max, p=p)

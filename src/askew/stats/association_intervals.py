@@ -36,11 +36,12 @@ from askew.stats.intervals import (
     Floats,
     bootstrap_errors,
     bootstrap_weights,
+    corrected,
     ends,
     first_accepted,
+    p_value,
     picture_matrix,
     tail,
-    with_null,
 )
 from askew.types import Estimate
 
@@ -220,7 +221,8 @@ def _summary(
         high, debiased = min(high, maximum), low_end(middle, of_middle, of, POINT)
         method = "root of the lean's" if rooted else "test inversion on stretched scores"
         found = Estimate(float(of(scores)), min(low, high), high, level, method, n, gone, debiased=debiased)
-        return with_null(found, of(null), maximum)
+        fair = of(null)
+        return corrected(found, float(fair.mean()), p_value(found.value, fair), maximum)
 
     alone, most = k == 2 and variant == "paper", mad_max(k, variant)
     at_most = {"mad": most, "wasserstein": 1.0, "standard_deviation": math.sqrt(most)}

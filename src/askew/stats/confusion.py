@@ -5,7 +5,7 @@ counts and for shapes that do not fit.
 
 P(answer | true) is a matrix R. True shares s give answers with the shares s @ R, so that answers are corrected by R's
 inverse. Corrected shares may leave the simplex by chance, and a share below 0 says: none, as far as can be seen. They
-are left so wherever errors are to cancel, and cut (`confusion.correct_shares`) only where a population is needed.
+are left so wherever errors are to cancel, and cut (`ReadingErrors.shares`) only where a population is needed.
 
 R is an estimate itself, from pictures whose truth is known. Its sampling error enters twice: as a variance, and as
 matrices drawn anew for simulated answers, which are then corrected by the matrix that one has.
@@ -14,7 +14,7 @@ matrices drawn anew for simulated answers, which are then corrected by the matri
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import scipy
@@ -25,30 +25,78 @@ from askew.stats.intervals import Floats, percentile_interval, positive_counts
 from askew.types import Estimate
 
 PSEUDO_COUNT = 1.0  # spread over a row, so that an error that was never seen is not taken as impossible
+LEAST_SINGULAR_VALUE = 0.1
+"""Below it the instrument hardly tells some values apart: a correction would multiply chance by more than ten."""
 
 
-def confusion_rates(matrix: ArrayLike) -> Floats:
-    """P(observed | true): counts (true, observed) with every row scaled to sum 1."""
-    return normalised(square_counts(matrix), "the reference's counts of a value")
+@dataclass(frozen=True, eq=False)
+class ReadingErrors:
+    """What is known of an instrument's errors on one axis.
 
-
-def correct_shares(observed_counts: ArrayLike, confusion_counts: ArrayLike) -> Floats:
-    """Shares of the true values that explain the observed ones best: least squares on the simplex.
-
-    Minimises sum_o (sum_t s_t P(o | t) - observed_o)**2 over s >= 0 with sum 1. If rows of P(o | t) coincide, the
-    instrument cannot tell these values apart and the answer is one of several equally good ones.
-
-    Args:
-        observed_counts: (K,) counts, or shares, of the instrument's answers.
-        confusion_counts: (K, K) counts, rows the true values, columns the answers.
-
-    Returns:
-        (K,) shares, on the simplex.
+    `counts` (m, m) are of answers on pictures whose truth is known: rows the true values, columns the answers.
     """
-    shares, rates = normalised(observed_counts, "observed counts"), confusion_rates(confusion_counts)
-    if shares.shape != rates.shape[:1]:
-        raise ValueError(f"observed counts of shape {shares.shape} do not fit {len(rates)} values")
-    return np.asarray(least_squares_shares(shares[None], rates[None])[0])
+
+    counts: Floats
+
+    @classmethod
+    def of(cls, confusion_counts: ArrayLike) -> ReadingErrors:
+        """From counts with at least one picture of every true value."""
+        counts = np.asarray(confusion_counts, dtype=float)
+        if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
+            raise ValueError(
+                f"confusion counts have shape {counts.shape}; (true, observed) over the same values is needed"
+            )
+        return cls(np.asarray(positive_counts(counts, "the reference's counts of a value")))
+
+    @cached_property
+    def rates(self) -> Floats:
+        """P(answer | true): (m, m), every row with the sum 1."""
+        return normalised(self.counts)
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """(m, m) from shares of answers to shares of true values."""
+        return np.asarray(np.linalg.pinv(self.rates), dtype=np.float64)
+
+    @property
+    def tell_values_apart(self) -> bool:
+        """Whether the answers say enough about the truth to be corrected."""
+        return bool(np.linalg.svd(self.rates, compute_uv=False).min() >= LEAST_SINGULAR_VALUE)
+
+    @property
+    def key(self) -> bytes:
+        """The same for the same counts."""
+        return self.counts.tobytes()
+
+    def coefficients(self, forms: Floats) -> Floats:
+        """Linear forms (L, m) of true shares as forms (L, m) of the shares of answers."""
+        return np.asarray(forms @ self.inverse.T)
+
+    def shares(self, answered: ArrayLike) -> Floats:
+        """True shares (m,) that explain the shares, or counts, (m,) of answers best: least squares on the simplex.
+
+        Minimises sum_o (sum_t s_t P(o | t) - answered_o)**2 over s >= 0 with sum 1. If rows of P(o | t) coincide, the
+        instrument cannot tell these values apart and the answer is one of several equally good ones.
+        """
+        shares = normalised(answered, "observed counts")
+        if shares.shape != self.rates.shape[:1]:
+            raise ValueError(f"observed counts of shape {shares.shape} do not fit {len(self.rates)} values")
+        return np.asarray(least_squares_shares(shares[None], self.rates[None])[0])
+
+    def variances(self, shares: Floats, coefficients: Floats) -> Floats:
+        """What the sampling error of R adds to the variance of forms (L, m) of answers, of true shares (m,): (L,)."""
+        of_rows = self.rates @ np.square(coefficients).T - np.square(self.rates @ coefficients.T)
+        return np.asarray(np.square(shares) @ (of_rows / self.counts.sum(axis=1, keepdims=True)))
+
+    def standard_errors(self, shares: Floats, pictures: int) -> Floats:
+        """Of the corrected shares (m,) of so many pictures, where the true shares are (m,)."""
+        coefficients, answered = self.inverse.T, shares @ self.rates
+        of_answers = answered @ np.square(coefficients).T - np.square(answered @ coefficients.T)
+        return np.asarray(np.sqrt(np.maximum(of_answers, 0) / pictures + self.variances(shares, coefficients)))
+
+    def drawn(self, draws: int, seed: int) -> Floats:
+        """Matrices (draws, m, m) that the counts are compatible with."""
+        return _drawn(self.key, len(self.counts), draws, seed)
 
 
 def corrected_share_intervals(
@@ -60,29 +108,20 @@ def corrected_share_intervals(
     level: float = 0.95,
     missing: int = 0,
 ) -> tuple[Estimate, ...]:
-    """`correct_shares` with intervals that carry the sampling error of the answers and of the confusion counts.
+    """`ReadingErrors.shares` with intervals that carry the sampling error of the answers and of the confusion counts.
 
     Percentiles of a parametric bootstrap: observed shares and every row of P(observed | true) are drawn anew and the
-    shares corrected again. Arguments as in `correct_shares`.
+    shares corrected again. `observed_counts` are (K,), `confusion_counts` (K, K).
     """
-    values = correct_shares(observed_counts, confusion_counts)
-    observed, confused = np.asarray(observed_counts, dtype=float), square_counts(confusion_counts)
+    errors, observed = ReadingErrors.of(confusion_counts), np.asarray(observed_counts, dtype=float)
+    values = errors.shares(observed)
     shares = compatible_shares(observed, draws, rng)
-    rates = np.stack([compatible_shares(row, draws, rng) for row in confused], axis=1)
-    corrected = least_squares_shares(shares, rates)
-    n = round(float(observed.sum()))
+    rates = np.stack([compatible_shares(row, draws, rng) for row in errors.counts], axis=1)
+    n, name = round(float(observed.sum())), "parametric bootstrap"
     return tuple(
-        Estimate(float(value), *percentile_interval(column, level), level, "parametric bootstrap", n, missing, max=1.0)
-        for value, column in zip(values, corrected.T, strict=True)
+        Estimate(float(value), *percentile_interval(column, level), level, name, n, missing, max=1.0)
+        for value, column in zip(values, least_squares_shares(shares, rates).T, strict=True)
     )
-
-
-def square_counts(matrix: ArrayLike) -> Floats:
-    """Counts (true, observed) as a checked square array with at least one observation in every row."""
-    counts = np.asarray(matrix, dtype=float)
-    if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
-        raise ValueError(f"confusion counts have shape {counts.shape}; (true, observed) over the same values is needed")
-    return np.asarray(positive_counts(counts, "the reference's counts of a value"))
 
 
 def compatible_shares(counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
@@ -114,62 +153,6 @@ def _on_simplex(matrix: Floats, target: Floats) -> Floats:
     system = np.vstack([matrix - target[:, None], np.ones(len(target))])
     multiple, _ = scipy.optimize.nnls(system, np.append(np.zeros(len(target)), 1.0))
     return np.asarray(multiple / multiple.sum())
-
-
-LEAST_SINGULAR_VALUE = 0.1
-"""Below it the instrument hardly tells some values apart: a correction would multiply chance by more than ten."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadingErrors:
-    """What is known of an instrument's errors on one axis.
-
-    counts   (m, m) answers on pictures whose truth is known: rows the true values, columns the answers
-    rates    (m, m) P(answer | true)
-    inverse  (m, m) from shares of answers to shares of true values
-    """
-
-    counts: Floats
-    rates: Floats
-    inverse: Floats
-
-    @classmethod
-    def of(cls, confusion_counts: ArrayLike) -> ReadingErrors:
-        rates = confusion_rates(confusion_counts)
-        return cls(square_counts(confusion_counts), rates, np.asarray(np.linalg.pinv(rates), dtype=np.float64))
-
-    @property
-    def tell_values_apart(self) -> bool:
-        """Whether the answers say enough about the truth to be corrected."""
-        return bool(np.linalg.svd(self.rates, compute_uv=False).min() >= LEAST_SINGULAR_VALUE)
-
-    @property
-    def key(self) -> bytes:
-        """The same for the same counts."""
-        return self.counts.tobytes()
-
-    def coefficients(self, forms: Floats) -> Floats:
-        """Linear forms (L, m) of true shares as forms (L, m) of the shares of answers."""
-        return np.asarray(forms @ self.inverse.T)
-
-    def shares(self, answered: Floats) -> Floats:
-        """True shares (m,), on the simplex, that explain the shares (m,) of answers best."""
-        return correct_shares(answered, self.counts)
-
-    def variances(self, shares: Floats, coefficients: Floats) -> Floats:
-        """What the sampling error of R adds to the variance of forms (L, m) of answers, of true shares (m,): (L,)."""
-        of_rows = self.rates @ np.square(coefficients).T - np.square(self.rates @ coefficients.T)
-        return np.asarray(np.square(shares) @ (of_rows / self.counts.sum(axis=1, keepdims=True)))
-
-    def standard_errors(self, shares: Floats, pictures: int) -> Floats:
-        """Of the corrected shares (m,) of so many pictures, where the true shares are (m,)."""
-        coefficients, answered = self.inverse.T, shares @ self.rates
-        of_answers = answered @ np.square(coefficients).T - np.square(answered @ coefficients.T)
-        return np.asarray(np.sqrt(np.maximum(of_answers, 0) / pictures + self.variances(shares, coefficients)))
-
-    def drawn(self, draws: int, seed: int) -> Floats:
-        """Matrices (draws, m, m) that the counts are compatible with."""
-        return _drawn(self.key, len(self.counts), draws, seed)
 
 
 @lru_cache(maxsize=24)

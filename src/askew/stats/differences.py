@@ -49,6 +49,7 @@ ENOUGH = 10  # exceedances from which a p-value is known well enough
 MOST = 20  # times the draws asked for, while there are fewer exceedances
 MOST_TABLES = 1_000_000  # beyond as many possible outcomes a score test is as good as exact
 Keys = Sequence[int | None]
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +188,12 @@ def distance_difference(
     n, m = len(sets.first), len(sets.second)
     samples = [SampledShares(s, size, target, measure) for s, size in zip(sets.means, (n, m), strict=True)]
 
-    def intervals(at: float) -> list[tuple[float, float]]:
-        return [
+    def intervals(at: float) -> tuple[Ends, Ends]:
+        first, second = (
             one.interval(one.samples(target, draws, again), at, again)
             for one, again in zip(samples, twice(rng), strict=True)
-        ]
+        )
+        return first, second
 
     def distances(means: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
         first, second = (np.asarray(measure(shares, target))[..., None] for shares in means)
@@ -201,23 +203,24 @@ def distance_difference(
     observed = np.subtract(*distances(sets.means))
     p = exchange_p(observed, lambda: np.subtract(*distances(sets.exchanged(draws, rng))))
     (first, _), (second, _) = intervals(POINT)
-    low, high = joined_scores((first, second), intervals(level), float(r[0]))
+    low, _, high = joined(*intervals(level), (first, second), float(r[0]))
     name, top = f"MOVER, {METHOD}{', paired' if len(sets) else ''}", distance_max(target, measure)
     return Estimate(first - second, low, high, level, name, n + m, null=0.0, max=top, p=float(p[0]))
 
 
-def joined_scores(
-    points: tuple[float, float], ends: Sequence[tuple[float, float]], correlation: float
-) -> tuple[float, float]:
-    """Interval of a difference of two scores from their own intervals around `points` (MOVER).
+def joined(a: Ends, b: Ends, points: Ends | None = None, correlation: float = 0.0) -> tuple[float, float, float]:
+    """Interval of a difference of two scores from their own intervals, by MOVER: low end, centre, high end.
 
-    Where a score may be 0, the bound of a spread or distance, the ends are subtracted in full: 0 is then not an end
-    that the score reaches once in forty times, but what it may well be.
+    It is around the difference of the `points`, or of the middles of both intervals. Where a score may be 0, the bound
+    of a spread or distance, the ends are subtracted in full: 0 is then not an end that the score reaches once in forty
+    times, but what it may well be.
     """
-    (low_a, high_a), (low_b, high_b) = ends
-    a, b = min(max(points[0], low_a), high_a), min(max(points[1], low_b), high_b)
-    low, high = mover(a, b, (low_a, high_a), (low_b, high_b), correlation)
-    return -high_b if low_a == 0 else low, high_a if low_b == 0 else high
+    x, y = (
+        (low + high) / 2 if point is None else min(max(point, low), high)
+        for point, (low, high) in zip(points or (None, None), (a, b), strict=True)
+    )
+    low, high = mover(x, y, a, b, correlation)
+    return -b[1] if a[0] == 0 else low, x - y, a[1] if b[0] == 0 else high
 
 
 def twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:
@@ -293,20 +296,6 @@ def _score(x: NDArray[np.int64], n: int, y: NDArray[np.int64], m: int) -> Floats
     error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     gap = np.abs(x / n - y / m)
     return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)
-
-
-def joined(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float, float]:
-    """Low end, centre and high end of a difference a - b from the intervals of its parts (MOVER, with their middles).
-
-    Where a part may be 0, the bound of a distance, the ends are subtracted in full: 0 is then not an end that the part
-    reaches once in forty times, but what it may well be.
-    """
-    (low_a, high_a), (low_b, high_b) = a, b
-    centre = (low_a + high_a - low_b - high_b) / 2
-    reach = math.hypot(high_a - low_a, high_b - low_b) / 2
-    low = -high_b if low_a == 0 else centre - reach
-    high = high_a if low_b == 0 else centre + reach
-    return low, centre, high
 
 
 def p_from_interval(low: float, centre: float, high: float, level: float) -> float:

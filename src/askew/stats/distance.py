@@ -12,12 +12,12 @@ from types import MappingProxyType
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData, UnknownName
+from askew.stats.intervals import Floats
 from askew.types import Scale
 
-Floats = NDArray[np.float64]
 Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 

@@ -86,11 +86,6 @@ def p_value(value: float, null_draws: Floats) -> float:
     return float((1 + np.count_nonzero(null_draws >= value - TOLERANCE)) / (1 + len(null_draws)))
 
 
-def with_null(estimate: Estimate, null_draws: Floats, maximum: float) -> Estimate:
-    """An unsigned bounded score with its null mean, p-value and chance-corrected value, see `corrected`."""
-    return corrected(estimate, float(null_draws.mean()), p_value(estimate.value, null_draws), maximum)
-
-
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
     """A bounded score with its null, p-value and chance-corrected value.
 

@@ -103,20 +103,15 @@ def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequenc
         raise ValueError(f"{len(first)} and {len(second)} runs; they are compared in pairs")
     if not first or any(len(losses) == 0 for losses in (*first, *second)):
         raise NotEnoughData("a search without a measured prompt cannot be compared")
-    if len(first) == 1:
-        return _welch(np.asarray(first[0], float), np.asarray(second[0], float), level)
-    differences = [float(np.mean(b) - np.mean(a)) for a, b in zip(first, second, strict=True)]
-    return student_mean(differences, level, OVER_RUNS, null=0.0)
-
-
-def _welch(a: Floats, b: Floats, level: float) -> Estimate:
-    value = float(b.mean() - a.mean())
-    if min(len(a), len(b)) < 2:
-        return Estimate(value, n=min(len(a), len(b)))
+    if len(first) > 1:
+        differences = [float(np.mean(b) - np.mean(a)) for a, b in zip(first, second, strict=True)]
+        return student_mean(differences, level, OVER_RUNS, null=0.0)
+    a, b = (np.asarray(losses[0], dtype=float) for losses in (first, second))
+    value, n = float(b.mean() - a.mean()), min(len(a), len(b))
+    if n < 2:
+        return Estimate(value, n=n)
     error, freedom = welch_error(a, b)
-    if error == 0:
-        return Estimate(value, value, value, level, OVER_PROMPTS, n=min(len(a), len(b)))
-    return with_student(value, error, freedom, min(len(a), len(b)), level, OVER_PROMPTS, 0.0)
+    return with_student(value, error, freedom, n, level, OVER_PROMPTS, 0.0 if error else None)
 
 
 def welch_error(a: Floats, b: Floats, *further: float) -> tuple[float, float]:

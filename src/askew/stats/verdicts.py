@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askew.stats.distance import DISTANCES
-from askew.stats.intervals import benjamini_hochberg
+from askew.stats.intervals import benjamini_hochberg, first_accepted
 
 DRAWS = 10_000
 
@@ -60,27 +60,21 @@ def detectable_distance(
 @lru_cache(maxsize=1024)
 def _detectable(n: int, ideal: tuple[float, ...], distance: str, level: float, power: float) -> float | None:
     measure, target = DISTANCES[distance], np.array(ideal)
-    rng = np.random.default_rng(0)
-    null = np.sort(measure(rng.multinomial(n, target, DRAWS), target))
+    null = np.sort(measure(np.random.default_rng(0).multinomial(n, target, DRAWS), target))
     critical = null[-1 - int(level * DRAWS)]  # what the test finds lies beyond it
+
+    def towards(k: int, t: float) -> NDArray[np.float64]:
+        return np.asarray((1 - t) * target + t * np.eye(len(target))[k])
+
+    def found_at(k: int, t: float) -> bool:
+        drawn = np.random.default_rng(1).multinomial(n, towards(k, t), DRAWS // 5)
+        return float(np.mean(measure(drawn, target) > critical + 1e-12)) >= power
+
     found, unseen = [], 0.0
     for k in range(len(target)) if distance == "wasserstein" else {p: k for k, p in enumerate(ideal)}.values():
-        low, high = 0.0, 1.0
-        if _share_beyond(critical, n, target, k, high, distance) < power:
-            unseen = max(unseen, float(measure(_towards(target, k, high), target)))
-            continue
-        for _ in range(8):
-            middle = (low + high) / 2
-            enough = _share_beyond(critical, n, target, k, middle, distance) >= power
-            low, high = (low, middle) if enough else (middle, high)
-        found.append(float(measure(_towards(target, k, high), target)))
+        if found_at(k, 1.0):
+            t = first_accepted(partial(found_at, k), 0.0, 1.0, steps=8)
+            found.append(float(measure(towards(k, t), target)))
+        else:
+            unseen = max(unseen, float(measure(towards(k, 1.0), target)))
     return max(found) if found and max(found) > unseen else None
-
-
-def _towards(ideal: NDArray[np.float64], k: int, t: float) -> NDArray[np.float64]:
-    return np.asarray((1 - t) * ideal + t * np.eye(len(ideal))[k])
-
-
-def _share_beyond(critical: float, n: int, ideal: NDArray[np.float64], k: int, t: float, distance: str) -> float:
-    drawn = np.random.default_rng(1).multinomial(n, _towards(ideal, k, t), DRAWS // 5)
-    return float(np.mean(DISTANCES[distance](drawn, ideal) > critical + 1e-12))

@@ -21,7 +21,7 @@ from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import DISTANCE
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.counterfactuals import counterfactual
-from askew.stats.confusion import ReadingErrors, correct_shares
+from askew.stats.confusion import ReadingErrors
 from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
 
 Counts = NDArray[np.float64]
@@ -102,7 +102,8 @@ class Tables:
             table = np.array([float(tally[cell]) for cell in cells])
             if table.any() and any(axis.name in self.errors for axis in axes):
                 misread = [self.errors.get(axis.name, np.eye(len(axis.values))) for axis in axes]
-                table = table.sum() * correct_shares(table, misread[0] if len(axes) == 1 else np.kron(*misread))
+                errors = ReadingErrors.of(misread[0] if len(axes) == 1 else np.kron(*misread))
+                table = table.sum() * errors.shares(table)
             self._counted[place] = table
         return self._counted[place]
 
