@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from io import BytesIO, StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from askew.stats.differences import risk_difference
 from askew.stats.overlap import mask
 from askew.types import Missing, Picture
 from benchmarks.planted_overlap import planted_maps
+from pages import test_browser as browser
 
 WORDS = ("nurse", "chef", "pilot")
 CONCEPTS = ("gender", "race", "cat", "ship")
@@ -168,3 +170,10 @@ def test_the_page_is_html() -> None:
     import html5lib
 
     html5lib.HTMLParser(strict=True).parse(BytesIO(page(found(("one", "other"))).encode()))
+
+
+@pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
+@pytest.mark.parametrize("width", [390, 1200])
+def test_nothing_sticks_out_of_the_page(tmp_path: Path, width: int) -> None:
+    measured = browser.measure(page(found(("one", "other"))), tmp_path, width)
+    assert [measured[name] for name in ("width", "scrolled", "small", "narrow", "cut")] == [width, 0, [], [], []]

@@ -110,13 +110,11 @@ class View:
         text = ("The mean of all pictures in which one face was found, laid on each other by eyes and nose. "
                 "Below each its ITA (larger is lighter skin), and how many of the pictures these are.")  # fmt: skip
         pictures = b.Pictures("", tuple(rows), aligned=True, heads=tuple(heads.values()), size="medium")
-        lanes = tuple(
-            _lane(one, face.ita_change, _tone(face.ita_before, face.tone_before, face.coverage.before),
-                  _tone(face.ita_after, face.tone_after, face.coverage.after)) for one, face in known
-        )  # fmt: skip
-        caption = ("ITA of the average face of edits less that of their sources; of both the ITA, its class by the "
-                   f"scheme {known[0][1].tone_scheme}, and the share of the face that is skin "
-                   f"({HOW[known[0][1].coverage.mask]}); as the paper's tables 1 to 3")  # fmt: skip
+        lanes = tuple(_lane(one, face.ita_change, _tone(face.ita_before, face.tone_before),
+                            _tone(face.ita_after, face.tone_after)) for one, face in known)  # fmt: skip
+        caption = ("ITA of the average face of edits less that of their sources; of both the ITA and its class by the "
+                   f"scheme {known[0][1].tone_scheme}, of skin found {HOW[known[0][1].coverage.mask]}; as the paper's "
+                   "tables 1 to 3")  # fmt: skip
         numbers = b.Lanes(caption, "Group", lanes, "change", "degrees", b.DIFFERENCE, ("before", "after"))
         parts = (b.Text(text, muted=True), pictures, b.Fold("Their skin tone in numbers", (numbers,)))
         yield b.Section("Average faces", parts, screen=False)
@@ -224,7 +222,5 @@ def _moved(e: b.E | None, floor: b.E | None) -> b.Cell:
     return b.Cell(words.percent(e.value), f"floor {base}", strong=words.beyond_chance(e))
 
 
-def _tone(e: b.E, name: str | None, covered: float | None) -> b.E | str:
-    if not isinstance(e, Estimate):
-        return e
-    return f"{words.number(e.value, 2)} {words.interval(e, 'degrees')}, {name}, {words.percent(covered)}"
+def _tone(e: b.E, name: str | None) -> b.E | str:
+    return f"{words.number(e.value, 2)}, {name}" if isinstance(e, Estimate) else e
