@@ -129,6 +129,12 @@ def test_random_search(value: float, low: float | None, high: float | None, said
     assert "could not be compared with a random one" in " ".join(screen(gone).split())
 
 
+def test_a_difference_of_leans_is_told_turned_around() -> None:
+    told = e(-0.52, low=-0.9, high=-0.14, debiased=-0.52)
+    one = found(MinePlan(target="people"), random=RandomSearch((), (), told))
+    assert "their best 5 prompts on fresh seeds is 0.520 [0.140, 0.900]" in " ".join(screen(one).split())
+
+
 def test_of_several_searches_the_one_that_found_the_first_prompt_is_drawn() -> None:
     plan = MinePlan(runs=2, iterations=2, population=3, selected=1, images=2)
     second = tuple(replace(entry, run=1) for entry in COURSE)

@@ -78,8 +78,8 @@ def finding(one: BestPrompt) -> str:
 
 def lean_of(loss: Estimate) -> Estimate:
     """A difference or a mean of losses as one of leans, which are losses turned around."""
-    low, high = (None if end is None else -end for end in (loss.high, loss.low))
-    return replace(loss, value=-loss.value, low=low, high=high)
+    low, high, debiased = (None if one is None else -one for one in (loss.high, loss.low, loss.debiased))
+    return replace(loss, value=-loss.value, low=low, high=high, debiased=debiased)
 
 
 def against_random(found: MineFindings) -> str:
