@@ -260,3 +260,18 @@ def test_what_does_not_fit_is_refused(plain: Any, latents: torch.Tensor, noise: 
         class_errors(pipeline("playground"), latents, PROMPTS, AT, noise)
     with pytest.raises(UsageError, match=r"a PixArtAlphaPipeline cannot classify.*Flux, AuraFlow and Sana can"):
         class_errors(pipeline("pixart"), latents, PROMPTS, AT, noise)
+
+
+def test_an_autoencoder_in_half_precision_is_so_again_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = pipeline("stable-diffusion-xl")
+    pipe.vae.register_to_config(force_upcast=True)
+    pipe.vae.half()
+
+    def fail(pixels: torch.Tensor) -> None:
+        assert pixels.dtype == torch.float32
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(pipe.vae, "encode", fail)
+    with pytest.raises(torch.OutOfMemoryError):
+        Denoiser(pipe, PROMPTS).latents([Image.new("RGB", (32, 32))])
+    assert pipe.vae.dtype == torch.float16

@@ -157,11 +157,13 @@ class Denoiser:
         upcast = vae.dtype == torch.float16 and getattr(config, "force_upcast", False)
         if upcast:
             vae.to(torch.float32)
-        encoded = vae.encode(pixels.to(self.pipe._execution_device, vae.dtype))
+        try:
+            encoded = vae.encode(pixels.to(self.pipe._execution_device, vae.dtype))
+        finally:
+            if upcast:
+                vae.to(torch.float16)
         mean: Tensor = encoded.latent_dist.mean if hasattr(encoded, "latent_dist") else encoded.latent
         mean = mean.float().cpu()
-        if upcast:
-            vae.to(torch.float16)
         factor = float(config.scaling_factor)
         if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
             shift, std = (torch.tensor(part).view(1, -1, 1, 1) for part in (config.latents_mean, config.latents_std))

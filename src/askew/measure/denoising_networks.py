@@ -5,9 +5,9 @@ Whatever a network predicts (the noise, v, the picture, a velocity), here it bec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -23,8 +23,8 @@ Conditions = tuple[Tensor, ...]
 """What a network is told of some texts: tensors with a row for each."""
 
 
-class Network(Protocol):
-    """A pipeline's network that removes noise.
+class Network:
+    """A pipeline's transformer that removes noise mixed in by flow matching: (1 − σ) x + σ ε, σ = t / T.
 
     total  the number of timesteps that it was trained with
     shape  channels, height and width of its latents
@@ -33,112 +33,109 @@ class Network(Protocol):
     total: int
     shape: tuple[int, int, int]
 
+    def __init__(self, pipe: Any) -> None:
+        self._pipe, self._network = pipe, pipe.transformer
+        self.total = int(pipe.scheduler.config.num_train_timesteps)
+        self.shape = self._shape()
+
+    def _shape(self) -> tuple[int, int, int]:
+        config = self._network.config
+        return config.in_channels, config.sample_size, config.sample_size
+
     def said(self, prompts: Sequence[str]) -> Conditions:
         """The texts, encoded at once and without guidance."""
-        ...
+        parts = self._encoded(list(prompts), self._pipe._execution_device)
+        return tuple(part.to(self._network.dtype) if part.is_floating_point() else part for part in parts)
 
     def noise_in(self, clean: Tensor, noise: Tensor, at: Tensor, said: Conditions) -> Tensor:
         """ε_θ: the noise that the network finds after `noise` was mixed into clean latents (rows, …) at timesteps."""
-        ...
+        share = at.float() / self.total
+        sigma = share[:, None, None, None]
+        noisy = (1 - sigma) * clean + sigma * noise
+        return flow_to_epsilon(self._velocity(noisy.to(self._network.dtype), share, said).float(), noisy, sigma)
+
+    def _encoded(self, prompts: list[str], device: Any) -> Conditions:
+        raise NotImplementedError
+
+    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
+        raise NotImplementedError
 
 
-class UNet:
+class UNet(Network):
     """The UNet of a Stable Diffusion (1, 2 or XL), with the noise schedule ᾱ of its scheduler."""
 
     def __init__(self, pipe: Any) -> None:
-        self._pipe, self._unet = pipe, pipe.unet
+        self._pipe, self._network = pipe, pipe.unet
         if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
             raise UsageError(
                 f"a model whose scheduler is {type(pipe.scheduler).__name__} cannot classify: its network was trained "
                 f"with noise by σ, without the schedule ᾱ by which errors are defined here; Stable Diffusion 1.5, 2.1 "
                 f"and XL can"
             )
-        size = self._unet.config.sample_size
+        size = self._network.config.sample_size
         height, width = (size, size) if isinstance(size, int) else size
-        self.shape = (self._unet.config.in_channels, height, width)
+        self.shape = (self._network.config.in_channels, height, width)
         self.total = len(pipe.scheduler.alphas_cumprod)
         self._guidance = None
-        if width := self._unet.config.time_cond_proj_dim:  # distilled with guidance as an input, such as LCM
+        if width := self._network.config.time_cond_proj_dim:  # distilled with guidance as an input, such as LCM
             self._guidance = pipe.get_guidance_scale_embedding(torch.tensor([NO_GUIDANCE - 1]), embedding_dim=width)
 
-    def said(self, prompts: Sequence[str]) -> Conditions:
+    def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         """Hidden states, and for SDXL a summary."""
         encoded = self._pipe.encode_prompt(
-            list(prompts), device=self._pipe._execution_device, num_images_per_prompt=1,
-            do_classifier_free_guidance=False,
-        )  # fmt: skip
-        parts = (encoded[0], encoded[2]) if len(encoded) == 4 else (encoded[0],)
-        return tuple(part.to(self._unet.dtype) for part in parts)
+            prompts, device=device, num_images_per_prompt=1, do_classifier_free_guidance=False
+        )
+        return (encoded[0], encoded[2]) if len(encoded) == 4 else (encoded[0],)
 
     def noise_in(self, clean: Tensor, noise: Tensor, at: Tensor, said: Conditions) -> Tensor:
-        """As in `Network`."""
-        scheduler = self._pipe.scheduler
+        """As of every network."""
+        scheduler, dtype = self._pipe.scheduler, self._network.dtype
         kept = scheduler.alphas_cumprod.to(clean.device, torch.float32)[at][:, None, None, None]
         noisy = kept.sqrt() * clean + (1 - kept).sqrt() * noise
         more: dict[str, Any] = {}
         if self._guidance is not None:
-            more["timestep_cond"] = self._guidance.to(noisy.device, self._unet.dtype).expand(len(noisy), -1)
+            more["timestep_cond"] = self._guidance.to(noisy.device, dtype).expand(len(noisy), -1)
         if len(said) == 2:  # SDXL is also told the summary, and the size of an uncut picture
             height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
-            sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=self._unet.dtype)
+            sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=dtype)
             more["added_cond_kwargs"] = {"text_embeds": said[1], "time_ids": sizes.expand(len(said[1]), -1)}
-        output = self._unet(noisy.to(self._unet.dtype), at, encoder_hidden_states=said[0], return_dict=False, **more)[0]
+        output = self._network(noisy.to(dtype), at, encoder_hidden_states=said[0], return_dict=False, **more)[0]
         return to_epsilon(output.float(), noisy, kept, scheduler.config.prediction_type)
 
 
-class StableDiffusion3:
-    """The transformer of a Stable Diffusion 3. Noise is mixed in by flow matching: (1 − σ) x + σ ε, σ = t / T."""
+class StableDiffusion3(Network):
+    """The transformer of a Stable Diffusion 3, which is told hidden states and a summary."""
 
-    def __init__(self, pipe: Any) -> None:
-        self._pipe, self._transformer = pipe, pipe.transformer
-        self.total = int(pipe.scheduler.config.num_train_timesteps)
-        self.shape = self._shape()
-
-    def _shape(self) -> tuple[int, int, int]:
-        config = self._transformer.config
-        return config.in_channels, config.sample_size, config.sample_size
-
-    def said(self, prompts: Sequence[str]) -> Conditions:
-        """Hidden states and a summary."""
-        hidden, _, pooled, _ = self._pipe.encode_prompt(
-            list(prompts), None, None, device=self._pipe._execution_device, num_images_per_prompt=1,
-            do_classifier_free_guidance=False,
-        )  # fmt: skip
-        return hidden.to(self._transformer.dtype), pooled.to(self._transformer.dtype)
-
-    def noise_in(self, clean: Tensor, noise: Tensor, at: Tensor, said: Conditions) -> Tensor:
-        """As in `Network`."""
-        sigma = (at.float() / self.total)[:, None, None, None]
-        noisy = (1 - sigma) * clean + sigma * noise
-        velocity = self._velocity(noisy.to(self._transformer.dtype), at.float() / self.total, said)
-        return flow_to_epsilon(velocity.float(), noisy, sigma)
+    def _encoded(self, prompts: list[str], device: Any) -> Conditions:
+        encoded = self._pipe.encode_prompt(prompts, None, None, device=device, do_classifier_free_guidance=False)
+        return encoded[0], encoded[2]
 
     def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
-        output: Tensor = self._transformer(
+        output: Tensor = self._network(
             hidden_states=noisy, timestep=sigma * self.total, encoder_hidden_states=said[0],
             pooled_projections=said[1], return_dict=False,
         )[0]  # fmt: skip
         return output
 
 
-class Flux(StableDiffusion3):
+class Flux(Network):
     """The transformer of a Flux, which sees squares of two by two latents as one token."""
 
     def _shape(self) -> tuple[int, int, int]:
         side = int(self._pipe.default_sample_size)
-        return self._transformer.config.in_channels // 4, side, side
+        return self._network.config.in_channels // 4, side, side
 
-    def said(self, prompts: Sequence[str]) -> Conditions:
+    def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         """Hidden states and a summary."""
-        hidden, pooled, _ = self._pipe.encode_prompt(list(prompts), None, device=self._pipe._execution_device)
-        return hidden.to(self._transformer.dtype), pooled.to(self._transformer.dtype)
+        hidden, pooled, _ = self._pipe.encode_prompt(prompts, None, device=device)
+        return hidden, pooled
 
     def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
         tokens = F.pixel_unshuffle(noisy, 2)
         rows, columns = tokens.shape[-2:]
         places = torch.cartesian_prod(torch.arange(1), torch.arange(rows), torch.arange(columns))
-        guidance = noisy.new_full((len(noisy),), NO_GUIDANCE) if self._transformer.config.guidance_embeds else None
-        output: Tensor = self._transformer(
+        guidance = noisy.new_full((len(noisy),), NO_GUIDANCE) if self._network.config.guidance_embeds else None
+        output: Tensor = self._network(
             hidden_states=tokens.flatten(2).transpose(1, 2), timestep=sigma.to(noisy.dtype), guidance=guidance,
             encoder_hidden_states=said[0], pooled_projections=said[1],
             txt_ids=noisy.new_zeros(said[0].shape[1], 3), img_ids=places.to(noisy), return_dict=False,
@@ -146,41 +143,37 @@ class Flux(StableDiffusion3):
         return F.pixel_shuffle(output.transpose(1, 2).reshape(len(output), -1, rows, columns), 2)
 
 
-class AuraFlow(StableDiffusion3):
+class AuraFlow(Network):
     """The transformer of an AuraFlow, which takes σ itself as its timestep."""
 
-    def said(self, prompts: Sequence[str]) -> Conditions:
-        """Hidden states."""
-        encoded = self._pipe.encode_prompt(list(prompts), None, False, device=self._pipe._execution_device)
-        return (encoded[0].to(self._transformer.dtype),)
+    def _encoded(self, prompts: list[str], device: Any) -> Conditions:
+        return (self._pipe.encode_prompt(prompts, None, False, device=device)[0],)
 
     def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
-        output: Tensor = self._transformer(
+        output: Tensor = self._network(
             noisy, encoder_hidden_states=said[0], timestep=sigma.to(noisy.dtype), return_dict=False
         )[0]
         return output
 
 
-class Sana(StableDiffusion3):
+class Sana(Network):
     """The transformer of a Sana, with the instruction by which its own pipeline completes a text."""
 
-    def said(self, prompts: Sequence[str]) -> Conditions:
+    def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         """Hidden states and their mask."""
         told = signature(type(self._pipe).__call__).parameters["complex_human_instruction"].default
-        encoded = self._pipe.encode_prompt(
-            list(prompts), False, device=self._pipe._execution_device, complex_human_instruction=told
-        )
-        return encoded[0].to(self._transformer.dtype), encoded[1]
+        encoded = self._pipe.encode_prompt(prompts, False, device=device, complex_human_instruction=told)
+        return encoded[0], encoded[1]
 
     def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
-        timestep = sigma * self.total * self._transformer.config.timestep_scale
-        output: Tensor = self._transformer(
+        timestep = sigma * self.total * self._network.config.timestep_scale
+        output: Tensor = self._network(
             noisy, encoder_hidden_states=said[0], encoder_attention_mask=said[1], timestep=timestep, return_dict=False
         )[0]
         return output[:, : noisy.shape[1]]  # what follows is a learned variance
 
 
-TRANSFORMERS: Mapping[str, Callable[[Any], Network]] = {
+TRANSFORMERS: Mapping[str, type[Network]] = {
     "SD3Transformer2DModel": StableDiffusion3,
     "FluxTransformer2DModel": Flux,
     "AuraFlowTransformer2DModel": AuraFlow,
