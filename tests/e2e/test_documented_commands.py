@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from askew import registry
-from askew.cli import application
+from askew.cli import application, run
 from processes import SOURCE
 
 ROOT = Path(__file__).parents[2]
@@ -81,6 +81,43 @@ def test_commands_are_understood(page: Path, tmp_path: Path) -> None:
     for call in calls:
         if not call[0].startswith("--"):
             app.parse_args(call, exit_on_error=False, print_error=False)
+
+
+PLANNED = ("audit", "interact", "map", "mine", "edit", "classify", "mitigate", "rank")
+"""Commands that a dry run counts."""
+
+ELSEWHERE = re.compile(
+    r"(diffusers|folder|transformers|clip|openai)/|--(preset|masks)|"
+    r"--(mined|baseline|ideal|mitigated|mitigation) \S*runs/"
+)
+"""What a command names that is not here: weights, a server, other people's pictures, runs of hours."""
+
+FILES = {
+    "prompts.txt": "a photo of a nurse\na photo of a mechanic\n",
+    "users.txt": "a photo of an old nurse in a hospital, 8k, trending on artstation\n",
+    "bls-2022.csv": "occupation,women\nnurse,0.9\nmechanic,0.1\n",
+    "mymodule.py": "def darkness(prompt, pictures):\n    return 0.0\n",
+}
+"""What pages suppose to be there."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(one, marks=pytest.mark.slow if one.name == "interactions.md" else ()) for one in PAGES],
+    ids=lambda page: page.name,
+)
+def test_commands_that_can_run_here_are_counted(
+    page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slow tests below run some to their end; of the others the plan is made, and counted."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text, encoding="utf-8")
+    assert run(["axes", "a photo of a chef", "--axes", "gender,age", "--to", "plan.toml"]) == 0
+    for call in (call for block in blocks(page) for call in recorded(block.script, tmp_path)):
+        if call[0] in PLANNED and not ELSEWHERE.search(" ".join(call)):
+            assert run([*call, "--dry-run"]) == 0, f"{call}: {capsys.readouterr().err}"
+            assert "pictures" in capsys.readouterr().out
 
 
 def runnable(page: Path) -> list[Block]:
