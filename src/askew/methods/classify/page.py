@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from askew.methods.classify.findings import Classification, ClassificationFindings, Differential, Truth
 from askew.pages import blocks as b
@@ -174,7 +175,7 @@ class View:
                 verdict = f"more {first if share.value > 0.5 else second}" if sure else "no preference shown"
                 low, high = (None if end is None else 1 - end for end in (share.high, share.low))
                 rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
-                pictures = sum(one.n for one in self.found.sets if one.prompt == group) or share.n or 0
+                pictures = (share.n or 0) // prod(map(len, self.found.plan.targets.values()))
                 parts = (b.Part(first, share, ideal=0.5), b.Part(second, rest, ideal=0.5))
                 bars.append(b.Bar(shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
         samples = plural(self.most, "noise sample")
