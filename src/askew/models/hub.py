@@ -34,53 +34,32 @@ NO_MEMORY = re.compile(
 )
 """What PyTorch says on a CPU, on cuda and on mps."""
 
-Meaning = tuple[type[AskewError], str]
-RUNS_CODE: Meaning = (
-    UsageError,
-    "{name!r} runs only with code of its own repository, and askew runs none: choose a model that the installed "
-    "transformers or diffusers knows by itself",
-)
-MEMORY: Meaning = (
-    ModelError,
-    "there is not enough memory for {name!r}: close other programs, or choose a smaller model or batch",
-)
-DISK: Meaning = (
-    ModelError,
-    "the disk is full while {name!r} is downloaded: make room, or move the cache with HF_HOME",
-)
-NOWHERE: Meaning = (
-    UsageError,
-    "there is no {name!r}, neither a folder here nor a public repository on the Hugging Face Hub: check the spelling "
-    "at https://huggingface.co/models, or log in with `hf auth login` if it is private",
-)
-OFFLINE: Meaning = (
-    ModelError,
-    "{name!r} is not on this machine and the Hugging Face Hub cannot be reached: connect to the network (and unset "
-    "HF_HUB_OFFLINE), or name the folder of a copy",
-)
-MEANINGS: dict[str, Meaning] = {
-    "GatedRepoError": (
-        UsageError,
-        "{name!r} is gated: accept its terms at https://huggingface.co/{name} and log in with `hf auth login`",
-    ),
-    "RepositoryNotFoundError": NOWHERE,
-    "HFValidationError": NOWHERE,
-    "RevisionNotFoundError": (
-        UsageError,
-        "{name!r} has no such revision: see https://huggingface.co/{name}/tree/main for those it has",
-    ),
-    "ImportError": (UsageError, "{name!r} needs a package that is not installed: {error}"),
-    "LocalEntryNotFoundError": OFFLINE,
-    "ConnectionError": OFFLINE,
-    "TimeoutError": OFFLINE,
-    "TransportError": OFFLINE,
-    "SafetensorError": (
-        ModelError,
-        "the weights of {name!r} are damaged: delete them and download them again ({error})",
-    ),
-    "HfHubHTTPError": (ModelError, "the Hugging Face Hub did not give {name!r}; try again later ({error})"),
+OF_USERS = {
+    "code": "{name!r} runs only with code of its own repository, and askew runs none: choose a model that the "
+    "installed transformers or diffusers knows by itself",
+    "nowhere": "there is no {name!r}, neither a folder here nor a public repository on the Hugging Face Hub: check the"
+    " spelling at https://huggingface.co/models, or log in with `hf auth login` if it is private",
+    "gated": "{name!r} is gated: accept its terms at https://huggingface.co/{name} and log in with `hf auth login`",
+    "revision": "{name!r} has no such revision: see https://huggingface.co/{name}/tree/main for those it has",
+    "package": "{name!r} needs a package that is not installed: {error}",
 }
-"""What exceptions of the Hub's client, of a loader or of the network mean to a user, by the name of their class."""
+OF_MACHINES = {
+    "memory": "there is not enough memory for {name!r}: close other programs, or choose a smaller model or batch",
+    "disk": "the disk is full while {name!r} is downloaded: make room, or move the cache with HF_HOME",
+    "offline": "{name!r} is not on this machine and the Hugging Face Hub cannot be reached: connect to the network "
+    "(and unset HF_HUB_OFFLINE), or name the folder of a copy",
+    "damaged": "the weights of {name!r} are damaged: delete them and download them again ({error})",
+    "hub": "the Hugging Face Hub did not give {name!r}; try again later ({error})",
+}
+"""What can be wrong with a network, in the hands of users (UsageError) and of machines (ModelError)."""
+
+KINDS = dict(
+    pair.split("=")
+    for pair in "GatedRepoError=gated RepositoryNotFoundError=nowhere HFValidationError=nowhere "
+    "RevisionNotFoundError=revision ImportError=package LocalEntryNotFoundError=offline ConnectionError=offline "
+    "TimeoutError=offline TransportError=offline SafetensorError=damaged HfHubHTTPError=hub".split()
+)
+"""Which of these an exception of the Hub's client, of a loader or of the network is, by the name of its class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +176,8 @@ def explained(name: str, library: str = "", part: str = "") -> Iterator[None]:
             chain.append(before)
         for cause in reversed(chain):
             if meaning := _meaning(cause):
-                kind, sentence = meaning
-                raise kind(sentence.format(name=name, error=_told(cause))) from error
+                kind, sentences = (UsageError, OF_USERS) if meaning in OF_USERS else (ModelError, OF_MACHINES)
+                raise kind(sentences[meaning].format(name=name, error=_told(cause))) from error
         if not library:
             raise
         what = f"the {part} of {name!r}" if part else repr(name)
@@ -210,14 +189,15 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and bool(NO_MEMORY.search(str(error))))
 
 
-def _meaning(error: BaseException) -> Meaning | None:
+def _meaning(error: BaseException) -> str | None:
+    """Which of `OF_USERS` and `OF_MACHINES` an exception is."""
     if "trust_remote_code" in str(error):
-        return RUNS_CODE
+        return "code"
     if is_out_of_memory(error):
-        return MEMORY
+        return "memory"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return DISK
-    return next((MEANINGS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in MEANINGS), None)
+        return "disk"
+    return next((KINDS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in KINDS), None)
 
 
 def _told(error: BaseException) -> str:

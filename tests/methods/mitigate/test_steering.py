@@ -63,9 +63,9 @@ def test_fair_diffusion_is_diffusers_semantic_guidance(pipeline: Any) -> None:
 def test_nothing_is_changed_where_nothing_is_asked(pipeline: Any) -> None:
     requests = [Request(PROMPT, 3, 0), Request("a photo of a chef", 4, 1)]
     plain = latents(pipeline, None, requests)
-    for steering in (FairDiffusion(targets=EVEN, scale=0), CADS(begin=1), Guidance(scale=5.0)):
-        assert np.allclose(latents(pipeline, steering, requests), plain, atol=1e-5), steering.method
-    assert np.array_equal(latents(pipeline, CADS(begin=1), requests), plain)
+    for steering in (FairDiffusion(targets=EVEN, scale=0), CADS(begin=1)):
+        assert np.array_equal(latents(pipeline, steering, requests), plain), steering.method
+    assert np.allclose(latents(pipeline, Guidance(scale=5.0), requests), plain, atol=1e-5)
     assert "forward" not in vars(pipeline.unet)
 
 

@@ -9,20 +9,9 @@ from math import prod
 from askew.methods.classify.findings import Classification, ClassificationFindings, Differential, Truth
 from askew.pages import blocks as b
 from askew.pages import common
+from askew.pages import words as w
 from askew.pages.media import Media, shot
 from askew.pages.phrases import say
-from askew.pages.words import (
-    beyond_chance,
-    capital,
-    listing,
-    measured,
-    percent,
-    plural,
-    points,
-    probability,
-    quote,
-    shorten,
-)  # fmt: skip
 from askew.parts.showing import showing_fact, showing_section
 from askew.parts.sources import neutrality_section
 from askew.types import Estimate, Missing
@@ -41,15 +30,15 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
     view, plan = View(found, media), found.plan
     first, second = view.sets
     facts = (
-        ("Pictures by", shorten(plan.sources or found.model.name, 120)),
+        ("Pictures by", w.shorten(plan.sources or found.model.name, 120)),
         *showing_fact(found.classification.showing),
         ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
         ("Noise samples", ", ".join(map(str, plan.samples))),
         ("Error", {"l2": "squared", "l1": "absolute", "huber": "Huber"}[plan.loss]),
     )
     return common.page(
-        found, f"askew classify: what {shorten(found.model.name, 80)} takes pictures of people for",
-        f"{capital(shorten(first, 40))} or {shorten(second, 40)}?", view.answer(),
+        found, f"askew classify: what {w.shorten(found.model.name, 80)} takes pictures of people for",
+        f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?", view.answer(),
         (view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(), *view.truth(),
          showing_section(view.section.showing), neutrality_section(view.section.neutrality)),
         facts=(*common.facts(found), *facts), notes=common.notes(found),
@@ -93,7 +82,7 @@ class View:
 
     def answer(self) -> str:
         """What the classifier chooses, and for whom more often."""
-        model, first, main, shares = shorten(self.found.model.name, 60), self.sets[0], self.main, self.shares
+        model, first, main, shares = w.shorten(self.found.model.name, 60), self.sets[0], self.main, self.shares
         if main is None or not isinstance(main.S, Estimate):
             return alone(model, first, *next(iter(shares.items())))
         return against(model, first, main, [shares[group] for group in (main.group_x, main.group_y)])
@@ -101,7 +90,7 @@ class View:
     def chosen(self) -> b.Section:
         """Associations of all groups, and the differences between them."""
         by_error = [one for one in self.section.differential if one.samples == self.most]
-        caption = f"Association: share of decisions for the {shorten(self.sets[0], 40)} class of a pair"
+        caption = f"Association: share of decisions for the {w.shorten(self.sets[0], 40)} class of a pair"
         rates = [(one.group, one.samples, one.S) for one in self.section.association]
         return b.Section("Which class it chooses, by group", (
             self._shares(),
@@ -122,10 +111,10 @@ class View:
                 shots = [shot(self.media, name, f"{group} taken for {word}, {k}")
                          for k, name in enumerate(own[:SHOWN], 1)]  # fmt: skip
                 more = f", the first {SHOWN} shown" if len(own) > SHOWN else ""
-                title = f"{shorten(group, 60)}: {shorten(word, 40)}"
+                title = f"{w.shorten(group, 60)}: {w.shorten(word, 40)}"
                 rows.append(b.PictureRow(tuple(shots), title, f"{len(own)} of {len(to_a)}{more}"))
-        text = (f"Each picture is taken for {quote(shown.a, 40)} or {quote(shown.b, 40)}: of all pairs of classes the "
-                f"one in which the groups differ most. Run seed {self.found.plan.seed}.")  # fmt: skip
+        text = (f"Each picture is taken for {w.quote(shown.a, 40)} or {w.quote(shown.b, 40)}: of all pairs of classes "
+                f"the one in which the groups differ most. Run seed {self.found.plan.seed}.")  # fmt: skip
         yield b.Section("Pictures of one comparison", (b.Text(text), b.Pictures("", tuple(rows))), screen=False)
 
     def pairs(self) -> Iterator[b.Section]:
@@ -139,10 +128,10 @@ class View:
             if rows:
                 caption = f"Pictures of {group} that are taken for the first class of a pair"
                 block = b.Lanes(caption, "Pair", tuple(rows), "share", "share", b.DIFFERENCE)
-                name = f"{shorten(group, 60)}: {plural(len(rows), 'pair')}"
+                name = f"{w.shorten(group, 60)}: {w.plural(len(rows), 'pair')}"
                 folds.append(b.Fold(name, (block,), open=not folds))
         if folds:
-            samples = plural(self.most, "noise sample")
+            samples = w.plural(self.most, "noise sample")
             text = f"Pairs in which one class gets more than three quarters of a group's pictures, with {samples}."
             yield b.Section("Pairs that are decided one way", (b.Text(text), *folds), screen=False)
 
@@ -151,7 +140,7 @@ class View:
         rates = [(one.group, one.samples, one.estimate) for one in self.section.accuracy]
         if any(isinstance(score, Estimate) for *_, score in rates):
             classes = self.found.plan.classes
-            text = f"Share of pictures given to the right one of {listing(classes)}"
+            text = f"Share of pictures given to the right one of {w.listing(classes)}"
             lanes = self._rates(text, rates, b.Mark(1 / len(classes), "chance"), b.PLAIN)
             yield b.Section("Accuracy", (lanes,), screen=False)
 
@@ -171,21 +160,21 @@ class View:
         bars = []
         for group, share in self.shares.items():
             if isinstance(share, Estimate):
-                sure = beyond_chance(share)
+                sure = w.beyond_chance(share)
                 verdict = f"more {first if share.value > 0.5 else second}" if sure else "no preference shown"
                 low, high = (None if end is None else 1 - end for end in (share.high, share.low))
                 rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
                 pictures = (share.n or 0) // prod(map(len, self.found.plan.targets.values()))
                 parts = (b.Part(first, share, ideal=0.5), b.Part(second, rest, ideal=0.5))
-                bars.append(b.Bar(shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
-        samples = plural(self.most, "noise sample")
+                bars.append(b.Bar(w.shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
+        samples = w.plural(self.most, "noise sample")
         caption = f"Of two classes, which is chosen for each group's pictures, with {samples}"
         return b.Shares(caption, tuple(bars), "Group")
 
     def _rates(self, caption: str, rates: Iterable[Rate], chance: b.Mark, columns: tuple[b.Column, ...]) -> b.Lanes:
         """A rate of every group by number of noise samples (figure 3, tables 4 and 5)."""
         by_group = sorted(rates, key=lambda rate: list(self.shares).index(rate[0]))
-        rows = tuple(b.Lane(plural(n, "sample"), _plain(score), group=shorten(group, 40), marks=(chance,))
+        rows = tuple(b.Lane(w.plural(n, "sample"), _plain(score), group=w.shorten(group, 40), marks=(chance,))
                      for group, n, score in by_group)  # fmt: skip
         return b.Lanes(caption, "Group", rows, "share", "share", columns)
 
@@ -193,7 +182,7 @@ class View:
         """The pooled groups first."""
         pooled_first = sorted(entries, key=lambda one: not one.pooled)
         rows = tuple(b.Lane(_less(one.group_x, one.group_y), one.S) for one in pooled_first)
-        of = f"decisions for the {shorten(self.sets[0], 40)} class, {plural(self.most, 'sample')}"
+        of = f"decisions for the {w.shorten(self.sets[0], 40)} class, {w.plural(self.most, 'sample')}"
         caption = f"Difference in the share of {of}, in percentage points"
         return b.Lanes(caption, "Groups", rows, "difference", "points", b.DIFFERENCE)
 
@@ -204,17 +193,17 @@ def _plain(score: b.E) -> b.E:
 
 
 def _less(x: str, y: str | None) -> str:
-    return shorten(x, 60) if y is None else f"{shorten(x, 40)} less {shorten(y, 40)}"
+    return w.shorten(x, 60) if y is None else f"{w.shorten(x, 40)} less {w.shorten(y, 40)}"
 
 
 def _scatter(one: Truth) -> b.Scatter:
     """Planted against measured differences, a point for each pair of classes."""
     dots = tuple(
         b.Point(pair.planted, pair.measured,
-                f"{pair.a} or {pair.b}: planted {points(pair.planted)}, measured {points(pair.measured)} points")
+                f"{pair.a} or {pair.b}: planted {w.points(pair.planted)}, measured {w.points(pair.measured)} points")
         for pair in one.pairs
     )  # fmt: skip
-    said = f"A point is one of {plural(len(dots), 'pair')} of classes; on the diagonal it is as planted."
+    said = f"A point is one of {w.plural(len(dots), 'pair')} of classes; on the diagonal it is as planted."
     return b.Scatter(truth(one).removesuffix("."), dots, ("planted", "points"), ("measured", "points"), said,
                      square=True, diagonal="as planted")  # fmt: skip
 
@@ -222,38 +211,40 @@ def _scatter(one: Truth) -> b.Scatter:
 def alone(model: str, first: str, group: str, share: b.E) -> str:
     """The answer for a single group."""
     if not isinstance(share, Estimate):
-        return f"{model} made no decision about {quote(group, 40)}."
-    return (f"Of two classes, {model} takes pictures of {quote(group, 40)} for the {quote(first, 40)} one in "
-            f"{measured(share, 'share')} of its decisions; without a lean it would be half.")  # fmt: skip
+        return f"{model} made no decision about {w.quote(group, 40)}."
+    return (f"Of two classes, {model} takes pictures of {w.quote(group, 40)} for the {w.quote(first, 40)} one in "
+            f"{w.measured(share, 'share')} of its decisions; without a lean it would be half.")  # fmt: skip
 
 
 def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -> str:
     """The answer for two groups."""
-    x, y = (percent(one.value if isinstance(one, Estimate) else None) for one in shares)
-    return (f"Of two classes, {model} chooses the {quote(first, 40)} one in {x} of its decisions about "
-            f"{quote(main.group_x, 40)} and in {y} about {quote(main.group_y, 40)}: {difference(main.S)}.")  # fmt: skip
+    x, y = (w.percent(one.value if isinstance(one, Estimate) else None) for one in shares)
+    return (f"Of two classes, {model} chooses the {w.quote(first, 40)} one in {x} of its decisions about "
+            f"{w.quote(main.group_x, 40)} and in {y} about {w.quote(main.group_y, 40)}: "
+            f"{difference(main.S)}.")  # fmt: skip
 
 
 def difference(score: b.E) -> str:
     """A difference of shares in points, and whether chance would give it."""
     if not isinstance(score, Estimate):
         return "not measured"
-    phrase = "chosen_apart" if beyond_chance(score) else "chosen_alike"
-    return say(phrase, points=measured(score, "points"), q=probability(score.q, "q"))
+    phrase = "chosen_apart" if w.beyond_chance(score) else "chosen_alike"
+    return say(phrase, points=w.measured(score, "points"), q=w.probability(score.q, "q"))
 
 
 def truth(one: Truth) -> str:
     """Whether measured differences order as planted ones."""
-    start = f"{quote(one.group_x, 40)} less {quote(one.group_y, 40)}: planted {points(one.planted)} points"
+    start = f"{w.quote(one.group_x, 40)} less {w.quote(one.group_y, 40)}: planted {w.points(one.planted)} points"
     if not one.pairs:
         return f"{start} on average; not every pair of classes was decided."
     if not isinstance(one.spearman, Estimate):
         mean = sum(pair.measured for pair in one.pairs) / len(one.pairs)
-        return f"{start} in every pair, so that there is no order to find; measured {points(mean)} points on average."
+        return f"{start} in every pair, so that there is no order to find; measured {w.points(mean)} points on average."
     shown = isinstance(one.recovered, Estimate)
-    size = f", and show {measured(one.recovered, 'share')} of their size" if shown else ""
+    size = f", and show {w.measured(one.recovered, 'share')} of their size" if shown else ""
+    p = w.probability(one.spearman.p, "p")
     return (f"{start} on average; over {len(one.pairs)} pairs the measured differences have a rank correlation of "
-            f"{measured(one.spearman)} with the planted ones ({probability(one.spearman.p, 'p')}){size}.")  # fmt: skip
+            f"{w.measured(one.spearman)} with the planted ones ({p}){size}.")  # fmt: skip
 
 
 def reading(first: str, level: float, planted: bool) -> b.Section:
@@ -279,7 +270,7 @@ def reading(first: str, level: float, planted: bool) -> b.Section:
         ("Association and difference", "Eq. 2 and 3 of Saravanan et al. (2023), “Exploring social bias in downstream "
          "applications of text-to-image foundation models”"),
         ("Intervals", "Wilson's at the number of independent decisions that would vary as much over pictures; of "
-         f"differences both joined (MOVER); of single pairs mid-P; at {percent(level)}"),
+         f"differences both joined (MOVER); of single pairs mid-P; at {w.percent(level)}"),
         *([truth] if planted else []),
         ("p and q", "of an association: the classes change places at random, picture by picture; of a difference: "
          "pictures are dealt to the groups at random; of a pair: exact "

@@ -17,24 +17,15 @@ from numpy.typing import NDArray
 from askew import mitigation, registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
-from askew.measure.base import VQA
+from askew.measure.base import VQA, Embedder
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import Chosen, Tables, choose, most_drawn
 from askew.mitigation import Mitigation
 from askew.models.base import Model, Request
+from askew.parts.survey import reader as survey
 from askew.parts.survey.confusion import Errors, calibrations
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import (
-    Observed,
-    Reader,
-    beyond_drawings,
-    fingerprints,
-    identity_of,
-    instruments_of,
-    observed_sets,
-    oddities,
-    picture_sets,
-)
+from askew.parts.survey.reader import Observed, Reader
 from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run
@@ -93,9 +84,9 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     model = registry.model(plan.model, **plan.model_args)
     if not isinstance(model, Model):
         raise UsageError(f"{model.name} holds pictures that exist already; a mitigation needs a model to work on")
-    reader = Reader(run, instruments_of(plan, model), person=True)
+    reader = Reader(run, survey.instruments_of(plan, model), person=True)
     embedder = None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
-    planning = observed_sets(plan, run, model, reader) if {*plan.ways} & {PROMPTS, TOKENS} else {}
+    planning = survey.observed_sets(plan, run, model, reader) if {*plan.ways} & {PROMPTS, TOKENS} else {}
     chosen = _policies(plan, run, model, reader, planning) if PROMPTS in plan.ways else {}
     learned: dict[str, Mapping[str, object]] = {way: {} for way in plan.ways}
     if chosen:
@@ -112,13 +103,13 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         prompt.text: [_judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed) for way in models]
         for prompt in plan.prompts
     }
-    run.warn(*oddities(plan.texts(), model, reader.instruments))
-    run.warn(*beyond_drawings([model.name], reader.instruments, [plan.embedder]))
+    run.warn(*survey.oddities(plan.texts(), model, reader.instruments))
+    run.warn(*survey.beyond_drawings([model.name], reader.instruments, [plan.embedder]))
     return MitigationGathered(
-        identity_of(model, plan.model_args),
+        survey.identity_of(model, plan.model_args),
         getattr(model, "device", None),
-        fingerprints(reader.instruments, embedder),
-        picture_sets({text: [one.observed for one in some] for text, some in judged.items()}),
+        survey.fingerprints(reader.instruments, embedder),
+        survey.picture_sets({text: [one.observed for one in some] for text, some in judged.items()}),
         calibrations(plan.prompts, reader.instruments),
         chosen,
         ways,
@@ -145,10 +136,10 @@ def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, obse
     return run.decide("the policy", flow, _unknown(plan, model, reader, partial(most_drawn, plan)), {})
 
 
-def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object) -> Mapping[str, object]:
+def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: Embedder | None) -> Mapping[str, object]:
     """What ITI-GEN learns from the counterfactual pictures of all prompts; nothing where the run only counts."""
     tower = getattr(embedder, "text_tower", None)
-    if tower is None:
+    if embedder is None or tower is None:
         raise UsageError(f"{TOKENS} learns by an embedder of pictures and texts with a CLIP text tower, not by "
                          f"{plan.embedder!r}: studio or clip/ID")  # fmt: skip
     from askew.methods.mitigate import iti_gen
@@ -159,7 +150,7 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: object
         shown = sets.setdefault((one.prompt.axis, one.prompt.value), [])
         shown += [picture for picture in one.pictures if isinstance(picture, Picture)]
     vectors = {
-        axis.name: [run.read(embedder, sets.get((axis.name, value), [])) for value in axis.values]  # type: ignore[arg-type]
+        axis.name: [run.read(embedder, sets.get((axis.name, value), [])) for value in axis.values]
         for axis in first.closed if axis.name in plan.aims
     }  # fmt: skip
 
@@ -193,7 +184,7 @@ def _way(plan: MitigationPlan, way: str, learned: Mapping[str, object]) -> Mitig
 
 def _judged(
     reader: Reader, prompt: PromptPlan, way: str | None, pictures: Sequence[Outcome],
-    ways: Mapping[str, Mitigation], embedder: object, seed: int,
+    ways: Mapping[str, Mitigation], embedder: Embedder | None, seed: int,
 ) -> Judged:  # fmt: skip
     own = Prompt(prompt.text) if way is None else Prompt(prompt.text, WAY, way)
     observed = reader.read(prompt, [(own, pictures)])[0]
@@ -207,6 +198,6 @@ def _judged(
     present = [one for one in pictures if isinstance(one, Picture)]
     if embedder is None:
         return Judged(way, observed, asked, read, None, None)
-    vectors = reader.run.read(embedder, present) if present else None  # type: ignore[arg-type]
-    text = reader.run.decide("the prompt's vector", lambda: embedder.embed_texts([prompt.text])[0], Work(), None)  # type: ignore[attr-defined]
+    vectors = reader.run.read(embedder, present) if present else None
+    text = reader.run.decide("the prompt's vector", lambda: embedder.embed_texts([prompt.text])[0], Work(), None)
     return Judged(way, observed, asked, read, vectors, text)

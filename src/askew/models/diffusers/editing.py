@@ -114,12 +114,10 @@ class DiffusersEditor(Maker[EditRequest]):
             found.update(zip(places, self._made([requests[place] for place in places]), strict=True))
         return [found[place] for place in range(len(requests))]
 
-    def _settings(self, requests: Sequence[EditRequest]) -> Mapping[str, Setting]:
+    def _beside(self, requests: Sequence[EditRequest]) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
         width, height = requests[0].picture.size
-        return {**self._own, "strength": requests[0].strength, "height": height, "width": width}
-
-    def _further(self, requests: Sequence[EditRequest]) -> Mapping[str, Any]:
-        return {"image": [as_rgb(request.picture) for request in requests]}
+        settings = {**self._own, "strength": requests[0].strength, "height": height, "width": width}
+        return settings, {"image": [as_rgb(request.picture) for request in requests]}
 
     @torch.inference_mode()
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Made]:

@@ -109,10 +109,12 @@ def load(
     the memory do not suffice.
     """
     first, folders = sources[0], [source.fetch(variant) for source in sources]
-    files = [[folder / file for file in source.weights(part, variant)]
-             for source, folder in zip(sources, folders, strict=True) for part in source.components]  # fmt: skip
-    place.check_memory(first.name, [sum(weights_bytes(file, place.dtype) for file in some if file.exists())
-                                    for some in files])  # fmt: skip
+    sizes = []
+    for source, folder in zip(sources, folders, strict=True):
+        for part in source.components:
+            files = [folder / file for file in source.weights(part, variant)]
+            sizes.append(sum(weights_bytes(file, place.dtype) for file in files if file.exists()))
+    place.check_memory(first.name, sizes)
     parts: dict[str, Any] = {}
     with quiet(), explained(first.name):
         if scheduler is not None:
@@ -121,10 +123,9 @@ def load(
                 parts["scheduler"] = scheduler.from_config(config)  # type: ignore[attr-defined]
         for source, folder, prefix in zip(sources, folders, ("", f"{PRIOR}_"), strict=False):
             kinds = {component: source.kind(component) for component in source.components}
-            parts |= {
-                prefix + component: _network(source, component, kind, folder, place.dtype, variant)
-                for component, kind in kinds.items() if issubclass(kind, torch.nn.Module)
-            }  # fmt: skip
+            networks = [component for component, kind in kinds.items() if issubclass(kind, torch.nn.Module)]
+            for component in networks:
+                parts[prefix + component] = _network(source, component, kinds[component], folder, place.dtype, variant)
             parts |= {prefix + component: None for component in source.absent}
         with explained(first.name, LIBRARY):
             try:
@@ -210,8 +211,8 @@ def _free_in_system() -> float:
 def _free_in_container() -> float:
     """Files that the kernel keeps in memory count as used, but give way."""
     try:
-        limit, used, kinds = ((CGROUP / f"memory.{name}").read_text(encoding="ascii")
-                              for name in ("max", "current", "stat"))  # fmt: skip
+        paths = [CGROUP / f"memory.{name}" for name in ("max", "current", "stat")]
+        limit, used, kinds = (path.read_text(encoding="ascii") for path in paths)
     except OSError:
         return math.inf
     cached = sum(int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M))

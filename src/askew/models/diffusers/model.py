@@ -11,9 +11,9 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -91,44 +91,36 @@ class Maker(ABC, Generic[R]):
         """The diffusers pipeline itself, loaded."""
 
     @abstractmethod
-    def _settings(self, requests: Sequence[R]) -> Mapping[str, Setting]:
-        """What the pipeline is called with for requests that one call serves, beside the prompts."""
-
-    def _further(self, requests: Sequence[R]) -> Mapping[str, Any]:
-        """What it is called with that is no setting."""
-        return {}
+    def _beside(self, requests: Sequence[R]) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
+        """What the pipeline is called with beside prompts, for requests that one call serves: settings, and others."""
 
     def _watched(self, requests: Sequence[R]) -> AbstractContextManager[object]:
         """A context within which it is called."""
         return nullcontext()
 
     def _made(self, requests: Sequence[R]) -> list[Made]:
-        """Pictures of requests that one call can serve.
+        """Pictures of requests that one call could serve.
 
         When memory runs out, the batch is halved and tried again. Raises ModelError when one picture is too much.
         """
         made: list[Made] = []
         while len(made) < len(requests):
             part = requests[len(made) : len(made) + self._at_once]
-            found = self._tried(part)
-            if found is None:
+            found = None
+            try:
+                found = self._call(part)
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+            if found is None:  # what failed holds no memory from here on
                 self._halve(len(part))
             else:
                 made += found
                 pictures_made(len(found))
         return made
 
-    def _tried(self, requests: Sequence[R]) -> list[Made] | None:
-        """The pictures of a part of a batch, or of the first ones of it; None if memory ran out."""
-        try:
-            return self._call(requests)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            return None
-
     def _call(self, requests: Sequence[R]) -> list[Made]:
-        pipeline, seeds, settings = self.pipeline, [one.seed for one in requests], self._settings(requests)
+        pipeline, seeds, (settings, others) = self.pipeline, [one.seed for one in requests], self._beside(requests)
         with (
             quiet(),
             fitting(settings, self.name),
@@ -137,7 +129,7 @@ class Maker(ABC, Generic[R]):
             self._watched(requests),
         ):
             arguments = call_arguments(self._class, [one.prompt for one in requests], generators, settings)
-            output = pipeline(**arguments, **self._further(requests))
+            output = pipeline(**arguments, **others)
         if stray.used and len(requests) > 1:
             self._at_once = 1  # it draws noise that no seed of a picture reaches, except alone
             return self._call(requests[:1])
@@ -235,8 +227,8 @@ class DiffusersModel(Maker[Request]):
         """
         return self._made(requests)
 
-    def _settings(self, requests: Sequence[Request]) -> Mapping[str, Setting]:
-        return self._call_settings
+    def _beside(self, requests: Sequence[Request]) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
+        return self._call_settings, {}
 
     @contextmanager
     def _watched(self, requests: Sequence[Request]) -> Iterator[None]:
@@ -286,22 +278,15 @@ def _with_generators(step: Callable[..., Any], generators: list[torch.Generator]
     return fed
 
 
-@dataclass(slots=True)
-class GlobalNoise:
-    """Whether anything was drawn from the global random generators."""
-
-    used: bool = False
-
-
 @contextmanager
-def global_noise(seed: int, device: torch.device) -> Iterator[GlobalNoise]:
-    """Seeds the global generators, and tells afterwards whether they were used; they are then as they were before."""
+def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
+    """Seeds the global generators, and tells afterwards whether they were `used`; they are then as they were before."""
 
     def states() -> list[torch.Tensor]:
         own = [getattr(torch, device.type).get_rng_state()] if device.type in ("cuda", "mps") else []
         return [torch.get_rng_state(), *own]
 
-    noise = GlobalNoise()
+    noise = SimpleNamespace(used=False)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         before = states()
