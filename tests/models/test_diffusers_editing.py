@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from askew.errors import UsageError
+from askew.errors import ModelError, UsageError
 from askew.models.base import EditRequest, heard_by
 from askew.models.diffusers import editor_of
 from askew.models.diffusers.editing import DiffusersEditor
@@ -115,6 +115,31 @@ def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
         editor_of(PlantedModel(), {})
     with pytest.raises(UsageError, match="families that have: Stable Diffusion 1, 2, XL"):
         editor_of(DiffusersModel(tiny("pixart")), {})
+
+
+class Greedy:
+    """A pipeline that runs out of memory with more than `limit` prompts at once."""
+
+    def __init__(self, pipeline: Any, limit: int) -> None:
+        self.components, self.sizes, self._pipeline, self._limit = pipeline.components, list[int](), pipeline, limit
+
+    def __call__(self, **arguments: Any) -> Any:
+        self.sizes.append(len(arguments["prompt"]))
+        if self.sizes[-1] > self._limit:
+            raise MemoryError
+        return self._pipeline(**arguments)
+
+
+def test_memory_that_runs_out_halves_the_batch_and_is_told_of_one_edit_alone(tiny: Saved) -> None:
+    one = editor(tiny, "stable-diffusion")
+    plain = arrays(one.edit(requests()[:4]))
+    whole = one.pipeline
+    one.pipeline = greedy = Greedy(whole, 2)
+    assert np.abs(arrays(one.edit(requests()[:4])) - plain).max() <= 1
+    assert greedy.sizes == [4, 2, 2]
+    one.pipeline = Greedy(whole, 0)
+    with pytest.raises(ModelError, match=r"memory on cpu for one edit by .*: use -M offload=model.*--side 256"):
+        one.edit(requests()[:1])
 
 
 def test_sides_are_multiples_of_the_patches_of_a_transformer(tiny: Saved) -> None:
