@@ -53,6 +53,11 @@ class Change:
     simultaneous: tuple[float, float]
 
     @property
+    def shown(self) -> Estimate:
+        """The difference with its simultaneous interval."""
+        return replace(self.difference, low=self.simultaneous[0], high=self.simultaneous[1])
+
+    @property
     def clear(self) -> bool:
         """Whether it is sure which way the run differs: the simultaneous interval leaves out 0."""
         return self.simultaneous[0] > 0 or self.simultaneous[1] < 0
@@ -250,8 +255,8 @@ def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> Iterator[b.B
     own = [one for one in found.changes if one.prompt == prompt
            and (one.clear or (one.source, one.target) in drawn[first] | drawn[one.run])]  # fmt: skip
     rows = tuple(
-        b.Lane(figures.pair(one), replace(one.difference, low=one.simultaneous[0], high=one.simultaneous[1]),
-               note=one.run if len(others) > 1 else "", strong=one.clear)
+        b.Lane(figures.pair(one.source, one.target), one.shown, note=one.run if len(others) > 1 else "",
+               strong=one.clear)
         for one in sorted(own, key=lambda one: (not one.clear, -abs(one.difference.value)))
     )  # fmt: skip
     if rows:

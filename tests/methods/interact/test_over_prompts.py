@@ -16,6 +16,7 @@ from askew.methods.interact.graph import over_prompts
 from askew.methods.interact.page import page
 from askew.pages import terminal
 from askew.stats.interaction_graph import heterogeneity
+from askew.stats.intervals import simultaneous
 from askew.types import Estimate
 from made_graphs import edge, estimate, findings, graph
 
@@ -54,8 +55,11 @@ def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
     text = " ".join(console.export_text().split())
     assert "Over 2 prompts, in 3 of 6 pairs of axes the second changes with the first in some prompt" in text
     assert "prompt; the prompts differ in how they move 1 of them. Most often" in text
+    age = next(one for one in shown.over_prompts if (one.source, one.target) == ("gender", "age"))
+    low, high = simultaneous(age.mean, len(shown.over_prompts))  # as the page says of its intervals
+    assert f"0.00 [−{-low:.2f}, {high:.2f}]" in text
     assert text.index("Pairs of axes whose second changes") < text.index("Which axis moves which: All prompts together")
-    assert "Prompts move Gender → age differently; added up they hide each other." in text
+    assert "Prompts differ in how they move Gender → age; added up, such effects may hide each other." in text
 
 
 def test_heterogeneity_is_cochrans_q() -> None:

@@ -84,7 +84,7 @@ def test_sentences_say_which_way_and_how_far() -> None:
     said = [text.replace("\N{NO-BREAK SPACE}", " ") for text in figures.sentences(graph())]
     assert said[0] == "Making age equal makes perceived gender more even: +0.20 [0.15, 0.25]."
     assert said[1] == "Making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]."
-    assert said[2].startswith("Making gender equal changes clothing, to which side is not settled")
+    assert said[2].startswith("Clothing changes with gender; which way making gender equal moves it is not settled: ")
     assert said[3].endswith("[0.20, 0.30], though χ² shows no difference between the prompts of clothing.")
     assert "in 3 of 6 pairs of axes the second changes with the first" in figures.answer(graph())
     assert "surely moves the second in 3, 1 for the worse and 2 for the better" in figures.answer(graph())
@@ -99,7 +99,7 @@ def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
     still = replace(
         graph(), edges=tuple(replace(e, significant=False, simultaneous=(-1.0, 1.0)) for e in graph().edges)
     )
-    assert figures.moved(still, "clothing") == "moves nothing that was shown"
+    assert figures.moved(still, "clothing") == "not seen to move another axis"
     assert "none of 6 pairs of axes is seen to pull on another" in figures.answer(still)
     assert "not shown to move" in figures.edge_sentence(still, still.edges[0])
 
@@ -107,8 +107,8 @@ def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
 def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
     every = replace(graph(None), threshold=5e-5, least_sensitivity=0.03)
     text = " ".join(" ".join(printed(findings(every, graph()))).split())
-    assert "Edges: the χ² test of dependence has p < 0.00005 and |IS| > 0.03." in text
-    assert "Edges of every prompt: the χ² test of dependence has p < 0.0001" in text
+    assert "Edges: the χ² test of dependence has p < 0.00005 and |IS| > 0.03; of a prompt alone the χ² test" in text
+    assert "the χ² test of dependence has p < 0.0001. Bold" in text
     opened = " ".join(" ".join(printed(findings(replace(graph(), threshold=0.05)))).split())
     assert "has p < 0.05. Bold" in opened
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from askew.pages import common, words
 from askew.pages.phrases import say
 from askew.pages.words import axis_label, capital, listing, measured, number, perceived, plural, probability, signed
 from askew.parts.survey.words import LIMITS
+from askew.stats.intervals import simultaneous
 from askew.types import Estimate, Missing
 
 VERBS = {
@@ -25,16 +26,6 @@ DISTANCES = {
     "values": "W₁ between the shares and 1/K",
 }
 TONES = {"better": 1.0, "worse": -1.0, "changed": 0.0}
-
-
-class Pair(Protocol):
-    """An ordered pair of axes."""
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def target(self) -> str: ...
 
 
 def title(prompt: str | None, width: int = 160) -> str:
@@ -55,31 +46,23 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> b.Network:
         for axis in axes
     )
     edges = tuple(
-        b.Edge(axis_label(one.source), axis_label(one.target), one.shown, one.effect, _strength(one))
-        for one in graph.drawn
-        if isinstance(one.shown, Estimate)
-    )
+        b.Edge(axis_label(one.source), axis_label(one.target), one.shown, one.effect,
+               (number(one.cramers_v), probability(one.q)))
+        for one in graph.drawn if isinstance(one.shown, Estimate)
+    )  # fmt: skip
     return b.Network(caption, nodes, edges, more=("V", "q"))
-
-
-def _strength(edge: Edge) -> tuple[str, str]:
-    """Cramér's V and q."""
-    return number(edge.cramers_v), probability(edge.q)
 
 
 def summary(graph: Graph) -> b.Terms:
     """What sums a graph up."""
-    whole, pairs = graph.amplification, sum(not one.direct and one.p is not None for one in graph.edges)
-    chance = ""
-    if isinstance(whole, Estimate):
-        kind = "sum_chance" if (whole.p or 0) >= words.SIGNIFICANT else "sum_beyond"
-        chance = say(kind)
-    sides = [f"{sum(one.effect == kind for one in graph.moved)} {kind}" for kind in ("worse", "better")]
     target, source = (capital(axis_label(one)) if one else words.ABSENT
                       for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
+    whole, sides = measured(graph.amplification), [one.effect for one in graph.moved]
+    if isinstance(graph.amplification, Estimate):
+        whole += say("sum_chance" if (graph.amplification.p or 0) >= words.SIGNIFICANT else "sum_beyond")
+    surely = f"{sides.count('worse')} worse and {sides.count('better')} better of {plural(graph.tested, 'pair')}"
     return b.Terms((("Changed by most others", target), ("Changes most others", source),
-                    ("Amplification, Σ |IS| less chance", f"{measured(whole)}{chance}"),
-                    ("Surely made worse, better", f"{' and '.join(sides)} of {plural(pairs, 'pair')}")),
+                    ("Amplification, Σ |IS| less chance", whole), ("Surely made worse, better", surely)),
                    facts=True)  # fmt: skip
 
 
@@ -121,19 +104,19 @@ def _test(edge: Edge) -> str:
     if edge.p is None:
         return f"Not tested: {words.reason(edge.untested)}" if edge.untested else "Not tested"
     how = f"permutation, {words.thousands(edge.draws)} draws" if edge.draws else "χ² distribution"
-    found = f"χ² = {number(edge.chi2, 1)}, {edge.dof} d.f., {probability(edge.p, 'p')} ({how})"
-    read = f"; IS as read {signed(edge.as_read)}" if edge.as_read is not None else ""
-    return f"{found}, {probability(edge.q, 'q')}, Cramér's V {number(edge.cramers_v)}{read}"
+    q = "" if edge.q is None else f", {probability(edge.q, 'q')}"
+    found = f"χ² = {number(edge.chi2, 1)}, {edge.dof} d.f., {probability(edge.p, 'p')} ({how}){q}"
+    read = "" if edge.as_read is None else f"; IS as read {signed(edge.as_read)}"
+    return f"{found}, Cramér's V {number(edge.cramers_v)}{read}"
 
 
 def answer(graph: Graph) -> str:
     """How many pairs of axes pull on each other, how many of them surely for the worse, and what the strongest does."""
     edges, moved = graph.drawn, graph.moved
-    pairs = sum(not one.direct and one.p is not None for one in graph.edges)
     where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
-    if not pairs:
+    if not graph.tested:
         return f"{where} no pair of axes could be tested."
-    told = {"where": where, "pairs": plural(pairs, "pair")}
+    told = {"where": where, "pairs": plural(graph.tested, "pair")}
     if not edges and not moved:
         return say("pairs_none", **told)
     sides = [f"{n:,} for the {kind}" for kind in ("worse", "better") if (n := sum(e.effect == kind for e in moved))]
@@ -150,12 +133,13 @@ def answer_over_prompts(found: Sequence[OverPrompts]) -> str:
     pairs = plural(len(tested), "pair")
     if not acting:
         return say("prompts_none", prompts=f"{prompts:,}", pairs=pairs)
-    differ = sum((one.differ_q or 1.0) < words.SIGNIFICANT for one in acting)
+    apart = sum(map(differ, acting))
     most = acting[0]
     ways = [f"{n:,} for the {kind}" for kind, n in (("worse", most.worse), ("better", most.better)) if n]
     return say(
-        "prompts_pull", prompts=f"{prompts:,}", acting=f"{len(acting):,}", pairs=pairs, most=pair(most),
-        agree=say("prompts_differ", differ=f"{differ:,}") if differ else "",
+        "prompts_pull", prompts=f"{prompts:,}", acting=f"{len(acting):,}", pairs=pairs,
+        most=pair(most.source, most.target),
+        agree=say("prompts_differ", differ=f"{apart:,}") if apart else "",
         edges=f"an edge in {plural(most.edges, 'prompt')}" if most.edges else "though an edge in no prompt alone",
         way=f"surely moved in {' and '.join(ways)}" if ways else "which way is sure in none",
     )  # fmt: skip
@@ -174,33 +158,45 @@ def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> b.Lan
         edges = [edge for graph in graphs if (edge := graph.edge(one.source, one.target))]
         points = tuple(e.mark for edge in edges if isinstance(e := edge.sensitivity, Estimate))
         more = (one.edges, one.worse, one.better, probability(one.q), probability(one.differ_q))
-        rows.append(b.Lane(pair(one), one.mean, more, points=points, strong=(one.differ_q or 1.0) < words.SIGNIFICANT))
+        mean = one.mean
+        if isinstance(mean, Estimate):
+            low, high = simultaneous(mean, len(found))
+            mean = replace(mean, low=low, high=high)
+        rows.append(b.Lane(pair(one.source, one.target), mean, more, points=points, strong=differ(one)))
     return b.Lanes(
         "Pairs of axes whose second changes with the first in some prompt: in how many prompts there is an edge, in "
         "how many making the first equal surely moves the second away from its ideal (worse) or towards it. Bold: the "
         "prompts differ in how they move it", "Pair", tuple(rows), "mean IS", "signed", b.PLAIN,
         ("edges", "worse", "better", "q", "q that they differ"), points="one prompt",
-        interval="interval for the mean over these prompts",
+        interval="interval for the mean over these prompts, of all pairs at once",
     )  # fmt: skip
+
+
+def differ(one: OverPrompts) -> bool:
+    """Whether the prompts differ in how the pair moves."""
+    return one.differ_q is not None and one.differ_q < words.SIGNIFICANT
 
 
 def edge_sentence(graph: Graph, edge: Edge) -> str:
     """ "making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]"."""
     said = f"{measured(edge.shown, 'signed')}".replace(", ", ",\N{NO-BREAK SPACE}")
-    start = f"making {axis_label(edge.source)} equal"
-    if edge.effect == "changed" and not edge.significant:
-        return f"{start} is not shown to move {perceived(edge.target)}: {said}"
-    if edge.effect == "changed":
-        return f"{start} changes {perceived(edge.target)}, to which side is not settled: {said}"
-    ideal = graph.axis(edge.target).ideal
-    even = not ideal or max(ideal) - min(ideal) < 1e-6
-    return f"{start} makes {perceived(edge.target)} {VERBS[even][edge.effect]}: {said}"
+    source, target = axis_label(edge.source), perceived(edge.target)
+    if edge.effect != "changed":
+        ideal = graph.axis(edge.target).ideal
+        even = not ideal or max(ideal) - min(ideal) < 1e-6
+        return f"making {source} equal makes {target} {VERBS[even][edge.effect]}: {said}"
+    if edge.significant:
+        return f"{target} changes with {source}; which way making {source} equal moves it is not settled: {said}"
+    return f"making {source} equal is not shown to move {target}: {said}"
 
 
-def rule(graph: Graph) -> str:
-    """What makes a pair an edge of a graph."""
-    least = f" and |IS| > {graph.least_sensitivity:g}" if graph.least_sensitivity else ""
-    return f"the χ² test of dependence has p < {np.format_float_positional(graph.threshold)}{least}"
+def rules(found: InteractionFindings) -> str:
+    """What makes a pair an edge, of all prompts together and of one alone."""
+    told = []
+    for graph in found.biasconnect[:2]:
+        least = f" and |IS| > {graph.least_sensitivity:g}" if graph.least_sensitivity else ""
+        told.append(f"the χ² test of dependence has p < {np.format_float_positional(graph.threshold)}{least}")
+    return "; of a prompt alone ".join(told)
 
 
 def sentences(graph: Graph) -> list[str]:
@@ -216,18 +212,17 @@ def sentences(graph: Graph) -> list[str]:
 def moved(graph: Graph, source: str) -> str:
     """What an axis does: "age and clothing change with it; making it equal surely harms age"."""
     changed = [axis_label(one.target) for one in graph.drawn if one.source == source]
-    changes = f"{listing(changed)} {'changes' if len(changed) == 1 else 'change'} with it"
+    told = [f"{listing(changed)} {'changes' if len(changed) == 1 else 'change'} with it"] if changed else []
     own = [one for one in graph.moved if one.source == source]
-    sides = [f"{verb} {listing([axis_label(one.target) for one in own if one.effect == kind])}"
-             for kind, verb in (("worse", "harms"), ("better", "helps"))
-             if any(one.effect == kind for one in own)]  # fmt: skip
-    balance = f"making it equal surely {' and '.join(sides)}"
-    return "; ".join([*([changes] if changed else []), *([balance] if sides else [])]) or "moves nothing that was shown"
+    sides = [f"{verb} {listing(targets)}" for verb, effect in (("harms", "worse"), ("helps", "better"))
+             if (targets := [axis_label(one.target) for one in own if one.effect == effect])]  # fmt: skip
+    told += [f"making it equal surely {' and '.join(sides)}"] if sides else []
+    return "; ".join(told) or "not seen to move another axis"
 
 
-def pair(one: Pair) -> str:
+def pair(source: str, target: str) -> str:
     """ "Gender → age"."""
-    return f"{capital(axis_label(one.source))} → {axis_label(one.target)}"
+    return f"{capital(axis_label(source))} → {axis_label(target)}"
 
 
 def _cell(edge: Edge | None) -> b.Cell:
@@ -239,13 +234,13 @@ def _cell(edge: Edge | None) -> b.Cell:
 
 def reading(found: InteractionFindings) -> b.Section:
     """What the words of a page mean, and how it was computed."""
-    plan, rules = found.plan, dict.fromkeys(rule(graph) for graph in found.biasconnect[:2])
+    plan = found.plan
     distances = "; ".join(f"{axis_label(a.name)}: {DISTANCES[a.distance]}" for a in found.biasconnect[0].axes)
     terms = (
         ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
          "model in which this bias is mitigated."),
         ("Edge", "The answers about one axis depend on the counterfactual of another: "
-         f"{'; of a prompt alone '.join(rules)}. That the distribution changes does not say whether for the better, "
+         f"{rules(found)}. That the distribution changes does not say whether for the better, "
          "and where it is alike for all counterfactuals it may yet differ from the initial pictures. An axis depends "
          "on itself by construction."),
         ("Intersectional Sensitivity (IS)", "The distance of an axis from its ideal before, less the distance after. "

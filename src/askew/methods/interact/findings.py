@@ -153,6 +153,11 @@ class Graph:
         return sorted((one for one in self.edges if one.drawn), key=lambda one: -one.size)
 
     @property
+    def tested(self) -> int:
+        """How many pairs of different axes were tested."""
+        return sum(not one.direct and one.p is not None for one in self.edges)
+
+    @property
     def moved(self) -> list[Edge]:
         """The pairs of different axes of which it is sure which way the second moves, the strongest first."""
         sure = (one for one in self.edges if not one.direct and one.effect != "changed")

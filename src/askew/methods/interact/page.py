@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 from askew.methods.interact import figures
 from askew.methods.interact.findings import (
@@ -26,99 +24,76 @@ SENTENCES = 8
 
 def page(found: InteractionFindings, media: Media) -> b.Page:
     """What to show of a run of interactions."""
-    view = View(found, media)
-    prompts = [prompt.text for prompt in found.plan.prompts]
-    bold = (
+    prompts, first = [prompt.text for prompt in found.plan.prompts], found.biasconnect[0]
+    note = (
         "IS: how much nearer the second axis comes to its ideal; intervals hold for all pairs of the page at once. "
-        f"Edges: {figures.rule(found.biasconnect[0])}. Bold: the interval leaves out 0. Attributes are perceived."
+        f"Edges: {figures.rules(found)}. Bold, of a single pair: the interval leaves out 0. Attributes are perceived."
     )
+    shares = [b.Section("What was seen", tuple(seen(found.shares, lambda one: f"{one.prompt} {one.axis}")))]
+    held = [b.Section("Estimates against a real mitigation", tuple(_validation(one)))
+            for one in (found.validation,) if one]  # fmt: skip
     return common.page(
         found, f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
         f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
-        figures.answer_over_prompts(found.over_prompts) if found.over_prompts else figures.answer(found.biasconnect[0]),
-        (*view.seen(), *view.graphs(), *view.validation()),
-        facts=(*common.facts(found), ("Axes", str(len(found.biasconnect[0].axes)))),
-        reading=figures.reading(found), notes=(bold, *common.notes(found)[1:]), gaps=gaps(found.shares),
+        figures.answer_over_prompts(found.over_prompts) if found.over_prompts else figures.answer(first),
+        (*(shares if found.shares else []), *_graphs(found, media), *held),
+        facts=(*common.facts(found), ("Axes", str(len(first.axes)))),
+        reading=figures.reading(found), notes=(note, *common.notes(found)[1:]), gaps=gaps(found.shares),
         uneven=missing_sentences(found.missing_pictures),
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class View:
-    """Findings, looked up by prompt and axis."""
+def _graphs(found: InteractionFindings, media: Media) -> Iterator[b.Section]:
+    """The graph of the only prompt; or the pairs over the prompts, the graph of all together, and that of each."""
+    first, *own = found.biasconnect
+    if not own:
+        yield b.Section("Which axis moves which", _graph(found, media, first))
+        return
+    pairs = figures.acting_pairs(found.over_prompts)
+    if pairs:
+        yield b.Section("Prompt by prompt", (figures.over_prompts(found.over_prompts, own),))
+    told = "The paper's pooled graph (Eq. 9–11): the counts of all prompts added up."
+    if opposed := [figures.pair(one.source, one.target) for one in pairs if figures.differ(one)]:
+        told += f" Prompts differ in how they move {listing(opposed[:6])}; added up, such effects may hide each other."
+    yield b.Section("All prompts together", (b.Text(told, muted=True), *_graph(found, media, first)))
+    rows = tuple(
+        (quote(one.prompt or "", 60), len(one.drawn),
+         ", ".join(figures.pair(edge.source, edge.target) for edge in one.drawn[:2]) or ABSENT)
+        for one in own
+    )  # fmt: skip
+    table = b.Table("Edges of every prompt", ("Prompt", "edges", "the strongest"), rows)
+    folds = (b.Fold(f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}", _graph(found, media, one),
+                    anchor=one.prompt) for one in own)  # fmt: skip
+    yield b.Section("Each prompt", (table, *folds))
 
-    found: InteractionFindings
-    media: Media
 
-    @property
-    def several(self) -> bool:
-        """Whether the first graph is of all prompts together."""
-        return len(self.found.biasconnect) > 1
+def _graph(found: InteractionFindings, media: Media, graph: Graph) -> tuple[b.Block, ...]:
+    """All that is shown of a graph."""
+    axes, said = figures.axes_of(found.biasconnect), figures.sentences(graph)
+    told = b.Text(items=tuple(said[:SENTENCES])) if said else b.Text("No axis is seen to move another.")
+    weaker = b.Fold(f"The {plural(len(said) - SENTENCES, 'weaker edge')}", (b.Text(items=tuple(said[SENTENCES:])),))
+    sources = dict.fromkeys(one.source for one in graph.edges)
+    return (
+        figures.network(graph, axes, f"Which axis moves which: {figures.title(graph.prompt)}"),
+        b.Section("In words", (told, *([weaker] if len(said) > SENTENCES else [])), screen=False),
+        figures.summary(graph),
+        b.Section("Every pair of axes", (figures.matrix(graph, axes),), screen=False),
+        b.Section("Each axis made equal", tuple(_axis(found, media, graph, axis) for axis in sources), screen=False),
+    )
 
-    @cached_property
-    def axes(self) -> list[str]:
-        """The layout of all graphs."""
-        return figures.axes_of(self.found.biasconnect)
 
-    def seen(self) -> Iterator[b.Section]:
-        """Shares in the initial pictures."""
-        if self.found.shares:
-            blocks = seen(self.found.shares, lambda one: f"{one.prompt} {one.axis}")
-            yield b.Section("What was seen", tuple(blocks))
-
-    def graphs(self) -> Iterator[b.Section]:
-        """The graph of the only prompt, or of all together, then of each."""
-        first, *own = self.found.biasconnect
-        if pairs := figures.acting_pairs(self.found.over_prompts):
-            yield b.Section("Prompt by prompt", (figures.over_prompts(pairs, own),))
-        opposed = [figures.pair(one) for one in pairs if (one.differ_q or 1.0) < words.SIGNIFICANT]
-        warning = b.Text(f"Prompts move {listing(opposed[:6])} differently; added up they hide each other.", muted=True)
-        told = b.Text("The paper's pooled graph (Eq. 9–11): the counts of all prompts added up.", muted=True)
-        yield b.Section("All prompts together" if own else "Which axis moves which",
-                        (*([told] if own else []), *([warning] if opposed else []), *self._graph(first)))  # fmt: skip
-        if own:
-            rows = tuple(
-                (quote(one.prompt or "", 60), len(one.drawn),
-                 ", ".join(figures.pair(edge) for edge in one.drawn[:2]) or ABSENT)
-                for one in own
-            )  # fmt: skip
-            caption = f"Edges of every prompt: {figures.rule(own[0])}"
-            table = b.Table(caption, ("Prompt", "edges", "the strongest"), rows)
-            folds = (b.Fold(f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}", self._graph(one),
-                            anchor=one.prompt) for one in own)  # fmt: skip
-            yield b.Section("Each prompt", (table, *folds))
-
-    def _graph(self, graph: Graph) -> tuple[b.Block, ...]:
-        """All that is shown of a graph."""
-        said = figures.sentences(graph)
-        weaker = b.Fold(f"The {plural(len(said) - SENTENCES, 'weaker edge')}", (b.Text(items=tuple(said[SENTENCES:])),))
-        told = b.Text(items=tuple(said[:SENTENCES])) if said else b.Text("No axis is seen to move another.")
-        sources = list(dict.fromkeys(one.source for one in graph.edges))
-        return (
-            figures.network(graph, self.axes, f"Which axis moves which: {figures.title(graph.prompt)}"),
-            b.Section("In words", (told, *([weaker] if len(said) > SENTENCES else [])), screen=False),
-            figures.summary(graph),
-            b.Section("Every pair of axes", (figures.matrix(graph, self.axes),), screen=False),
-            b.Section("Each axis made equal", tuple(self._axis(graph, axis) for axis in sources), screen=False),
-        )
-
-    def _axis(self, graph: Graph, axis: str) -> b.Fold:
-        """All that is shown of one axis that is made equal."""
-        own = graph.edge(axis, axis)
-        direct: list[b.Block] = ([b.Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
-                  if own and isinstance(own.sensitivity, Estimate) else [])  # fmt: skip
-        sets = [one for one in self.found.sets if one.prompt == graph.prompt and one.axis in (None, axis)]
-        _, most = allowance(0, len(self.found.sets))
-        pictures = b.Pictures(f"Initial pictures, and those of each {axis_label(axis)}",
-                              tuple(set_row(self.media, one, most) for one in sets))  # fmt: skip
-        shown = [pictures] if any(shot.uri for row in pictures.rows for shot in row.shots) else []
-        told = (*direct, *shown, *figures.count_tables(graph, axis))
-        return b.Fold(f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}", told, f"{graph.prompt} {axis}")
-
-    def validation(self) -> Iterator[b.Section]:
-        """Estimates against a real mitigation."""
-        if one := self.found.validation:
-            yield b.Section("Estimates against a real mitigation", tuple(_validation(one)))
+def _axis(found: InteractionFindings, media: Media, graph: Graph, axis: str) -> b.Fold:
+    """All that is shown of one axis that is made equal."""
+    own, told = graph.edge(axis, axis), list[b.Block]()
+    if own and isinstance(own.sensitivity, Estimate):
+        told += [b.Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
+    _, most = allowance(0, len(found.sets))
+    rows = tuple(set_row(media, one, most) for one in found.sets
+                 if one.prompt == graph.prompt and one.axis in (None, axis))  # fmt: skip
+    if any(shot.uri for row in rows for shot in row.shots):
+        told += [b.Pictures(f"Initial pictures, and those of each {axis_label(axis)}", rows)]
+    summary = f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}"
+    return b.Fold(summary, (*told, *figures.count_tables(graph, axis)), f"{graph.prompt} {axis}")
 
 
 def _validation(one: Validation) -> Iterator[b.Block]:
@@ -144,7 +119,7 @@ def _validation(one: Validation) -> Iterator[b.Block]:
                  f"{_known(one.mean_correlation)}.", muted=True)  # fmt: skip
     for prompt in (prompt for prompt in one.prompts if prompt.edges):
         rows = tuple(
-            b.Lane(figures.pair(e), e.measured, (measured(e.estimated, "signed"),),
+            b.Lane(figures.pair(e.source, e.target), e.measured, (measured(e.estimated, "signed"),),
                    marks=(b.Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
             for e in prompt.edges
         )  # fmt: skip
