@@ -15,6 +15,7 @@ from askew.stats.distance import distance_for
 from askew.stats.interaction_graph import correlation
 from askew.stats.sensitivity import debiased_value
 from askew.studies.graphs import against, model_graphs
+from askew.types import Estimate
 from made_graphs import findings
 from planted_answers import INSTRUMENT, observed, planned
 from truth.summary import Summary
@@ -94,6 +95,12 @@ def graphs_claim(seed: int) -> bool:
     return any(one.clear for one in found.changes)
 
 
+def harm_claims(seed: int) -> bool:
+    """As a mitigation that does nothing is measured: sets of the same world in the place of mitigated pictures."""
+    found = alone(seed).negative_share
+    return isinstance(found, Estimate) and (found.low or 0) > 0
+
+
 def correlation_claims(seed: int) -> bool:
     """A mitigation that does nothing, each side with initial pictures of its own."""
     rng = np.random.default_rng(seed)
@@ -126,5 +133,9 @@ ROWS = [
     Summary(
         "Estimates against a real mitigation", ("estimates_hold", "estimates_chance"),
         "A mitigation that does nothing, in a fair world.", correlation_claims, runs=60,
+    ),
+    Summary(
+        "What a real mitigation made worse", ("made_worse",), "A mitigation that does nothing, in the graph of a fair "
+        "world.", harm_claims, runs=60,
     ),
 ]  # fmt: skip

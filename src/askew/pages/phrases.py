@@ -74,8 +74,8 @@ PHRASES: Mapping[str, Phrase] = {
     # a graph of interactions
     "pairs_none": Phrase("{where} none of {pairs} of axes is seen to pull on another.",
                          "a graph without an edge and without a sure move"),
-    "pairs_pull": Phrase("{where} in {edges} of {pairs} of axes the second changes with the first; {balance}. "
-                         "Strongest: {strongest}.", "a graph with an edge (its χ² rule) or a sure move"),
+    "pairs_pull": Phrase("{where} in {edges} of {pairs} of axes the second is seen to change with the first; "
+                         "{balance}. Strongest: {strongest}.", "a graph with an edge (its χ² rule) or a sure move"),
     "surely_moves": Phrase("making the first equal surely moves the second in {count}, {sides}",
                            "an interval of IS leaves out 0, where those of all pairs of the page hold at once"),
     "moves_unsure": Phrase("which way making the first equal moves the second is sure in none", "no interval does"),
@@ -84,8 +84,9 @@ PHRASES: Mapping[str, Phrase] = {
     # interactions over several prompts
     "prompts_none": Phrase("Over {prompts} prompts none of {pairs} of axes is seen to pull on another.",
                            "no pair has q < 0.05, of Fisher's sum over the prompts"),
-    "prompts_pull": Phrase("Over {prompts} prompts, in {acting} of {pairs} of axes the second changes with the first "
-                           "in some prompt{agree}. Most often: {most}, {edges}, {way}.", "some pair has q < 0.05"),
+    "prompts_pull": Phrase("Over {prompts} prompts, in {acting} of {pairs} of axes the second is seen to change with "
+                           "the first in some prompt{agree}. Most often: {most}, {edges}, {way}.",
+                           "some pair has q < 0.05"),
     "prompts_differ": Phrase("; the prompts differ in how they move {differ} of them",
                              "of these pairs IS differs between prompts, q < 0.05 by Cochran's Q"),
     # graphs of several models
@@ -98,6 +99,9 @@ PHRASES: Mapping[str, Phrase] = {
                              "p < 0.05, by exchanging whole targets"),
     "estimates_chance": Phrase("Over {edges} the estimates correlate {r}, {p}, with what mitigation did, no more "
                                "than chance would", "p is 0.05 or more"),
+    "made_worse": Phrase("Mitigation surely moved {surely} of {pairs} away from their ideal; of all, {share} point "
+                         "that way, where doing nothing gives 50 %.",
+                         "how many intervals of measured IS lie below 0, where those of all pairs hold at once"),
     # edits
     "edit_differs": Phrase("Edited towards {targets} at strength {strength}, {share} of the pictures of {most} "
                            "change their perceived gender, of {least} {low}.",

@@ -13,7 +13,7 @@ from askew.errors import UsageError
 from askew.methods.interact.findings import Edge, Graph
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
 from askew.methods.interact.plan import InteractionPlan
-from askew.methods.interact.robustness import simulated
+from askew.methods.interact.robustness import COLUMNS, simulated
 from askew.methods.interact.score import scoring_of
 from askew.methods.interact.validation import of_run, validation
 from askew.stats.distance import sensitivity
@@ -21,7 +21,7 @@ from askew.stats.intervals import benjamini_hochberg
 from askew.studio.caption import Said
 from askew.studio.planted import NAMES, conditional
 from askew.studio.scene import ATTRIBUTES
-from askew.types import Axis, Missing, Prompt
+from askew.types import Axis, Estimate, Missing, Prompt
 from planted_answers import INSTRUMENT, known, observed, planned, planted, scored
 
 NURSE, MECHANIC = "a photo of a nurse", "a photo of a mechanic"
@@ -207,6 +207,17 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
     value, null = np.mean(papers, axis=0)
     assert 0.35 < null < 0.75  # by 400 simulations .48, of one r .3 as standard deviation
     assert value > null - 0.35
+
+
+def test_changes_are_told_within_their_bounds(sets: dict[str, Any]) -> None:
+    """Student's interval of three shares went from −71 % to 188 %, and had no width where all three were alike."""
+    small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
+    few = {NURSE: [s.picked(range(0, 96, 6)) for s in sets[NURSE]]}
+    for one in simulated(few, small, SCORING, repeats=2):
+        for name, (_, _, (least, most)) in COLUMNS.items():
+            found = getattr(one, name)
+            if isinstance(found, Estimate) and found.low is not None:
+                assert least <= found.low < found.high <= most
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from askew.findings import E
 from askew.methods.interact.findings import Edge, Graph, InteractionFindings, OverPrompts
 from askew.pages import blocks as b
 from askew.pages import common, words
@@ -158,11 +159,8 @@ def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> b.Lan
         edges = [edge for graph in graphs if (edge := graph.edge(one.source, one.target))]
         points = tuple(e.mark for edge in edges if isinstance(e := edge.sensitivity, Estimate))
         more = (one.edges, one.worse, one.better, probability(one.q), probability(one.differ_q))
-        mean = one.mean
-        if isinstance(mean, Estimate):
-            low, high = simultaneous(mean, len(found))
-            mean = replace(mean, low=low, high=high)
-        rows.append(b.Lane(pair(one.source, one.target), mean, more, points=points, strong=differ(one)))
+        mean, label = at_once(one.mean, len(found)), pair(one.source, one.target)
+        rows.append(b.Lane(label, mean, more, points=points, strong=differ(one)))
     return b.Lanes(
         "Pairs of axes whose second changes with the first in some prompt: in how many prompts there is an edge, in "
         "how many making the first equal surely moves the second away from its ideal (worse) or towards it. Bold: the "
@@ -170,6 +168,14 @@ def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> b.Lan
         ("edges", "worse", "better", "q", "q that they differ"), points="one prompt",
         interval="interval for the mean over these prompts, of all pairs at once",
     )  # fmt: skip
+
+
+def at_once(score: E, scores: int) -> E:
+    """The score with an interval that holds together with those of so many."""
+    if isinstance(score, Missing):
+        return score
+    low, high = simultaneous(score, scores)
+    return replace(score, low=max(low, -1.0), high=min(high, 1.0))
 
 
 def differ(one: OverPrompts) -> bool:

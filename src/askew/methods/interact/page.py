@@ -30,7 +30,7 @@ def page(found: InteractionFindings, media: Media) -> b.Page:
         f"Edges: {figures.rules(found)}. Bold, of a single pair: the interval leaves out 0. Attributes are perceived."
     )
     shares = [b.Section("What was seen", tuple(seen(found.shares, lambda one: f"{one.prompt} {one.axis}")))]
-    held = [b.Section("Estimates against a real mitigation", tuple(_validation(one)))
+    held = [b.Section("Estimates against a real mitigation", tuple(_validation(found, one)))
             for one in (found.validation,) if one]  # fmt: skip
     return common.page(
         found, f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
@@ -96,7 +96,7 @@ def _axis(found: InteractionFindings, media: Media, graph: Graph, axis: str) -> 
     return b.Fold(summary, (*told, *figures.count_tables(graph, axis)), f"{graph.prompt} {axis}")
 
 
-def _validation(one: Validation) -> Iterator[b.Block]:
+def _validation(found: InteractionFindings, one: Validation) -> Iterator[b.Block]:
     """How well the estimates hold, in words, where axes are mitigated, and the edges of every prompt."""
     overall, paper, worse = one.overall_correlation, one.paper_correlation, one.made_worse
     if isinstance(overall, Estimate):
@@ -107,25 +107,27 @@ def _validation(one: Validation) -> Iterator[b.Block]:
     if isinstance(paper, Estimate):
         held += (f". With the same initial pictures on both sides, as in the paper, it is {measured(paper)}, where "
                  f"doing nothing gives {words.number(paper.null)} ({words.probability(paper.p, 'p')})")  # fmt: skip
+    held += "."
     if isinstance(worse, Estimate):
-        surely = round((worse.low or 0) * (worse.n or 0))
-        held += (f". It surely moved {surely} of {plural(worse.n or 0, 'pair')} away from their ideal; of all, "
-                 f"{percent(worse.value)} point that way, where doing nothing gives 50 %")  # fmt: skip
+        surely, pairs = round((worse.low or 0) * (worse.n or 0)), plural(worse.n or 0, "pair")
+        held += " " + say("made_worse", surely=surely, pairs=pairs, share=percent(worse.value))
     told = [f"{listing([axis_label(axis) for axis, own in one.mitigated.items() if own == name])} in "
             f"{shorten(name, 80)}" for name in dict.fromkeys(one.mitigated.values())]  # fmt: skip
     settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in one.settings.items())
-    yield b.Text(f"{held}.")
+    yield b.Text(held)
     yield b.Text(f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: "
                  f"{_known(one.mean_correlation)}.", muted=True)  # fmt: skip
     for prompt in (prompt for prompt in one.prompts if prompt.edges):
+        estimates = found.graph(prompt.prompt)
         rows = tuple(
-            b.Lane(figures.pair(e.source, e.target), e.measured, (measured(e.estimated, "signed"),),
+            b.Lane(figures.pair(e.source, e.target), figures.at_once(e.measured, getattr(worse, "n", None) or 1),
+                   (measured(own.shown, "signed") if (own := estimates.edge(e.source, e.target)) else ABSENT,),
                    marks=(b.Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
             for e in prompt.edges
         )  # fmt: skip
         yield b.Text(f"Correlation over its edges: {_known(prompt.correlation)}", lead=quote(prompt.prompt, 120))
         yield b.Lanes("Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured",
-                      "signed", b.PLAIN, ("estimated",), interval="interval for the true value")  # fmt: skip
+                      "signed", b.PLAIN, ("estimated",), interval="interval, of all pairs at once")  # fmt: skip
 
 
 def _known(correlation: Estimate | Missing) -> str:

@@ -40,10 +40,13 @@ PICTURES = (48, 40, 32, 24, 16, 8)
 """Pictures left in every set, where it has more."""
 
 Kind = Literal["pictures", "errors"]
-COLUMNS: Mapping[str, Scale] = {
-    "edges_kept": "share", "sensitivity_change": "unit", "rank_correlation": "unit", "paper_change": "share",
-}  # fmt: skip
-"""What is told of a change, and how it is written."""
+COLUMNS: Mapping[str, tuple[str, Scale, tuple[float, float]]] = {
+    "edges_kept": ("edges kept", "share", (0.0, 1.0)),
+    "sensitivity_change": ("change of IS", "unit", (0.0, 2.0)),
+    "rank_correlation": ("rank correlation", "unit", (-1.0, 1.0)),
+    "paper_change": ("change in percent", "share", (0.0, np.inf)),
+}
+"""What is told of a change: its heading, how it is written, in which bounds it lies."""
 
 
 @record
@@ -71,15 +74,14 @@ class Robustness(tuple[Change, ...]):
         rows = tuple(
             (
                 f"{one.size:g} pictures a set" if one.kind == "pictures" else f"{percent(one.size)} answers wrong",
-                *(measured(getattr(one, name), scale) for name, scale in COLUMNS.items()),
+                *(measured(getattr(one, name), scale) for name, (_, scale, _) in COLUMNS.items()),
             )
             for one in self
         )
         caption = ("A prompt's graph when pictures are fewer, or the VQA errs: means over prompts (of one prompt over "
                    "simulations), with intervals. The "
                    "last column is the paper's, over pairs whose IS is beyond chance")  # fmt: skip
-        heads = ("what happens", "edges kept", "change of IS", "rank correlation", "change in percent")
-        return Fitted(Table(caption, heads, rows))
+        return Fitted(Table(caption, ("what happens", *(head for head, _, _ in COLUMNS.values())), rows))
 
 
 def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, json: Flag = False) -> Robustness | None:
@@ -167,8 +169,15 @@ def _change(
                 found[name] += known if len(prompts) == 1 else [float(np.mean(known))]
     over = "simulations" if len(prompts) == 1 else "prompts"
     nothing = Missing("not_asked", "no prompt has an edge, or a sensitivity beyond chance")
-    return Change(kind, size, **{name: student_mean(values, scoring.level, f"Student's t over {over}")
-                                 if values else nothing for name, values in found.items()})  # fmt: skip
+    means = {name: _mean(values, COLUMNS[name][2], scoring.level, f"Student's t over {over}") if values else nothing
+             for name, values in found.items()}  # fmt: skip
+    return Change(kind, size, **means)
+
+
+def _mean(values: Sequence[float], bounds: tuple[float, float], level: float, interval: str) -> Estimate:
+    """The mean; without an interval where all are alike, which does not show how others would vary."""
+    found = student_mean(values, level, interval, bounds=bounds)
+    return found if np.ptp(values) else Estimate(found.value, n=found.n)
 
 
 def _changes(before: Sequence[Edge], after: Sequence[Edge], level: float) -> dict[str, float]:
