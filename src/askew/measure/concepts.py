@@ -9,7 +9,7 @@ import gzip
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -82,7 +82,8 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
     denied = silent = False
     kept = _joined(tuple(phrases)) if variant == "paper" else None
     line = unicodedata.normalize("NFKC", text).replace("’", "'").lower()
-    for token in _tokens(kept.sub(lambda at: at.group().replace(" ", JOINT), line) if kept else line):
+    line = kept.sub(lambda at: at.group().replace(" ", JOINT), line) if kept else line
+    for token in (match.removesuffix("'s") for match in _WORD.findall(line)):
         if token.endswith("n't") or (token in DENIALS and variant == "paper"):
             silent = variant == "paper"
         elif token in ("no", "without") or (token == "or" and found and found[-1].startswith("no ")):
@@ -138,8 +139,11 @@ def merge_synonyms(sets: Sequence[ConceptCounts], variant: Variant = "paper") ->
         return aligned
     vocabulary = aligned[0].vocabulary
     totals = np.sum([each.counts.sum(axis=0) for each in aligned], axis=0)
-    names = _group_names(vocabulary, totals, _groups(vocabulary, variant))
-    merged = tuple(sorted(set(names)))
+    groups, best = _groups(vocabulary, variant), dict[int, str]()
+    for at in sorted(range(len(vocabulary)), key=lambda k: (-totals[k], vocabulary[k])):
+        best.setdefault(groups[at], vocabulary[at])
+    names = [best[group] for group in groups]
+    merged = tuple(sorted(best.values()))
     column = {name: number for number, name in enumerate(merged)}
     member = np.zeros((len(vocabulary), len(merged)), dtype=np.int64)
     member[np.arange(len(vocabulary)), [column[name] for name in names]] = 1
@@ -156,29 +160,15 @@ def _per_picture(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(counts.sum(axis=0) / max(len(counts), 1), dtype=np.float64)
 
 
-def _tokens(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(text):
-        yield match.group().removesuffix("'s")
-
-
-def _groups(vocabulary: Sequence[str], variant: Variant) -> NDArray[np.int32]:
-    """(concepts,) the number of the group that each concept belongs to: components of the graph of words and senses."""
+def _groups(vocabulary: Sequence[str], variant: Variant) -> list[int]:
+    """The number of the group that each concept belongs to: components of the graph of words and senses."""
     pairs = [(i, s) for i, word in enumerate(vocabulary) for s in senses(word)[: 1 if variant == "paper" else None]]
     node = {sense: len(vocabulary) + n for n, sense in enumerate(dict.fromkeys(sense for _, sense in pairs))}
     size = len(vocabulary) + len(node)
     rows, columns = [i for i, _ in pairs], [node[sense] for _, sense in pairs]
     graph = scipy.sparse.coo_array((np.ones(len(pairs)), (rows, columns)), shape=(size, size))
-    labels: NDArray[np.int32] = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+    labels: list[int] = scipy.sparse.csgraph.connected_components(graph, directed=False)[1].tolist()
     return labels[: len(vocabulary)]
-
-
-def _group_names(vocabulary: Sequence[str], totals: NDArray[np.int64], groups: NDArray[np.int32]) -> list[str]:
-    """The name of each concept's group."""
-    best: dict[int, str] = {}
-    ranked = sorted(zip(vocabulary, totals, groups, strict=True), key=lambda entry: (-int(entry[1]), entry[0]))
-    for word, _, group in ranked:
-        best.setdefault(int(group), word)
-    return [best[int(group)] for group in groups]
 
 
 _ENDINGS = (
@@ -196,24 +186,12 @@ def senses(word: str) -> tuple[str, ...]:
     A synset is named by part of speech and offset, such as "n10287213". An inflected form ("doctors") that is no word
     of its own has the senses of its base form. Of the later senses, only those that another word shares are listed.
     """
-    for form in (word, *_base_forms(word)):
-        if form in _table():
-            return tuple(_table()[form].split())
-    return ()
-
-
-def _base_forms(word: str) -> Iterator[str]:
-    for ending, base in _ENDINGS:
-        if word.endswith(ending) and len(word) > len(ending) + 1:
-            yield word[: -len(ending)] + base
+    bases = (word[: -len(end)] + base for end, base in _ENDINGS if word.endswith(end) and len(word) > len(end) + 1)
+    return next((tuple(_table()[form].split()) for form in (word, *bases) if form in _table()), ())
 
 
 @lru_cache
 def _table() -> Mapping[str, str]:
     """The senses of each word, as one string."""
     packed = (files("askew.measure") / "data" / "synonyms.txt.gz").read_bytes()
-    table = {}
-    for line in gzip.decompress(packed).decode().split("\n"):
-        word, _, synsets = line.partition(" ")
-        table[word] = synsets
-    return table
+    return {line.partition(" ")[0]: line.partition(" ")[2] for line in gzip.decompress(packed).decode().split("\n")}
