@@ -23,21 +23,24 @@ def answer(found: EditFindings) -> str:
     strength = told_strength(found.plan)
     by_targets = [[one for one in found.editing if (one.targets, one.strength) == (name, strength)]
                   for name in found.plan.targets]  # fmt: skip
-    said = [_gender(cells, found.editing_contrasts) for cells in by_targets] + [_skin(cells) for cells in by_targets]
+    still = [cells[0].targets for cells in by_targets if not any(beyond_chance(one.gender_change) for one in cells)]
+    said = [_gender(cells, found.editing_contrasts, still) for cells in by_targets if cells[0].targets not in still[1:]]
+    said += [_skin(cells) for cells in by_targets]
     if strength == 1:
         said.append("Strength 1 is text-to-image: nothing of the source is left.")
     return " ".join(filter(None, said)) or "Nothing could be measured: no instrument read the pictures."
 
 
-def _gender(cells: Sequence[Editing], contrasts: Sequence[Contrast]) -> str:
-    """Whose perceived gender changes most and least, and whether that is more than chance."""
+def _gender(cells: Sequence[Editing], contrasts: Sequence[Contrast], still: Sequence[str] = ()) -> str:
+    """Whose perceived gender changes most and least, and whether that is more than chance; `still`: all sets of targets
+    towards which it is not."""
     known = [(one, one.gender_change) for one in cells if isinstance(one.gender_change, Estimate)]
     if not known:
         return ""
     (most, high), (least, low) = (end(known, key=lambda pair: pair[1].value) for end in (max, min))
     where = {"targets": quote(most.targets, 40), "strength": f"{most.strength:g}"}
     if not any(beyond_chance(change) for _, change in known):
-        return say("edit_none", **where)
+        return say("edit_none", **where | {"targets": listing([quote(name, 40) for name in still or [most.targets]])})
     of_most = {"share": measured(high, "share"), "most": quote(most.group, 40)}
     if high.value == low.value:
         return say("edit_one", **where, **of_most)
