@@ -11,8 +11,7 @@ from scipy.stats import chisquare
 from askew.prompts.axes import find_entry
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.lexicon import LexiconWriter
-from askew.prompts.open_details import open_details
-from askew.prompts.phrases import groups
+from askew.prompts.open_details import groups, open_details
 from askew.prompts.statements import states
 from english import FAULTS, faults
 

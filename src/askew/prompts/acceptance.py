@@ -10,8 +10,7 @@ from difflib import SequenceMatcher
 from askew.prompts.axes import catalogue
 from askew.prompts.base import bare
 from askew.prompts.noun_phrases import FRAME, parse_prompt
-from askew.prompts.open_details import main_phrase
-from askew.prompts.phrases import kin, topics
+from askew.prompts.open_details import kin, main_phrase, topics
 from askew.prompts.statements import statements, states, values_said
 from askew.prompts.vocabulary import nouns
 
