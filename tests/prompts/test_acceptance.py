@@ -69,6 +69,11 @@ def test_anything_else_is_refused_with_the_reason(prompt: str, axis: str, value:
     assert fault in (counterfactual_fault(prompt, axis_name(axis), value, text, values) or "accepted")
 
 
+@pytest.mark.parametrize("name", ["gender", "Sex", "genders", "gender_identity", "Gender Bias", "sexes"])
+def test_second_names_of_an_axis_are_one(name: str) -> None:
+    assert axis_name(name) == "gender"
+
+
 @pytest.mark.parametrize("prompt", [NURSE, "two doctors with a cat", "a chef wearing glasses"])
 def test_the_lexicons_own_counterfactuals_are_accepted(prompt: str) -> None:
     for axis in BIASCONNECT:

@@ -216,6 +216,9 @@ def test_axes_come_in_three_steps() -> None:
     with serving(steps(axes_answer(GENDER, LIGHT))) as server:
         first, second = create("m", url=server.url).propose("a nurse at work", None, 3)
     assert [len(request["messages"]) for request in server.requests] == [2, 4, 6]
+    form = server.requests[2]["response_format"]["json_schema"]["schema"]["properties"]["axes"]["items"]["properties"]
+    assert (form["name"]["maxLength"], form["counterfactuals"]["minItems"]) == (40, 2)
+    assert {one["maxLength"] for one in form["counterfactuals"]["items"]["properties"].values()} == {40, 95}
     assert (first.axis.name, first.axis.kind, first.axis.values) == ("gender", "societal", ("female", "male"))
     assert first.axis.questions[0].text.startswith("What is the gender")
     assert first.counterfactuals == {"female": "a female nurse at work", "male": "a male nurse at work"}
