@@ -29,6 +29,7 @@ from askew.prompts.open_details import (
     Group,
     Knows,
     Target,
+    anything,
     find_target,
     go_together,
     group_of,
@@ -69,7 +70,7 @@ class LexiconWriter:
     concurrency = 1
 
     def __init__(
-        self, axes: int | None = None, knows: Knows | None = None, vocabulary: str = "", on: AxesOn = "open"
+        self, axes: int | None = None, knows: Knows = anything, vocabulary: str = "", on: AxesOn = "open"
     ) -> None:
         if axes is not None and axes < 1:
             raise UsageError(f"the lexicon was asked for {axes} axes; the number must be at least 1")
@@ -150,13 +151,13 @@ def _data_hash() -> str:
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:12]
 
 
-Change = Callable[[str, Target, Knows | None, Random], str]
+Change = Callable[[str, Target, Knows, Random], str]
 """From a prompt to one changed, or to the same where there is nothing to change."""
 
 T = TypeVar("T")
 
 
-def mutate(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Random) -> Iterator[str]:
+def mutate(prompt: str, target: Target, words: Words, knows: Knows, rng: Random) -> Iterator[str]:
     """Mutations without end, "" for a try that came to nothing. Most have another subject, some more than that."""
     text = " ".join(prompt.split())
     recipes: tuple[tuple[Change, ...], ...] = (
@@ -170,7 +171,7 @@ def mutate(prompt: str, target: Target, words: Words, knows: Knows | None, rng: 
         yield changed if changed != text and has_length(changed, words) and target.has(changed) else ""
 
 
-def _other_subject(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
+def _other_subject(text: str, target: Target, knows: Knows, rng: Random) -> str:
     """The main noun exchanged for a near one, or for one that the target asks for."""
     parsed = parse_prompt(text)
     phrase = main_phrase(parsed)
@@ -183,14 +184,14 @@ def _other_subject(text: str, target: Target, knows: Knows | None, rng: Random) 
     return _renamed(parsed, phrase, rng.choice(nouns_of(rng.choice(target.groups), knows)))
 
 
-def _other_noun(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
+def _other_noun(text: str, target: Target, knows: Knows, rng: Random) -> str:
     """Any noun but the main one exchanged for a near one."""
     parsed = parse_prompt(text)
     others = [phrase for phrase in parsed.phrases if phrase != main_phrase(parsed) and phrase.noun]
     return _exchanged(parsed, rng.choice(others), knows, rng) if others else text
 
 
-def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
+def _other_place(text: str, target: Target, knows: Knows, rng: Random) -> str:
     """The place exchanged for another, or one given."""
     told = place_statement(parse_prompt(text))
     without = text if told is None else replace(text, *told, "")
@@ -199,7 +200,7 @@ def _other_place(text: str, target: Target, knows: Knows | None, rng: Random) ->
     return say(without, rng.choice(options[aspects[0]])) if aspects else without
 
 
-def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
+def _other_detail(text: str, target: Target, knows: Knows, rng: Random) -> str:
     """Something said that was open."""
     group = group_of(main_phrase(parse_prompt(text)))
     silent = () if target.name in STYLES else (STYLE, MONOCHROME)
@@ -212,7 +213,7 @@ def _other_detail(text: str, target: Target, knows: Knows | None, rng: Random) -
     return say(text, rng.choice(options[aspects[0]])) if aspects else text
 
 
-def _shorter(text: str, target: Target, knows: Knows | None, rng: Random) -> str:
+def _shorter(text: str, target: Target, knows: Knows, rng: Random) -> str:
     """Adjectives of the subject left out, or all that follows it in its clause."""
     parsed = parse_prompt(text)
     phrase = main_phrase(parsed)
@@ -223,10 +224,10 @@ def _shorter(text: str, target: Target, knows: Knows | None, rng: Random) -> str
     return text[: parsed.words[phrase.end - 1].end] + text[clause_end(parsed, phrase.end) :]
 
 
-def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: Knows | None, rng: Random) -> str:
+def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: Knows, rng: Random) -> str:
     if phrase.noun is None:
         return parsed.text
-    near = [name for name in kin(phrase.noun) if name in nouns() and (knows is None or knows(name))]
+    near = [name for name in kin(phrase.noun) if name in nouns() and knows(name)]
     same = [name for name in nouns_of(group_of(phrase), knows) if name != phrase.noun.singular]
     pool = near if near and rng.random() < 0.75 else same or near
     return _renamed(parsed, phrase, rng.choice(pool)) if pool else parsed.text
@@ -245,7 +246,7 @@ DETAILS = 2
 """How many open aspects a variation says something about."""
 
 
-def vary(prompt: str, target: Target, words: Words, knows: Knows | None, rng: Random) -> Iterator[str]:
+def vary(prompt: str, target: Target, words: Words, knows: Knows, rng: Random) -> Iterator[str]:
     """Variations without end, "" for a try that came to nothing. Nothing at all if the prompt leaves nothing open.
 
     Aspects take turns, and so do the values of each: among any few variations in a row every aspect is spoken of
@@ -300,7 +301,7 @@ _AXES = 2.0
 """How many axes a prompt may speak of on average, if there is room, and phrases to say something else with."""
 
 
-def invent(target: Target, words: Words, knows: Knows | None, rng: Random) -> Iterator[str]:
+def invent(target: Target, words: Words, knows: Knows, rng: Random) -> Iterator[str]:
     """Prompts without end; those that come out too long or too short are left out, so some tries yield nothing ("")."""
     areas: dict[str, list[Group]] = {}
     for group in target.groups:
@@ -313,17 +314,17 @@ def invent(target: Target, words: Words, knows: Knows | None, rng: Random) -> It
         yield text if has_length(text, words) and target.has(text) else ""
 
 
-def _subject(group: Group, knows: Knows | None, rng: Random) -> str:
+def _subject(group: Group, knows: Knows, rng: Random) -> str:
     noun = rng.choice(nouns_of(group, knows))
-    adjectives = [word for word in group.before if knows is None or knows(f"{word} {noun}")]
+    adjectives = [word for word in group.before if knows(f"{word} {noun}")]
     adjective = f"{rng.choice(adjectives)} " if adjectives and rng.random() < _ADJECTIVE else ""
     several = f"two {adjective}{nouns()[noun].plural}"
-    if rng.random() < _SEVERAL and (knows is None or knows(several)):
+    if rng.random() < _SEVERAL and knows(several):
         return several
     return f"{article(adjective + noun)} {adjective}{noun}"
 
 
-def _with_details(text: str, words: Words, target: Target, knows: Knows | None, rng: Random) -> str:
+def _with_details(text: str, words: Words, target: Target, knows: Knows, rng: Random) -> str:
     """The prompt with details that go together, one after another until it has a length drawn at random.
 
     Phrases come first, axes seldom, styles never; what the target asks for before all. An axis is spoken of only where

@@ -31,6 +31,12 @@ ANYTHING = "anything"
 Knows = Callable[[str], bool]
 """Whether a text stays inside a model's vocabulary."""
 
+
+def anything(text: str) -> bool:
+    """The vocabulary of a model that knows every word."""
+    return True
+
+
 PEOPLE, CLOTHING = "people", "clothing"
 STYLES = ("style", "styles")
 
@@ -198,7 +204,7 @@ def go_together(one: Detail, others: Iterable[Detail]) -> bool:
     )
 
 
-def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Detail]]:
+def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]]:
     """By aspect, all that the prompt leaves open. With `knows`, only what stays inside a model's vocabulary."""
     parsed = parse_prompt(" ".join(prompt.split()))
     subject = main_phrase(parsed)
@@ -214,7 +220,7 @@ def open_details(prompt: str, knows: Knows | None = None) -> dict[str, list[Deta
             closed[detail.aspect] = said or any(_spoken(parsed, subject, name, side) for name in topics(detail.aspect))
         there = side is None or detail.side in ("anywhere", side)
         there = there and not (detail.form.words.startswith(WEARING) and WEARING in parsed.text.lower())
-        if there and not closed[detail.aspect] and (knows is None or knows(f"person {detail.form.words}")):
+        if there and not closed[detail.aspect] and knows(f"person {detail.form.words}"):
             found.setdefault(detail.aspect, []).append(detail)
     return found
 
@@ -298,7 +304,7 @@ class Target:
         return detail.value is None or detail.aspect in group.varies
 
 
-def find_target(name: str | None, knows: Knows | None = None) -> Target:
+def find_target(name: str | None, knows: Knows = anything) -> Target:
     """The target that `name` spells. With `knows`, only groups that a model can show.
 
     Raises UsageError for a target without words, and for one of which nothing stays inside the vocabulary.
@@ -310,16 +316,16 @@ def find_target(name: str | None, knows: Knows | None = None) -> Target:
     known = tuple(group for group in found if nouns_of(group, knows))
     if found and known:
         return Target(spoken, known)
-    if found or (knows and spoken and not knows(spoken)):
+    if found or (spoken and not knows(spoken)):
         raise UsageError(f"nothing of the target {name!r} stays inside the vocabulary that was asked for")
     subject = main_phrase(parse_prompt(spoken or ""))
     return Target(spoken, (group_of(subject) if subject else groups()[ANYTHING],), spoken)
 
 
 @lru_cache(maxsize=256)
-def nouns_of(group: Group, knows: Knows | None) -> tuple[str, ...]:
+def nouns_of(group: Group, knows: Knows) -> tuple[str, ...]:
     """The group's nouns that stay inside the vocabulary."""
-    return tuple(noun for noun in group.nouns if knows is None or knows(noun))
+    return tuple(noun for noun in group.nouns if knows(noun))
 
 
 def named(words: str) -> str:
