@@ -89,14 +89,18 @@ class View:
 
     def chosen(self) -> b.Section:
         """Associations of all groups, and the differences between them."""
-        by_error = [one for one in self.section.differential if one.samples == self.most]
-        caption = f"Association: share of decisions for the {w.shorten(self.sets[0], 40)} class of a pair"
+        first = w.shorten(self.sets[0], 40)
+        caption = f"Association: share of decisions for the {first} class of a pair"
         rates = [(one.group, one.samples, one.S) for one in self.section.association]
-        return b.Section("Which class it chooses, by group", (
-            self._shares(),
-            self._rates(caption, rates, HALF, b.DIFFERENCE),
-            *([self._differences(by_error)] if by_error else []),
-        ))  # fmt: skip
+        blocks: list[b.Block] = [self._shares(), self._rates(caption, rates, HALF, b.DIFFERENCE)]
+        pooled_first = sorted(self.section.differential, key=lambda one: not one.pooled)
+        rows = [b.Lane(f"{w.shorten(one.group_x, 40)} less {w.shorten(one.group_y, 40)}", one.S)
+                for one in pooled_first if one.samples == self.most]  # fmt: skip
+        if rows:
+            of = f"decisions for the {first} class, {w.plural(self.most, 'sample')}"
+            caption = f"Difference in the share of {of}, in percentage points"
+            blocks.append(b.Lanes(caption, "Groups", tuple(rows), "difference", "points", b.DIFFERENCE))
+        return b.Section("Which class it chooses, by group", tuple(blocks))
 
     def pictures(self) -> Iterator[b.Section]:
         """The pictures on both sides of the comparison in which the groups differ most (figures 16 to 19)."""
@@ -178,22 +182,10 @@ class View:
                      for group, n, score in by_group)  # fmt: skip
         return b.Lanes(caption, "Group", rows, "share", "share", columns)
 
-    def _differences(self, entries: Sequence[Differential]) -> b.Lanes:
-        """The pooled groups first."""
-        pooled_first = sorted(entries, key=lambda one: not one.pooled)
-        rows = tuple(b.Lane(_less(one.group_x, one.group_y), one.S) for one in pooled_first)
-        of = f"decisions for the {w.shorten(self.sets[0], 40)} class, {w.plural(self.most, 'sample')}"
-        caption = f"Difference in the share of {of}, in percentage points"
-        return b.Lanes(caption, "Groups", rows, "difference", "points", b.DIFFERENCE)
-
 
 def _plain(score: b.E) -> b.E:
     """A score for a plot in which chance is a line: without its own."""
     return replace(score, null=None) if isinstance(score, Estimate) else score
-
-
-def _less(x: str, y: str | None) -> str:
-    return w.shorten(x, 60) if y is None else f"{w.shorten(x, 40)} less {w.shorten(y, 40)}"
 
 
 def _scatter(one: Truth) -> b.Scatter:
