@@ -188,5 +188,5 @@ def _comparison(one: Decided, question: Question) -> findings.Comparison | None:
 def _mean_errors(read: Readings) -> Iterator[findings.MeanErrors]:
     """By group the mean error of every picture (rows) and class (columns)."""
     for group, errors in read.errors.items():
-        means = np.nanmean(errors, axis=2, dtype=float).round(9)
+        means = errors.mean(axis=2, dtype=float).round(9)
         yield findings.MeanErrors(group, read.samples, read.classes, tuple(map(tuple, means.tolist())))
