@@ -14,35 +14,19 @@ from typing import Any
 from askew.errors import STOPPED
 
 
-class Outlet(io.RawIOBase):
+class Outlet(io.FileIO):
     """Where the bytes of a stream go. What cannot be written is dropped, and `lost` says why."""
 
     lost: OSError | None = None
 
-    def __init__(self, raw: Any) -> None:
-        self._raw = raw
-
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         """Pass on, or drop: a reader that has gone stays gone, and a disk that is full is not tried again."""
         if self.lost is None:
             try:
-                written: int | None = self._raw.write(data)
-                return written
+                return super().write(data)
             except OSError as error:
                 self.lost = error
         return len(data)
-
-    def writable(self) -> bool:
-        """Yes."""
-        return True
-
-    def isatty(self) -> bool:
-        """Whether a terminal shows what is written."""
-        return bool(self._raw.isatty())
-
-    def fileno(self) -> int:
-        """The descriptor of the file below."""
-        return int(self._raw.fileno())
 
 
 def main() -> None:
@@ -69,9 +53,10 @@ def _lasting(stream: Any) -> Any:
     """A text stream over an outlet; over nothing where there is no stream."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
-    if not hasattr(stream, "buffer"):  # text that stays in this process cannot be lost
+    try:
+        outlet = Outlet(stream.fileno(), "w", closefd=False)
+    except OSError:  # text that stays in this process cannot be lost
         return stream
-    outlet = Outlet(getattr(stream.buffer, "raw", stream.buffer))
     return io.TextIOWrapper(
         io.BufferedWriter(outlet), stream.encoding, stream.errors, line_buffering=stream.line_buffering
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,8 @@ class Maker(Protocol[W_contra]):
     """Whoever makes pictures, in batches of a fixed size: a model, an editor of pictures.
 
     A maker can be sent to another process: it holds providers and settings. What it needs for a single picture
-    stands in what is wanted, a subclass of `Wanted`. `sees` are the fingerprints under which it keeps rows.
+    stands in what is wanted, a subclass of `Wanted`. `sees` are the fingerprints under which it keeps rows. If it has a
+    method `check`, that is called before anything is made or written; it raises UsageError.
     """
 
     @property
@@ -60,14 +61,6 @@ class Maker(Protocol[W_contra]):
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[Made]:
         """One batch, in order."""
-
-
-@runtime_checkable
-class Checked(Protocol):
-    """A maker that can say beforehand that it cannot make what is wanted."""
-
-    def check(self) -> None:
-        """Raises UsageError; called before anything is made or written."""
 
 
 class Generator:

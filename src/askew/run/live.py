@@ -18,7 +18,7 @@ from askew.errors import Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
 from askew.plan import PLAN_FILE, RunPlan, read_plan
-from askew.run.base import CONTINUES, Answer, Checked, Maker, Outcome, Rows, Run, expect, provider
+from askew.run.base import CONTINUES, Answer, Maker, Outcome, Rows, Run, expect, provider
 from askew.run.budget import Budget
 from askew.run.environment import StageTime, environment
 from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
@@ -78,8 +78,8 @@ class Live(Run):
         """
         stored = self.store.pictures(one.key for one in wanted)
         left = unfinished(slices(wanted, maker.batch_size), stored)
-        if left and isinstance(maker, Checked):
-            maker.check()
+        if left and (check := getattr(maker, "check", None)):
+            check()
         self.claim(wanted)  # also what another run has made already: this one needs it, too
         with self._stage("pictures", maker.name, len(stored), len(wanted)) as current:
             for part in self._turns(self._affordable(left, maker), lambda part: [part[0].key]):
