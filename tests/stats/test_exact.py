@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from askew.stats.distance import DISTANCES
-from askew.stats.exact import distance_p
+from askew.stats.distance import DISTANCES, distance_p
 from askew.stats.intervals import benjamini_hochberg
 from askew.stats.shares import distance_estimate
 

@@ -8,8 +8,7 @@ from scipy.stats.contingency import association
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v
-from askew.stats.differences import PairedSets
-from askew.stats.quality import dependence_change, kernel_distance
+from askew.stats.differences import PairedSets, dependence_change, kernel_distance
 
 
 def plain_kernel_distance(a: np.ndarray, b: np.ndarray) -> float:

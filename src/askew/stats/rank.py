@@ -29,14 +29,14 @@ def spearman(
     a, b = _standard_ranks(x), _standard_ranks(y)
     if len(a) != len(b):
         raise ValueError(f"lists of {len(a)} and {len(b)} numbers; pairs are needed")
-    r = float(np.clip(a @ b, -1, 1))
+    r = _correlation(a, b)
     shuffled = rng.permuted(np.tile(b, (draws, 1)), axis=1) @ a
     found = Estimate(r, n=len(a), null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
     if len(a) < 4:
         return found
     variance = (1 + float(np.clip(r, *_inside(len(a)))) ** 2 / 2) / (len(a) - 3)
-    low, high = _around(r, len(a), float(scipy.stats.norm.isf(tail(level))) * math.sqrt(variance))
-    return replace(found, low=low, high=high, level=level, interval="Fisher z, Bonett-Wright")
+    reach = float(scipy.stats.norm.isf(tail(level))) * math.sqrt(variance)
+    return _around(found, len(a), reach, level, "Fisher z, Bonett-Wright")
 
 
 def spearman_crossed(
@@ -52,10 +52,10 @@ def spearman_crossed(
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 2:
         raise ValueError(f"tables of the shapes {a.shape} and {b.shape}; two of the same rows and columns are needed")
-    r = _rank_correlation(a, b)
-    ranks = [_standard_ranks(table.ravel()).reshape(a.shape) for table in (a, b)]
+    ranks = [_standard_ranks(table.ravel()) for table in (a, b)]
+    r, (first, second) = _correlation(*ranks), (some.reshape(a.shape) for some in ranks)
     orders = ([rng.permutation(length) for length in a.shape] for _ in range(draws))
-    shuffled = [float((ranks[0] * ranks[1][np.ix_(*order)]).sum()) for order in orders]
+    shuffled = [float((first * second[np.ix_(*order)]).sum()) for order in orders]
     found = Estimate(r, n=a.size, null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
     if min(a.shape) < 3:
         return found
@@ -65,20 +65,14 @@ def spearman_crossed(
         return found
     independent = (1 + r**2 / 2) / (a.size - 3)
     reach = float(scipy.stats.t.isf(tail(level), sum(a.shape) - 2)) * math.sqrt(max(variance, independent))
-    low, high = _around(r, a.size, reach)
-    return replace(found, low=low, high=high, level=level, interval="Fisher z, jackknife over rows and columns")
-
-
-def _rank_correlation(a: Floats, b: Floats) -> float:
-    return float(np.clip(_standard_ranks(a.ravel()) @ _standard_ranks(b.ravel()), -1, 1))
+    return _around(found, a.size, reach, level, "Fisher z, jackknife over rows and columns")
 
 
 def _left_out_variance(a: Floats, b: Floats, axis: int) -> float:
     """The jackknife's variance of Fisher's z over the rows (axis 0) or the columns (axis 1)."""
     n = a.shape[axis]
-    left = [_rank_correlation(np.delete(a, k, axis), np.delete(b, k, axis)) for k in range(n)]
-    z = np.arctanh(np.clip(left, *_inside(a.size)))
-    return float((n - 1) / n * np.square(z - z.mean()).sum())
+    left = [_correlation(*(_standard_ranks(np.delete(x, k, axis).ravel()) for x in (a, b))) for k in range(n)]
+    return float((n - 1) * np.arctanh(np.clip(left, *_inside(a.size))).var())
 
 
 def _standard_ranks(x: ArrayLike) -> Floats:
@@ -92,10 +86,15 @@ def _standard_ranks(x: ArrayLike) -> Floats:
     return np.asarray(centred / np.linalg.norm(centred))
 
 
-def _around(r: float, n: int, reach: float) -> tuple[float, float]:
-    """The interval that reaches so far to both sides of Fisher's z of a correlation of n pairs."""
-    z = math.atanh(float(np.clip(r, *_inside(n))))
-    return min(math.tanh(z - reach), r), max(math.tanh(z + reach), r)
+def _correlation(a: Floats, b: Floats) -> float:
+    return float(np.clip(a @ b, -1, 1))
+
+
+def _around(found: Estimate, n: int, reach: float, level: float, name: str) -> Estimate:
+    """With an interval that reaches so far to both sides of Fisher's z of a correlation of n pairs."""
+    r, z = found.value, math.atanh(float(np.clip(found.value, *_inside(n))))
+    low, high = min(math.tanh(z - reach), r), max(math.tanh(z + reach), r)
+    return replace(found, low=low, high=high, level=level, interval=name)
 
 
 def _inside(n: int) -> tuple[float, float]:

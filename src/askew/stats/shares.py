@@ -10,9 +10,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.distance import Distance, distance_max, distance_named, normalised
+from askew.stats.distance import Distance, distance_max, distance_named, distance_p, normalised
 from askew.stats.distance_intervals import SampledShares, as_exact_together
-from askew.stats.exact import distance_p
 from askew.stats.intervals import Floats, positive_counts, tail
 from askew.types import Estimate
 

@@ -21,10 +21,15 @@ from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.noun_phrases import occupations_in
 from askew.stats.contingency import cramers_v
-from askew.stats.differences import PairedSets, distance_difference, share_difference
+from askew.stats.differences import (
+    PairedSets,
+    dependence_change,
+    distance_difference,
+    kernel_distance,
+    share_difference,
+)
 from askew.stats.intervals import ends
 from askew.stats.means import student_mean
-from askew.stats.quality import dependence_change, kernel_distance
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
