@@ -133,14 +133,8 @@ def embedding_associations(
     The mean cosine is a product of two means, so its plug-in value is unbiased and a bootstrap of both sets gives its
     interval (normal, with the bootstrap standard error).
 
-    Args:
-        initial: (n0, dimensions) embeddings.
-        counterfactuals: K >= 2 arrays (n_k, dimensions).
-        missing: as in `associations`.
-
-    Raises:
-        NotEnoughData: a set has no picture, or there are fewer than two counterfactuals.
-        ValueError: a vector has length zero, or dimensions differ.
+    `initial` is (n0, dimensions), `counterfactuals` K >= 2 arrays (n_k, dimensions), without vectors of length zero;
+    the rest and errors as in `associations`.
     """
     first, *others = sets = [unit_vectors(pictures) for pictures in _sets(initial, counterfactuals, "embeddings")]
     scores = np.array([cas_clip(first, other) for other in others])

@@ -156,9 +156,9 @@ def distance_p(counts: Floats, ideal: Floats, distance: str) -> float | None:
     """P(distance of as many pictures from the ideal >= that of these counts), pictures being drawn from the ideal.
 
     Exactly, by dynamic programming: a named distance of n pictures is a sum over the values, of |x_k - n q_k| for the
-    counts x (total variation, `values`) or for the cumulative counts (Wasserstein). Values are added one by one; kept is
-    the probability of each number of pictures so far and of each sum so far, in steps of a lattice on which all sums
-    lie. Sums that reach the observed one are kept as one: no small p is lost in a difference.
+    counts x (total variation, `values`) or for the cumulative counts (Wasserstein). Values are added one by one. Kept
+    is the probability of each number of pictures and of each sum so far, in steps of a lattice on which all sums lie.
+    Sums that reach the observed one are kept as one: no small p is lost in a difference.
 
     Args:
         counts: (K,) whole numbers, K >= 2.
