@@ -93,7 +93,8 @@ PHRASES: Mapping[str, Phrase] = {
     "graphs_differ": Phrase("In {run} making the first axis equal surely moves the second otherwise than in {first} in "
                             "{clear} of {pairs}.",
                             "an interval of the difference of IS leaves out 0, where those of all pairs hold at once"),
-    "graphs_alike": Phrase("In none of {pairs} of axes is {run} shown to differ from {first}.", "no interval does"),
+    "graphs_alike": Phrase("In none of {pairs} of axes is it sure that making the first equal moves the second "
+                           "otherwise in {run} than in {first}.", "no interval does"),
     # estimates of interactions against a real mitigation
     "estimates_hold": Phrase("Over {edges} the estimates correlate {r}, {p}, with what mitigation did",
                              "p < 0.05, by exchanging whole targets"),

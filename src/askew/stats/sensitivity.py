@@ -171,7 +171,7 @@ class Margins:
 def margins_of(pair: Pair) -> Margins | Missing:
     """The target axis before and after, from counts, or why there is none. Errors as in `interactions`."""
     initial, sets = np.asarray(pair.initial, dtype=float), np.asarray(pair.counterfactual, dtype=float)
-    ideal = normalised(pair.ideal, "the ideal")
+    ideal = np.asarray(pair.ideal, dtype=float)
     if initial.ndim not in (1, 2) or sets.ndim != 2 or not initial.shape[-1:] == sets.shape[1:] == ideal.shape:
         raise ValueError(
             f"counts of shapes {initial.shape}, {sets.shape} and an ideal of {ideal.shape}; (m,), (K, m), (m,) needed"
@@ -182,6 +182,7 @@ def margins_of(pair: Pair) -> Margins | Missing:
         raise ValueError("counts must be whole numbers that are not negative")
     if len(ideal) < 2:
         return Missing("error", "an axis with fewer than two values has no distribution that could change")
+    ideal = normalised(ideal, "the ideal")
     if len(sets) == 0 or not np.all(counts.sum(axis=1)):
         return Missing("not_asked", "a picture set has no answer on the target axis")
     errors = None if pair.confusion is None else ReadingErrors.of(pair.confusion)

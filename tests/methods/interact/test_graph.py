@@ -74,6 +74,26 @@ def test_the_planted_edges_are_found_and_the_direct_effect_is_kept(entry: Graph)
     assert not edge(entry, "emotion", "gender").significant
 
 
+def test_equation_4_stands_beside_its_debiased_value(entry: Graph) -> None:
+    found, counts = edge(entry, "gender", "age"), entry.counts
+    after = np.mean([np.array(row) / sum(row) for row in counts.after["gender"]["age"]], axis=0)
+    plain = float(sensitivity(counts.initial["age"], after, np.ones(3), "wasserstein"))
+    assert found.plug_in == pytest.approx(plain, abs=1e-12)
+    assert known(found.sensitivity).value != found.plug_in
+    assert found.as_read is None  # nothing was corrected
+
+
+def test_pictures_of_a_reference_err_too(sets: dict[str, Any]) -> None:
+    axes = [axis.model_copy(update={"ideal": dict.fromkeys(axis.values, 1 / len(axis.values)),
+                                    "ideal_pictures": pictures})
+            for axis, pictures in zip(PLAN.prompts[0].axes[:2], (None, 24), strict=True)]  # fmt: skip
+    exact, counted = (graph(tables(sets[NURSE], some, INSTRUMENT), NURSE)
+                      for some in (PLAN.prompts[0].axes[:2], axes))  # fmt: skip
+    for source, wider in (("gender", False), ("age", True)):
+        e, c = (known(edge(one, "gender", source).sensitivity) for one in (exact, counted))
+        assert (c.high - c.low > e.high - e.low + 0.01) is wider
+
+
 def test_no_family_of_q_holds_an_axis_with_itself(entry: Graph) -> None:
     """Its test rejects by construction: with it three in ten fair graphs had a false pair at q < .05."""
     for direct in (False, True):
@@ -131,6 +151,15 @@ def test_missing_answers_give_missing_and_a_reason() -> None:
     assert all(isinstance(e.untested, Missing) and e.p is None and not e.significant for e in found.edges)
     assert all(isinstance(e.sensitivity, Missing) for e in found.edges)
     assert isinstance(found.amplification, Missing)
+
+
+def test_open_answers_of_nobody_are_missing_too() -> None:
+    opened = [axis.model_copy(update={"values": ()}) for axis in PLAN.prompts[0].axes[:2]]
+    gone = [
+        observed(one, opened, 8, skip=8) for one in PLAN.prompts[0].prompts() if one.axis in (None, "gender", "age")
+    ]
+    found = graph(tables(gone, opened, INSTRUMENT), NURSE)
+    assert all(isinstance(one.sensitivity, Missing) and one.p is None for one in found.edges)
 
 
 def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(sets: dict[str, Any]) -> None:

@@ -69,8 +69,8 @@ class Tables:
         initial, after = self.initial[target], self.after[source, target]
         answered = (initial.sum(axis=1) > 0) & np.all(after.sum(axis=2) > 0, axis=1)
         kept = answered if answered.any() else np.ones_like(answered)
-        return Pair(initial[kept], after[kept].reshape(-1, after.shape[2]), axis.ideal, axis.distance,
-                    self.missing[target], axis.known_errors, axis.ideal_pictures)  # fmt: skip
+        return Pair(initial[kept], np.concatenate(after[kept]), axis.ideal, axis.distance, self.missing[target],
+                    axis.known_errors, axis.ideal_pictures)  # fmt: skip
 
 
 Counted = Mapping[str | None, Tables]
