@@ -350,9 +350,7 @@ class Section:
     anchor: str | None = None
 
 
-Block = (
-    Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Table | Terms | Beside | Fold | Section
-)  # fmt: skip
+Block = Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Table | Terms | Beside | Fold | Section
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,7 @@ def _lines(on: Axes, one: Lines) -> None:
     for line in one.lines:
         known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
         at, colour = [k for k, _ in known], RUNS[line.series % len(RUNS)]
-        on.plot(at, [e.mark for _, e in known], color=colour, linewidth=0.6 if line.thin else 1.4,
-                label=line.name)  # fmt: skip
+        on.plot(at, [e.mark for _, e in known], color=colour, linewidth=0.6 if line.thin else 1.4, label=line.name)
         if not line.thin:
             low, high = zip(*(_interval(e) for _, e in known), strict=True) if known else ((), ())
             on.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)

@@ -84,8 +84,7 @@ class View:
     def others(self) -> list[SetShares]:
         """Shares that stand for themselves: of folders, and of axes without counterfactuals."""
         axes = {entry.prompt: {*entry.axes} for entry in self.found.tibet}
-        return [s for s in self.found.shares
-                if s.prompt not in axes or (s.of_prompt and s.axis not in axes[s.prompt])]  # fmt: skip
+        return [s for s in self.found.shares if s.prompt not in axes or (s.of_prompt and s.axis not in axes[s.prompt])]
 
     def anchor(self, entry: SetShares) -> str:
         """Where else a set's axis is told of: in its own fold, or its prompt's."""

@@ -205,8 +205,7 @@ class View:
 
 
 def _lane(one: Editing, score: b.E, *more: b.E | str) -> b.Lane:
-    return b.Lane(f"{shorten(one.targets, 40)}, strength {one.strength:g}", score, more,
-                  group=shorten(one.group, 60))  # fmt: skip
+    return b.Lane(f"{shorten(one.targets, 40)}, strength {one.strength:g}", score, more, group=shorten(one.group, 60))
 
 
 def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool = False, group: str = "") -> b.Bar:

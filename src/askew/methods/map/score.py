@@ -131,7 +131,8 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
     axes, axis_of = [axis.axis() for axis in plan.prompts[0].axes], axes_of(plan.concepts)
     risks = [_risk(one, axis, scoring) for one in found.prompts for axis in axes]
     section = f.BiasMap(
-        tuple(pairs), tuple(risks),
+        tuple(pairs),
+        tuple(risks),
         summary.overall(pairs, risks, axis_of, plan.level),
         summary.changes(pairs, risks, axis_of, found.held, plan.level),
         tuple(
@@ -139,12 +140,8 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
             for one in found.prompts
             if one.cosines and one.present
         ),
-        tuple(
-            entry
-            for one in found.prompts
-            for entry in accuracies(one, maps[one.model, one.prompt], plan, scoring)
-        ),
-    )  # fmt: skip
+        tuple(entry for one in found.prompts for entry in accuracies(one, maps[one.model, one.prompt], plan, scoring)),
+    )
     return head.into(
         MapFindings,
         models=found.models,

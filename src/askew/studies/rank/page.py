@@ -121,9 +121,9 @@ def _agreement(found: RankFindings) -> Iterator[b.Section]:
     series = {one.name: k for k, one in enumerate(found.models)}
     points = tuple(
         b.Point(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
-        for one in found.ranked if one.share is not None and one.shares
-        and isinstance(e := one.shares.shares.get(found.plan.value), Estimate)
-    )  # fmt: skip
+        for one in found.ranked
+        if one.share is not None and one.shares and isinstance(e := one.shares.shares.get(found.plan.value), Estimate)
+    )
     plot = b.Scatter(
         f"Share of {found.plan.value} in the pictures against the table's", points, ("table", "share"),
         ("pictures", "share"), f"{len(points)} shares against the table's", tuple(series), square=True,
