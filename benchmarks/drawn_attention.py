@@ -72,6 +72,7 @@ class OneStep:
 
     def __init__(self, pipe: Any, drawings: Drawings, timesteps: Sequence[int] = TIMESTEPS) -> None:
         self._pipe, self._drawings, self._timesteps = pipe, drawings, tuple(timesteps)
+        pipe._guidance_scale = 1.0  # the UNet is called without the pipeline, which would tell how it guides
         denoiser = Denoiser(pipe, ())
         latents = denoiser.latents([Image.fromarray(pixels) for pixels in drawings.pixels])
         noise = torch.stack([noise_of(SEED + k, len(self._timesteps), denoiser.shape) for k in range(len(latents))])
@@ -95,7 +96,7 @@ class OneStep:
         text, steps = phrase(attribute, value), len(self._timesteps)
         states = self._pipe.encode_prompt(text, "cpu", 1, False)[0].expand(noisy.shape[0] * steps, -1, -1)
         at = torch.tensor(self._timesteps).repeat(len(noisy))
-        with AttentionMaps(self._pipe, text, middle=True, guided=False) as maps:
+        with AttentionMaps(self._pipe, text, middle=True) as maps:
             self._pipe.unet(noisy.flatten(0, 1), at, states)
         layers = maps.word_layers(said_words(attribute, value))
         return {name: found.reshape(len(noisy), steps, *found.shape[1:]) for name, found in layers.items()}

@@ -244,7 +244,8 @@ class TestRefusals:
             make(sd, guidance_scale=1.0)
 
     def test_guidance_arranged_in_another_way(self, sd: Any) -> None:
-        with pytest.raises(ModelError, match="guidance"), AttentionMaps(sd, ATTRIBUTION, guided=True), torch.no_grad():
+        sd._guidance_scale = 5.0
+        with pytest.raises(ModelError, match="guidance"), AttentionMaps(sd, ATTRIBUTION), torch.no_grad():
             sd.unet(torch.randn(2, 4, 8, 8), 1, torch.zeros(2, 3, 32))
 
     def test_nothing_made(self, sd: Any) -> None:

@@ -47,8 +47,8 @@ class AttentionMaps:
     attribution  any text; all of its tokens get a map
     branch       `cond` or, with plain cross-attention and guidance, `uncond`: whose image is listened to
     definition   `ovam` or, for Stable Diffusion 3 and Flux, `output`
-    options      `middle` and `guided` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`, of which this is
-                 then an instance
+    options      `middle` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`, of which this is then an
+                 instance
 
     The picture is the same to the bit. Several calls of the pipeline append their pictures, if all have one size.
     Contexts may be nested. Raises UsageError for what cannot be met.

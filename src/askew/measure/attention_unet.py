@@ -34,23 +34,14 @@ class _Layer:
 class UNetAttentionMaps(AttentionMaps):
     """`AttentionMaps` of Stable Diffusion 1, 2 or XL: keys of the attribution prompt, softmax over its tokens alone.
 
-    middle  read the middle block too
-    guided  whether every picture is in the UNet's batch twice, for guidance; None asks the pipeline. For those who call
-            `pipe.unet` themselves
+    `middle` reads the middle block too.
     """
 
     def __init__(
-        self,
-        pipe: Any,
-        attribution: str,
-        branch: str = "cond",
-        definition: str = "ovam",
-        *,
-        middle: bool = False,
-        guided: bool | None = None,
+        self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam", *, middle: bool = False
     ) -> None:
         super().__init__(pipe, attribution, branch, definition)
-        self._guided, self._rows = guided, slice(None)
+        self._rows = slice(None)
         self._network: Any = getattr(pipe, "unet", None)
         self._layers: dict[str, _Layer] = dict(cross_attention(pipe, middle))
         self._read_text(None)
@@ -75,9 +66,9 @@ class UNetAttentionMaps(AttentionMaps):
 
     def _begin(self, network: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before the UNet: which rows of its batch are read, and whether a new call of the pipeline has begun."""
-        guided = getattr(self._pipe, "do_classifier_free_guidance", None) if self._guided is None else self._guided
+        guided = getattr(self._pipe, "do_classifier_free_guidance", None)
         if guided is None:
-            raise UsageError(f"a {type(self._pipe).__name__} does not tell whether it guides: say so by `guided`")
+            raise UsageError(f"a {type(self._pipe).__name__} does not tell whether it guides: use {WATCHED}")
         self._rows = self._rows_of(args[0] if args else kwargs["sample"], bool(guided))
         if self._read_text(getattr(self._pipe, "_clip_skip", None)):
             self._forget_keys()
