@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
 from askew.errors import ManifestError, UnknownName
@@ -204,22 +204,12 @@ def _led_to(cell: str, bases: tuple[Path, Path], outside: bool, place: str) -> P
 
     Raises ManifestError for one that leads below neither, also by links, unless what lies `outside` is allowed.
     """
-    places = [_real(str(place)) for place in (bases[0] / cell, bases[1] / cell, bases[0] / cell.lstrip("/"))]
+    places = [path.resolve() for path in (bases[0] / cell, bases[1] / cell, bases[0] / cell.lstrip("/"))]
     there = [path for path in places if os.path.isfile(path)]
     allowed = [path for path in there or [places[-1]] if outside or any(path.is_relative_to(base) for base in bases)]
     if not allowed:
         raise ManifestError(f"{place}: {cell!r} leads out of {bases[0]}; --allow-outside lets it be read")
     return allowed[0]
-
-
-def _real(path: str) -> Path:
-    """Where a path leads. Folders are looked up once."""
-    folder, name = os.path.split(path)
-    joined = os.path.join(_real_folder(folder), name)
-    return Path(os.path.realpath(joined) if name in ("", ".", "..") or os.path.islink(joined) else joined)
-
-
-_real_folder = lru_cache(maxsize=10_000)(os.path.realpath)
 
 
 def _absent(folder: Path, manifest: Manifest, files: Sequence[Path], strict: bool) -> list[str]:
@@ -239,7 +229,7 @@ def _absent(folder: Path, manifest: Manifest, files: Sequence[Path], strict: boo
 
 def _from_folders(folder: Path, initial: str, outside: bool) -> list[FiledPicture]:
     files = _picture_files(folder)
-    if away := [str(file) for file in files if not outside and not _real(str(file)).is_relative_to(folder)]:
+    if away := [str(file) for file in files if not outside and not file.resolve().is_relative_to(folder)]:
         raise ManifestError(f"links lead out of {folder}: {shorten(away)}; --allow-outside lets them be read")
     if not files:
         raise ManifestError(f"{folder} holds no picture ({', '.join(SUFFIXES)})")

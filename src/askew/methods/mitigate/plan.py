@@ -73,8 +73,7 @@ class MitigationPlan(Plan):
 
     def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:
         """The wanted shares of the mitigated axes of a prompt."""
-        return {axis.name: dict(axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values)))
-                for axis in prompt.closed if axis.name in self.aims}  # fmt: skip
+        return {axis.name: target(axis) for axis in prompt.closed if axis.name in self.aims}
 
     def settings_of(self, way: str) -> Settings:
         """The settings of one way. Raises UsageError for one that does not say whose it is."""
@@ -86,6 +85,12 @@ class MitigationPlan(Plan):
             if owner in ("", way):
                 found[name] = value
         return found
+
+
+def target(axis: AxisPlan) -> dict[str, float]:
+    """The share that each value of an axis should have, in their order: equal ones unless the plan says others."""
+    ideal = axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values))
+    return {value: ideal[value] for value in axis.values}
 
 
 def plan_mitigation(

@@ -14,7 +14,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.methods.mitigate.plan import MitigationPlan
+from askew.methods.mitigate.plan import MitigationPlan, target
 from askew.methods.mitigate.prompts import Policy, PolicyPart
 from askew.parts.survey.confusion import Errors
 from askew.parts.survey.observed import ObservedSet
@@ -154,15 +154,14 @@ def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
     return cells([len(axis.values) for axis in prompt.closed if axis.name in plan.aims], plan.statements)
 
 
-def target(axis: AxisPlan) -> Counts:
-    """The shares that an axis should have, in the order of its values; equal ones unless the plan says others."""
-    even = dict.fromkeys(axis.values, 1 / len(axis.values))
-    return np.array([(axis.ideal or even)[value] for value in axis.values])
+def wanted(axis: AxisPlan) -> Counts:
+    """The shares that an axis should have, in the order of its values."""
+    return np.array([*target(axis).values()])
 
 
 def _goal(axis: AxisPlan, tables: Tables, among: Sequence[Cell], weight: float = 1.0) -> Goal:
     shares = np.array([tables.shares(cell, [axis]) for cell in among])
-    return Goal(shares, target(axis), DISTANCE[axis.scale], weight)
+    return Goal(shares, wanted(axis), DISTANCE[axis.scale], weight)
 
 
 def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tuple[Counts, float]:
@@ -177,7 +176,7 @@ def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tupl
         goals.append(goal)
     for one, other in combinations(tables.aims, 2) if plan.joint else ():
         shares = np.array([tables.shares(cell, [one, other]) for cell in among])
-        apart = np.outer(target(one), target(other)).ravel()
+        apart = np.outer(wanted(one), wanted(other)).ravel()
         goals.append(Goal(shares, apart, weight=plan.joint * weight[one.name] * weight[other.name]))
     costs = plan.brevity * np.array([len(cell) for cell in among])
     found = plan_policy(goals, costs=costs, most_prompts=plan.most_prompts or None)

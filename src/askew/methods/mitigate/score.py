@@ -13,7 +13,7 @@ from askew.findings import E, Head, with_q
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, PairChange, WayFindings
 from askew.methods.mitigate.gather import Judged, MitigationGathered
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
-from askew.methods.mitigate.policy import target
+from askew.methods.mitigate.policy import wanted
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.confusion import confusions, known_errors
 from askew.parts.survey.shares import DISTANCE, SetShares, shares
@@ -127,7 +127,7 @@ def _change(before: Judged, after: Judged, axis: AxisPlan, prompt: PromptPlan, s
 
     def change() -> Estimate:
         sets = paired(answers[0], answers[1], axis.values)
-        return distance_difference(sets, target(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
+        return distance_difference(sets, wanted(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
 
     return or_missing(change, detail="no picture before or after has an answer")
 
