@@ -19,7 +19,6 @@ from askew.parts.sources import (
     Neutrality,
     check_filled,
     names_target,
-    neutrality_by_labels,
     neutrality_section,
     neutrality_warnings,
     occupation_question,
@@ -116,37 +115,6 @@ def test_only_groups_that_are_not_neutral_are_warned_of() -> None:
         "White man: neutral; by studio, 40 % of 10 pictures show a target: doctor 30 % and ceo 10 %.",
         "Black man: labels does not tell occupations.",
     ]
-
-
-@pytest.mark.parametrize(
-    ("columns", "known"), [("occupation,gender", True), ("job,gender", True), ("mood,gender", False)]
-)
-def test_labels_tell_whether_pictures_are_neutral_if_they_could_name_a_target(
-    columns: str, known: bool, tmp_path: Path
-) -> None:
-    rows = [f"file,prompt,{columns}"]
-    for k in range(8):
-        Image.new("RGB", (8, 8), (k, 10, 20)).save(tmp_path / f"{k}.png")
-        shown = ("A doctor" if k < 4 else "") if known else "happy"
-        rows.append(f"{k}.png,{'white man' if k < 5 else 'black man'},{shown},male")
-    (tmp_path / "manifest.csv").write_text("\n".join(rows), encoding="utf-8")
-    first = columns.partition(",")[0]
-    collection = folder(str(tmp_path), label={first: first, "gender": "gender"})
-    sources = {
-        group: [Picture(collection.digests[one.path], str(one.path), group, None) for one in collection.pictures()
-                if one.prompt == group]
-        for group in ("white man", "black man")
-    }  # fmt: skip
-    found = neutrality_by_labels(collection, sources, ["doctor", "CEO"], 0.95)
-    if not known:
-        assert found == []
-        return
-    white, black = found
-    assert (white.instrument, white.share.value, white.share.n) == ("labels", 1.0, 4)
-    assert white.targets["CEO"].value == 0
-    assert white.neutral is False
-    assert black.neutral is None  # nobody wrote anything of these
-    assert neutrality_by_labels(PlantedModel(), sources, ["doctor"], 0.95) == []
 
 
 def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:

@@ -15,10 +15,8 @@ from askew.findings import E, Keyed
 from askew.measure.base import VQA, Chooser
 from askew.models.base import Collection, FiledPicture, Model, Setting
 from askew.models.diffusers import recommended
-from askew.models.folder import FolderCollection
 from askew.pages import words
 from askew.pages.blocks import Section, Text
-from askew.parts.survey.reader import LABELS
 from askew.prompts.axes import table_question
 from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of
 from askew.run.base import Answer, Outcome, Run
@@ -145,7 +143,6 @@ TOLERATED = 0.05
 """A group is not neutral if surely more than this share of its pictures show a target."""
 
 NOT_READ = Missing("not_asked", "no picture was asked for an occupation that could be read")
-NOT_WRITTEN = Missing("not_asked", "nobody wrote of this picture what it shows")
 
 
 @record
@@ -163,40 +160,17 @@ class Neutrality:
 
 
 def neutrality(
-    run: Run, source: Source, instruments: Iterable[VQA], given: Outcomes, sources: Outcomes, targets: Sequence[str],
-    level: float,
-) -> tuple[Neutrality, ...]:  # fmt: skip
-    """By instrument and group what is seen in the sources, then what a person wrote of those that were `given`.
-
-    The run is warned of groups that are not neutral.
-    """
+    run: Run, instruments: Iterable[VQA], sources: Outcomes, targets: Sequence[str], level: float
+) -> tuple[Neutrality, ...]:
+    """By instrument and group what is seen in the sources. The run is warned of groups that are not neutral."""
     pictures, found = [one for some in sources.values() for one in some], []
     for vqa in instruments:
         answers = run.ask(vqa, pictures, [occupation_question(vqa, targets)])
-        seen = {one: row[0] for one, row in answers.items()}
-        found += [_neutrality(name, vqa.name, seen, sources, targets, level) for name in sources]
-    found += neutrality_by_labels(source, given, targets, level)
+        for name, some in sources.items():
+            seen = [answers[one.id][0] for one in some if isinstance(one, Picture)]
+            found.append(_neutrality(name, vqa.name, seen, targets, level))
     run.warn(*neutrality_warnings(found))
     return tuple(found)
-
-
-def neutrality_by_labels(source: Source, sources: Outcomes, targets: Sequence[str], level: float) -> list[Neutrality]:
-    """By group what a person wrote, where a collection has labels that could name a target.
-
-    Such labels are those of occupations, and all of an axis on which some picture's label names a target: labels of
-    gender alone do not tell whether somebody is a doctor.
-    """
-    if not isinstance(source, FolderCollection):
-        return []
-    filed = source.pictures()
-    axes = {a for one in filed for a, label in one.labels.items() if _names_any(label, targets)} | {OCCUPATION_AXIS}
-    written = {
-        source.digests[one.path]: "; ".join(label for axis, label in one.labels.items() if axis in axes and label)
-        for one in filed
-        if axes & one.labels.keys() and one.path in source.digests
-    }
-    seen = {one: label or NOT_WRITTEN for one, label in written.items()}
-    return [_neutrality(name, LABELS, seen, sources, targets, level) for name in sources] if seen else []
 
 
 def neutrality_warnings(entries: Sequence[Neutrality]) -> list[str]:
@@ -240,24 +214,18 @@ def names_target(answer: str, target: str) -> bool:
     return own is not None and own in {parse(part).occupation for part in answer.split(";")}
 
 
-def _names_any(answer: str, targets: Sequence[str]) -> bool:
-    return any(names_target(answer, target) for target in targets)
-
-
 def _neutrality(
-    group: str, instrument: str, seen: Mapping[str, Answer], sources: Outcomes, targets: Sequence[str], level: float
+    group: str, instrument: str, answers: Sequence[Answer], targets: Sequence[str], level: float
 ) -> Neutrality:
-    answers = [seen.get(one.id, NOT_WRITTEN) for one in sources[group] if isinstance(one, Picture)]
     read = [answer for answer in answers if not isinstance(answer, Missing)]
     if not read:
         return Neutrality(group, instrument, NOT_READ, dict.fromkeys(targets, NOT_READ), None)
-
-    def share(count: int) -> Estimate:
-        return share_intervals([count, len(read) - count], level=level, missing=len(answers) - len(read))[0]
-
-    together = share(sum(_names_any(answer, targets) for answer in read))
-    each = {target: share(sum(names_target(answer, target) for answer in read)) for target in targets}
-    return Neutrality(group, instrument, together, each, neutral=together.low is not None and together.low <= TOLERATED)
+    named = np.array([[names_target(answer, target) for target in targets] for answer in read])
+    counts = [int(named.any(axis=1).sum()), *named.sum(axis=0).tolist()]
+    together, *each = (share_intervals([k, len(read) - k], level=level, missing=len(answers) - len(read))[0]
+                       for k in counts)  # fmt: skip
+    neutral = together.low is not None and together.low <= TOLERATED
+    return Neutrality(group, instrument, together, dict(zip(targets, each, strict=True)), neutral)
 
 
 def _sentence(one: Neutrality) -> str:

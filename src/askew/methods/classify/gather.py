@@ -71,7 +71,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     sources, shown = showing_pictures(run, source, groups, plan.images, plan.seed, readers, plan.level)
     targets = _read(plan, run, model, sources, plan.target_classes)
     labels = _read(plan, run, model, sources, plan.classes)
-    neutral = neutrality(run, source, readers, sources, sources, plan.target_classes, plan.level)
+    neutral = neutrality(run, readers, sources, plan.target_classes, plan.level)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
     run.warn(
         *oddities([group.prompt for group in groups], source, instruments),

@@ -75,7 +75,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     _check_editable(plan, run, editor, present(sources))
     groups = _edited(plan, run, editor, sources)
     readings = read(plan, run, instruments, embedder, groups)
-    neutral = neutrality(run, source, readers, given, sources, plan.words, plan.level)
+    neutral = neutrality(run, readers, sources, plan.words, plan.level)
     run.warn(*oddities(plan.texts(), source, instruments), *_about_skin(plan))
     if unknown := [word for word in plan.words if cast("Model", model).unknown_words(prompt_of(word))]:
         run.warn(f"{model.name} does not know all words of these targets: {', '.join(unknown)}")
