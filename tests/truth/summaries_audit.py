@@ -13,7 +13,7 @@ from askew.methods.audit.findings import AuditFindings
 from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.score import score
-from askew.methods.audit.tibet import extract_concepts, tibet, with_second_q
+from askew.methods.audit.tibet import extract_concepts, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences
@@ -115,7 +115,7 @@ def what_else_changes(bias: float, seed: int) -> set[str]:
     names = [axis.name for axis in own.axes]
     initial, *others = [observed(one, names, 48, bias, seed) for one in own.prompts()]
     scoring = Scoring(READER, seed=seed, draws=100)
-    entry = with_second_q([tibet(initial, others, [axis.axis() for axis in own.axes], scoring)])[0]
+    entry = with_q([tibet(initial, others, [axis.axis() for axis in own.axes], scoring)])[0]
     return {other for other, one in entry.axes["environment"].second_tests.items() if one.q < 0.05}
 
 
@@ -142,8 +142,8 @@ def of_runs(bias: float, seed: int) -> str:
 ROWS = (
     Summary(
         "Verdicts of an audit",
-        ("seen", "lean", "lean_elsewhere", "none", "none_with", "none_possible", "leans_on", "leans_on_none",
-         "could_have", "too_few", "open_lean", "open_none", "nearer"),
+        ("seen", "lean", "lean_less", "lean_spread", "lean_elsewhere", "none", "none_with", "none_possible", "leans_on",
+         "leans_on_none", "could_have", "too_few", "open_lean", "open_none", "nearer"),
         "A nurse in 48 pictures on 8 axes: any lean at bias 0; female at bias 0.5.",
         claims_a_lean, names_gender, 0.88,
     ),

@@ -21,9 +21,13 @@ class Phrase:
 PHRASES: Mapping[str, Phrase] = {
     # what one picture set shows on one axis
     "seen": Phrase("{share} {how} {value} ({count} of {n})", "of each set and axis: the value furthest over its ideal"),
-    "lean": Phrase("more {value} than {ideal}", "the verdict on a set and an axis has q < 0.05"),
-    "lean_elsewhere": Phrase("leans, though not by this share alone",
-                             "the verdict has q < 0.05 by MAD, and the distance of the shares has not"),
+    "lean": Phrase("more {value} than {ideal}",
+                   "the verdict on a set and an axis has q < 0.05, the value's interval lies above its ideal"),
+    "lean_less": Phrase("less {value} than {ideal}",
+                        "the same, of an interval below the ideal, where that of the value seen most is not above it"),
+    "lean_spread": Phrase("not {ideal}, by no value alone", "the same, where every interval holds its ideal"),
+    "lean_elsewhere": Phrase("leans by concepts, not by these shares",
+                             "the verdict has q < 0.05 by MAD, and no distance of the shares has"),
     "none": Phrase("none shown", "the verdict has q of 0.05 or more"),
     "none_with": Phrase("no lean shown with {pictures}, which would have shown a distance of {distance} in nine of "
                         "ten runs", "the same, where a sentence has room; the distance is computed"),
@@ -70,7 +74,8 @@ PHRASES: Mapping[str, Phrase] = {
     "mine_finds_none": Phrase("Mining is not shown to find {which} prompts than random search on the same budget",
                               "it does not"),
     "rank_lean": Phrase("{counts} {what}.", "how many prompts have q < 0.05, by Benjamini-Hochberg over all of them"),
-    "less_or_more": Phrase("{word} one-sided", "the lean's own difference has q < 0.05, that way"),
+    "less_or_more": Phrase("{word} one-sided",
+                           "MAD's difference (else the distance's) has q < 0.05 and an interval without 0"),
     # a graph of interactions
     "pairs_none": Phrase("{where} none of {pairs} of axes is seen to pull on another.",
                          "a graph without an edge and without a sure move"),

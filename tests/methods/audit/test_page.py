@@ -231,7 +231,7 @@ def test_a_terminal_begins_with_the_answer_and_cuts_no_number(
     found = found_in(results_of("folder"))
     text = printed(found, media)
     assert " ".join(text.split()).startswith(page(found, media).answer)
-    assert "[−0.06, 0.06]" in text
+    assert "male 87 % [78," in text
     assert "−40 [−55, −25]" in text
 
 

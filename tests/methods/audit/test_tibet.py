@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from askew.methods.audit.findings import Tibet
-from askew.methods.audit.tibet import axis_concepts, domain, extract_concepts, tibet, with_second_q
+from askew.methods.audit.tibet import axis_concepts, domain, extract_concepts, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import BIASCONNECT
@@ -153,7 +153,7 @@ def test_with_its_own_concepts_an_axis_does_not_depend_on_others() -> None:
 
 def test_what_else_changes_is_tested() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["clothing", "environment"], 48, 1.0)
-    found = with_second_q([tibet(initial, others, axes, SCORING)])[0].axes["environment"].second_tests
+    found = with_q([tibet(initial, others, axes, SCORING)])[0].axes["environment"].second_tests
     assert found["clothing"].q < 0.05
 
 

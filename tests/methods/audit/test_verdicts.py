@@ -16,7 +16,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts
-from askew.parts.survey.words import leans, sentence
+from askew.parts.survey.words import leans, sentence, verdict
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.stats.verdicts import holm_then_bh
@@ -56,10 +56,34 @@ def test_the_ideal_of_the_plan_decides_and_mad_does_not() -> None:
     assert sentence(found).startswith("92 % perceived female (44 of 48, ideal 90 %): no lean shown with 48 pictures")
 
 
+def of_axis(name: str, *counts: int) -> SetShares:
+    axis = AxisPlan.of(find_axis(name))
+    values = tuple(value for value, n in zip(axis.values, counts, strict=True) for _ in range(n))
+    pictures = tuple(Picture(str(k), "", NURSE, k) for k in range(len(values)))
+    seen = ObservedSet(Prompt(NURSE), pictures, {"i": {name: values}}, tuple(Missing("not_asked") for _ in values))
+    counted = shares(seen, axis.axis(), None, NURSE, Scoring("i"))
+    return with_verdicts([counted], [PromptPlan(text=NURSE, axes=(axis,))])[0][0]
+
+
+def test_a_peak_in_the_middle_of_an_order_is_a_lean() -> None:
+    found = of_axis("age", 10, 28, 10)
+    assert found.distance.p > 0.02, "to whom order matters, the middle is near to everything"
+    assert found.total_variation.p < 0.01
+    assert found.verdict is not None
+    assert found.verdict.p == pytest.approx(2 * found.total_variation.p)
+    assert verdict(found) == "more middle-aged than even"
+
+
+def test_no_more_is_said_of_a_value_than_its_own_interval_allows() -> None:
+    assert verdict(of_axis("emotion", 17, 18, 7, 6)) == "less tired than even", "neither of the two that are frequent"
+    assert verdict(of_axis("body_type", 22, 22, 4)) == "less obese than even"
+    assert verdict(of_axis("age", 30, 9, 9)) == "more young than even"
+
+
 def test_mad_can_show_what_the_share_does_not() -> None:
     found = judged(26, 22, mad=0.002)
     assert leans(found)
-    assert "leans, though not by this share alone" in sentence(found)
+    assert "leans by concepts, not by these shares" in sentence(found)
 
 
 @patch.object(gc, "collect", lambda *_: 0)  # statsmodels collects garbage at every call, which takes minutes in all

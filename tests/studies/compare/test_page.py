@@ -238,7 +238,7 @@ def test_a_lean_is_settled_only_if_the_interval_says_so(comparison_named: Named)
         return words.change_sentence(replace(change, lean=lean), "A", "B", view.own)
 
     assert "B is less one-sided than A." in said(value=-0.2, low=-0.3, high=-0.1)
-    assert "not settled" in said(value=-0.2, low=-0.3, high=0.1)
+    assert "B differs from A beyond chance." in said(value=-0.2, low=-0.3, high=0.1)
     assert "B is more one-sided than A." in said(value=0.2, low=0.1, high=0.3)
 
 

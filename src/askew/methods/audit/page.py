@@ -41,7 +41,7 @@ def page(found: AuditFindings, media: Media) -> b.Page:
          *view.domain(), *view.errors()),
         detail=texts.detail(found, view.leads),
         facts=(*common.facts(found), *((("Date", started.replace("T", " ")[:16]),) if started else ())),
-        reading=texts.reading(found), notes=common.notes(found),
+        reading=texts.reading(found), notes=(*common.notes(found), *texts.of_intervals(view.leads)),
         gaps=survey.gaps(found.shares), uneven=survey.missing_sentences(found.missing_pictures),
     )  # fmt: skip
 
@@ -119,38 +119,30 @@ class View:
         return None if self.found.plan.model.startswith("folder/") else self.found.plan.seed
 
     def scores(self) -> Iterator[b.Section]:
-        """MAD of every axis; distances of shares that stand for themselves."""
+        """MAD of every axis, of many prompts as a table; distances of shares that stand for themselves."""
         blocks: list[b.Block] = []
+        names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
         if sum(len(entry.axes) for entry in self.tibet) > ROWS:
-            blocks.append(self._overview())
+            rows = tuple((entry.prompt, *(entry.axes[n].mad if n in entry.axes else None for n in names))
+                         for entry in self.tibet)  # fmt: skip
+            blocks.append(b.Table("MAD of every prompt and axis, the prompt that leans most first",
+                                  ("Prompt", *(capital(axis_label(n)) for n in names)), rows, shaded=True,
+                                  note="Below: the interval. Bold: beyond chance (q < 0.05)."))  # fmt: skip
         elif self.tibet:
-            blocks.append(self._ranking(self.tibet))
-        axes = dict.fromkeys(s.axis for s in self.others)
-        lanes = tuple(survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)
-        blocks += [b.Fold("Distances from the ideal, with interval, chance and q", lanes, screen=True)] if lanes else []
+            lanes = tuple(
+                b.Lane(capital(axis_label(name)), axis.mad, (texts.nearest(axis),),
+                       group=shorten(entry.prompt, 60) if len(self.tibet) > 1 else "", link=f"{entry.prompt} {name}")
+                for entry in self.tibet
+                for name, axis in texts.ranked(entry.axes.items())
+            )  # fmt: skip
+            caption = ("How unequally near the pictures are to the counterfactuals of each axis (MAD); "
+                       "dots without what few pictures add")  # fmt: skip
+            blocks.append(b.Lanes(caption, "Axis", lanes, "MAD", more=("nearest to",)))
+        if axes := dict.fromkeys(s.axis for s in self.others):
+            distances = (survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)
+            blocks.append(b.Fold("Distances from the ideal, with interval, chance and q", tuple(distances)))
         if blocks:
             yield b.Section("Scores", tuple(blocks))
-
-    def _ranking(self, entries: Sequence[Tibet]) -> b.Lanes:
-        """The axes of prompts by corrected MAD, on the scale of MAD itself."""
-        rows = [
-            b.Lane(capital(axis_label(name)), axis.mad, (texts.nearest(axis),),
-                   group=shorten(entry.prompt, 60) if len(entries) > 1 else "", link=f"{entry.prompt} {name}")
-            for entry in entries
-            for name, axis in texts.ranked(entry.axes.items())
-        ]  # fmt: skip
-        caption = "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
-        return b.Lanes(caption, "Axis", tuple(rows), "MAD", more=("nearest to",))
-
-    def _overview(self) -> b.Table:
-        """MAD of every prompt and axis."""
-        names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
-        rows = tuple((entry.prompt, *(entry.axes[n].mad if n in entry.axes else None for n in names))
-                     for entry in self.tibet)  # fmt: skip
-        note = "Below: the interval. Bold: beyond chance (q < 0.05)."
-        columns = ("Prompt", *(capital(axis_label(n)) for n in names))
-        caption = "MAD of every prompt and axis, the prompt that leans most first"
-        return b.Table(caption, columns, rows, note=note, shaded=True)
 
     def differences(self) -> Iterator[b.Section]:
         """Between the prompt's pictures and conditions."""
@@ -161,7 +153,7 @@ class View:
         lanes = (survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places)
         told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
         none = "" if told else say("sets_alike")
-        fold = b.Fold("All differences, by axis and value", tuple(lanes), screen=True)
+        fold = b.Fold("All differences, by axis and value", tuple(lanes))
         yield b.Section("Differences between picture sets", (b.Text(none, items=told), fold))
 
     def domain(self) -> Iterator[b.Section]:
@@ -247,20 +239,15 @@ class View:
 def _concepts(axis: AxisScores) -> Iterator[b.Table]:
     """The concepts that are frequent in the initial set or set a counterfactual apart, and how often each has them."""
     tops = {name: dict(pairs) for name, pairs in axis.top_concepts.items()}
-    initial = tops.pop("initial", {})
-    if not initial or not tops:
+    initial = tops.get("initial", {})
+    if not initial or len(tops) < 2:
         return
-    telling = {c: max(initial.get(c, 0.0), *(abs(top.get(c, 0.0) - initial.get(c, 0.0)) for top in tops.values()))
-               for top in (initial, *tops.values()) for c in top}  # fmt: skip
-    chosen = sorted(telling, key=lambda c: -telling[c])[:CONCEPTS]
-    rows = tuple(
-        (shorten(c, 40), *(Estimate(top[c]) if c in top else None for top in (initial, *tops.values())))
-        for c in sorted(chosen, key=lambda c: -initial.get(c, -1.0))
-    )
-    columns = ("Concept", "initial", *(shorten(value, 40) for value in tops))
-    note = "– = not among the concepts listed for that set."
-    caption = "Concepts seen, in % of the pictures of each set"
-    yield b.Table(caption, columns, rows, scale="share", note=note, shaded=True)
+    apart = {c: max(abs(top.get(c, 0.0) - initial.get(c, 0.0)) for top in ({}, *tops.values()))
+             for top in tops.values() for c in top}  # fmt: skip
+    chosen = sorted(sorted(apart, key=lambda c: -apart[c])[:CONCEPTS], key=lambda c: -initial.get(c, -1.0))
+    rows = tuple((shorten(c, 40), *(Estimate(top[c]) if c in top else None for top in tops.values())) for c in chosen)
+    yield b.Table("Concepts seen, in % of the pictures of each set", ("Concept", *(shorten(v, 40) for v in tops)), rows,
+                  scale="share", note="– = not among the concepts listed for that set.", shaded=True)  # fmt: skip
 
 
 def _second(axis: AxisScores) -> Iterator[b.Block]:

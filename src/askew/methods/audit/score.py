@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 from askew.findings import Head
 from askew.methods.audit.findings import AuditFindings, Tibet
 from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
-from askew.methods.audit.tibet import domain, paired, tibet, with_second_q
+from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors, confusions, known_errors
 from askew.parts.survey.observed import missing_pictures
 from askew.parts.survey.shares import SetShares, SharesDifference, differences, shares, with_q_of_differences
-from askew.parts.survey.verdicts import Place, with_verdicts
+from askew.parts.survey.verdicts import with_verdicts
 from askew.types import Estimate
 
 
@@ -26,7 +23,7 @@ def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
             if isinstance(axis.mad, Estimate) and axis.mad.p is not None}  # fmt: skip
     counted, qs = with_verdicts(_shares(plan, found, known_errors(found.errors, confused)), plan.prompts, mads,
                                 found.captioner)  # fmt: skip
-    scores = with_second_q([_with_q(entry, qs) for entry in scores])
+    scores = with_q(scores, qs)
     return head.into(
         AuditFindings,
         missing_pictures=missing_pictures(found.observed, _scoring(plan, plan.vqa[0])),
@@ -87,16 +84,6 @@ def _tibet(plan: AuditPlan, found: AuditGathered) -> tuple[Tibet, ...]:
         for prompt in plan.prompts
         if (sets := paired(prompt, found.observed[prompt.text]))
     )
-
-
-def _with_q(entry: Tibet, qs: Mapping[Place, float]) -> Tibet:
-    axes = {
-        name: replace(axis, mad=replace(axis.mad, q=qs.get((entry.prompt, name))))
-        if isinstance(axis.mad, Estimate)
-        else axis
-        for name, axis in entry.axes.items()
-    }
-    return replace(entry, axes=axes)
 
 
 def _scoring(plan: AuditPlan, instrument: str) -> Scoring:

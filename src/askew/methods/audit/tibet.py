@@ -6,7 +6,6 @@ captions from a VQA. Here they become concepts, the concepts CAS and CAS^CLIP (3
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,7 +26,7 @@ from askew.methods.audit.findings import (
 )
 from askew.pages.words import SIGNIFICANT
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.plan import PromptPlan
 from askew.stats.association import bipartite
 from askew.stats.association_intervals import Associations, associations, embedding_associations
@@ -204,23 +203,27 @@ def _axis(
 def _second_tests(
     own: Mapping[str, ObservedSet], names: Sequence[str], others: Sequence[Axis], axis: Axis, scoring: Scoring
 ) -> dict[str, SecondTest]:
-    """Of the other axes that have shares; q is p until all of a run are known (`with_second_q`)."""
+    """Of the other axes that have shares; q is p until all of a run are known (`with_q`)."""
     rng = scoring.rng(own["initial"].prompt.text, axis.name, "second axes")
     tables = [[own[v].counts(scoring.instrument, other) for v in names] for other in others if other.values]
     found = zip((o.name for o in others if o.values), chi_squares(tables, rng=rng, threshold=SIGNIFICANT), strict=True)
     return {name: SecondTest(test.p, test.p) for name, test in found if isinstance(test, ChiSquare)}
 
 
-def with_second_q(entries: Sequence[Tibet]) -> tuple[Tibet, ...]:
-    """The same, the tests of second axes being one family of Benjamini-Hochberg."""
+def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float] | None = None) -> tuple[Tibet, ...]:
+    """The same with the q of every MAD by prompt and axis; tests of second axes are one Benjamini-Hochberg family."""
     every = [one for entry in entries for axis in entry.axes.values() for one in axis.second_tests.values()]
     qs = iter(benjamini_hochberg(np.array([one.p for one in every])).tolist() if every else [])
+
+    def judged(axis: AxisScores, q: float | None) -> AxisScores:
+        tests = {other: SecondTest(one.p, next(qs)) for other, one in axis.second_tests.items()}
+        mad = replace(axis.mad, q=q) if isinstance(axis.mad, Estimate) else axis.mad
+        return replace(axis, mad=mad, second_tests=tests)
+
     return tuple(
-        replace(entry, axes={name: replace(axis, second_tests={
-            other: SecondTest(one.p, next(qs)) for other, one in axis.second_tests.items()
-        }) for name, axis in entry.axes.items()})
+        replace(entry, axes={n: judged(axis, (of_mad or {}).get((entry.prompt, n))) for n, axis in entry.axes.items()})
         for entry in entries
-    )  # fmt: skip
+    )
 
 
 def _by_concepts(
@@ -232,9 +235,8 @@ def _by_concepts(
     rng = scoring.rng(sets[0].prompt.text, axis.name, "concepts")
     try:
         return associations(counts[0], counts[1:], rng=rng, variant=scoring.variant, missing=missing, **scoring.how)
-    except NotEnoughData as error:  # for the commonest reason why a set has no answers on this axis
-        reasons = Counter(r for s in sets for r, n in s.missing(scoring.instrument, axis).items() for _ in range(n))
-        return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", str(error))
+    except NotEnoughData as error:
+        return why_missing(sets, scoring.instrument, axis, str(error))
 
 
 def _by_vectors(

@@ -31,7 +31,7 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
         names = list(dict.fromkeys(perceived(entry.axis) for entry in read))
         axes = listing(names) if len(names) <= NAMED else f"any of {len(names)} axes"
         of = quote(prompts[0]) if len(prompts) == 1 else f"each of {plural(len(prompts), 'prompt')}"
-        return say("leans_on_none", axes=axes, pictures=f"{common.sizes(found.sets)} pictures", of=of, who=who)
+        return say("leans_on_none", axes=axes, pictures=f"{_looked_at(read)} pictures", of=of, who=who)
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
         rest = [f"a lean on {len(lean) - NAMED} more"] if len(lean) > NAMED else []
         return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*map(seen, lean[:NAMED]), *rest])}."
@@ -40,6 +40,12 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     shown = [f"{words.set_label(one.set)} {seen(one)}" if len(sets) > 1 else seen(one) for one in sets]
     where = f"{quote(first.prompt)}, " if len(prompts) > 1 else ""
     return f"Leaning most, {where}{perceived(first.axis)}: {'; '.join(shown)}."
+
+
+def _looked_at(read: Sequence[SetShares]) -> str:
+    """In how many pictures of each set a lean was looked for: "48", or "45 to 48"."""
+    counts = sorted(sum(entry.counts.values()) for entry in read)
+    return " to ".join(map(thousands, dict.fromkeys((counts[0], counts[-1]))))
 
 
 def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
@@ -65,6 +71,12 @@ def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     lean = say("leans_on", where=where, reader=shorten(leads[0].instrument, 40))
     others = f"On the others: {could[:1].lower()}{could[1:]}" if could else ""
     return " ".join(filter(None, (lean, others, open_axes(found))))
+
+
+def of_intervals(leads: Sequence[SetShares]) -> tuple[str, ...]:
+    """Why an interval may leave out what a verdict does not deny."""
+    tested = len(leads)
+    return (f"An interval is of one value alone; a verdict allows for all {tested} that were tested.",) * (tested > 1)
 
 
 def open_axes(found: AuditFindings) -> str:
@@ -122,6 +134,11 @@ def nearest(axis: AxisScores) -> str | None:
 
 def reading(found: AuditFindings) -> Section:
     """The terms of the page, what a score does not mean, and how the scores are computed."""
+    tibet = found.tibet and Text(
+        "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in Text-to-Image "
+        "Generative Models”, ECCV 2024). The prompt is changed in one concept at a time, along each axis. Questions "
+        "about each picture give concepts; w is the share of a set's pictures that show a concept."
+    )
     by_concept = (
         ("CAS", "How much of what is seen in the pictures of the prompt is also seen, as often, in the pictures of a "
                 "counterfactual prompt. 1: the same concepts equally often. 0: no concept in common."),
@@ -133,36 +150,24 @@ def reading(found: AuditFindings) -> Section:
         *(by_concept if found.tibet else ()),
         ("Chance", "The mean score that a model without any lean would get from this number of pictures. It is not "
                    "zero. Corrected sets it to 0 and the largest possible score to 1."),
-        ("Verdict", "One for each picture set and axis, by the distance of the shares and, where equal shares are the "
-                    "ideal, by MAD: Holm over the two, then Benjamini-Hochberg over all. Bold, the headline and "
-                    "--fail-if “lean.q < 0.05” follow it."),
+        ("Verdict", "One for each picture set and axis, by the distance of the shares, of ordered values also by their "
+                    "total variation and, where equal shares are the ideal, by MAD: Holm over these, then "
+                    "Benjamini-Hochberg over all. Bold, the headline and --fail-if “lean.q < 0.05” follow it."),
     )  # fmt: skip
-    return common.reading(terms, LIMITS, method(found))
-
-
-def method(found: AuditFindings) -> tuple[Text | Terms, ...]:
-    """How the scores are computed."""
-    source = Text(
-        "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in Text-to-Image "
-        "Generative Models”, ECCV 2024). The prompt is changed in one concept at a time, along each axis. Questions "
-        "about each picture give concepts; w is the share of a set's pictures that show a concept."
-    )
-    concepts = Terms((
+    computed = (
         ("CAS (Eq. 1–3)", "Σ min(w, w′) ⁄ Σ max(w, w′), over all concepts of the two sets"),
         ("By embedding (Eq. 4)", "mean cosine of every initial picture with every counterfactual picture"),
         ("MAD (Eq. 5–7)", "√( (1⁄K) Σ |CAS of k − mean CAS| ÷ 2(K − 1)⁄K² ), for K counterfactuals"),
         ("Chance for MAD", "the initial set redrawn from the equal mixture of the counterfactual sets, and scored "
                            f"again; {thousands(found.plan.draws)} draws"),
-        ("Corrected", "(score − chance) ⁄ (largest score − chance)"),
-    ))  # fmt: skip
-    errors = "the shares that, read with the errors of the confusion matrix, come nearest to the shares seen"
-    of_shares = Terms((
+    )  # fmt: skip
+    of_shares = (
         ("Shares", "answers that name a value ⁄ answers at all"),
-        ("Distance", "½ Σ |share − ideal|; for ordered values, the area between the cumulated shares divided by their "
-                     "number less one; chance: as many answers drawn from the ideal"),
-        *((("Corrected for reading errors", errors),) if found.confusion else ()),
+        ("Distance", "total variation, ½ Σ |share − ideal|; for ordered values, the area between the cumulated shares "
+                     "divided by their number less one; chance: as many answers drawn from the ideal"),
+        ("Corrected for reading errors", "the shares that, read with known errors, come nearest to those seen"),
         ("Worst case", "the shares if all missing answers had gone against a value, or all to it"),
-    ))  # fmt: skip
-    adjusted = Text(f"q by Benjamini and Hochberg (1995). Intervals at {percent(found.plan.level)}.")
-    tibet: tuple[Text | Terms, ...] = (source, concepts) if found.tibet else ()
-    return *tibet, *([of_shares] if found.shares else []), adjusted
+        ("q", f"by Benjamini and Hochberg (1995); intervals at {percent(found.plan.level)}"),
+    )  # fmt: skip
+    method = Terms((*(computed if found.tibet else ()), *of_shares))
+    return common.reading(terms, LIMITS, (tibet, method) if tibet else (method,))

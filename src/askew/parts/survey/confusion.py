@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,9 @@ from askew.measure.base import VQA, Calibrated
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import LABELS
 from askew.plan import PromptPlan
-from askew.types import Axis, Missing, record
+from askew.types import Axis, Missing, MissingReason, record
+
+REASONS = get_args(MissingReason)
 
 Errors = Mapping[tuple[str, str], NDArray[np.int64]]
 """By instrument and axis: counts of its answers (columns) against a reference (rows)."""
@@ -44,21 +47,15 @@ def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, referenc
 
     Raises ValueError for an answer that is none of the axis's values.
     """
-    place = {value: index for index, value in enumerate(axis.values)}
-    counts = np.zeros((len(place), len(place)), dtype=np.int64)
-    missing: dict[str, Counter[str]] = {value: Counter() for value in axis.values}
-    for one in sets:
-        for true, seen in zip(one.values[reference][axis.name], one.values[instrument][axis.name], strict=True):
-            if isinstance(true, Missing):
-                continue
-            if true not in place or not (isinstance(seen, Missing) or seen in place):
-                raise ValueError(f"{true!r} against {seen!r}: both must be among {', '.join(axis.values)}")
-            if isinstance(seen, Missing):
-                missing[true][seen.reason] += 1
-            else:
-                counts[place[true], place[seen]] += 1
-    lost = {value: dict(sorted(by.items())) for value, by in missing.items()}
-    return Confusion(axis.name, instrument, reference, axis.values, tuple(map(tuple, counts.tolist())), lost)
+    answers = ((true, seen.reason if isinstance(seen, Missing) else seen) for one in sets for true, seen in
+               zip(one.values[reference][axis.name], one.values[instrument][axis.name], strict=True)
+               if not isinstance(true, Missing))  # fmt: skip
+    pairs = dict(sorted(Counter(answers).items()))
+    lost = {value: {s: n for (true, s), n in pairs.items() if true == value and s in REASONS} for value in axis.values}
+    counts = tuple(tuple(pairs.get((true, seen), 0) for seen in axis.values) for true in axis.values)
+    if odd := [pair for pair in pairs if pair[0] not in axis.values or pair[1] not in (*axis.values, *REASONS)]:
+        raise ValueError(f"{odd[0][0]!r} against {odd[0][1]!r}: both must be among {', '.join(axis.values)}")
+    return Confusion(axis.name, instrument, reference, axis.values, counts, lost)
 
 
 def confusions(

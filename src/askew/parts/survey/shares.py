@@ -34,8 +34,8 @@ class Verdict:
     """Whether a picture set leans on an axis, by all that was tested there.
 
     value       the value furthest above its ideal
-    p, q        Holm over the distance from the ideal and, where the ideal is equal shares, MAD; q by Benjamini-Hochberg
-                over all sets and axes that an instrument read
+    p, q        Holm over the distances from the ideal and, where the ideal is equal shares, MAD; q by
+                Benjamini-Hochberg over all sets and axes that an instrument read
     detectable  the distance that so many pictures show in nine of ten runs, were it the only lean; None: no distance
     """
 
@@ -51,6 +51,7 @@ class SetShares:
 
     set                   "initial", or "AXIS: VALUE" of a counterfactual or condition
     distance              of the shares from the ideal
+    total_variation       of ordered values the same, without their order: it sees a peak in the middle
     bounds                by value: its lowest and highest share if the missing pictures were known; None if none is
     instrument_corrected  the shares without the instrument's known errors
     verdict               None where nothing was tested
@@ -70,6 +71,12 @@ class SetShares:
     instrument_corrected: Annotated[Mapping[str, E], Keyed("value")] | None
     verdict: Verdict | None = None
     ideal_pictures: int | None = None
+    total_variation: E | None = None
+
+    @property
+    def from_ideal(self) -> list[Estimate]:
+        """All that holds the shares against the ideal."""
+        return [one for one in (self.distance, self.total_variation) if isinstance(one, Estimate)]
 
     @property
     def even(self) -> bool:
@@ -119,14 +126,16 @@ def shares(
     lost = sum(missing.values())
     rng = scoring.rng(*place, "shares")
     estimates = share_intervals(counts, level=scoring.level, missing=lost)
-    distance = distance_estimate(counts, _in_order(target, axis), distance=DISTANCE[axis.scale], rng=rng, missing=lost,
-                                 ideal_pictures=ideal_pictures, **scoring.how)  # fmt: skip
+    from_ideal = partial(distance_estimate, counts, _in_order(target, axis), missing=lost,
+                         ideal_pictures=ideal_pictures, **scoring.how)  # fmt: skip
+    distance = from_ideal(distance=DISTANCE[axis.scale], rng=rng)
     low, high = (bound.tolist() for bound in worst_case_bounds(counts, lost))
     return seen(
         dict(zip(axis.values, estimates, strict=True)),
         distance,
         dict(zip(axis.values, zip(low, high, strict=True), strict=True)) if lost else None,
         _corrected(counts, axis, known_errors, rng, scoring, lost),
+        total_variation=from_ideal(rng=scoring.rng(*place, "total variation")) if axis.scale == "ordinal" else None,
     )
 
 

@@ -10,7 +10,6 @@ from askew.parts.survey.shares import DISTANCE, SetShares, Verdict
 from askew.plan import PromptPlan
 from askew.stats.distance_intervals import as_exact_together
 from askew.stats.verdicts import detectable_distance, holm_then_bh
-from askew.types import Estimate
 
 Place = tuple[str, str]
 """A prompt and an axis."""
@@ -24,18 +23,17 @@ def with_verdicts(
 ) -> tuple[tuple[SetShares, ...], dict[Place, float]]:
     """Shares with a verdict on every set of a prompt's own, and the q of every MAD.
 
-    Tests of one set and axis are joined by Holm, those of all that an instrument read are one family of
-    Benjamini-Hochberg (`holm_then_bh`). `mads` are p-values of MAD by prompt and axis, which rest on the answers of
-    `captioner`. MAD asks whether pictures are equally near to all values: where the ideal is another it tells nothing,
-    and gets no q. Where an axis has no shares it is tested alone.
+    Tests of one set and axis are joined by Holm: the distance of its shares, of ordered values also their total
+    variation, and MAD. Those of all that an instrument read are one family of Benjamini-Hochberg (`holm_then_bh`).
+    `mads` are p-values of MAD by prompt and axis, which rest on the answers of `captioner`. MAD asks whether pictures
+    are equally near to all values: where the ideal is another it tells nothing, and gets no q. Where an axis has no
+    shares it is tested alone.
     """
     found, qs = list(entries), dict[Place, float]()
     for name in dict.fromkeys([*(one.instrument for one in found), *([captioner] if mads and captioner else [])]):
         own = {k: one for k, one in enumerate(found) if one.instrument == name and one.of_prompt}
         tests: dict[int | Place, list[float]] = {
-            k: [one.distance.p]
-            for k, one in own.items()
-            if isinstance(one.distance, Estimate) and one.distance.p is not None
+            k: ps for k, one in own.items() if (ps := [e.p for e in one.from_ideal if e.p is not None])
         }
         places = {(one.prompt, one.axis): k for k, one in own.items() if one.set == "initial"}
         asked = dict[Place, int | Place]()
@@ -49,18 +47,17 @@ def with_verdicts(
         scales = {(prompt.text, axis.name): axis.scale for prompt in prompts for axis in prompt.axes}
         for k, one in own.items():
             if k in results:
-                p, q, (first, *_) = results[k]
                 scale, level = scales[one.prompt, one.axis], SIGNIFICANT / (len(tests[k]) * len(tests))
-                found[k] = _judged(one, Verdict("", p, q, None), first, DISTANCE[scale], level)
+                found[k] = _judged(one, *results[k], DISTANCE[scale], level)
     return tuple(found), qs
 
 
-def _judged(one: SetShares, verdict: Verdict, q: float, distance: str, level: float) -> SetShares:
-    """With the q of its own distance, the value that leads, and what so many pictures could have shown."""
+def _judged(one: SetShares, p: float, q: float, qs: Sequence[float], distance: str, level: float) -> SetShares:
+    """With the q of its own distances, the value that leads, and what so many pictures could have shown."""
     read = sum(one.counts.values())
     value = max(one.counts, key=lambda v: one.counts[v] / read - one.ideal[v])
     shown = detectable_distance(
         as_exact_together(read, one.ideal_pictures), [*one.ideal.values()], distance, level=level
     )
-    distance_then = replace(one.distance, q=q) if isinstance(one.distance, Estimate) else one.distance
-    return replace(one, distance=distance_then, verdict=replace(verdict, value=value, detectable=shown))
+    first, second = ([replace(e, q=own) for e, own in zip(one.from_ideal, qs, strict=False)] + [None])[:2]
+    return replace(one, distance=first or one.distance, total_variation=second, verdict=Verdict(value, p, q, shown))

@@ -7,6 +7,7 @@ from askew.pages.phrases import say
 from askew.pages.words import SIGNIFICANT, capital, measured, number, perceived, percent, plural, probability, shorten
 from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference, Verdict
+from askew.stats.intervals import ends
 from askew.types import Estimate, Missing
 
 LIMITS = (
@@ -48,9 +49,16 @@ def verdict(entry: SetShares) -> str:
     lean = leans(entry)
     if not lean:
         return "not tested against chance" if lean is None else say("none")
-    if not exceeds_chance(entry.distance):
+    if not any(map(exceeds_chance, entry.from_ideal)):
         return say("lean_elsewhere")
-    return say("lean", value=shorten(leaning_value(entry), 40), ideal="even" if entry.even else "the ideal")
+    ideal, value = "even" if entry.even else "the ideal", leaning_value(entry)
+    known = {v: (low, high) for v, e in entry.shares.items() if isinstance(e, Estimate) for low, high in [ends(e)]}
+    under = [v for v, (_, high) in known.items() if high < entry.ideal[v]]
+    if value in known and known[value][0] > entry.ideal[value]:
+        return say("lean", value=shorten(value, 40), ideal=ideal)
+    if under:
+        return say("lean_less", value=shorten(min(under, key=lambda v: known[v][1] - entry.ideal[v]), 40), ideal=ideal)
+    return say("lean_spread", ideal=ideal)
 
 
 def leaning_value(entry: SetShares) -> str:

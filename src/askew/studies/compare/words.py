@@ -9,6 +9,7 @@ from askew.pages.blocks import Section, Terms
 from askew.pages.phrases import say
 from askew.pages.words import capital, measured, number, perceived, percent, probability, quote, reason, shorten
 from askew.parts.survey.words import exceeds_chance
+from askew.stats.intervals import ends
 from askew.studies.compare.findings import Change, Difference, Pair
 from askew.types import Estimate, Missing
 
@@ -37,7 +38,10 @@ def change_sentence(change: Change, a: str, b: str, own: Own) -> str:
         why = reason(gap.difference) if gap and isinstance(gap.difference, Missing) else "no score"
         return f"{b} less {a}: not measured – {why}."
     ground = "; ".join(filter(None, [_lean_ground(change.lean), _share_ground(change.share, own)]))
-    return f"{_verdict(change, a, b)}. {capital(ground)}."
+    side = _side(change) if change.differs else ""
+    verdict = (f"{b} is {say('less_or_more', word=side)} than {a}" if side
+               else say("differs_here", a=a, b=b) if change.differs else say("alike_here"))  # fmt: skip
+    return f"{verdict}. {capital(ground)}."
 
 
 def score_label(entry: Difference) -> str:
@@ -56,14 +60,21 @@ def _where(found: Sequence[Change], count: int) -> str:
 
 
 def _leans(found: Sequence[Change], count: int) -> str:
-    """In how many of the `count` that differ the second run is less or more one-sided."""
-    leans = [change.lean.difference for change in found if change.lean and change.differs]
-    values = [e.mark for e in leans if isinstance(e, Estimate) and exceeds_chance(e)]
-    sides = {"less": sum(value < 0 for value in values), "more": sum(value > 0 for value in values)}
+    """In how many of the `count` that differ the second run is surely less or more one-sided."""
+    sides = [_side(change) for change in found if change.differs]
     parts = [
-        say("less_or_more", word=word) + (f" in {side}" if count > 1 else "") for word, side in sides.items() if side
-    ]
+        say("less_or_more", word=word) + (f" in {sides.count(word)}" if count > 1 else "")
+        for word in ("less", "more") if word in sides
+    ]  # fmt: skip
     return f": {' and '.join(parts)}" if parts else ""
+
+
+def _side(change: Change) -> str:
+    """Whether the second run is surely less or more one-sided: by q, and by an interval that leaves out 0."""
+    lean = change.lean.difference if change.lean else None
+    if not isinstance(lean, Estimate) or not exceeds_chance(lean) or ends(lean)[0] <= 0 <= ends(lean)[1]:
+        return ""
+    return "less" if lean.mark < 0 else "more"
 
 
 def _most(change: Change, count: int, own: Own) -> str:
@@ -73,17 +84,6 @@ def _most(change: Change, count: int, own: Own) -> str:
         quote(change.prompt) if change.set == "initial" else f"{quote(change.prompt)}, {words.set_label(change.set)}"
     )
     return f"{what} is on {perceived(change.axis)} of {where}: {ground}."
-
-
-def _verdict(change: Change, a: str, b: str) -> str:
-    if not change.differs:
-        return say("alike_here")
-    lean = change.lean.difference if change.lean else None
-    if not isinstance(lean, Estimate) or not exceeds_chance(lean):
-        return say("differs_here", a=a, b=b)
-    settled = lean.low is not None and lean.high is not None and (lean.low > 0 or lean.high < 0)
-    word = "less" if lean.value < 0 else "more"
-    return f"{b} is {say('less_or_more', word=word)} than {a}" + ("" if settled else ", but how much is not settled")
 
 
 def _lean_ground(entry: Difference | None) -> str:
@@ -114,9 +114,8 @@ def reading(paired: bool, counterfactuals: bool, level: float) -> Section:
     less = ("Difference", "The second run's score less the first one's, both without what few pictures add to scores. "
             "Whether two runs differ on an axis is one test, by its shares; every other score is a family of its "
             "own.")  # fmt: skip
-    joined = "both scores' own intervals joined (MOVER; Newcombe's tenth method for shares), " + (
-        "less the correlation of their errors over pairs of pictures" if paired else "as independent sets"
-    )  # fmt: skip
+    joined = "both scores' own intervals joined (MOVER; Newcombe's tenth method for shares)"
+    joined += ", less the correlation of their errors over pairs of pictures" if paired else ", as independent sets"
     tested = ("of shares: exact (McNemar's test where every picture was read); of the others: the two pictures of each "
               "pair change places at random" if paired else
               "of shares: a score test; of the others: pictures are dealt to both runs at random")  # fmt: skip
