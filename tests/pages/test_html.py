@@ -139,7 +139,7 @@ def test_a_bar_names_what_has_no_room() -> None:
              Part("blind", estimate(0.0), 0, 0.25), Part(WORD, estimate(0.0), 0, 0.25))  # fmt: skip
     page = shown(Shares("c", (Bar("Disability", parts, 100, {"refused": 2}, "more fit than even", True),)))
     text = page.replace("\u00a0", " ")
-    assert "fit 95 of 100, 95 % [89, 101]; even would be 25 %; 2 not read: the model or instrument refused 2" in text
+    assert "fit 95 of 100, 95 % [89, 101]; even: 25 %; 2 not read: the model or instrument refused 2" in text
     assert "<bdi>wheelchair 5</bdi>" in page
     assert f"not seen: blind and {WORD}" in page
     assert len(re.findall('class="ideal"', page)) == 3

@@ -53,7 +53,7 @@ def test_every_reason_has_words(name: str) -> None:
 
 
 def test_what_a_bar_rests_on() -> None:
-    assert words.bar_note(bar("g", "gender", (6, 42))) == "female 42 of 48, 88 % [76, 98]; even would be 50 %"
+    assert words.bar_note(bar("g", "gender", (6, 42))) == "female 42 of 48, 88 % [76, 98]; even: 50 %"
     assert words.bar_note(bar("g", "gender", (6, 42), leading="male")).startswith("male 6 of 48, 12 %")
     assert words.bar_note(bar("g", "gender", (0, 0))) == "no pictures"
 

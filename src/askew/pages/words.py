@@ -148,7 +148,7 @@ def bar_note(bar: Bar) -> str:
     if one := leading(bar):
         counted = f"of {thousands(bar.n)}" if one.count is None else f"{thousands(one.count)} of {thousands(bar.n)}"
         alike = len({p.ideal and round(p.ideal, 9) for p in bar.parts}) == 1
-        ideal = [] if one.ideal is None else [f"{'even would be' if alike else 'ideal'} {percent(one.ideal)}"]
+        ideal = [] if one.ideal is None else [f"{'even' if alike else 'ideal'}: {percent(one.ideal)}"]
         told = [f"{one.value} {counted}, {measured(one.share, 'share')}", *ideal]
     return "; ".join([*told, *([f"{thousands(lost)} not read: {reasons(bar.missing)}"] if lost else [])])
 
