@@ -1,14 +1,12 @@
 """Shares corrected for the known errors of the instrument that read them.
 
+P(answer | true) is a matrix R. True shares s give answers with the shares s @ R, so that answers are corrected by R's
+inverse. Corrected shares may leave the simplex by chance: a share below 0 says none, as far as can be seen. They are
+left so wherever errors are to cancel, and cut (`ReadingErrors.shares`) only where a population is needed. R errs
+itself, being counted in pictures whose truth is known: as a variance, and as matrices drawn anew for simulated answers.
+
 NotEnoughData is raised without answers and for a true value that the reference never saw, ValueError for what are no
 counts and for shapes that do not fit.
-
-P(answer | true) is a matrix R. True shares s give answers with the shares s @ R, so that answers are corrected by R's
-inverse. Corrected shares may leave the simplex by chance, and a share below 0 says: none, as far as can be seen. They
-are left so wherever errors are to cancel, and cut (`ReadingErrors.shares`) only where a population is needed.
-
-R is an estimate itself, from pictures whose truth is known. Its sampling error enters twice: as a variance, and as
-matrices drawn anew for simulated answers, which are then corrected by the matrix that one has.
 """
 
 from __future__ import annotations

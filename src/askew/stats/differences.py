@@ -28,6 +28,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
+from askew.stats.clustered import wilson_at
 from askew.stats.contingency import cramers_v
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares
@@ -165,7 +166,7 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
     first, second = sets.first[:, value], sets.second[:, value]
     x, n, y, m = int(first.sum()), len(first), int(second.sum()), len(second)
     r = _phi(*sets.pairs[:, :, value]) * len(sets) / math.sqrt(n * m)
-    low, high = mover(x / n, y / m, wilson(x, n, level), wilson(y, m, level), r)
+    low, high = mover(x / n, y / m, wilson_at(x / n, n, level), wilson_at(y / m, m, level), r)
     name, p = ("Newcombe, paired", _exact_p(sets, value)) if len(sets) else ("Newcombe", _score_test(x, n, y, m))
     return Estimate(x / n - y / m, low, high, level, name, n + m, null=0.0, max=1.0, p=p)
 
@@ -278,12 +279,6 @@ def _phi(a: Floats, b: Floats) -> float:
     return float(covariance / size) if size > 0 else 0.0
 
 
-def wilson(x: int, n: int, level: float) -> tuple[float, float]:
-    """Wilson's interval of the share x / n."""
-    found = scipy.stats.binomtest(x, n).proportion_ci(level, method="wilson")
-    return float(found.low), float(found.high)
-
-
 def _score_test(x: int, n: int, y: int, m: int) -> float:
     """Two-sided p of equal shares, x of n against y of m."""
     observed = float(_score(np.array(x), n, np.array(y), m))
@@ -338,7 +333,7 @@ def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, mis
     p, q, both = first / n, second / n, first + second
     spread = math.sqrt((1 - p) * (1 - q))
     r = -math.sqrt(p * q) / spread if spread else -1.0
-    low, high = np.clip(mover(p, q, wilson(first, n, level), wilson(second, n, level), r), -1, 1).tolist()
+    low, high = np.clip(mover(p, q, wilson_at(p, n, level), wilson_at(q, n, level), r), -1, 1).tolist()
     low, high = (low, high) if low > 0 else (-high, -low) if high < 0 else (0.0, max(-low, high))
     k, seen = np.arange(both + 1), abs(first - second)
 

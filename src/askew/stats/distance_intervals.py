@@ -27,15 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.stats.distance import Distance
-from askew.stats.intervals import POINT, TOLERANCE, Floats, corrected, tail
-from askew.types import Estimate
+from askew.stats.intervals import TOLERANCE, Floats, tail
 
 PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal where `outward` turns
 CLEAR_Z = 1.0  # excess over the ideal, in standard errors, from which a value takes part in the turn
 END = 3.0  # of the outward path
 STEPS = 10  # bisections along a path
 METHOD = "test inversion"
-ENOUGH, MOST = 10, 100_000  # samples for p: that reach the distance, and in all
 
 Bools = NDArray[np.bool_]
 Sampler = Callable[[Floats], Floats]
@@ -86,34 +84,6 @@ class SampledShares:
             return self.standard_errors
         q, p = self.ideal, self.shares
         return np.asarray(np.sqrt(np.maximum(q * (1 - q), p * (1 - p)) / np.asarray(self.pictures)[..., None]))
-
-    def estimate(
-        self,
-        rng: np.random.Generator,
-        draws: int,
-        level: float,
-        *,
-        maximum: float,
-        n: int,
-        missing: int = 0,
-        p: float | None = None,
-    ) -> Estimate:
-        """Distance of one set of shares (K,): value, interval, and null and corrected of samples from the ideal.
-
-        Without an exact `p`, samples are drawn until it is decided: `ENOUGH` reach the distance, or there are `MOST`.
-        """
-        fair = self.samples(self.ideal, draws, rng)
-        low, high = self.interval(fair, level, rng)
-        again, further = rng.spawn(2)
-        debiased, _ = self.interval(fair, POINT, again)
-        found = Estimate(float(self.observed), low, high, level, METHOD, n, missing, debiased=debiased)
-        if p is None:
-            reached, made = int(np.count_nonzero(fair >= found.value - TOLERANCE)), draws
-            while reached < ENOUGH and made < MOST:
-                more = self.samples(self.ideal, min(made, MOST - made), further)
-                reached, made = reached + int(np.count_nonzero(more >= found.value - TOLERANCE)), made + len(more)
-            p = (1 + reached) / (1 + made)
-        return corrected(found, float(fair.mean()), p, maximum)
 
     def interval(self, fair: Floats, level: float, rng: np.random.Generator) -> tuple[float, float]:
         """Interval (low, high) of the population's distance, for one set of shares (K,).

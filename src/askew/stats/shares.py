@@ -11,11 +11,12 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.stats.distance import Distance, distance_max, distance_named, distance_p, normalised
-from askew.stats.distance_intervals import SampledShares, as_exact_together
-from askew.stats.intervals import Floats, positive_counts, tail
+from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together
+from askew.stats.intervals import POINT, TOLERANCE, Floats, corrected, positive_counts, tail
 from askew.types import Estimate
 
 BISECTIONS = 50
+ENOUGH, MOST = 10, 100_000  # samples for p where it has no exact law: that reach the distance, and in all
 
 
 def share_intervals(counts: ArrayLike, *, level: float = 0.95, missing: int = 0) -> tuple[Estimate, ...]:
@@ -59,7 +60,18 @@ def distance_estimate(
     n, maximum = int(c.sum()), distance_max(target, measure)
     sample = SampledShares(c / n, as_exact_together(n, ideal_pictures), target, measure)
     p = distance_p(c, target, distance) if isinstance(distance, str) and ideal_pictures is None else None
-    return sample.estimate(rng, draws, level, maximum=maximum, n=n, missing=missing, p=p)
+    fair = sample.samples(target, draws, rng)
+    low, high = sample.interval(fair, level, rng)
+    again, further = rng.spawn(2)
+    debiased, _ = sample.interval(fair, POINT, again)
+    found = Estimate(float(sample.observed), low, high, level, METHOD, n, missing, debiased=debiased)
+    if p is None:
+        reached, made = int(np.count_nonzero(fair >= found.value - TOLERANCE)), draws
+        while reached < ENOUGH and made < MOST:
+            more = sample.samples(target, min(made, MOST - made), further)
+            reached, made = reached + int(np.count_nonzero(more >= found.value - TOLERANCE)), made + len(more)
+        p = (1 + reached) / (1 + made)
+    return corrected(found, float(fair.mean()), p, maximum)
 
 
 def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
