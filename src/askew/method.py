@@ -27,7 +27,7 @@ from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import Run
-from askew.run.count import Count, counted_run
+from askew.run.count import counted_run
 from askew.run.environment import environment
 from askew.run.live import opened_run
 from askew.store.files import SUMS_FILE, changed_files, write_sums
@@ -110,12 +110,12 @@ class Method(Generic[P, G, F, R_co]):
         folder = Path(options.get("run") or self.folder(plan))
         store = Path(options.get("store") or default_store(folder))
         if options.get("dry_run"):
-            return cast("R_co", self.count(plan, folder, store))
+            with counted_run(plan, folder, store) as counted:
+                self.gather(plan, counted)
+            return cast("R_co", counted)
         if (found := self._finished(plan, folder, store)) is None:
             started = datetime.now(UTC)
-            budget, progress = options.get("budget"), bool(options.get("progress"))
-            log = options.get("log")
-            with opened_run(plan, folder, store, budget=budget, progress=progress, log=log) as live:
+            with opened_run(plan, folder, store, **options) as live:
                 gathered = self.gather(plan, live)
                 live.settle()
                 live.warn(*lost(gathered.sets))
@@ -131,12 +131,6 @@ class Method(Generic[P, G, F, R_co]):
                 self.result(self, plan, folder, store, found).write_report()
         conditions.check(wanted, found)
         return self.result(self, plan, folder, store, found)
-
-    def count(self, plan: P, folder: Path, store: Path) -> Count:
-        """What running a plan would make and ask. Nothing is made or written."""
-        with counted_run(plan, folder, store) as counted:
-            self.gather(plan, counted)
-        return counted
 
     def folder(self, plan: P) -> Path:
         """Where a plan runs unless told otherwise: its label with plain letters, or the method, and the plan's hash."""

@@ -124,8 +124,8 @@ Place = Annotated[str | Path | None, Parameter(metavar="PATH")]
 """A file or a folder."""
 
 
-class WhereOptions(TypedDict, total=False):
-    """Where a run lies, and how it is told.
+class RunOptions(TypedDict, total=False):
+    """Options of every command that runs a plan: where the run lies, and how it is told.
 
     `progress` is Python's alone: tell on standard error how far the run is.
     """
@@ -134,11 +134,6 @@ class WhereOptions(TypedDict, total=False):
     store: Annotated[Place, Parameter(help="Shared store; default: .askew beside the run.")]
     json: Annotated[Flag, Parameter(help="Print results.json instead of the table.")]
     progress: Annotated[bool, Parameter(parse=False)]
-
-
-class RunOptions(WhereOptions, total=False):
-    """Options of every command that runs a plan."""
-
     dry_run: Annotated[Flag, Parameter(help="Print what would be made and asked, and stop.")]
     budget: Annotated[
         int | str | None,

@@ -67,8 +67,10 @@ class AxisPlan(Part):
     def _consistent(self) -> AxisPlan:
         if len(self.counterfactuals) == 1:
             raise ValueError(f"axis {self.name!r} has one counterfactual; it needs none or at least two")
-        if self.ideal is not None:
-            _check_ideal(self.name, self.values, self.ideal)
+        if self.ideal is not None and self.ideal.keys() != {*self.values}:
+            raise ValueError(f"the ideal of axis {self.name!r} must give a share to each of: {', '.join(self.values)}")
+        if self.ideal is not None and (min(self.ideal.values()) < 0 or abs(sum(self.ideal.values()) - 1) > 1e-6):
+            raise ValueError(f"the ideal shares of axis {self.name!r} must be at least 0 and sum to 1")
         return self
 
     @classmethod
@@ -220,10 +222,3 @@ def check_distinct(what: str, names: Sequence[str]) -> None:
     twice = [name for name in names if folded.count(name.lower()) > 1]
     if twice:
         raise ValueError(f"the {what} {twice[0]!r} is named twice")
-
-
-def _check_ideal(axis: str, values: tuple[str, ...], ideal: dict[str, float]) -> None:
-    if set(ideal) != set(values):
-        raise ValueError(f"the ideal of axis {axis!r} must give a share to each of: {', '.join(values)}")
-    if any(share < 0 for share in ideal.values()) or abs(sum(ideal.values()) - 1) > 1e-6:
-        raise ValueError(f"the ideal shares of axis {axis!r} must be at least 0 and sum to 1")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from askew.console import neutral
 from askew.errors import Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
+from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.run.base import CONTINUES, Answer, Maker, Outcome, Rows, Run, expect, provider
 from askew.run.budget import Budget
@@ -254,17 +255,12 @@ class Live(Run):
 
 
 @contextmanager
-def opened_run(
-    plan: RunPlan,
-    folder: Path,
-    store: Path,
-    *,
-    budget: int | str | None = None,
-    progress: bool = False,
-    log: str | Path | None = None,
-) -> Iterator[Live]:
-    """A run that makes what is left of a plan, on a store that is closed afterwards; what happens is added to `log`."""
-    tell = choose() if progress else silent
+def opened_run(plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]) -> Iterator[Live]:
+    """A run that makes what is left of a plan, on a store that is closed afterwards.
+
+    Of the options `budget`, `progress` and `log` matter, to which what happens is added.
+    """
+    tell, log = choose() if options.get("progress") else silent, options.get("log")
     with Store(store) as opened, opened_log(log) as noted:
 
         def both(event: Event) -> None:
@@ -273,7 +269,7 @@ def opened_run(
 
         try:
             noted.note("info", "run", folder=str(folder), plan=plan.hash)
-            live = Live(folder, opened, plan, progress=both if log else tell, budget=budget)
+            live = Live(folder, opened, plan, both if log else tell, options.get("budget"))
             yield live
             for sentence in live.warnings:
                 noted.note("warning", sentence)
