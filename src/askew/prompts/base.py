@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from askew.errors import UsageError
-from askew.types import Axis, Prompt
+from askew.types import Axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,6 @@ class AxisProposal:
 
     axis: Axis
     counterfactuals: Mapping[str, str]
-
-    def prompts(self) -> list[Prompt]:
-        """The counterfactual prompts, in the order of the axis's values."""
-        return [Prompt(text, self.axis.name, value) for value, text in self.counterfactuals.items()]
 
 
 AxesOn = Literal["open", "stated", "all"]
