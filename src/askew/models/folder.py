@@ -204,7 +204,7 @@ def _led_to(cell: str, bases: tuple[Path, Path], outside: bool, place: str) -> P
 
     Raises ManifestError for one that leads below neither, also by links, unless what lies `outside` is allowed.
     """
-    places = [path.resolve() for path in (bases[0] / cell, bases[1] / cell, bases[0] / cell.lstrip("/"))]
+    places = [Path(os.path.realpath(path)) for path in (bases[0] / cell, bases[1] / cell, bases[0] / cell.lstrip("/"))]
     there = [path for path in places if os.path.isfile(path)]
     allowed = [path for path in there or [places[-1]] if outside or any(path.is_relative_to(base) for base in bases)]
     if not allowed:

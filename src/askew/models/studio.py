@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image
 
 from askew.errors import MissingPackage, UnknownName
-from askew.models.base import Editor, EditRequest, Request, Setting, Suggestion
+from askew.models.base import Editor, Request, Setting, Suggestion
 from askew.models.hub import find_pretrained
 from askew.studio import weights
 from askew.studio.caption import parse, unheard
@@ -25,6 +25,7 @@ MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
 OF_PIPELINE = ("pipeline", "pipeline_class")
+EDITS = ("check", "edit", "encode_decode", "device", "dtype")
 DTYPE = "float32"
 """On every device, so that it is known before PyTorch is loaded: the networks are small."""
 
@@ -74,7 +75,7 @@ class StudioModel:
         """The model as an editor; `settings` replace its own."""
         found = StudioEditor(self, settings)
         plain = all(_is_plain(name, value) for name, value in {**self._given, **settings}.items())
-        return found if plain else found.network
+        return cast("Editor", found) if plain else found.network
 
     def __getattr__(self, name: str) -> Any:
         """What is the pipeline's: itself and its class."""
@@ -111,31 +112,15 @@ class StudioEditor:
 
         return DiffusersEditor(self._model, self._given)  # type: ignore[arg-type]
 
-    @property
-    def device(self) -> str | None:
-        """Where the edits are made; None as long as none was."""
-        return self._model.device
-
-    @property
-    def dtype(self) -> str:
-        """In which number format they are made."""
-        return self._model.dtype
+    def __getattr__(self, name: str) -> Any:
+        """What edits, by the pipeline; and where, in which number format."""
+        if name not in EDITS:
+            raise AttributeError(name)
+        return getattr(self._model if name in ("device", "dtype") else self.network, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By what it was made of: the pipeline stays behind."""
         return type(self), (self._model, self._given)
-
-    def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Raises UsageError if pictures of `size` (width, height) or one of the strengths cannot be edited."""
-        self.network.check(size, strengths)
-
-    def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """One RGB picture of the same size, or why there is none, per request."""
-        return self.network.edit(requests)
-
-    def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
-        """Every picture as it comes back from the autoencoder."""
-        return self.network.encode_decode(pictures)
 
 
 def create(name: str, **settings: Setting) -> StudioModel:
