@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 import scipy
@@ -279,13 +280,13 @@ def _null(m: Margins, common: CommonDraws) -> Floats:
 
 def _intervals(margins: Sequence[Margin], common: CommonDraws, level: float) -> Intervals:
     """The interval of every margin's distance from its ideal, by its key; those with as many pictures at once."""
-    groups: dict[tuple[int, str, int, bytes], dict[Key, Margin]] = {}
-    for margin in margins:
-        kind = margin.pictures, margin.distance, len(margin.ideal), margin.key[-1]
-        groups.setdefault(kind, {})[margin.key] = margin
+
+    def kind(one: Margin) -> tuple[int, str, int, bytes]:
+        return one.pictures, one.distance, len(one.ideal), one.key[-1]
+
     found: dict[Key, tuple[float, float]] = {}
-    for _, same in sorted(groups.items(), key=lambda group: group[0]):
-        alike = list(same.values())
+    for _, same in groupby(sorted({one.key: one for one in margins}.values(), key=kind), key=kind):
+        alike = list(same)
         for start in range(0, len(alike), AT_ONCE):
             found |= _intervals_of_alike(alike[start : start + AT_ONCE], common, level)
     return found

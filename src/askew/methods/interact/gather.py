@@ -88,11 +88,16 @@ def _mitigated(plan: InteractionPlan, source: Source, reader: Reader) -> Mapping
     runs = {name: recorded_shares(Path(name)) for name in sorted(set(plan.mitigated.values())) if is_run(name)}
     found: dict[str, dict[str, Tables]] = {}
     for prompt in plan.prompts:
-        for axis in (axis.name for axis in prompt.axes if axis.name in plan.mitigated):
-            name = plan.mitigated[axis]
-            own = (of_run(name, runs[name], prompt, plan.vqa[0]) if name in runs
-                   else _by_model(plan, reader, prompt, _mitigated_model(plan, axis), axis))  # fmt: skip
-            if own is not None:
+        for axis, name in ((a.name, plan.mitigated[a.name]) for a in prompt.axes if a.name in plan.mitigated):
+            if name not in runs:
+                settings = {key: value.replace(AXIS, axis) if isinstance(value, str) else value
+                            for key, value in plan.mitigated_args.items()}  # fmt: skip
+                model = registry.model(name, **settings)
+                if not isinstance(model, Model):
+                    raise UsageError(f"{name} holds pictures that exist already; --mitigated needs a model, or a "
+                                     "finished run")  # fmt: skip
+                found.setdefault(prompt.text, {})[axis] = _by_model(plan, reader, prompt, model, axis)
+            elif own := of_run(name, runs[name], prompt, plan.vqa[0]):
                 found.setdefault(prompt.text, {})[axis] = own
     if not found:
         prompts = ", ".join(prompt.text for prompt in plan.prompts)
@@ -101,15 +106,6 @@ def _mitigated(plan: InteractionPlan, source: Source, reader: Reader) -> Mapping
         if isinstance(source, Model) and prompt.text in found:
             found[prompt.text][AS_IT_IS] = _by_model(plan, reader, prompt, source, "initial")
     return found
-
-
-def _mitigated_model(plan: InteractionPlan, axis: str) -> Model:
-    name = plan.mitigated[axis]
-    settings = {k: v.replace(AXIS, axis) if isinstance(v, str) else v for k, v in plan.mitigated_args.items()}
-    model = registry.model(name, **settings)
-    if not isinstance(model, Model):
-        raise UsageError(f"{name} holds pictures that exist already; --mitigated needs a model, or a finished run")
-    return model
 
 
 def _by_model(plan: InteractionPlan, reader: Reader, prompt: PromptPlan, model: Model, what: str) -> Tables:

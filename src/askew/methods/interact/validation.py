@@ -100,10 +100,7 @@ def _after(known: Pair, at: AxisPair, sets: Mitigated, *, fresh: bool) -> Pair:
 
 def _grid(found: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -> Floats:
     """The values of pairs by source and target, NaN where there is none."""
-    made = np.full((len(axes), len(axes)), np.nan)
-    for (x, y), e in found.items():
-        made[axes.index(x), axes.index(y)] = e.value if isinstance(e, Estimate) else np.nan
-    return made
+    return np.array([[e.value if isinstance(e := found.get((x, y)), Estimate) else np.nan for y in axes] for x in axes])
 
 
 def _correlation(
