@@ -112,8 +112,8 @@ def test_graphs_of_runs_stand_side_by_side(folder: Path, capsys: pytest.CaptureF
     assert "stereotyped" in page.read_text(encoding="utf-8")
     found = json.loads((folder.parent / "graphs.json").read_text(encoding="utf-8"))
     assert list(found["runs"]) == ["stereotyped", "fair"]
-    assert (found["pooled"]["scope"], found["pooled"]["prompts"]) == ("models", [ASKED[0]])
-    assert found["pooled"]["counts"]["initial"].keys() == {"gender", "age"}
+    assert [(one["run"], one["prompt"]) for one in found["changes"]] == [("fair", ASKED[0])] * 2
+    assert {(one["source"], one["target"]) for one in found["changes"]} == {("gender", "age"), ("age", "gender")}
     assert run(["graphs", str(folder), str(other), "--names", "stereotyped,fair", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found
 

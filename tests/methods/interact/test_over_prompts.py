@@ -58,7 +58,7 @@ def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
     age = next(one for one in shown.over_prompts if (one.source, one.target) == ("gender", "age"))
     low, high = simultaneous(age.mean, len(shown.over_prompts))  # as the page says of its intervals
     assert f"0.00 [−{-low:.2f}, {high:.2f}]" in text
-    assert text.index("Pairs of axes whose second changes") < text.index("Which axis moves which: All prompts together")
+    assert text.index("Pairs of axes whose second is seen") < text.index("Which axis moves which: All prompts together")
     assert "Prompts differ in how they move Gender → age; added up, such effects may hide each other." in text
 
 

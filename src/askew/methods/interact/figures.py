@@ -162,11 +162,11 @@ def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> b.Lan
         mean, label = at_once(one.mean, len(found)), pair(one.source, one.target)
         rows.append(b.Lane(label, mean, more, points=points, strong=differ(one)))
     return b.Lanes(
-        "Pairs of axes whose second changes with the first in some prompt: in how many prompts there is an edge, in "
-        "how many making the first equal surely moves the second away from its ideal (worse) or towards it. Bold: the "
-        "prompts differ in how they move it", "Pair", tuple(rows), "mean IS", "signed", b.PLAIN,
-        ("edges", "worse", "better", "q", "q that they differ"), points="one prompt",
-        interval="interval for the mean over these prompts, of all pairs at once",
+        "Pairs of axes whose second is seen to change with the first in some prompt (q < 0.05, of Fisher's sum over "
+        "the prompts): in how many prompts there is an edge, in how many making the first equal surely moves the "
+        "second away from its ideal (worse) or towards it. Bold: the prompts differ in how they move it",
+        "Pair", tuple(rows), "mean IS", "signed", b.PLAIN, ("edges", "worse", "better", "q", "q that they differ"),
+        points="one prompt", interval="interval for the mean over these prompts, of all pairs at once",
     )  # fmt: skip
 
 
