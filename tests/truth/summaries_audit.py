@@ -86,7 +86,7 @@ def judged(
         null = cas_of(*fair_histograms(counts["initial"], found, 1000, scoring.rng(name)))
         seen = cas_of(counts["initial"].mean(axis=0), np.array([one.mean(axis=0) for one in found]))
         mads[NURSE, name] = float((1 + (mad(null.T) >= mad(seen) - 1e-12).sum()) / 1001)
-    counted = [shares(initial, axis, None, NURSE, scoring) for axis in axes]
+    counted = [shares(initial, axis, NURSE, scoring) for axis in own.axes]
     return list(with_verdicts(counted, [own], mads, READER)[0])
 
 
@@ -125,7 +125,7 @@ def of_conditions(bias: float, seed: int) -> bool:
     names, scoring = [axis.name for axis in own.axes], Scoring(READER, seed=seed, draws=100)
     sets = [observed(Prompt(NURSE, "condition", name), names, 24, b, 2 * seed + k)
             for k, (name, b) in enumerate((("a", 0.0), ("b", bias)))]  # fmt: skip
-    found = [one for axis in own.axes for one in differences(sets, axis.axis(), None, NURSE, scoring)]
+    found = [one for axis in own.axes for one in differences(sets, axis, NURSE, scoring)]
     return any(map(difference_sentence, with_q_of_differences(found)))
 
 

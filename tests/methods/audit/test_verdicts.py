@@ -31,8 +31,8 @@ def judged(women: int, men: int, mad: float | None = None, **ideal: float) -> Se
     values = ("female",) * women + ("male",) * men
     pictures = tuple(Picture(str(k), "", NURSE, k) for k in range(len(values)))
     seen = ObservedSet(Prompt(NURSE), pictures, {"i": {"gender": values}}, tuple(Missing("not_asked") for _ in values))
-    axis = AxisPlan.of(find_axis("gender"))
-    counted = shares(seen, axis.axis(), ideal or None, NURSE, Scoring("i"))
+    axis = AxisPlan.of(find_axis("gender")).model_copy(update={"ideal": ideal or None})
+    counted = shares(seen, axis, NURSE, Scoring("i"))
     prompt = PromptPlan(text=NURSE, axes=(axis,))
     (found,), qs = with_verdicts([counted], [prompt], {(NURSE, "gender"): mad} if mad else None, "i")
     assert bool(qs) == (mad is not None and not ideal)
@@ -61,7 +61,7 @@ def of_axis(name: str, *counts: int) -> SetShares:
     values = tuple(value for value, n in zip(axis.values, counts, strict=True) for _ in range(n))
     pictures = tuple(Picture(str(k), "", NURSE, k) for k in range(len(values)))
     seen = ObservedSet(Prompt(NURSE), pictures, {"i": {name: values}}, tuple(Missing("not_asked") for _ in values))
-    counted = shares(seen, axis.axis(), None, NURSE, Scoring("i"))
+    counted = shares(seen, axis, NURSE, Scoring("i"))
     return with_verdicts([counted], [PromptPlan(text=NURSE, axes=(axis,))])[0][0]
 
 

@@ -38,15 +38,7 @@ def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
 def _shares(plan: AuditPlan, found: AuditGathered, known: Errors) -> list[SetShares]:
     """Every axis in initial sets and conditions, and in the counterfactuals of an axis that axis alone."""
     return [
-        shares(
-            observed,
-            axis.axis(),
-            axis.ideal,
-            prompt.text,
-            _scoring(plan, name),
-            known.get((name, axis.name)),
-            axis.ideal_pictures,
-        )
+        shares(observed, axis, prompt.text, _scoring(plan, name), known.get((name, axis.name)))
         for prompt in plan.prompts
         for observed in found.observed[prompt.text]
         for axis in prompt.closed
@@ -63,7 +55,7 @@ def _differences(plan: AuditPlan, found: AuditGathered) -> list[SharesDifference
         for axis in prompt.closed
         for name in dict.fromkeys(plan.vqa)
         for entry in differences([one for one in found.observed[prompt.text] if not prompt.has(one.prompt.axis)],
-                                 axis.axis(), axis.ideal, prompt.text, _scoring(plan, name))
+                                 axis, prompt.text, _scoring(plan, name))
     ]  # fmt: skip
 
 

@@ -72,4 +72,4 @@ def _initial_shares(plan: InteractionPlan, sets: Observed, known: Errors) -> Ite
                 for name in plan.vqa:
                     scoring = Scoring(name, plan.seed, plan.draws, plan.level)
                     errors = known.get((name, axis.name))
-                    yield shares(observed, axis.axis(), axis.ideal, prompt.text, scoring, errors, axis.ideal_pictures)
+                    yield shares(observed, axis, prompt.text, scoring, errors)

@@ -20,6 +20,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey import shares
 from askew.parts.survey.observed import Answer, ObservedSet, observe
 from askew.parts.survey.reader import NOBODY
+from askew.plan import AxisPlan
 from askew.prompts.axes import catalogue
 from askew.prompts.counterfactuals import counterfactual, counterfactuals
 from askew.prompts.statements import states
@@ -80,7 +81,8 @@ class LeanReading:
         axis = self.axis()
         if axis is None:
             return None
-        return shares.shares(self.seen, axis, None, self.seen.prompt.text, replace(scoring, instrument=self.instrument))
+        own = replace(scoring, instrument=self.instrument)
+        return shares.shares(self.seen, AxisPlan.of(axis), self.seen.prompt.text, own)
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,7 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
     ways: list[WayFindings] = []
     for text, judged in found.judged.items():
         own = [
-            [shares(one.observed, axis.axis(), axis.ideal, text, scoring, known.get((plan.vqa[0], axis.name)),
-                    axis.ideal_pictures)
+            [shares(one.observed, axis, text, scoring, known.get((plan.vqa[0], axis.name)))
              for axis in prompts[text].closed]
             for one in judged
         ]  # fmt: skip

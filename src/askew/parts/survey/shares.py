@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from askew.errors import NotEnoughData, UsageError
 from askew.findings import AGAIN, RESULTS_FILE, E, Keyed, adapter, read_text, with_q
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.observed import ObservedSet, why_missing
+from askew.plan import AxisPlan
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
 from askew.stats.verdicts import holm_then_bh
-from askew.types import Axis, Estimate, Missing, record
+from askew.types import Axis, Estimate, record
 
 Counts = NDArray[np.int64]
 
@@ -101,33 +102,32 @@ class SharesDifference:
     distance: E
 
 
+def ideal_of(axis: AxisPlan) -> dict[str, float]:
+    """The shares that the values of an axis should have, in their order: equal ones unless the plan says otherwise."""
+    return {value: (axis.ideal or {}).get(value, 1 / len(axis.values)) for value in axis.values}
+
+
 def shares(
-    observed: ObservedSet,
-    axis: Axis,
-    ideal: Mapping[str, float] | None,
-    prompt: str,
-    scoring: Scoring,
-    known_errors: Counts | None = None,
-    ideal_pictures: int | None = None,
+    observed: ObservedSet, planned: AxisPlan, prompt: str, scoring: Scoring, known_errors: Counts | None = None
 ) -> SetShares:
-    """Shares of an axis's values in a set, but for q-values. `ideal` None is uniform, and exact without pictures.
+    """Shares of an axis's values in a set, but for q-values.
 
     `known_errors`, counts of this instrument's answers (columns) against a reference (rows), corrects the shares.
     """
-    instrument, target = scoring.instrument, ideal or dict.fromkeys(axis.values, 1 / len(axis.values))
+    instrument, axis, target = scoring.instrument, planned.axis(), ideal_of(planned)
     counts, missing = np.array(observed.counts(instrument, axis)), observed.missing(instrument, axis)
     place = (prompt, observed.name, axis.name, instrument)
     reasons = {str(reason): lost for reason, lost in missing.items()}
     by_value = dict(zip(axis.values, counts.tolist(), strict=True))
-    seen = partial(SetShares, *place, target, by_value, reasons, ideal_pictures=ideal_pictures)
+    seen = partial(SetShares, *place, target, by_value, reasons, ideal_pictures=planned.ideal_pictures)
     if not counts.sum():
-        none = Missing(max(missing, key=lambda r: missing[r]) if missing else "not_asked")
+        none = why_missing([observed], instrument, axis)
         return seen(dict.fromkeys(axis.values, none), none, None, None)
     lost = sum(missing.values())
     rng = scoring.rng(*place, "shares")
     estimates = share_intervals(counts, level=scoring.level, missing=lost)
-    from_ideal = partial(distance_estimate, counts, _in_order(target, axis), missing=lost,
-                         ideal_pictures=ideal_pictures, **scoring.how)  # fmt: skip
+    from_ideal = partial(distance_estimate, counts, [*target.values()], missing=lost,
+                         ideal_pictures=planned.ideal_pictures, **scoring.how)  # fmt: skip
     distance = from_ideal(distance=DISTANCE[axis.scale], rng=rng)
     low, high = (bound.tolist() for bound in worst_case_bounds(counts, lost))
     return seen(
@@ -140,10 +140,10 @@ def shares(
 
 
 def differences(
-    sets: Sequence[ObservedSet], axis: Axis, ideal: Mapping[str, float] | None, prompt: str, scoring: Scoring
+    sets: Sequence[ObservedSet], planned: AxisPlan, prompt: str, scoring: Scoring
 ) -> list[SharesDifference]:
     """For every two sets what the second shows less what the first shows, but for q-values."""
-    target = _in_order(ideal or dict.fromkeys(axis.values, 1 / len(axis.values)), axis)
+    axis, target = planned.axis(), [*ideal_of(planned).values()]
     found = []
     for first, second in combinations(sets, 2):
         a, b = (np.array(s.counts(scoring.instrument, axis)) for s in (first, second))
@@ -180,10 +180,6 @@ def recorded_shares(folder: Path) -> tuple[SetShares, ...]:
     except (ValueError, AttributeError) as error:
         raise UsageError(f"the shares in {path} cannot be read ({error}): {AGAIN}") from error
     return found
-
-
-def _in_order(shares: Mapping[str, float], axis: Axis) -> NDArray[np.float64]:
-    return np.array([shares[value] for value in axis.values])
 
 
 def _corrected(

@@ -18,7 +18,7 @@ from askew.methods.audit.tibet import Concepts, concepts_of_axis, extract_concep
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.parts.survey.reader import captioner_of
-from askew.parts.survey.shares import DISTANCE
+from askew.parts.survey.shares import DISTANCE, ideal_of
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.association_differences import association_differences
 from askew.stats.differences import PairedSets, distance_difference, share_difference
@@ -149,7 +149,7 @@ class _Pair:
             lost = sum(int((~mask).sum()) for mask in read)
             shares = [replace(share_difference(paired, k, level=scoring.level), missing=lost)
                       for k in range(len(axis.values))]  # fmt: skip
-            ideal = [(axis.ideal or {}).get(value, 1 / len(axis.values)) for value in axis.values]
+            ideal = [*ideal_of(axis).values()]
             rng = scoring.rng(self._prompt.text, name, axis.name, instrument, "comparison of distances")
             moved = distance_difference(paired, ideal, distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
             distance = replace(moved, missing=lost)
