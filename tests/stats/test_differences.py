@@ -65,10 +65,16 @@ def test_different_numbers_of_pictures_alone_are_no_difference() -> None:
     pairs = [(rng.multinomial(24, FAIR), rng.multinomial(192, FAIR)) for _ in range(80)]
     plug_in = np.median([total_variation(a, FAIR) - total_variation(b, FAIR) for a, b in pairs])
     sets = [PairedSets.of_counts(a, b) for a, b in pairs]
-    found = [distance_difference(one, FAIR, rng=rng, draws=40) for one in sets]
+    found = [distance_difference(one, FAIR, rng=rng, draws=200) for one in sets]
     assert plug_in > 0.1
     assert abs(np.median([one.value for one in found])) < 0.03
     assert np.mean([one.low <= 0 <= one.high for one in found]) > 0.93
+
+
+def test_more_pictures_that_lean_are_told_from_few_fair_ones() -> None:
+    """The distance of few pictures is the larger by chance, which must not hide that the others lean."""
+    few, many = [4, 4, 4, 4, 4, 4], [56, 8, 8, 8, 8, 8]
+    assert distance_difference(PairedSets.of_counts(few, many), FAIR, rng=np.random.default_rng(0)).p < 0.02
 
 
 def test_permutation_p_of_a_distance_difference_is_that_of_all_permutations() -> None:

@@ -206,8 +206,12 @@ def distance_difference(
         return first, second
 
     r = correlations(distances(sets.resampled(draws, rng)), len(sets))
-    observed = np.subtract(*distances(sets.means))
-    p = exchange_p(observed, lambda: np.subtract(*distances(sets.exchanged(draws, rng))))
+
+    def exchanged() -> Floats:
+        return np.asarray(np.subtract(*distances(sets.exchanged(draws, rng))))
+
+    centre = 0.0 if n == m else float(exchanged().mean())  # of fewer pictures the distance is the larger one
+    p = exchange_p(np.subtract(*distances(sets.means)) - centre, lambda: exchanged() - centre)
     (first, _), (second, _) = intervals(POINT)
     low, _, high = joined(*intervals(level), (first, second), float(r[0]))
     name, top = f"MOVER, {METHOD}{', paired' if len(sets) else ''}", distance_max(target, measure)
