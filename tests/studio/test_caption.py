@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askew.studio.caption import caption, parse, phrase, wordings
+from askew.studio.caption import caption, parse, phrase, unheard, wordings
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 
 EVERYTHING = (*ATTRIBUTES, "occupation")
@@ -63,3 +63,9 @@ def test_a_prompt_without_a_person_asks_for_an_empty_scene(prompt: str) -> None:
 
 def test_unknown_words_are_named_in_order() -> None:
     assert parse("a photo of a nurse juggling flaming torches").unknown == ("juggling", "flaming", "torches")
+
+
+def test_words_that_an_occupation_drowns_are_named_beside_one_alone():
+    assert unheard("a photo of a casual doctor") == ["casual"]
+    assert unheard("a photo of a casual person") == []
+    assert unheard("a photo of builders wearing glasses") == ["builders", "wearing glasses"]

@@ -26,7 +26,7 @@ _AFTER: _Words = _TABLES["after"]
 _STYLE: Mapping[str, Sequence[str]] = _TABLES["style"]
 _PEOPLE: _Sayings = _TABLES["people"]
 _EMPTY: _Sayings = _TABLES["empty"]
-_UNHEARD: frozenset[str] = frozenset(_TABLES["unheard"]["words"])
+_UNHEARD: Mapping[str, Sequence[str]] = _TABLES["unheard"]
 
 _PLACES = {"indoors": "empty room", "outdoors": "empty landscape"}
 
@@ -64,7 +64,8 @@ def parse(prompt: str) -> Said:
 
 def unheard(prompt: str) -> list[str]:
     """Words of a prompt that `parse` understands, and that pictures of the studio's networks seldom show."""
-    return [words for words, _ in _phrases(_words(prompt)) if words in _UNHEARD]
+    weak = {*_UNHEARD["words"], *(_UNHEARD["with_occupation"] if parse(prompt).occupation else ())}
+    return [words for words, _ in _phrases(_words(prompt)) if words in weak]
 
 
 def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
