@@ -64,18 +64,12 @@ def _tibet(plan: AuditPlan, found: AuditGathered) -> tuple[Tibet, ...]:
     if found.captioner is None:
         return ()
     scoring = _scoring(plan, found.captioner)
-    return tuple(
-        tibet(
-            sets[0],
-            sets[1:],
-            [axis.axis() for axis in prompt.axes],
-            scoring,
-            (found.vectors or {}).get(prompt.text),
-            plan.concepts == "axis",
-        )
-        for prompt in plan.prompts
-        if (sets := paired(prompt, found.observed[prompt.text]))
-    )
+    entries = []
+    for prompt in plan.prompts:
+        if sets := paired(prompt, found.observed[prompt.text]):
+            axes, vectors = [axis.axis() for axis in prompt.axes], (found.vectors or {}).get(prompt.text)
+            entries.append(tibet(sets[0], sets[1:], axes, scoring, vectors, plan.concepts == "axis"))
+    return tuple(entries)
 
 
 def _scoring(plan: AuditPlan, instrument: str) -> Scoring:

@@ -86,17 +86,13 @@ def compare(
 def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
     """A comparison that was made before; `store` is that of all runs, if they moved. Raises UsageError."""
     plan = ComparisonPlan.read(folder / RUNS_FILE)
-    runs = {
-        one.name: recorded.finished_run(_from(folder, one.folder), store or _from(folder, one.store))
-        for one in plan.runs
-    }
+    runs = {}
+    for one in plan.runs:
+        own, kept = (Path(os.path.normpath(folder / place)) for place in (one.folder, one.store))
+        runs[one.name] = recorded.finished_run(own, store or kept)
     path = folder / COMPARISON_FILE
     entries = findings.valid(tuple[Difference, ...], findings.read_text(path), path)
     return Comparison(folder, runs, entries, _matched(runs)[1])
-
-
-def _from(folder: Path, place: Path) -> Path:
-    return place if place.is_absolute() else Path(os.path.relpath(folder / place))
 
 
 def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:

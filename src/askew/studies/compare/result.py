@@ -108,10 +108,7 @@ class Comparison(Document):
         return self
 
     def _plan(self) -> ComparisonPlan:
-        places = {name: (self._from_here(run.folder), self._from_here(run.store)) for name, run in self.runs.items()}
-        return ComparisonPlan.checked(
-            {"runs": [{"name": name, "folder": folder, "store": store} for name, (folder, store) in places.items()]}
-        )
-
-    def _from_here(self, place: Path) -> Path:
-        return place if place.is_absolute() else Path(os.path.relpath(place, self.folder))
+        places = {name: [str(place) if place.is_absolute() else os.path.relpath(place, self.folder)
+                         for place in (run.folder, run.store)] for name, run in self.runs.items()}  # fmt: skip
+        runs = [{"name": name, "folder": folder, "store": store} for name, (folder, store) in places.items()]
+        return ComparisonPlan.checked({"runs": runs})
