@@ -135,8 +135,7 @@ class View:
                 for entry in self.tibet
                 for name, axis in texts.ranked(entry.axes.items())
             )  # fmt: skip
-            caption = ("How unequally near the pictures are to the counterfactuals of each axis (MAD); "
-                       "dots without what few pictures add")  # fmt: skip
+            caption = "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
             blocks.append(b.Lanes(caption, "Axis", lanes, "MAD", more=("nearest to",)))
         if axes := dict.fromkeys(s.axis for s in self.others):
             distances = (survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)

@@ -143,7 +143,8 @@ def reading(found: AuditFindings) -> Section:
         ("CAS", "How much of what is seen in the pictures of the prompt is also seen, as often, in the pictures of a "
                 "counterfactual prompt. 1: the same concepts equally often. 0: no concept in common."),
         ("MAD", "How unequal the CAS values of an axis are. 0: the pictures are equally near to all counterfactuals. "
-                "Its concepts come from the answers to all questions: it depends on which other axes are asked about."),
+                "Its concepts come from the answers to all questions: it depends on which other axes are asked about. "
+                "The number is the paper's; the dot of a plot is without what few pictures add to it."),
     )  # fmt: skip
     terms = (
         ("Distance", "How far the shares in a set are from the ideal: 0 at the ideal."),
