@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from askew.stats.association import cas
-from askew.stats.association_differences import association_differences
-from askew.stats.association_intervals import associations, embedding_associations
+from askew.stats.association_intervals import association_differences, associations, embedding_associations
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import PairedSets, distance_difference, risk_difference, share_difference
 from askew.stats.distance import DISTANCES

@@ -29,8 +29,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.association import SPREADS, Spread, Variant, cas, cas_clip, mad_max, unit_vectors, variant_of
+from askew.stats.association import SPREADS, Spread, Variant, cas, cas_clip, mad, mad_max, unit_vectors, variant_of
 from askew.stats.concept_shift import concept_shift, interval
+from askew.stats.differences import PairedSets, correlations, exchange_p, joined, twice
 from askew.stats.intervals import (
     POINT,
     Floats,
@@ -314,3 +315,66 @@ def _stretched(scores: Floats, t: float, errors: Floats) -> Floats:
     apart = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)  # equal scores must not all move the same way
     outward = np.where(deviation == 0, apart, np.sign(deviation)) * errors.std(axis=0)
     return np.asarray(scores.mean() + min(t, 1.0) * deviation + max(t - 1.0, 0.0) * outward)
+
+
+def association_differences(
+    initial: PairedSets,
+    counterfactuals: Sequence[PairedSets],
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    variant: Variant = "paper",
+) -> tuple[tuple[Estimate, ...], Estimate]:
+    """Differences of every counterfactual's CAS, and of MAD, between two models, as in `stats.differences`.
+
+    The plug-in scores of few pictures are too low (CAS) or too high (MAD), and not by the same amount in both models.
+    Values are differences of median-unbiased scores.
+
+    Args:
+        initial: concept counts (pictures, concepts) of the initial sets.
+        counterfactuals: those of each counterfactual, K >= 2, the same concepts in the same order.
+
+    Raises:
+        NotEnoughData: a set without a concept, or fewer than two counterfactuals.
+    """
+    sets, k = [initial, *counterfactuals], len(counterfactuals)
+
+    def scores(means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+        first, second = (
+            np.stack([cas(x[0], other, variant) for other in x[1:]], axis=-1) for x in zip(*means, strict=True)
+        )
+        return _with_mad(first, variant), _with_mad(second, variant)
+
+    a, b = (
+        associations(rows[0], rows[1:], rng=again, draws=draws, level=level, variant=variant)
+        for rows, again in zip(([s.first for s in sets], [s.second for s in sets]), twice(rng), strict=True)
+    )
+    r = correlations(scores([s.resampled(draws, rng) for s in sets]), min(len(s) for s in sets))
+    observed = np.subtract(*scores([s.means for s in sets]))
+    p = exchange_p(observed, lambda: np.subtract(*scores([s.exchanged(draws, rng) for s in sets])))
+    *each, spread = (
+        _difference(one, other, float(r[i]), float(p[i]), top=i < k)
+        for i, (one, other) in enumerate(zip((*a.cas, a.mad), (*b.cas, b.mad), strict=True))
+    )
+    return tuple(each), spread
+
+
+def _with_mad(scores: Floats, variant: Variant) -> Floats:
+    """CAS (..., K) and MAD: (..., K + 1)."""
+    return np.concatenate([scores, mad(scores, variant)[..., None]], axis=-1)
+
+
+def _difference(a: Estimate, b: Estimate, correlation: float, p: float, *, top: bool) -> Estimate:
+    """Difference of two scores' median-unbiased values, with the interval from their own.
+
+    With `top`, a score may well reach its upper bound 1: what is joined are then the distances from it, so that 1 is
+    the bound that `joined` heeds.
+    """
+    if top:
+        from_one = [(1 - high, 1 - low) for low, high in map(ends, (b, a))]
+        low, _, high = joined(from_one[0], from_one[1], (1 - b.mark, 1 - a.mark), correlation)
+    else:
+        low, _, high = joined(ends(a), ends(b), (a.mark, b.mark), correlation)
+    n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, f"MOVER, {a.interval}, paired"
+    return Estimate(a.mark - b.mark, low, high, a.level, name, n, missing, null=0.0, max=a.max, p=p)

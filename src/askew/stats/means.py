@@ -92,12 +92,8 @@ def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequenc
     With two runs or more, each run is one pair, and the interval is for the mean difference between runs. A single run
     has nothing but its prompts: the interval then is for prompts like these, and says nothing of other runs.
 
-    Args:
-        first, second: by run the losses of a search's best prompts, best on pictures that the search never saw.
-
-    Raises:
-        NotEnoughData: there is no run, or a run without a loss on either side.
-        ValueError: different numbers of runs.
+    `first` and `second` are by run the losses of a search's best prompts, best on pictures that the search never saw.
+    NotEnoughData is raised without a run, or for a run without a loss; ValueError for different numbers of runs.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} runs; they are compared in pairs")
@@ -117,9 +113,7 @@ def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequenc
 def welch_error(a: Floats, b: Floats, *further: float) -> tuple[float, float]:
     """The standard error of the difference of two means, and Welch's degrees of freedom; 1 without any spread.
 
-    Args:
-        a, b: (n,), (m,) numbers, two or more each.
-        further: numbers that both have besides, for their spread alone.
+    `a` and `b` are two numbers or more each, `further` numbers that both have besides, for their spread alone.
     """
     parts = [float(np.append(x, further).var(ddof=1)) / len(x) for x in (a, b)]
     total = sum(parts)

@@ -20,7 +20,7 @@ from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.parts.survey.reader import captioner_of
 from askew.parts.survey.shares import DISTANCE, ideal_of
 from askew.plan import AxisPlan, PromptPlan
-from askew.stats.association_differences import association_differences
+from askew.stats.association_intervals import association_differences
 from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.verdicts import holm_then_bh
 from askew.studies.compare.findings import Difference
