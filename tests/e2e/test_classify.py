@@ -124,10 +124,10 @@ def test_given_pictures_of_another_size_and_mode_without_accuracy(pipeline: Path
     )
     with pytest.raises(UsageError, match="measured nothing of group 'nobody'"):
         found.association("nobody")
-    work = METHOD.count(found.plan, tmp_path / "run", folder.parent / ".askew").work
+    work = METHOD.run(found.plan, dry_run=True, run=tmp_path / "run", store=folder.parent / ".askew").work
     assert (work.pictures, work.evaluations, work.left) == (6, 6 * 6 * 5, 0)
     fewer = found.plan.model_copy(update={"groups": ("WM",), "images": 2, "truth": {}})
-    work = METHOD.count(fewer, tmp_path / "fewer", folder.parent / ".askew").work
+    work = METHOD.run(fewer, dry_run=True, run=tmp_path / "fewer", store=folder.parent / ".askew").work
     assert (work.pictures, work.evaluations) == (2, 2 * 6 * 5)
 
 

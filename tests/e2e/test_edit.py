@@ -83,7 +83,9 @@ def test_the_report_shows_faces_and_every_section(folder: Path) -> None:
 
 
 def test_the_same_command_does_nothing_again(folder: Path, results: dict[str, Any]) -> None:
-    work = METHOD.count(EditPlan.read(folder / "plan.toml"), folder, folder.parent / ".askew").work
+    work = METHOD.run(
+        EditPlan.read(folder / "plan.toml"), dry_run=True, run=folder, store=folder.parent / ".askew"
+    ).work
     assert (work.left, work.calls) == (0, 0)
     before = (folder / "results.json").read_text(encoding="utf-8")
     assert run(["edit", "--plan", str(folder / "plan.toml"), "--run", str(folder)]) == 0
