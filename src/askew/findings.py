@@ -24,7 +24,7 @@ from askew.store.files import write_file
 from askew.types import Estimate, Missing, Picture, record
 
 RESULTS_FILE = "results.json"
-FORMAT = 3
+FORMAT = 4
 """Of results.json: greater by one when a file of before can no longer be read."""
 
 T = TypeVar("T")
