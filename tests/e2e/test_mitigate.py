@@ -17,6 +17,7 @@ from askew.methods.mitigate.gather import _way
 from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
 from askew.methods.mitigate.policy import most_drawn
 from askew.options import key_values
+from askew.stats.intervals import ends
 from askew.types import Estimate
 
 NURSE = "a photo of a nurse"
@@ -55,6 +56,19 @@ def test_a_change_is_what_stands_after_less_what_stood_before(mitigated: Mitigat
         assert one.change.low is not None
         assert one.change.high is not None
         assert one.change.low <= one.change.value <= one.change.high
+
+
+def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationResult) -> None:
+    """Fitted weights leave nothing of what planned them; the interval says what they may truly leave."""
+    (way,) = mitigated.found.ways
+    gender = next(one for one in way.axes if one.axis == "gender")
+    assert isinstance(gender.predicted, Estimate)
+    assert gender.predicted.value < 0.02
+    assert ends(gender.predicted)[1] > 0.03
+    within = sum(one.as_predicted for one in way.axes)
+    assert f"{within} of 3 measured distances lie within what was predicted" in mitigated.report.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_nothing_that_chose_judges(mitigated: MitigationResult) -> None:

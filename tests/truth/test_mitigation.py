@@ -13,7 +13,7 @@ import pytest
 from askew.methods.mitigate.page import verdict
 from askew.methods.mitigate.policy import Chosen, Tables
 from askew.parts.survey.observed import ObservedSet
-from askew.prompts.axes import find_axis
+from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.stats.distance import distance_named
 from askew.stats.intervals import ends
 from askew.studio.caption import Said, parse
@@ -23,11 +23,11 @@ from askew.types import Estimate, Prompt
 from truth.mitigations import AIMS, NAMES, NURSE, READ, changed, chosen, judged, measured, planned, policy, seen, told
 
 
-def exact(found: Chosen, axis: str) -> np.ndarray:
+def exact(found: Chosen, axis: str, bias: float = 1.0) -> np.ndarray:
     """The shares of an axis that a policy truly shows."""
     total = np.zeros(len(ATTRIBUTES[axis]))
     for part in found.policy.parts:
-        table = conditional(Said(parse(part.text).attributes, "nurse", True, ()), 1.0)
+        table = conditional(Said(parse(part.text).attributes, "nurse", True, ()), bias)
         own = table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != axis))
         if axis in part.says:
             own = np.eye(len(total))[ATTRIBUTES[axis].index(part.says[axis])]
@@ -44,10 +44,24 @@ def test_policies_truly_bring_four_axes_near_their_target() -> None:
     assert np.mean(distances) < 0.04
 
 
-def _exact_distance(found: Chosen, axis: str) -> float:
+def _exact_distance(found: Chosen, axis: str, bias: float = 1.0) -> float:
     values = len(ATTRIBUTES[axis])
     kind = "wasserstein" if find_axis(axis).scale == "ordinal" else "total_variation"
-    return float(distance_named(kind)(exact(found, axis), np.full(values, 1 / values)))
+    return float(distance_named(kind)(exact(found, axis, bias), np.full(values, 1 / values)))
+
+
+@pytest.mark.slow
+def test_what_is_predicted_of_a_policy_holds() -> None:
+    """Of each axis, mitigated or watched, over 200 policies: how often the exact distance lies in the interval."""
+    policies, held = [chosen(1.0, 1000 * seed + 7) for seed in range(200)], {}
+    for axis in BIASCONNECT:
+        rows = [(one.predicted[axis].value, *ends(one.predicted[axis]), _exact_distance(one, axis)) for one in policies]
+        _, low, high, true = np.array(rows).T
+        held[axis] = float(np.mean((low <= true) & (true <= high)))
+        print(f"{axis}: held {held[axis]:.3f}; value, low, high, true in the mean: {np.mean(rows, axis=0).round(3)}")
+    assert min(held[axis] for axis in AIMS) >= 0.93
+    assert np.mean([*held.values()]) >= 0.93
+    assert min(held.values()) >= 0.90
 
 
 def test_a_planted_lean_is_mitigated_and_the_sentence_says_so() -> None:

@@ -71,16 +71,15 @@ def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], Ar
 
     Args:
         cell: statements, none of them about y itself.
-        initial: (...) counts of the prompt's own pictures.
-        stated: by statement the counts (...) in its pictures.
+        initial: (..., m) counts of the prompt's own pictures.
+        stated: by statement the counts (..., m) in its pictures.
 
     Returns:
-        (...) shares with sum 1.
+        (..., m) shares with sum 1.
     """
     start = np.log(_shrunk(initial))
     logs = start + sum(np.log(_shrunk(stated[one])) - start for one in cell)
-    shares = np.exp(logs - logs.max())
-    return np.asarray(shares / shares.sum())
+    return normalised(np.exp(logs - logs.max(axis=-1, keepdims=True)))
 
 
 def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_prompts: int | None = None) -> Floats:
@@ -138,5 +137,4 @@ def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
 
 
 def _shrunk(counts: ArrayLike) -> Floats:
-    table = np.asarray(counts, dtype=float) + SHRINK
-    return np.asarray(table / table.sum())
+    return normalised(np.asarray(counts, dtype=float) + SHRINK)

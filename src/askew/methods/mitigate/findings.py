@@ -15,6 +15,7 @@ from askew.methods.mitigate.plan import MitigationPlan
 from askew.mitigation import Mitigation
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.shares import SetShares
+from askew.stats.intervals import ends
 from askew.store.files import write_file
 from askew.types import Estimate, record
 
@@ -26,7 +27,7 @@ class AxisChange:
     aimed      whether the way to mitigate was for this axis
     change     distance from the target after less that before, debiased; below 0 is nearer
     by_others  the same change by every other instrument
-    predicted  the distance that was predicted; None where nothing was
+    predicted  the true distance of the policy, as its planning pictures foretell it; None where nothing was planned
     obeyed     share of pictures in which that was read which was asked of them; None where nothing was asked
     """
 
@@ -36,7 +37,7 @@ class AxisChange:
     after: E
     change: E
     by_others: Annotated[Mapping[str, E], Keyed("instrument")]
-    predicted: float | None
+    predicted: E | None
     obeyed: E | None
 
     @property
@@ -49,6 +50,14 @@ class AxisChange:
         """Instruments that do not see the change that the first one sees: it may have fooled that one."""
         unseen = (name for name, one in self.by_others.items() if not _below(one)) if self.fell else ()
         return list(unseen)
+
+    @property
+    def as_predicted(self) -> bool:
+        """Whether the distance after lies within what was predicted."""
+        if not (isinstance(self.predicted, Estimate) and isinstance(self.after, Estimate)):
+            return False
+        low, high = ends(self.predicted)
+        return low <= self.after.mark <= high
 
     @property
     def rose(self) -> bool:

@@ -149,12 +149,16 @@ def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.Lane, ...]:
 
 def _predicted(found: MitigationFindings) -> Iterator[b.Section]:
     """Of policies over prompts, which alone are predicted."""
-    rows = tuple(
-        (shorten(way.prompt, 50), capital(axis_label(one.axis)), number(_mark(one.before)), number(one.predicted),
-         one.after)
-        for way in found.ways for one in way.axes if one.predicted is not None
-    )  # fmt: skip
-    if rows:
-        columns = ("Prompt", "Axis", "before", "predicted", "measured")
-        yield b.Section("Predicted and measured", (b.Table("Distances of a policy", columns, rows, labels=2),),
-                        screen=False)  # fmt: skip
+    told = [(way.prompt, one, one.predicted) for way in found.ways for one in way.axes if one.predicted is not None]
+    if told:
+        rows = tuple(
+            b.Lane(capital(axis_label(one.axis)), _debiased(predicted),
+                   (number(_mark(one.before)), measured(one.after)), shorten(prompt, 50),
+                   marks=(b.Mark(after, "measured", "ring"),) if (after := _mark(one.after)) is not None else ())
+            for prompt, one, predicted in told
+        )  # fmt: skip
+        within = f"{sum(one.as_predicted for _, one, _ in told)} of {plural(len(told), 'measured distance')}"
+        yield b.Section("Predicted and measured", (
+            b.Text(f"{within} lie within what was predicted; pictures that measure err by themselves."),
+            b.Lanes("Distances of a policy", "Axis", rows, "predicted", columns=b.PLAIN, more=("before", "measured")),
+        ), screen=False)  # fmt: skip

@@ -21,13 +21,19 @@ from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import DISTANCE
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.counterfactuals import counterfactual
-from askew.stats.confusion import ReadingErrors
+from askew.stats.confusion import ReadingErrors, compatible_shares, least_squares_shares
+from askew.stats.distance import distance_max, distance_named, linear_forms, normalised
+from askew.stats.intervals import tail
 from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
+from askew.store.keys import derived_seed
+from askew.types import Estimate
 
 Counts = NDArray[np.float64]
 Draw = Callable[[str], ObservedSet]
 SETTLED = 0.01
 """A change of the total distance below which no further round is worth its pictures."""
+DRAWS = 400
+"""Tables that what was seen is compatible with, for the interval of a prediction."""
 PRIOR = 8.0
 """Pictures that a prediction counts as beside those that were drawn of its prompt."""
 
@@ -37,6 +43,7 @@ class Tables:
     """What the prompts of a policy show of every axis and pair of mitigated axes, by their counts in pictures.
 
     errors  by axis counts of the instrument's answers (columns) against a reference (rows): they are corrected for
+    rng     draws for each table of an axis `DRAWS` that are compatible with its pictures; None takes what was seen
     """
 
     prompt: PromptPlan
@@ -46,6 +53,7 @@ class Tables:
     stated: Mapping[tuple[int, int], ObservedSet]
     errors: Mapping[str, NDArray[np.int64]]
     drawn: dict[Cell, ObservedSet] = field(default_factory=dict)
+    rng: np.random.Generator | None = None
     _counted: dict[tuple[object, ...], Counts] = field(default_factory=dict)
 
     @classmethod
@@ -76,10 +84,9 @@ class Tables:
     def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
         """Shares of an axis, or of combinations of two, in a cell: predicted, and as far as it was drawn, seen."""
         predicted = self._predicted(cell, axes)
-        if cell not in self.drawn:
-            return predicted
-        seen = self._counts(self.drawn[cell], axes) + PRIOR * predicted
-        return np.asarray(seen / seen.sum())
+        if self.rng is not None and len(cell) > 1:  # it errs like the few pictures that it counts as
+            predicted = normalised(self.rng.standard_gamma(PRIOR * predicted))
+        return normalised(self._counts(self.drawn[cell], axes) + PRIOR * predicted) if cell in self.drawn else predicted
 
     def _predicted(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
         own = {self.aims[axis].name: (axis, value) for axis, value in cell}
@@ -89,7 +96,7 @@ class Tables:
             return np.outer(*parts).ravel()
         if about:
             counts = self._counts(self.stated[own[about[0]]], axes)
-            return np.asarray((counts + 1e-9) / (counts + 1e-9).sum())
+            return normalised(counts + 1e-9)
         stated = {one: self._counts(self.stated[one], axes) for one in cell}
         return composed(cell, self._counts(self.initial, axes), stated)
 
@@ -100,10 +107,14 @@ class Tables:
             columns = [observed.values[self.instrument][axis.name] for axis in axes]
             cells, tally = product(*(axis.values for axis in axes)), Counter(zip(*columns, strict=True))
             table = np.array([float(tally[cell]) for cell in cells])
-            if table.any() and any(axis.name in self.errors for axis in axes):
+            pictures = table.sum()
+            if self.rng is not None:
+                table = pictures * compatible_shares(table, DRAWS, self.rng)
+            if pictures and any(axis.name in self.errors for axis in axes):
                 misread = [self.errors.get(axis.name, np.eye(len(axis.values))) for axis in axes]
                 errors = ReadingErrors.of(misread[0] if len(axes) == 1 else np.kron(*misread))
-                table = table.sum() * errors.shares(table)
+                table = pictures * (errors.shares(table) if self.rng is None
+                                    else least_squares_shares(table / pictures, errors.drawn(DRAWS, 0)))  # fmt: skip
             self._counted[place] = table
         return self._counted[place]
 
@@ -113,7 +124,7 @@ class Chosen:
     """A policy, with the predicted distance of every axis from its target."""
 
     policy: Policy
-    predicted: Mapping[str, float]
+    predicted: Mapping[str, Estimate]
 
 
 def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
@@ -136,11 +147,31 @@ def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
     used = np.flatnonzero(weights)
     parts = tuple(PolicyPart(text=tables.text(among[k]), weight=float(weights[k]), says=tables.says(among[k]))
                   for k in used)  # fmt: skip
-    goals = {axis.name: _goal(axis, tables, [among[k] for k in used]) for axis in prompt.closed}
-    return Chosen(
-        Policy(prompt=prompt.text, parts=parts),
-        {name: goal.distance_of(weights[used]) for name, goal in goals.items()},
+    sent = [among[k] for k in used]
+    told = {axis.name: _foretold(plan, tables, axis, sent, weights[used]) for axis in prompt.closed}
+    return Chosen(Policy(prompt=prompt.text, parts=parts), told)
+
+
+def _foretold(plan: MitigationPlan, tables: Tables, axis: AxisPlan, among: Sequence[Cell], weights: Counts) -> Estimate:
+    """The distance of an axis under a policy, by a bootstrap of all that planned it, at the policy's weights.
+
+    These were fitted to what was seen, for which the distance is often 0. But the truth stands to what was seen as that
+    does to what is drawn from it: drawn shares, mirrored at the seen ones, are shares that the truth may have.
+    """
+    rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
+    distance, ideal = DISTANCE[axis.scale], wanted(axis)
+    seen, drawn = (
+        np.tensordot(weights, [one.shares(cell, [axis]) for cell in among], axes=1)
+        for one in (tables, replace(tables, rng=rng, _counted={}))
     )
+    forms, unit = linear_forms(distance, len(ideal))
+    gaps = (2 * seen - drawn - ideal) @ forms.T
+    centre = unit * float(np.abs(gaps.mean(axis=0)).sum())
+    high = float(np.quantile(unit * np.abs(gaps).sum(axis=1), 1 - tail(plan.level)))
+    return Estimate(
+        float(distance_named(distance)(seen, ideal)), max(0.0, 2 * centre - high), high, plan.level,
+        "bootstrap of the planning pictures", debiased=centre, max=distance_max(ideal, distance),
+    )  # fmt: skip
 
 
 def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
