@@ -47,10 +47,10 @@ def mined(bias: float, seed: int) -> MineFindings:
     best = []
     for prompt in PROMPTS:
         found = reading(prompt, bias, seed)
-        one = Best(Candidate(prompt, loss=-1.0), found, found, Shown(found.seen.pictures, {
+        one = Best(Candidate(prompt, loss=-1.0), Missing("not_asked"), found, Shown(found.seen.pictures, {
             text: Missing("refused") for text in (prompt.replace("of a", f"of a {v}") for v in GENDER.values)
         }))  # fmt: skip
-        best.append(best_prompt(one, 0, Scoring("none", seed, 1000)))
+        best.append(best_prompt(one, 0, Scoring("none", seed, 200)))
     section = with_q(MineTheGap("lean", tuple(best), (), None, None), family)
     plan = MinePlan(target="people")
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(vqa={READER: "1"}), ())
@@ -74,7 +74,7 @@ def beats_random(better: float, seed: int) -> bool:
 
 
 def ranked(bias: float, seed: int) -> RankFindings:
-    plan = RankPlan(models=(ModelPlan(name="m", model="m"),), prompts=PROMPTS)
+    plan = RankPlan(models=(ModelPlan(name="m", model="m"),), prompts=PROMPTS, draws=200)
     read = {("m", prompt): (reading(prompt, bias, seed), Shown((), {
         prompt.replace("of a", f"of a {v}"): Missing("refused") for v in GENDER.values
     })) for prompt in PROMPTS}  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 from askew.methods.mitigate.findings import WayFindings
 from askew.parts.survey.observed import ObservedSet
@@ -15,7 +15,7 @@ PICTURES = 48
 HALVES = ["male", "female"] * (PICTURES // 2)
 
 
-@lru_cache(maxsize=128)
+@cache
 def nothing_done(seed: int, bias: float = 1.0) -> WayFindings:
     """Pictures before and after are of one world, each of its own seed."""
     before, after = (seen(Prompt(NURSE), [NURSE] * PICTURES, bias, 1000 * seed + k) for k in range(2))
@@ -23,15 +23,16 @@ def nothing_done(seed: int, bias: float = 1.0) -> WayFindings:
 
 
 def compared(before: ObservedSet, after: ObservedSet, subjects: Sequence[str] = (), **settings: object) -> WayFindings:
-    aims, watched = ("gender",), ("gender", "age", "clothing")
-    return told(judged(before), judged(after, subjects), policy(chosen(1.0, 7)), aims=aims, watched=watched, **settings)
+    asked = {"aims": ("gender",), "watched": ("gender", "age", "clothing"), "draws": 100, **settings}
+    return told(judged(before), judged(after, subjects), policy(chosen(1.0, 7)), **asked)
 
 
-def mitigated(seed: int, formal: bool = False, **settings: object) -> WayFindings:
-    """As many men as women; or all of these formal and none of those."""
+@cache
+def mitigated(seed: int) -> WayFindings:
+    """As many men as women, all of those formal and none of these."""
     before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
-    clothing = {"clothing": ["formal" if one == "male" else "informal" for one in HALVES]} if formal else {}
-    return compared(before, changed(before, {"gender": HALVES, **clothing}), **settings)
+    clothing = ["formal" if one == "male" else "informal" for one in HALVES]
+    return compared(before, changed(before, {"gender": HALVES, "clothing": clothing}))
 
 
 def fooled(seed: int) -> WayFindings:
@@ -67,9 +68,9 @@ ROWS = (
     Summary(
         "Axes that hang together",
         ("way_ties",),
-        "The same, nothing is done; all men become formal and no woman does.",
+        "The same: nothing is done; all men become formal and no woman does.",
         lambda seed: bool(nothing_done(seed).built),
-        lambda seed: ("gender", "clothing") in {one.axes for one in mitigated(seed, formal=True).built}, 0.9,
+        lambda seed: ("gender", "clothing") in {one.axes for one in mitigated(seed).built}, 0.9,
     ),
     Summary(
         "What pictures lose",

@@ -33,7 +33,6 @@ from askew.stats.contingency import cramers_v
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares
 from askew.stats.intervals import (
-    POINT,
     TOLERANCE,
     Floats,
     bootstrap_weights,
@@ -194,13 +193,6 @@ def distance_difference(
     n, m = len(sets.first), len(sets.second)
     samples = [SampledShares(s, size, target, measure) for s, size in zip(sets.means, (n, m), strict=True)]
 
-    def intervals(at: float) -> tuple[Ends, Ends]:
-        first, second = (
-            one.interval(one.samples(target, draws, again), at, again)
-            for one, again in zip(samples, twice(rng), strict=True)
-        )
-        return first, second
-
     def distances(means: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
         first, second = (np.asarray(measure(shares, target))[..., None] for shares in means)
         return first, second
@@ -212,8 +204,13 @@ def distance_difference(
 
     centre = 0.0 if n == m else float(exchanged().mean())  # of fewer pictures the distance is the larger one
     p = exchange_p(np.subtract(*distances(sets.means)) - centre, lambda: exchanged() - centre)
-    (first, _), (second, _) = intervals(POINT)
-    low, _, high = joined(*intervals(level), (first, second), float(r[0]))
+    first, second = (
+        one.debiased(one.samples(target, draws, own), own) for one, own in zip(samples, twice(rng), strict=True)
+    )
+    a, b = (
+        one.interval(one.samples(target, draws, own), level, own) for one, own in zip(samples, twice(rng), strict=True)
+    )
+    low, _, high = joined(a, b, (first, second), float(r[0]))
     name, top = f"MOVER, {METHOD}{', paired' if len(sets) else ''}", distance_max(target, measure)
     return Estimate(first - second, low, high, level, name, n + m, null=0.0, max=top, p=float(p[0]))
 

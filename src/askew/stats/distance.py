@@ -128,10 +128,10 @@ def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
 def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
     """(..., K) counts or shares, scaled to sum 1 along the last axis."""
     values = np.asarray(shares, dtype=float)
-    if values.ndim == 0 or not np.all(np.isfinite(values)) or np.any(values < 0):
+    if values.ndim == 0 or not ((values >= 0) & (values < np.inf)).all():
         raise ValueError(f"{name} must hold finite numbers that are not negative")
     total = values.sum(axis=-1, keepdims=True)
-    if np.any(total == 0):
+    if not total.all():
         raise NotEnoughData(f"{name} sums to 0; at least one picture with an answer is needed")
     return np.asarray(values / total)
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.stats.distance import Distance
-from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.stats.intervals import POINT, TOLERANCE, Floats, tail
 
 PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal where `outward` turns
 CLEAR_Z = 1.0  # excess over the ideal, in standard errors, from which a value takes part in the turn
@@ -38,6 +38,8 @@ METHOD = "test inversion"
 Bools = NDArray[np.bool_]
 Sampler = Callable[[Floats], Floats]
 """Populations (..., K) to the distances (..., draws) of samples from them."""
+Path = Callable[[Floats], Floats]
+"""Places t (...) on a path to populations (..., K)."""
 
 
 def as_exact_together(pictures: float, others: float | None) -> int:
@@ -93,30 +95,41 @@ class SampledShares:
         low, high = distance_intervals(self, fair, lambda tried: self.samples(tried, len(fair), rng), level)
         return float(low), float(high)
 
-    def sparse(self, t: Floats) -> Floats:
-        """The population at t in [0, 1] on the path to the observed shares where values leave the ideal by z-value."""
-        gap, q, error = self.shares - self.ideal, self.ideal, self.errors
-        size = np.abs(gap)
-        z = np.divide(size, error, out=np.zeros_like(gap), where=error > 0)
-        furthest = z.max(axis=-1, keepdims=True)
-        shrunk = np.sign(gap) * np.maximum(size - (1 - np.asarray(t)[..., None]) * furthest * error, 0)
-        more, less = np.maximum(shrunk, 0), np.maximum(-shrunk, 0)
-        moved = np.minimum(more.sum(axis=-1, keepdims=True), less.sum(axis=-1, keepdims=True))
-        population = q + moved * (_spread_over_one(more) - _spread_over_one(less))
-        return np.asarray(np.maximum(population, 0))  # rounding may lead below
+    def debiased(self, fair: Floats, rng: np.random.Generator) -> float:
+        """The low end of `interval` at the level `POINT`, without the work for the high one."""
+        return float(low_ends(self, fair, lambda tried: self.samples(tried, len(fair), rng), POINT))
 
-    def outward(self, t: Floats) -> Floats:
-        """The population at t: ideal at 0, almost the observed shares at 1, values in excess at 2, one value at 3."""
+    def sparse(self) -> Path:
+        """The path, t in [0, 1], to the observed shares where values leave the ideal by z-value."""
+        gap, q, error = self.shares - self.ideal, self.ideal, self.errors
+        size, sign = np.abs(gap), np.sign(gap)
+        furthest = np.divide(size, error, out=np.zeros_like(gap), where=error > 0).max(axis=-1, keepdims=True)
+
+        def population(t: Floats) -> Floats:
+            shrunk = sign * np.maximum(size - (1 - np.asarray(t)[..., None]) * furthest * error, 0)
+            more, less = np.maximum(shrunk, 0), np.maximum(-shrunk, 0)
+            moved = np.minimum(more.sum(axis=-1, keepdims=True), less.sum(axis=-1, keepdims=True))
+            found = q + moved * (_spread_over_one(more) - _spread_over_one(less))
+            return np.asarray(np.maximum(found, 0))  # rounding may lead below
+
+        return population
+
+    def outward(self) -> Path:
+        """The path: the ideal at t = 0, almost the observed shares at 1, values in excess at 2, one value at 3."""
         gap, n = self.shares - self.ideal, np.asarray(self.pictures)[..., None]
         turn = self.ideal + gap * n / (n + PSEUDO_PICTURES)
         corner = np.eye(gap.shape[-1])[np.argmax(gap, axis=-1)]
         clear = np.maximum(gap - CLEAR_Z * self.errors, 0)
         face = np.where(clear.any(axis=-1, keepdims=True), _spread_over_one(clear), corner)
         stations = np.stack([np.broadcast_to(self.ideal, gap.shape), turn, face, corner])
-        place = np.asarray(t)[..., None]
-        start = np.minimum(place.astype(np.int64), len(stations) - 2)
-        before, after = (np.take_along_axis(stations, (start + k)[None], axis=0)[0] for k in (0, 1))
-        return np.asarray(before + (place - start) * (after - before))
+        own = tuple(np.indices(gap.shape[:-1]))
+
+        def population(t: Floats) -> Floats:
+            start = np.minimum(np.asarray(t).astype(np.int64), len(stations) - 2)
+            before, after = stations[(start, *own)], stations[(start + 1, *own)]
+            return np.asarray(before + (t - start)[..., None] * (after - before))
+
+        return population
 
 
 def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, level: float) -> tuple[Floats, Floats]:
@@ -126,20 +139,33 @@ def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, le
         fair: (..., draws) distances of samples from the ideal.
         sampler: draws as many samples from other populations.
     """
-    alpha = tail(level)
-    observed = np.maximum(sample.observed, np.quantile(fair, alpha, axis=-1))
-    below_if_fair = _share_below(fair, observed)
-
-    def not_too_far(t: Floats) -> Bools:
-        return np.asarray(_share_below(sampler(sample.sparse(t)), observed) < 1 - alpha)
+    low, alpha, path = low_ends(sample, fair, sampler, level), tail(level), sample.outward()
+    observed, below_if_fair = _held_against(sample, fair, alpha)
 
     def not_too_close(t: Floats) -> Bools:
-        return np.asarray(_share_below(sampler(sample.outward(t)), observed) > alpha * below_if_fair)
+        return np.asarray(_share_below(sampler(path(t)), observed) > alpha * below_if_fair)
 
     start, end = np.zeros_like(observed), np.full_like(observed, END)
-    low = sample.distance(sample.sparse(_turn(below_if_fair < 1 - alpha, not_too_far, start, start + 1)))
-    high = sample.distance(sample.outward(_turn(not_too_close(end), not_too_close, end, start)))
+    high = sample.distance(path(_turn(not_too_close(end), not_too_close, end, start)))
     return low, np.maximum(low, high)
+
+
+def low_ends(sample: SampledShares, fair: Floats, sampler: Sampler, level: float) -> Floats:
+    """The low ends (...) of `distance_intervals`."""
+    alpha, path = tail(level), sample.sparse()
+    observed, below_if_fair = _held_against(sample, fair, alpha)
+
+    def not_too_far(t: Floats) -> Bools:
+        return np.asarray(_share_below(sampler(path(t)), observed) < 1 - alpha)
+
+    start = np.zeros_like(observed)
+    return sample.distance(path(_turn(below_if_fair < 1 - alpha, not_too_far, start, start + 1)))
+
+
+def _held_against(sample: SampledShares, fair: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """The distances (...) that samples are held against, and the shares (...) of fair samples below them."""
+    observed = np.maximum(sample.observed, np.quantile(fair, alpha, axis=-1))
+    return observed, _share_below(fair, observed)
 
 
 def _turn(accepted: Bools, accepts: Callable[[Floats], Bools], start: Floats, stop: Floats) -> Floats:
@@ -160,7 +186,7 @@ def _turn(accepted: Bools, accepts: Callable[[Floats], Bools], start: Floats, st
 def _share_below(distances: Floats, observed: Floats) -> Floats:
     """Share of distances (..., draws) below the observed one (...); ties count half."""
     gap = distances - np.asarray(observed)[..., None]
-    below, above = (gap < -TOLERANCE).mean(axis=-1), (gap > TOLERANCE).mean(axis=-1)
+    below, above = ((side > TOLERANCE).sum(axis=-1) / gap.shape[-1] for side in (-gap, gap))
     return np.asarray((1 + below - above) / 2)
 
 

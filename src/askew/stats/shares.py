@@ -6,13 +6,15 @@ NotEnoughData is raised without any answer, ValueError for what is not a count a
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from askew.stats.distance import Distance, distance_max, distance_named, distance_p, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together
-from askew.stats.intervals import POINT, TOLERANCE, Floats, corrected, positive_counts, tail
+from askew.stats.intervals import TOLERANCE, Floats, corrected, positive_counts, tail
 from askew.types import Estimate
 
 BISECTIONS = 50
@@ -27,11 +29,10 @@ def share_intervals(counts: ArrayLike, *, level: float = 0.95, missing: int = 0)
     """
     c = axis_counts(counts)
     n = int(c.sum())
-    low, high = 1 - _mid_p_upper(n - c, n, level), _mid_p_upper(c, n, level)
     return tuple(
-        Estimate(float(k / n), float(a), float(b), level, "mid-P Clopper-Pearson", n, missing, max=1.0)
-        for k, a, b in zip(c, low, high, strict=True)
-    )
+        Estimate(k / n, 1 - _mid_p_upper(n - k, n, level), _mid_p_upper(k, n, level), level, "mid-P Clopper-Pearson", n,
+                 missing, max=1.0) for k in c.tolist()
+    )  # fmt: skip
 
 
 def distance_estimate(
@@ -63,7 +64,7 @@ def distance_estimate(
     fair = sample.samples(target, draws, rng)
     low, high = sample.interval(fair, level, rng)
     again, further = rng.spawn(2)
-    debiased, _ = sample.interval(fair, POINT, again)
+    debiased = sample.debiased(fair, again)
     found = Estimate(float(sample.observed), low, high, level, METHOD, n, missing, debiased=debiased)
     if p is None:
         reached, made = int(np.count_nonzero(fair >= found.value - TOLERANCE)), draws
@@ -93,17 +94,17 @@ def axis_counts(counts: ArrayLike) -> Floats:
     return c
 
 
-def _mid_p_upper(counts: Floats, n: int, level: float) -> Floats:
-    """High ends of the intervals: the share at which P(X < k) + P(X = k) / 2 has fallen to the tail.
+@lru_cache(maxsize=4096)
+def _mid_p_upper(k: float, n: int, level: float) -> float:
+    """High end of the interval: the share at which P(X < k) + P(X = k) / 2 has fallen to the tail.
 
     For k = 0, P(X = 0), for k = n, 1.
     """
-    low, high = counts / n, np.ones_like(counts)
+    low, high, wanted = k / n, 1.0, tail(level)
+    if k == n:
+        return high
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        below = np.where(
-            counts > 0, scipy.special.bdtr(np.maximum(counts - 1, 0), n, middle), scipy.special.bdtr(0, n, middle)
-        )
-        still_likely = (below + scipy.special.bdtr(counts, n, middle)) / 2 > tail(level)
-        low, high = np.where(still_likely, middle, low), np.where(still_likely, high, middle)
-    return np.where(counts == n, 1.0, high)
+        below, upto = scipy.special.bdtr([max(k - 1, 0), k], n, middle).tolist()
+        low, high = (middle, high) if (below + upto) / 2 > wanted else (low, middle)
+    return high
