@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.findings import FORMAT, Environment, Head, Identity, Instruments
-from askew.methods.audit.findings import AuditFindings
-from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
-from askew.methods.audit.score import score
 from askew.methods.audit.tibet import extract_concepts, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
@@ -31,6 +27,7 @@ from askew.studies.compare.score import score as compared
 from askew.studies.compare.words import pair_sentence
 from askew.studio.caption import parse
 from askew.studio.planted import sample
+from askew.studio.scene import Scene
 from askew.types import Missing, Picture, Prompt
 from truth.summary import Summary
 
@@ -45,26 +42,17 @@ def plan(axes: Sequence[str] = BIASCONNECT, images: int = 48, paired: bool = Tru
     return AuditPlan.model_validate({**fields, "prompts": [PromptPlan(text=NURSE, axes=made).model_dump()]})
 
 
+@cache
+def scenes_of(text: str, images: int, bias: float, seed: int) -> list[Scene]:
+    return [sample(parse(text), bias, picture_seed(seed, text, k)) for k in range(images)]
+
+
 def observed(prompt: Prompt, axes: Sequence[str], images: int, bias: float, seed: int) -> ObservedSet:
     """A set as `studio/planted` draws it and an instrument without errors reads it."""
-    scenes = [sample(parse(prompt.text), bias, picture_seed(seed, prompt.text, k)) for k in range(images)]
+    scenes = scenes_of(prompt.text, images, bias, seed)
     pictures = tuple(Picture(f"{prompt.text} {seed} {k}", "", prompt.text, k) for k in range(images))
     values = {axis: tuple(getattr(scene, axis) for scene in scenes) for axis in axes}
     return ObservedSet(prompt, pictures, {READER: values}, tuple(Missing("not_asked") for _ in pictures))
-
-
-def found(own: AuditPlan, sets: Mapping[str, Sequence[ObservedSet]]) -> AuditFindings:
-    machine = Environment("3.11", "here", {}, None, 1, None, "2026-01-01T00:00:00+00:00")
-    model, told = Identity("studio/planted", "1", {}), Instruments(vqa={READER: "1"})
-    head = Head(FORMAT, "0", 1, own, own.hash, machine, (), model, told, ())
-    return score(own, AuditGathered(model, None, told, (), sets, {}, READER, None), head)
-
-
-@lru_cache(maxsize=2048)
-def audited(bias: float, seed: int, images: int = 48) -> AuditFindings:
-    own = plan(images=images)
-    names = [axis.name for axis in own.prompts[0].axes]
-    return found(own, {NURSE: [observed(one, names, images, bias, seed) for one in own.prompts[0].prompts()]})
 
 
 def judged(

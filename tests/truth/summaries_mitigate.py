@@ -29,17 +29,11 @@ def compared(before: ObservedSet, after: ObservedSet, subjects: Sequence[str] = 
 
 @cache
 def mitigated(seed: int) -> WayFindings:
-    """As many men as women, all of those formal and none of these."""
+    """As many men as women, all of those formal and none of these; of two instruments one sees nothing of it."""
     before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
     clothing = ["formal" if one == "male" else "informal" for one in HALVES]
-    return compared(before, changed(before, {"gender": HALVES, "clothing": clothing}))
-
-
-def fooled(seed: int) -> WayFindings:
-    """Of two instruments one sees nothing of what the other sees."""
-    before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
     sets = [ObservedSet(one.prompt, one.pictures, {**one.values, "other": before.values[READ]}, one.captions)
-            for one in (before, changed(before, {"gender": HALVES}))]  # fmt: skip
+            for one in (before, changed(before, {"gender": HALVES, "clothing": clothing}))]  # fmt: skip
     return compared(*sets, vqa=(READ, "other"))
 
 
@@ -82,8 +76,8 @@ ROWS = (
     Summary(
         "An instrument that does not see it",
         ("way_doubted",),
-        "The same by two instruments: nothing is done; only the first sees that gender becomes even.",
+        "The same: nothing is done; a second instrument does not see that gender becomes even.",
         lambda seed: any(one.doubted for one in nothing_done(seed).axes),
-        lambda seed: any(one.doubted == ["other"] for one in fooled(seed).axes), 0.9,
+        lambda seed: ["other"] in (one.doubted for one in mitigated(seed).axes), 0.9,
     ),
 )  # fmt: skip
