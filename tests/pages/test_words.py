@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from askew.pages import words
-from askew.pages.blocks import Cell
+from askew.pages import html, words
+from askew.pages.blocks import Cell, Lane, Lanes, Page, Section
 from askew.types import MISSING_REASONS, Estimate, Missing
 from pages.gallery import GONE, bar, estimate
 
@@ -39,6 +39,14 @@ def test_a_p_says_that_it_is_no_q() -> None:
     assert words.part(estimate(0.7, p=0.04, q=0.0001), "q") == "< 0.001"
     assert words.part(estimate(0.7), "q") == "–"
     assert words.probability(0.0001, "q") == "q < 0.001"
+
+
+def test_beside_chance_stands_the_score_that_chance_is_of() -> None:
+    score = Estimate(0.31, 0.0, 0.61, 0.95, "inverted", 24, null=0.3, debiased=0.0)
+    told = "MAD 0.31; chance alone would give 0.30; without what few pictures add 0.00 [0.00, 0.61]"
+    assert words.told(score, "MAD") == told
+    lanes = Lanes("MAD", "Axis", (Lane("Gender", score),), "MAD")
+    assert "MAD, without what few pictures add" in html.page(Page("k", "t", "a", (), (Section("s", (lanes,)),)))
 
 
 def test_chance_is_written_on_the_scale_of_the_score() -> None:

@@ -71,6 +71,14 @@ def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     assert "Clothing → age" not in " ".join(printed(alike))  # an edge in neither
 
 
+def test_a_pair_without_an_edge_that_surely_differs_is_called_no_edge() -> None:
+    bare = [with_edges(lambda one, k=k: replace(turned(one) if k else one, significant=one.direct)) for k in (0, 1)]
+    text = " ".join(" ".join(printed(dict(zip("ab", bare, strict=True)))).split())
+    assert "a has 0 edges and b has 0 edges. In b making the first axis equal surely moves" in text
+    assert "of pairs that have an edge in either run or surely differ;" in text
+    assert "Pair change" in text
+
+
 def axes_with(change: Callable[[GraphAxis], GraphAxis]) -> InteractionFindings:
     own = made.graph()
     return made.findings(replace(own, axes=(change(own.axes[0]), *own.axes[1:])))

@@ -83,7 +83,7 @@ def test_where_nothing_is_done_nothing_is_claimed() -> None:
     assert np.mean([bool(way.helped or way.harmed) for way in ways]) <= 0.10
     assert np.mean([bool(way.built) for way in ways]) <= 0.10
     quiet = [verdict(way) for way in ways if not (way.helped or way.harmed or way.built or way.broken)]
-    assert all("no change shown on gender" in text and "but" not in text for text in quiet)
+    assert all("no change shown on perceived gender (distance " in text and "but" not in text for text in quiet)
 
 
 def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:

@@ -84,8 +84,8 @@ PHRASES: Mapping[str, Phrase] = {
     "surely_moves": Phrase("making the first equal surely moves the second in {count}, {sides}",
                            "an interval of IS leaves out 0, where those of all pairs of the page hold at once"),
     "moves_unsure": Phrase("which way making the first equal moves the second is sure in none", "no interval does"),
-    "sum_chance": Phrase(", no more than chance gives", "Σ |IS| has p of 0.05 or more"),
-    "sum_beyond": Phrase(", more than chance gives", "Σ |IS| has p < 0.05"),
+    "sum_chance": Phrase(", not shown to be more than chance gives ({p})", "Σ |IS| has p of 0.05 or more"),
+    "sum_beyond": Phrase(", more than chance gives ({p})", "Σ |IS| has p < 0.05"),
     # interactions over several prompts
     "prompts_none": Phrase("Over {prompts} prompts none of {pairs} of axes is seen to pull on another.",
                            "no pair has q < 0.05, of Fisher's sum over the prompts"),
@@ -127,7 +127,7 @@ PHRASES: Mapping[str, Phrase] = {
     "chosen_alike": Phrase("{points} points, no more than chance gives ({q})", "it has not"),
     # ways to mitigate
     "way_nearer": Phrase("{way}: nearer to the target on {axes}", "an aimed axis comes nearer to its target, q < 0.05"),
-    "way_none": Phrase("{way}: no change shown on {axes} ({moved})", "none does"),
+    "way_none": Phrase("{way}: no change shown on {axes}", "none does"),
     "way_further": Phrase("further from it on {axes}", "after a but: an axis gets further from its target, q < 0.05"),
     "way_ties": Phrase("{pairs} hang together more", "the same: Cramér's V of two axes rises, q < 0.05"),
     "way_loses_subject": Phrase("the subject is shown less often", "the same: the interval of the change is below 0"),

@@ -115,7 +115,10 @@ def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Ma
 def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
     """What the marks of a plot mean, of those that appear."""
     known = [row.score for row in one.rows if isinstance(row.score, Estimate)]
-    keys = [("dot", one.name)] if any(row.series is None for row in one.rows) else []
+    less = ", without what few pictures add" if "value" in one.columns and any(
+        words.written(e.value, one.scale, one.digits) != words.written(e.mark, one.scale, one.digits)
+        for e in known) else ""  # fmt: skip
+    keys = [("dot", one.name + less)] if any(row.series is None for row in one.rows) else []
     keys += [("line", one.interval)] if any(e.low is not None for e in known) else []
     band = any(row.chance for row in one.rows) or (on.low >= 0 and any(e.null for e in known))
     keys += [("null", one.chance[1])] if band else []

@@ -261,9 +261,9 @@ def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> Iterator[b.B
     )  # fmt: skip
     if rows:
         yield b.Lanes(
-            f"Change of Intersectional Sensitivity against {shorten(first, 50)} of pairs that have an edge in either "
-            "run; right of zero the axis is brought nearer to its ideal than there", "Edge", rows, "change", "signed",
-            b.PLAIN, interval="interval of the change, of all pairs of the page at once",
+            f"Change of Intersectional Sensitivity against {shorten(first, 50)}, of pairs that have an edge in either "
+            "run or surely differ; right of zero the axis is brought nearer to its ideal than there", "Pair", rows,
+            "change", "signed", b.PLAIN, interval="interval of the change, of all pairs of the page at once",
         )  # fmt: skip
     else:
-        yield b.Text("No pair of axes has an edge that could be held against the first run.")
+        yield b.Text("No pair of axes has an edge that could be held against the first run, and none surely differs.")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from askew.methods.audit import words
 from askew.methods.audit.findings import AuditFindings
+from askew.methods.audit.sensitivity import WITHIN, ErrorRate, Sensitivity
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.words import difference_sentence, exceeds_chance, sentence, verdict
 from askew.types import Estimate, Missing
@@ -145,3 +146,8 @@ def test_q_goes_before_p() -> None:
     assert exceeds_chance(Estimate(1.0, p=0.001, q=0.2)) is False
     assert exceeds_chance(Estimate(1.0, p=0.001)) is True
     assert exceeds_chance(Missing("error")) is None
+
+
+def test_errors_of_a_run_within_chance_are_a_sentence_and_no_empty_table() -> None:
+    told = Sensitivity((ErrorRate(0.05, 0, WITHIN, WITHIN, WITHIN, WITHIN),)).__rich__()
+    assert str(told) == "No axis of this run is beyond chance by MAD: what errors do to the others is noise."

@@ -30,6 +30,7 @@ from askew.methods.interact.findings import (
     graphml,
 )
 from askew.methods.interact.page import page
+from askew.methods.interact.robustness import Change, Robustness
 from askew.pages import html, terminal
 from askew.types import Estimate, Missing
 from made_graphs import AXES, PLAN, PROMPT, edge, estimate, findings, graph
@@ -139,6 +140,21 @@ def test_the_page_is_valid_html_and_needs_nothing_else() -> None:
     assert "<script" not in text
     assert not re.search(r'(?:src|href)="(?!#|data:)', text)
     assert "perceived" in text
+
+
+def test_a_sum_that_chance_may_give_is_not_denied_to_be_more() -> None:
+    unsure = replace(graph(), amplification=replace(estimate(0.89, 0.06, 3.2), p=0.08))
+    (told,) = [text for name, text in figures.summary(unsure).terms if name.startswith("Amplification")]
+    assert told == "0.89 [0.06, 3.20], not shown to be more than chance gives (p = 0.080)"
+
+
+def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:
+    absent, moved = Missing("not_asked", "no edge"), replace(estimate(0.1, 0.0, 0.2, 3), interval="t over simulations")
+    console = Console(width=200, file=StringIO(), record=True)
+    console.print(Robustness((Change("errors", 0.05, absent, moved, moved, absent),)))
+    text = " ".join(console.export_text().split())
+    assert "means over 3 simulations, with intervals" in text
+    assert "–: there is no edge to keep" in text
 
 
 def test_several_prompts_begin_with_the_graph_of_all() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -19,7 +20,7 @@ from rich.console import Console
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages import html, terminal
-from askew.pages.blocks import Block, Fold, Pictures, Section, Shares
+from askew.pages.blocks import Block, Fold, Lanes, Pictures, Section, Shares
 from askew.pages.words import measured
 from askew.studies.compare import words
 from askew.studies.compare.findings import Difference, changes
@@ -165,6 +166,15 @@ def test_the_share_that_is_called_the_largest_is(comparison_named: Named, name: 
             assert differing[0] == largest
             text = first_sentence(view.comparison, k)
             assert f"{measured(largest, 'points')} points" in text.split("The largest of these differences")[1]
+
+
+def test_shares_come_with_counts_and_a_score_of_one_set_once(comparison_named: Named) -> None:
+    comparison = comparison_named("comparison")
+    assert re.search(r"\(\d+ %, \d+ of \d+, against \d+ %, \d+ of \d+\)", first_sentence(comparison))
+    scores = [one for one in blocks(page(comparison).sections) if isinstance(one, Lanes)
+              and one.caption.startswith("Scores of")]  # fmt: skip
+    assert scores
+    assert all(len({row.label for row in one.rows}) == len(one.rows) for one in scores)
 
 
 def test_folders_lean_by_distance(comparison_named: Named) -> None:

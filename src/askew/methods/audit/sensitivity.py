@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import RenderableType
+from rich.text import Text
 
 from askew.errors import UsageError
 from askew.findings import E
@@ -57,9 +58,11 @@ class Sensitivity(tuple[ErrorRate, ...]):
     """An `ErrorRate` for each of the rates."""
 
     def __rich__(self) -> RenderableType:
+        if not self[0].axes:
+            return Text("No axis of this run is beyond chance by MAD: what errors do to the others is noise.")
         rows = tuple((f"{row.rate:.0%}", *(measured(getattr(row, name), "signed") for name in SCORES)) for row in self)
         heads = ("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation")
-        told = f"the mean over {plural(self[0].axes, 'axis')}".replace("axiss", "axes") if self[0].axes else "no axis"
+        told = f"the mean over {plural(self[0].axes, 'axis')}".replace("axiss", "axes")
         return Fitted(Table(f"Change of the scores when the VQA errs, {told} beyond chance by MAD", heads, rows))
 
 

@@ -97,13 +97,12 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
     """What MAD adds: which counterfactual the pictures are nearest to, if that is settled, and the test of MAD."""
     if isinstance(axis.mad, Missing):
         return f"MAD not measured – {reason(axis.mad)}."
-    expected = f"; chance alone would give {number(axis.mad.null)}" if axis.mad.null is not None else ""
     asks = "" if even else (" MAD asks whether the pictures are equally near to all values; it is no verdict here, "
                             "since the ideal is another.")  # fmt: skip
     ends, near = extremes(axis), ""
     if ends and ends[2] and even and exceeds_chance(axis.mad):
         near = f"By concepts the pictures are {nearness(axis, ends)}. "
-    return f"{near}MAD {measured(axis.mad)}{expected}{tests(axis.mad)}.{asks}"
+    return f"{near}{words.told(axis.mad, 'MAD')}{tests(axis.mad)}.{asks}"
 
 
 def nearness(axis: AxisScores, ends: tuple[str, str, bool]) -> str:

@@ -60,7 +60,8 @@ def summary(graph: Graph) -> b.Terms:
                       for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
     whole, sides = measured(graph.amplification), [one.effect for one in graph.moved]
     if isinstance(graph.amplification, Estimate):
-        whole += say("sum_chance" if (graph.amplification.p or 0) >= words.SIGNIFICANT else "sum_beyond")
+        p = graph.amplification.p or 0.0
+        whole += say("sum_chance" if p >= words.SIGNIFICANT else "sum_beyond", p=probability(p, "p"))
     surely = f"{sides.count('worse')} worse and {sides.count('better')} better of {plural(graph.tested, 'pair')}"
     return b.Terms((("Changed by most others", target), ("Changes most others", source),
                     ("Amplification, Σ |IS| less chance", whole), ("Surely made worse, better", surely)),
@@ -165,7 +166,7 @@ def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> b.Lan
         "Pairs of axes whose second is seen to change with the first in some prompt (q < 0.05, of Fisher's sum over "
         "the prompts): in how many prompts there is an edge, in how many making the first equal surely moves the "
         "second away from its ideal (worse) or towards it. Bold: the prompts differ in how they move it",
-        "Pair", tuple(rows), "mean IS", "signed", b.PLAIN, ("edges", "worse", "better", "q", "q that they differ"),
+        "Pair", tuple(rows), "mean IS", "signed", b.PLAIN, ("edges", "worse", "better", "q", "differ (q)"),
         points="one prompt", interval="interval for the mean over these prompts, of all pairs at once",
     )  # fmt: skip
 

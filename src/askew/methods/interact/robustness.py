@@ -22,7 +22,7 @@ from askew.methods.interact.score import scoring_of
 from askew.options import Flag, Place
 from askew.pages.blocks import Scale, Table
 from askew.pages.terminal import Fitted
-from askew.pages.words import measured, percent
+from askew.pages.words import measured, percent, plural
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed
@@ -78,9 +78,11 @@ class Robustness(tuple[Change, ...]):
             )
             for one in self
         )
-        caption = ("A prompt's graph when pictures are fewer, or the VQA errs: means over prompts (of one prompt over "
-                   "simulations), with intervals. The "
-                   "last column is the paper's, over pairs whose IS is beyond chance")  # fmt: skip
+        first = next((e for one in self if isinstance(e := one.sensitivity_change, Estimate)), None)
+        over = plural(first.n or 0, "prompt" if "prompts" in (first.interval or "") else "simulation") if first else ""
+        caption = (f"A prompt's graph when pictures are fewer, or the VQA errs: means{over and f' over {over}'}, with "
+                   "intervals. The last column is the paper's, over pairs whose IS is beyond chance. –: there is no "
+                   "edge to keep, or no such pair")  # fmt: skip
         return Fitted(Table(caption, ("what happens", *(head for head, _, _ in COLUMNS.values())), rows))
 
 

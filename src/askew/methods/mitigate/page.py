@@ -48,8 +48,7 @@ def verdict(way: WayFindings, several: bool = False) -> str:
     where = f"{capital(way.way)}, {quote(way.prompt, 60)}" if several else capital(way.way)
     aimed = [one for one in way.axes if one.aimed]
     text = say("way_nearer", way=where, axes=listing([_moved(one) for one in way.helped])) if way.helped else say(
-        "way_none", way=where, axes=listing([axis_label(one.axis) for one in aimed]),
-        moved=listing([_moved(one) for one in aimed]),
+        "way_none", way=where, axes=listing([_moved(one) for one in aimed])
     )  # fmt: skip
     paid = [say("way_further", axes=listing([_moved(one) for one in way.harmed]))] if way.harmed else []
     paid += [say("way_ties", pairs=listing([_pair(one.axes) for one in way.built]))] if way.built else []
@@ -62,7 +61,7 @@ def verdict(way: WayFindings, several: bool = False) -> str:
 
 
 def _moved(one: AxisChange) -> str:
-    return f"{perceived(one.axis)} {number(_mark(one.before))} → {measured(one.after)}"
+    return f"{perceived(one.axis)} (distance {number(_mark(one.before))} → {measured(one.after)})"
 
 
 def _mark(score: object) -> float | None:
@@ -160,5 +159,6 @@ def _predicted(found: MitigationFindings) -> Iterator[b.Section]:
         within = f"{sum(one.as_predicted for _, one, _ in told)} of {plural(len(told), 'measured distance')}"
         yield b.Section("Predicted and measured", (
             b.Text(f"{within} lie within what was predicted; pictures that measure err by themselves."),
-            b.Lanes("Distances of a policy", "Axis", rows, "predicted", columns=b.PLAIN, more=("before", "measured")),
+            b.Lanes("Distances from the target, of watched axes from their ideal", "Axis", rows, "predicted",
+                    columns=b.PLAIN, more=("before", "measured")),
         ), screen=False)  # fmt: skip

@@ -51,7 +51,8 @@ def page(found: Comparison) -> b.Page:
             ), screen=False),
         ),
         warnings=tuple(found.warnings),
-        notes=("Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.",),
+        notes=("Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.",
+               "An interval is of one difference alone; q allows for all that were tested together."),
         version=next(iter(found.runs.values())).found.askew,
     )  # fmt: skip
 
@@ -241,7 +242,7 @@ class View:
             kinds = [(f"{how} in {set_label(name)}, read by {shorten(reader, 60)}, in percentage points",
                       [e for e in shares if e.instrument == reader])
                      for reader in dict.fromkeys(e.instrument for e in shares)]  # fmt: skip
-            others = [e for e in own if e.score != "share" and (name == "initial" or e.set == name)]
+            others = [e for e in own if e.score != "share" and (e.set or "initial") == name]
             kinds.append((f"Scores of {axis_label(axis)}", others))
             blocks += [self._lanes(caption, some, pair, texts.score_label) for caption, some in kinds if some]
         verdict = "differs beyond chance" if differs else "no difference shown"

@@ -97,10 +97,10 @@ def _share_ground(entry: Difference | None, own: Own) -> str:
     if entry is None or not isinstance(entry.difference, Estimate):
         return ""
     scores = [own(run, entry) for run in entry.runs]
-    before, after = (percent(e.value if isinstance(e, Estimate) else None) for e in scores)
+    before, after = (f"{percent(e.value)}, {round(e.value * e.n)} of {e.n}" if e and e.n else "–" for e in scores)
     how = "perceived " if words.reads_appearance(entry.axis) else ""
     return (f"{how}{shorten(entry.value or '', 40)} {measured(entry.difference, 'points')} points "
-            f"({after} against {before}){_tail(entry.difference)}")  # fmt: skip
+            f"({after}, against {before}){_tail(entry.difference)}")  # fmt: skip
 
 
 def _tail(score: Estimate) -> str:
