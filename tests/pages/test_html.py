@@ -11,8 +11,24 @@ from html import unescape
 import html5lib
 import pytest
 
-from askew.pages import html
-from askew.pages.blocks import Bar, Fold, Lane, Lanes, Line, Lines, Page, Part, Section, Shares, Shot, Table, Text
+from askew.pages import html, network
+from askew.pages.blocks import (
+    Bar,
+    Edge,
+    Fold,
+    Lane,
+    Lanes,
+    Line,
+    Lines,
+    Network,
+    Page,
+    Part,
+    Section,
+    Shares,
+    Shot,
+    Table,
+    Text,
+)
 from askew.types import Estimate
 from pages.gallery import GONE, HOSTILE, WORD, estimate, gallery
 
@@ -177,3 +193,20 @@ def test_an_empty_page_is_a_page() -> None:
 def test_a_picture_without_words_is_refused() -> None:
     with pytest.raises(ValueError, match="says in words"):
         Shot(None, "")
+
+
+def test_numbers_of_a_narrow_graph_hide_no_name() -> None:
+    names = [("gender", 0), ("age", 1), ("ethnicity", 2), ("body type", 3), ("emotion", 4), ("clothing", 5),
+             ("environment", 6), ("disability", 7)]  # fmt: skip
+    pairs = [("clothing", "environment"), ("gender", "age"), ("clothing", "emotion"), ("ethnicity", "clothing")]
+    edges = tuple(Edge(a, b, estimate(0.1), "unsettled", ("0.5", "0.01")) for a, b in pairs)
+    drawn = Network("graph", tuple((name, "itself +0.10") for name, _ in names), edges, more=("V", "q"))
+    slim = str(network.drawn(drawn)).partition("slim")[2]
+    found = re.findall(r'<text class="halo (\w+)[^"]*"([^>]*)>([^<]*)', slim)
+    placed = [(kind, float(re.search(r'\bx="([\d.]+)', at)[1]), float(re.search(r'\by="([\d.]+)', at)[1]), text)  # type: ignore[index]
+              for kind, at, text in found]  # fmt: skip
+    numbers = [one for one in placed if one[0] == "number"]
+    assert len(numbers) == len(pairs)
+    for _, x, y, _ in numbers:
+        for kind, at, top, text in placed:
+            assert kind == "number" or abs(x - at) > 18 + 3 * len(text) or abs(y - top) > 10, (x, y, text)

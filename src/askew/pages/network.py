@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -14,7 +15,7 @@ from askew.pages.elements import drawing, tag
 NODE = 10.0
 BEND = 0.13
 HEAD = (11.0, 5.0)
-LABELLED, LABEL_AT = 16, 0.6
+LABELLED, LABEL_AT = 16, (0.6, 0.5, 0.4, 0.3, 0.7)
 """Edges up to which each carries its number, and where: nearer to the target, so that those of a pair keep apart."""
 
 THINNEST, PER_UNIT, THICKEST = 1.3, 14.0, 7.5
@@ -64,7 +65,8 @@ def _sized(one: Network, size: Size) -> Markup:
     edges = strongest(one)[::-1]
     parts = [_edge(e, places) for e in edges] + [_node(name, note, places[name], size) for name, note in one.nodes]
     if len(edges) <= LABELLED:
-        parts += [_number(e, places) for e in edges]
+        taken = [_label(name, note, places[name], size)[1:] for name, note in one.nodes]
+        parts += [_number(e, places, taken, size) for e in edges]
     said = "; ".join(f"{e.source} to {e.target} {words.measured(e.score, 'signed')}" for e in reversed(edges))
     return drawing(f"graph {size.name}", size.height, one.caption, said or "no edges", *parts, width=size.width)
 
@@ -85,16 +87,23 @@ def _edge(edge: Edge, places: dict[str, Place]) -> Markup:
     )  # fmt: skip
 
 
-def _number(edge: Edge, places: dict[str, Place]) -> Markup:
-    start, bend, end = _curve(places[edge.source], places[edge.target])
-    t = LABEL_AT
-    x, y = ((1 - t) ** 2 * a + 2 * t * (1 - t) * b + t**2 * c for a, b, c in zip(start, bend, end, strict=True))
+def _number(edge: Edge, places: dict[str, Place], names: Sequence[tuple[float, float, float]], size: Size) -> Markup:
+    """On its edge where that hides no name, else beside it, nearer to the middle of the drawing."""
+    curve, middle = _curve(places[edge.source], places[edge.target]), (size.width / 2, size.height / 2)
+    found: list[Place] = []
+    for t in LABEL_AT:
+        x, y = ((1 - t) ** 2 * a + 2 * t * (1 - t) * b + t**2 * c for a, b, c in zip(*curve, strict=True))
+        found.append((x, y))
+    found += [_towards(place, middle, 20.0) for place in found]
+    free = [(x, y) for x, y in found
+            if all(abs(x - at) > half + 18 or not -19 < y - top < 27 for at, top, half in names)]  # fmt: skip
+    x, y = (free or found)[0]
     text = words.signed(edge.score.value)
     return tag("text", text, class_=f"halo number {edge.effect}", x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle")
 
 
-def _node(name: str, note: str, place: Place, size: Size) -> Markup:
-    """The name stands outside the circle, moved so far that it keeps inside the drawing."""
+def _label(name: str, note: str, place: Place, size: Size) -> tuple[str, float, float, float]:
+    """A node's name, the middle of its line, and half its width: outside the circle, moved to keep in the drawing."""
     x, y = place
     across, down = (x - size.width / 2) / size.across, (y - size.height / 2) / size.down
     label = words.shorten(words.capital(name), size.letters)
@@ -102,7 +111,11 @@ def _node(name: str, note: str, place: Place, size: Size) -> Markup:
     side = (half + 20) * across if size.name == "broad" else 0.0
     tx = min(max(x + side, half + 2), size.width - half - 2)
     ty = y + (down * 28 + 4 if size.name == "broad" else 27 if down > -0.5 else -17)
-    ty -= 14 if note and ty < y else 0
+    return label, tx, ty - 14 if note and ty < y else ty, half
+
+
+def _node(name: str, note: str, place: Place, size: Size) -> Markup:
+    (x, y), (label, tx, ty, _) = place, _label(name, note, place, size)
     at = {"x": f"{tx:.1f}", "text_anchor": "middle"}
     return tag(
         "g", tag("circle", class_="node", cx=f"{x:.1f}", cy=f"{y:.1f}", r=NODE),
