@@ -43,10 +43,10 @@ def test_a_p_says_that_it_is_no_q() -> None:
 
 def test_beside_chance_stands_the_score_that_chance_is_of() -> None:
     score = Estimate(0.31, 0.0, 0.61, 0.95, "inverted", 24, null=0.3, debiased=0.0)
-    told = "MAD 0.31; chance alone would give 0.30; without what few pictures add 0.00 [0.00, 0.61]"
+    told = "MAD 0.31; chance alone would give 0.30; allowing for few pictures 0.00 [0.00, 0.61]"
     assert words.told(score, "MAD") == told
     lanes = Lanes("MAD", "Axis", (Lane("Gender", score),), "MAD")
-    assert "MAD, without what few pictures add" in html.page(Page("k", "t", "a", (), (Section("s", (lanes,)),)))
+    assert "MAD, allowing for few pictures" in html.page(Page("k", "t", "a", (), (Section("s", (lanes,)),)))
 
 
 def test_chance_is_written_on_the_scale_of_the_score() -> None:

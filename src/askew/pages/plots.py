@@ -115,7 +115,7 @@ def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Ma
 def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
     """What the marks of a plot mean, of those that appear."""
     known = [row.score for row in one.rows if isinstance(row.score, Estimate)]
-    less = ", without what few pictures add" if "value" in one.columns and any(
+    less = ", allowing for few pictures" if "value" in one.columns and any(
         words.written(e.value, one.scale, one.digits) != words.written(e.mark, one.scale, one.digits)
         for e in known) else ""  # fmt: skip
     keys = [("dot", one.name + less)] if any(row.series is None for row in one.rows) else []

@@ -92,14 +92,14 @@ def part(score: E | None, column: Column, scale: Scale = "unit", digits: int | N
 
 
 def told(score: E | None, name: str = "", scale: Scale = "unit", digits: int | None = None) -> str:
-    """A score in a sentence, for who cannot see its plot: beside chance as it is, what few pictures add then told."""
+    """A score in a sentence, for who cannot see its plot: beside chance as it is, then allowing for few pictures."""
     if not isinstance(score, Estimate):
         return f"not measured: {absence(score)}" if score else "not asked"
     found = measured(score, scale, digits)
     if score.null:
         chance = f"chance alone would give {written(score.null, scale, digits)}"
         value, mark = (written(v, scale, digits) for v in (score.value, score.mark))
-        found = f"{found}; {chance}" if value == mark else f"{value}; {chance}; without what few pictures add {found}"
+        found = f"{found}; {chance}" if value == mark else f"{value}; {chance}; allowing for few pictures {found}"
     return f"{name} {found}".strip()
 
 

@@ -143,7 +143,7 @@ def reading(found: AuditFindings) -> Section:
                 "counterfactual prompt. 1: the same concepts equally often. 0: no concept in common."),
         ("MAD", "How unequal the CAS values of an axis are. 0: the pictures are equally near to all counterfactuals. "
                 "Its concepts come from the answers to all questions: it depends on which other axes are asked about. "
-                "The number is the paper's; the dot of a plot is without what few pictures add to it."),
+                "The number is the paper's; the dot of a plot allows for how few the pictures are."),
     )  # fmt: skip
     terms = (
         ("Distance", "How far the shares in a set are from the ideal: 0 at the ideal."),

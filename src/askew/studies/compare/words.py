@@ -111,7 +111,7 @@ def reading(paired: bool, counterfactuals: bool, level: float) -> Section:
     """The terms of the page, what a difference does not mean, and how differences are computed."""
     seed = ("Same seed", "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such "
             "pairs, so that what differs is the model and not the luck of the draw.")  # fmt: skip
-    less = ("Difference", "The second run's score less the first one's, both without what few pictures add to scores. "
+    less = ("Difference", "The second run's score less the first one's, both allowing for few pictures. "
             "Whether two runs differ on an axis is one test, by its shares; every other score is a family of its "
             "own.")  # fmt: skip
     joined = "both scores' own intervals joined (MOVER; Newcombe's tenth method for shares)"
