@@ -20,7 +20,7 @@ from askew.stats.association import cas, mad
 from askew.stats.association_intervals import associations, fair_histograms
 from askew.stats.concept_shift import PATHS, concept_shift, interval
 from askew.stats.intervals import bootstrap_errors, ends, p_value
-from askew.stats.means import mean_cas, student_mean
+from askew.stats.means import mean_cas, mean_lean, student_mean
 
 Floats = NDArray[np.float64]
 SIZES = {"5 concepts": ((2, 3), 0), "23 concepts": ((2, 3, 6), 12), "60 concepts": ((2, 3, 6, 2, 4, 3), 40)}
@@ -172,14 +172,15 @@ def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
             sets = [p.sample(n, rng) for p in populations]
             found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
             one, apart = found.cas[0], found.leans[0]
-            rows.append(((first, one.value, one.mark, found.apart[0]), (first - other, apart.value, apart.mark, 0.0)))
+            rows.append(((first, one.value, one.mark, found.apart[0]),
+                         (first - other, apart.value, apart.mark, apart.value)))  # fmt: skip
         concepts = len(populations[0].histogram)
-        for name, of in zip(("CAS", "CAS difference"), np.array(rows).swapaxes(0, 1), strict=True):
+        means_of = {"CAS": mean_cas, "CAS difference": mean_lean}
+        for (name, mean), of in zip(means_of.items(), np.array(rows).swapaxes(0, 1), strict=True):
             truth, plug_in, mark, _ = of.mean(axis=0)
             for prompts in (4, 12, 26):
                 drawn = of[rng.integers(0, repeats, (DOMAINS, prompts))]
-                means = [(*ends(student_mean(some[:, 2]) if name != "CAS" else mean_cas(some[:, 2], some[:, 3])),
-                          *ends(student_mean(some[:, 2]))) for some in drawn]  # fmt: skip
+                means = [(*ends(mean(some[:, 2], some[:, 3])), *ends(student_mean(some[:, 2]))) for some in drawn]
                 told = np.mean([(low <= truth <= high, high - low, left <= truth <= right, right - left)
                                 for low, high, left, right in means], axis=0)  # fmt: skip
                 numbers = " | ".join(f"{x:.3f}" for x in (truth, plug_in, mark))

@@ -10,7 +10,7 @@ from askew.errors import NotEnoughData
 from askew.stats.association import cas
 from askew.stats.association_intervals import associations
 from askew.stats.intervals import ends
-from askew.stats.means import OVER_PROMPTS, OVER_RUNS, mean_cas, search_difference, student_mean
+from askew.stats.means import OVER_PROMPTS, OVER_RUNS, mean_cas, mean_lean, search_difference, student_mean
 from benchmarks.calibration import axis, mixture
 
 
@@ -38,6 +38,15 @@ def test_numbers_without_spread_are_the_null_or_not() -> None:
     assert student_mean([1.0, 1.2], 0.95, "t").p is None
     cut = student_mean([-0.9, 0.9], bounds=(-1, 1))
     assert (cut.low, cut.high) == (-1, 1)
+
+
+def test_a_mean_lean_reaches_as_far_out_as_it_was_debiased() -> None:
+    leans, plug_ins = np.array([0.1, 0.2, 0.3]), np.array([0.08, 0.15, 0.25])
+    alone, found, mirrored = student_mean(leans, null=0.0), mean_lean(leans, plug_ins), mean_lean(-leans, -plug_ins)
+    assert (found.value, found.p, found.low) == (alone.value, alone.p, alone.low)
+    assert found.high == pytest.approx(alone.high + 0.04)
+    assert (mirrored.low, mirrored.high) == (-found.high, -found.low)
+    assert ends(mean_lean([-0.9, 0.9], [0.0, 0.0])) == (-1, 1)
 
 
 def test_runs_are_compared_in_pairs() -> None:

@@ -68,6 +68,21 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
     return replace(found, low=max(low - off, 0.0), high=min(high + 2 * off, 1.0))
 
 
+def mean_lean(leans: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
+    """The mean lean of a value over the prompts of a domain: `mean_cas` for differences, tested against 0.
+
+    Student's interval over prompts, longer away from 0 by as much as the mean was debiased: worlds that differ in many
+    concepts lie up to twice as far from the plug-in scores, in all prompts alike.
+
+    Args:
+        leans: (prompts,) debiased differences of CAS.
+        plug_ins: (prompts,) the same, not debiased.
+    """
+    found = student_mean(leans, level, "t over prompts, further out", null=0.0)
+    off, (low, high) = found.value - float(np.asarray(plug_ins, dtype=float).mean()), ends(found)
+    return replace(found, low=max(low + min(off, 0.0), -1.0), high=min(high + max(off, 0.0), 1.0))
+
+
 def with_student(
     value: float, error: float, freedom: float, n: int, level: float, interval: str, null: float | None = None
 ) -> Estimate:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ from askew.stats.association import bipartite
 from askew.stats.association_intervals import Associations, associations, embedding_associations
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.intervals import benjamini_hochberg, in_order
-from askew.stats.means import mean_cas, student_mean
+from askew.stats.means import mean_cas, mean_lean, student_mean
 from askew.types import Axis, Estimate, Missing, Picture
 
 E = Estimate | Missing
@@ -149,16 +148,16 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
 def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScores]], level: float) -> Domain:
     scores = np.array([[e.mark for e in axis.cas.values() if isinstance(e, Estimate)] for _, axis in rows])
     totals = scores.sum(axis=1, keepdims=True)
-    rest = np.array([[e.mark for e in axis.leans.values() if isinstance(e, Estimate)] for _, axis in rows])
+    rest = np.array([[(e.mark, e.value) for e in axis.leans.values() if isinstance(e, Estimate)] for _, axis in rows])
     scaled = scores / totals if totals.all() else scores[:, :0]
-    mean = partial(student_mean, level=level, interval="t over prompts")
     return Domain(
         axis=name,
         cas={value: mean_cas(column, [axis.cas_apart[value] for _, axis in rows], level)
              for value, column in zip(values, scores.T, strict=True)},
-        against_rest={value: mean(rest[:, k], null=0.0, bounds=(-1, 1)) for k, value in enumerate(values)
+        against_rest={value: mean_lean(rest[:, k, 0], rest[:, k, 1], level) for k, value in enumerate(values)
                       if k == 0 or len(values) > 2},
-        scaled={value: mean(column, bounds=(0, 1)) for value, column in zip(values, scaled.T, strict=False)},
+        scaled={value: student_mean(column, level, "t over prompts", bounds=(0, 1))
+                for value, column in zip(values, scaled.T, strict=False)},
         differences=tuple(
             PromptDifference(prompt, (values[0], values[1]), axis.leans[values[0]]) for prompt, axis in rows
             if len(values) == 2
