@@ -49,19 +49,18 @@ def scenes_of(text: str, images: int, bias: float, seed: int) -> list[Scene]:
 
 def observed(prompt: Prompt, axes: Sequence[str], images: int, bias: float, seed: int) -> ObservedSet:
     """A set as `studio/planted` draws it and an instrument without errors reads it."""
-    scenes = scenes_of(prompt.text, images, bias, seed)
     pictures = tuple(Picture(f"{prompt.text} {seed} {k}", "", prompt.text, k) for k in range(images))
-    values = {axis: tuple(getattr(scene, axis) for scene in scenes) for axis in axes}
+    values = {
+        axis: tuple(getattr(scene, axis) for scene in scenes_of(prompt.text, images, bias, seed)) for axis in axes
+    }
     return ObservedSet(prompt, pictures, {READER: values}, tuple(Missing("not_asked") for _ in pictures))
 
 
-def judged(
-    bias: float, seed: int, images: int = 48, by_mad: Sequence[str] = ("gender", "environment")
-) -> list[SetShares]:
+def judged(bias: float, seed: int, by_mad: Sequence[str] = ("gender", "environment")) -> list[SetShares]:
     """The verdicts of an audit of eight axes, with the MAD of some of them: its scores without their intervals."""
-    own, images = plan().prompts[0], 48
+    own = plan().prompts[0]
     names = [axis.name for axis in own.axes]
-    initial, *others = [observed(one, names, images, bias, seed) for one in own.prompts()
+    initial, *others = [observed(one, names, 48, bias, seed) for one in own.prompts()
                         if one.axis is None or one.axis in by_mad]  # fmt: skip
     axes, scoring = [axis.axis() for axis in own.axes], Scoring(READER, seed=seed, draws=100)
     read = dict(

@@ -72,11 +72,8 @@ def mean_lean(leans: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Est
     """The mean lean of a value over the prompts of a domain: `mean_cas` for differences, tested against 0.
 
     Student's interval over prompts, longer away from 0 by as much as the mean was debiased: worlds that differ in many
-    concepts lie up to twice as far from the plug-in scores, in all prompts alike.
-
-    Args:
-        leans: (prompts,) debiased differences of CAS.
-        plug_ins: (prompts,) the same, not debiased.
+    concepts lie up to twice as far from the plug-in scores, in all prompts alike. `leans` are (prompts,) debiased
+    differences of CAS, `plug_ins` the same not debiased.
     """
     found = student_mean(leans, level, "t over prompts, further out", null=0.0)
     off, (low, high) = found.value - float(np.asarray(plug_ins, dtype=float).mean()), ends(found)
