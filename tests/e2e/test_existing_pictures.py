@@ -160,4 +160,4 @@ def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:
     assert (entry["instrument"], entry["reference"], entry["values"]) == ("faces", "labels", ["male", "female"])
     right = entry["counts"][0][0] + entry["counts"][1][1]
     assert right / sum(map(sum, entry["counts"])) > 0.7
-    assert any(row.get("no_person") for row in entry["missing"].values())
+    assert any(row.get("no_face") for row in entry["missing"].values())

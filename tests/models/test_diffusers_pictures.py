@@ -28,6 +28,7 @@ SETTINGS: dict[str, dict[str, Setting]] = {
     "flux": SMALL,
     "flux-stochastic": SMALL,
     "kandinsky": {**SMALL, "prior_num_inference_steps": 2},
+    "kandinsky-3": {"height": 128, "width": 128},
     "pixart": UNBINNED,
     "pixart-sigma": UNBINNED,
     "qwen-image": SMALL,
