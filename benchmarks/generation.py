@@ -23,6 +23,7 @@ from askew import registry
 from askew.models.base import Model
 from askew.models.diffusers.model import DiffusersModel
 from askew.parts.survey.propose import survey_plan
+from askew.plan import Plan
 from askew.run.live import Live
 from askew.store.keys import picture_seed
 from askew.store.store import Store
@@ -44,7 +45,7 @@ def bare(model: DiffusersModel, images: int) -> list[Image.Image]:
 
 def stored(model: Model, images: int) -> list[Image.Image]:
     """The same by a run: encoded, written to disk and indexed."""
-    plan = survey_plan(PROMPTS, axes=["gender"], model=model.name, images=images)
+    plan = survey_plan(Plan, PROMPTS, axes=["gender"], model=model.name, images=images)
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
         pictures = Live(Path(folder) / "run", store, plan).pictures(model, PROMPTS, images, 0)
         found = [p for prompt in PROMPTS for p in pictures[prompt] if isinstance(p, Picture)]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askew.errors import UsageError
-from askew.methods.audit.plan import AuditPlan, plan_audit
+from askew.methods.audit.plan import AuditPlan
+from askew.parts.survey.propose import survey_plan
 from askew.plan import read_plan
 
 GENDER = {
@@ -30,8 +31,12 @@ def minimal(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_plan_survives_toml(tmp_path: Path) -> None:
-    plan = plan_audit(
-        ["a photo of a nurse", "an empty room"], model="studio/planted", embedder="none", model_args={"bias": 0.5}
+    plan = survey_plan(
+        AuditPlan,
+        ["a photo of a nurse", "an empty room"],
+        model="studio/planted",
+        embedder="none",
+        model_args={"bias": 0.5},
     )
     (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     assert read_plan(tmp_path / "plan.toml") == plan

@@ -11,9 +11,10 @@ import askew
 from askew import registry
 from askew.cli import run
 from askew.errors import UsageError
-from askew.methods.audit.plan import plan_audit
+from askew.methods.audit.plan import AuditPlan
 from askew.models.diffusers import RECOMMENDED
 from askew.options import plan_fields
+from askew.parts.survey.propose import survey_plan
 from askew.presets import Preset, presets, with_preset
 
 PLAN = {"model": "studio/planted", "vqa": None, "embedder": "studio", "model_args": {}}
@@ -84,8 +85,14 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
         axes=["gender"],
         images=2,
     )
-    expected = plan_audit(
-        ["a photo of a nurse"], axes=["gender"], model="studio/planted", vqa=["studio"], embedder="none", images=2
+    expected = survey_plan(
+        AuditPlan,
+        ["a photo of a nurse"],
+        axes=["gender"],
+        model="studio/planted",
+        vqa=["studio"],
+        embedder="none",
+        images=2,
     )
     assert result.plan == expected
 

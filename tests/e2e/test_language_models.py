@@ -42,7 +42,7 @@ def answer(number: int, content: dict[str, Any]) -> Reply:
 def plan(store: Path, told: list[str], **settings: Any) -> Plan:
     """A plan as `askew audit` makes it."""
     wanted = {"model": "studio/planted", "axes": ["gender", "light"], "llm": "openai/m", **settings}
-    return survey_plan([PROMPT], cache=Completions(store), tell=told.append, **wanted)
+    return survey_plan(Plan, [PROMPT], cache=Completions(store), tell=told.append, **wanted)
 
 
 def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_several_prompts_are_planned_at_once_and_in_order(tmp_path: Path) -> Non
     prompts = [f"{PROMPT} in town {k}" for k in range(6)]
     with serving(answer) as server:
         planned = survey_plan(
-            prompts, model="studio/planted", axes=["gender"], llm="openai/m", llm_args={"url": server.url}
+            Plan, prompts, model="studio/planted", axes=["gender"], llm="openai/m", llm_args={"url": server.url}
         )
         assert len(server.requests) == 12
     assert [prompt.text for prompt in planned.prompts] == prompts
@@ -133,7 +133,7 @@ def test_an_audit_does_not_go_on_without_a_prompt(tmp_path: Path) -> None:
     with serving(useless_for("desert")) as server:
         settings = {"llm": "openai/m", "llm_args": {"url": server.url}, "model": "studio/planted"}
         with pytest.raises(LanguageModelError, match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--to plan.toml"):
-            survey_plan(TWELVE, cache=Completions(tmp_path), tell=told.append, **settings)
+            survey_plan(Plan, TWELVE, cache=Completions(tmp_path), tell=told.append, **settings)
     assert "45 calls" in told[0]
 
 
@@ -170,13 +170,13 @@ def test_the_report_counts_usable_answers_by_step(
 
 def test_the_first_step_is_asked_whatever_a_model_suggests(tmp_path: Path) -> None:
     with serving(answer) as server:
-        survey_plan(["a sailor"], model="studio", llm="openai/m", llm_args={"url": server.url})
+        survey_plan(Plan, ["a sailor"], model="studio", llm="openai/m", llm_args={"url": server.url})
     assert "Along which axes" in server.requests[0]["messages"][1]["content"]
     assert len(server.requests) == 3
 
 
 def test_a_suggestion_that_does_not_fit_a_prompt_is_not_taken() -> None:
-    machine, nurse = survey_plan(["an arcade machine", "a nurse"], model="studio").prompts
+    machine, nurse = survey_plan(Plan, ["an arcade machine", "a nurse"], model="studio").prompts
     assert {"gender", "age"}.isdisjoint(axis.name for axis in machine.axes)
     assert [axis.name for axis in nurse.axes] == ["gender", "age", "ethnicity"]
 
@@ -184,17 +184,21 @@ def test_a_suggestion_that_does_not_fit_a_prompt_is_not_taken() -> None:
 @pytest.mark.parametrize(("on", "words"), [("stated", "exchanged"), ("all", "and also"), ("open", "leaves it open")])
 def test_axes_may_be_on_what_a_prompt_states(on: str, words: str) -> None:
     with serving(answer) as server:
-        survey_plan(["a sailor"], llm="openai/m", llm_args={"url": server.url, "axes_on": on}, model="studio/planted")
+        survey_plan(
+            Plan, ["a sailor"], llm="openai/m", llm_args={"url": server.url, "axes_on": on}, model="studio/planted"
+        )
     assert words in server.requests[0]["messages"][1]["content"]
 
 
 def test_the_lexicon_varies_what_a_prompt_states() -> None:
     settings: dict[str, Any] = {"model": "studio/planted", "llm_args": {"axes_on": "stated"}}
-    (planned,) = survey_plan(["Indian astronauts"], **settings).prompts
+    (planned,) = survey_plan(Plan, ["Indian astronauts"], **settings).prompts
     by_name = {axis.name: axis.counterfactuals for axis in planned.axes}
     assert by_name["nationality"]["nigerian"] == "Nigerian astronauts"
     assert "gender" not in by_name
-    everything = survey_plan(["Indian astronauts"], model="studio/planted", llm_args={"axes_on": "all"}).prompts[0]
+    everything = survey_plan(Plan, ["Indian astronauts"], model="studio/planted", llm_args={"axes_on": "all"}).prompts[
+        0
+    ]
     assert {"gender", "nationality"} <= {axis.name for axis in everything.axes}
 
 

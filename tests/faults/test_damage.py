@@ -17,7 +17,8 @@ from askew.cli import run
 from askew.errors import RunError
 from askew.methods.audit import METHOD as AUDIT
 from askew.methods.audit.gather import AuditGathered
-from askew.methods.audit.plan import AuditPlan, plan_audit
+from askew.methods.audit.plan import AuditPlan
+from askew.parts.survey.propose import survey_plan
 from askew.run.base import Run
 from askew.store.index import TABLES
 from askew.store.store import Store
@@ -182,7 +183,7 @@ def test_a_run_ends_only_if_every_planned_picture_is_stored_or_missing(tmp_path:
         sql(tmp_path, "DELETE FROM pictures WHERE key = (SELECT min(key) FROM pictures)")
         return found
 
-    plan = plan_audit(["a photo of a nurse"], axes=["gender"], images=4, model="studio/planted", draws=100)
+    plan = survey_plan(AuditPlan, ["a photo of a nurse"], axes=["gender"], images=4, model="studio/planted", draws=100)
     with pytest.raises(RunError, match="1 of 12 planned pictures are neither stored nor missing"):
         replace(AUDIT, gather=gather).run(plan, run=tmp_path / "run")
     assert not (tmp_path / "run" / "results.json").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from askew.cli import run
@@ -9,6 +11,7 @@ from askew.errors import UsageError
 from askew.methods.edit.plan import plan_editing
 from askew.methods.interact.plan import plan_interactions
 from askew.parts.survey.propose import survey_plan
+from askew.plan import Plan
 
 NURSE = "a photo of a nurse"
 PLANTED = "--model", "studio/planted"
@@ -27,7 +30,7 @@ def test_no_pictures_are_not_the_usual_number(command: str, capsys: pytest.Captu
     assert "images" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("plan", [survey_plan, plan_interactions])
+@pytest.mark.parametrize("plan", [partial(survey_plan, Plan), plan_interactions])
 @pytest.mark.parametrize("field", ["draws", "images"])
 def test_zero_in_python_is_refused_by_name(plan: type, field: str) -> None:
     with pytest.raises(UsageError, match=f"{field}: Input should be greater"):
@@ -36,7 +39,7 @@ def test_zero_in_python_is_refused_by_name(plan: type, field: str) -> None:
 
 def test_no_instrument_is_not_the_usual_one() -> None:
     with pytest.raises(UsageError, match="vqa"):
-        survey_plan([NURSE], axes=["gender"], model="studio/planted", vqa=[])
+        survey_plan(Plan, [NURSE], axes=["gender"], model="studio/planted", vqa=[])
     with pytest.raises(UsageError, match="vqa"):
         plan_editing("caucasian man, caucasian woman", vqa=[])
 

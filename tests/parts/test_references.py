@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from askew.errors import UsageError
-from askew.parts.references import Reference, given_shares, observed_shares, read_reference, with_ideal
+from askew.parts.references import Reference, given_shares, observed_shares, read_reference, with_ideals
 from askew.parts.survey.shares import SetShares
-from askew.plan import AxisPlan
+from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import AXES
 from askew.prompts.given import occupation_prompts
 from askew.types import Missing
@@ -84,9 +84,11 @@ def test_given_shares_hold_for_every_prompt() -> None:
 
 
 def test_a_later_reference_comes_first_and_none_is_uniform() -> None:
-    both = [given_shares("gender=male:0.3,female:0.7"), given_shares("gender=male:0.1,female:0.9")]
-    assert with_ideal(AxisPlan.of(GENDER), "x", both).ideal == {"male": 0.1, "female": 0.9}
-    assert with_ideal(AxisPlan.of(AGE), "x", both).ideal is None
+    plan = PromptPlan(text="x", axes=(AxisPlan.of(GENDER), AxisPlan.of(AGE)))
+    (made,) = with_ideals([plan], ["gender=male:0.3,female:0.7", "uniform", "gender=male:0.1,female:0.9"])
+    assert [axis.ideal for axis in made.axes] == [{"male": 0.1, "female": 0.9}, None]
+    with pytest.raises(UsageError, match="says nothing about any axis of these prompts: gender, age"):
+        with_ideals([plan], ["height=tall:1"])
 
 
 def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
@@ -98,6 +100,5 @@ def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
         {"male": 0.25, "female": 0.75},
         4,
     )  # as uncertain as four pictures are
-    assert with_ideal(AxisPlan.of(GENDER), "a photo of a nurse", [found]).ideal_pictures == 4
     with pytest.raises(UsageError, match="runs/real"):
         observed_shares("runs/real", [])

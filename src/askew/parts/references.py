@@ -38,23 +38,18 @@ class Reference:
     shares: Mapping[str, Mapping[str, Shares]]
     counted: bool = False
 
-    def about(self, prompt: str, axis: str) -> Shares | None:
-        """The shares for a prompt that names the subject, the longest one first; None if there are none."""
-        named = (one for one, by_axis in self.shares.items() if axis in by_axis
+    def ideal(self, prompt: str, axis: Axis) -> tuple[dict[str, float], int | None] | None:
+        """The shares of an axis, summing to 1, by the longest subject that a prompt names; None if there are none.
+
+        Beside them in how many pictures they were counted; None if they are exact. Raises UsageError where the shares
+        are not about the axis's values.
+        """
+        named = (one for one, by_axis in self.shares.items() if axis.name in by_axis
                  and (not one or re.search(rf"(?<!\w){re.escape(one)}(?!\w)", prompt, re.I)))  # fmt: skip
         subject = max(named, key=len, default=None)
-        return None if subject is None else self.shares[subject][axis]
-
-    def ideal(self, prompt: str, axis: Axis) -> tuple[dict[str, float], int | None] | None:
-        """The shares of an axis for a prompt, summing to 1; None if there are none.
-
-        Beside them in how many pictures they were counted; None if they are exact.
-
-        Raises UsageError where the shares are not about the axis's values.
-        """
-        shares = self.about(prompt, axis.name)
-        if shares is None:
+        if subject is None:
             return None
+        shares = self.shares[subject][axis.name]
         if not axis.values or not set(shares) <= set(axis.values):
             raise UsageError(
                 f"{self.name} has shares of {axis.label} for: {', '.join(shares)}; "
@@ -65,11 +60,14 @@ class Reference:
 
 
 def read_reference(name: str) -> Reference:
-    """A table that comes with askew, by its name, or a CSV file. Raises UsageError that names the line.
-
-    Its columns are axis, value, share and, if it is about some prompts, prompt or occupation.
-    """
-    table = _rows(name, files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name))
+    """A table of `SHIPPED`, or a CSV file: columns axis, value, share and, if it is about some prompts, prompt or
+    occupation. Raises UsageError that names the line."""
+    path: Traversable = files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name)
+    try:
+        table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
+    except (OSError, UnicodeDecodeError) as error:
+        known = ", ".join(SHIPPED)
+        raise UsageError(f"cannot read the reference table {name!r} ({error}); there are: {known}") from error
     columns = list(table.fieldnames or ())
     subject = next((column for column in SUBJECTS if column in columns), "")
     if not {"axis", "value", "share"} <= set(columns):
@@ -81,7 +79,7 @@ def read_reference(name: str) -> Reference:
         by_value[cells["value"]] = _share(cells["share"], f"{name}, line {number}")
     for about, by_axis in shares.items():
         for axis, by_value in by_axis.items():
-            _check_sum(f"{name}: shares of {axis}", about, by_value)
+            _check_sum(f"{name}: shares of {axis}{about and f' of {about}'}", by_value)
     return Reference(name, shares)
 
 
@@ -92,7 +90,7 @@ def given_shares(text: str) -> Reference:
     if not axis.strip() or not all(value.strip() for value, _, _ in pairs):
         raise UsageError(f"{text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE: gender=male:0.5,female:0.5")
     shares = {value.strip(): _share(share, text) for value, _, share in pairs}
-    _check_sum(f"{text}: shares of {axis.strip()}", "", shares)
+    _check_sum(f"{text}: shares of {axis.strip()}", shares)
     return Reference(text, {"": {axis.strip(): shares}})
 
 
@@ -107,21 +105,14 @@ def observed_shares(name: str, seen: Iterable[SetShares]) -> Reference:
     return Reference(name, found, counted=True)
 
 
-UNIFORM = "uniform"
-
-
-def named_references(names: Iterable[str]) -> list[Reference]:
-    """What ideals are named by: "uniform", a table of `SHIPPED`, a CSV file, the folder of a finished run whose initial
-    pictures give them, or AXIS=VALUE:SHARE,VALUE:SHARE. Raises UsageError."""
-    return [_named(name) for name in names if name != UNIFORM]
-
-
 def is_run(name: str) -> bool:
     """Whether this is the folder of a finished run, and not the name of a model or a table."""
     return (Path(name) / RESULTS_FILE).exists()
 
 
-def _named(name: str) -> Reference:
+def reference(name: str) -> Reference:
+    """What an ideal is named by: a table of `SHIPPED`, a CSV file, the folder of a finished run whose initial pictures
+    give it, or AXIS=VALUE:SHARE,VALUE:SHARE. Raises UsageError."""
     if is_run(name):
         return observed_shares(name, recorded_shares(Path(name)))
     if "=" in name:
@@ -132,43 +123,27 @@ def _named(name: str) -> Reference:
 
 
 def with_ideals(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list[PromptPlan]:
-    """Prompts with the ideals that are named, later ones before earlier ones.
+    """Prompts with the ideals that are named, later ones before earlier ones; without any, or by "uniform", equal ones.
 
     Raises UsageError for one that is about none of these prompts and axes.
     """
-    references = named_references(names)
+    references = [reference(name) for name in names if name != "uniform"]
     for one in references:
         if not any(one.ideal(prompt.text, axis.axis()) for prompt in prompts for axis in prompt.closed):
             axes = ", ".join(dict.fromkeys(axis.name for prompt in prompts for axis in prompt.closed)) or "none"
             raise UsageError(f"--ideal {one.name} says nothing about any axis of these prompts: {axes}")
-    return [prompt.model_copy(update={"axes": tuple(
-        with_ideal(axis, prompt.text, references) if len(axis.values) > 1 else axis for axis in prompt.axes
-    )}) for prompt in prompts]  # fmt: skip
+
+    def held(axis: AxisPlan, prompt: str) -> AxisPlan:
+        found = (one.ideal(prompt, axis.axis()) for one in reversed(references) if len(axis.values) > 1)
+        ideal = next(filter(None, found), None)
+        return axis.model_copy(update={"ideal": ideal[0], "ideal_pictures": ideal[1]}) if ideal else axis
+
+    return [one.model_copy(update={"axes": tuple(held(axis, one.text) for axis in one.axes)}) for one in prompts]
 
 
-def with_ideal(planned: AxisPlan, prompt: str, references: Sequence[Reference]) -> AxisPlan:
-    """An axis with the ideal by the last reference that has one; without any it stays uniform."""
-    for reference in reversed(references):
-        if (found := reference.ideal(prompt, planned.axis())) is not None:
-            return planned.model_copy(update={"ideal": found[0], "ideal_pictures": found[1]})
-    return planned
-
-
-def _check_sum(what: str, subject: str, shares: Shares) -> None:
-    """Raises UsageError where shares of a subject are too far from a sum of 1."""
+def _check_sum(what: str, shares: Shares) -> None:
     if abs(sum(shares.values()) - 1) > TOLERANCE:
-        where = f" of {subject}" if subject else ""
-        raise UsageError(f"{what}{where} sum to {sum(shares.values()):g}, not 1")
-
-
-def _rows(name: str, path: Traversable) -> csv.DictReader[str]:
-    """The rows of a CSV file. Raises UsageError."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        known = ", ".join(SHIPPED)
-        raise UsageError(f"cannot read the reference table {name!r} ({error}); there are: {known}") from error
-    return csv.DictReader(lines)
+        raise UsageError(f"{what} sum to {sum(shares.values()):g}, not 1")
 
 
 def _share(text: str, where: str) -> float:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from askew.errors import UsageError
-from askew.methods.audit.plan import plan_audit
+from askew.methods.audit.plan import AuditPlan
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.propose import survey_plan
 from askew.parts.survey.shares import SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts
 from askew.parts.survey.words import leans, sentence, verdict
@@ -99,13 +100,13 @@ def test_members_never_contradict_their_family(tests: list[list[float]]) -> None
 
 
 def test_an_audit_takes_an_ideal() -> None:
-    given_ideal = plan_audit([NURSE], axes=["gender", "age"], ideal=["gender=male:0.1,female:0.9"])
+    given_ideal = survey_plan(AuditPlan, [NURSE], axes=["gender", "age"], ideal=["gender=male:0.1,female:0.9"])
     assert given_ideal.prompts[0].axes[0].ideal == {"male": 0.1, "female": 0.9}
     assert given_ideal.prompts[0].axes[1].ideal is None
-    published = plan_audit([NURSE], axes=["gender"], ideal=["bls-2022"]).prompts[0].axes[0].ideal
+    published = survey_plan(AuditPlan, [NURSE], axes=["gender"], ideal=["bls-2022"]).prompts[0].axes[0].ideal
     assert published == pytest.approx({"male": 0.121, "female": 0.879}, abs=0.01)
 
 
 def test_an_ideal_of_nothing_that_is_asked_is_refused() -> None:
     with pytest.raises(UsageError, match=r"says nothing about any axis of these prompts: age"):
-        plan_audit([NURSE], axes=["age"], ideal=["gender=male:0.1,female:0.9"])
+        survey_plan(AuditPlan, [NURSE], axes=["age"], ideal=["gender=male:0.1,female:0.9"])

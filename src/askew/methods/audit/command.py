@@ -18,8 +18,8 @@ from askew import options as shared
 from askew.errors import LanguageModelError, UsageError
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
-from askew.methods.audit.plan import AuditPlan, plan_audit
-from askew.parts.survey.propose import Draft
+from askew.methods.audit.plan import AuditPlan
+from askew.parts.survey.propose import Draft, survey_plan
 from askew.plan import PromptPlan
 from askew.prompts.llm import Tally
 from askew.stats.shares import share_intervals
@@ -180,8 +180,8 @@ def _planned(prompts: Any, axes: shared.Texts, options: Any, **fields: Any) -> A
     """The plan of a request, with what its writer proposes."""
     desk = shared.Desk.of(options)
     asked = None if axes is None else shared.names(axes)
-    return plan_audit(shared.prompts_of(prompts, options), axes=asked, llm_args=desk.settings, cache=desk.cache,
-                      tell=desk.tell, **fields)  # fmt: skip
+    return survey_plan(AuditPlan, shared.prompts_of(prompts, options), axes=asked, llm_args=desk.settings,
+                       cache=desk.cache, tell=desk.tell, **fields)  # fmt: skip
 
 
 def _not_taken(draft: Draft) -> Iterator[str]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.parts.references import Reference, is_run, named_references, with_ideal
+from askew.parts.references import is_run
 from askew.parts.survey.propose import survey_plan
-from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text
+from askew.plan import Plan, Settings, Text
 from askew.prompts.axes import table_question
 from askew.prompts.given import asked_as_in_biasconnect
-from askew.types import Question
+from askew.types import Axis, Question
 
 AXIS = "{axis}"
 """Stands for the name of the mitigated axis in the name and the settings of a mitigated model or run."""
@@ -52,59 +52,32 @@ class InteractionPlan(Plan):
 
 
 def plan_interactions(
-    prompts: Sequence[str],
-    *,
-    axes: Sequence[str] | None = None,
-    vqa: Sequence[str] | None = None,
-    ideal: Sequence[str] = (),
-    open_answers: bool = False,
-    mitigated: Sequence[str] = (),
-    **settings: Any,
+    prompts: Sequence[str], *, open_answers: bool = False, mitigated: Sequence[str] = (), **settings: Any
 ) -> InteractionPlan:
-    """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
+    """A plan for `prompts`; `settings` are those of `survey_plan`.
 
-    `ideal` names the shares that pictures should have (`named_references`), later ones before earlier ones.
-    `open_answers` asks for any answer instead of the axes' values, as TIBET does.
-    `mitigated` names a model or a finished run for an axis, AXIS=NAME, or with {axis} in it for every axis. `settings`
-    are the other fields of `InteractionPlan`. Raises UsageError.
+    `open_answers` asks for any answer instead of the axes' values, as TIBET does. `mitigated` names a model or a
+    finished run for an axis, AXIS=NAME, or with {axis} in it, or in `mitigated_args`, for every axis (of runs, those
+    that are there). Raises UsageError.
     """
-    own = {name: settings.pop(name) for name in InteractionPlan.model_fields.keys() - Plan.model_fields.keys()
-           if name in settings}  # fmt: skip
-    survey = survey_plan(prompts, axes=axes, vqa=vqa, **settings, embedder="none")
-    references = named_references(ideal)
-    planned = [
-        PromptPlan(text=one.text, axes=tuple(_axis(one.text, axis, references, open_answers) for axis in one.axes))
-        for one in survey.prompts
-    ]
-    own["mitigated"] = _mitigated(mitigated, planned, own.get("mitigated_args", {}))
-    data = survey.model_dump() | own | {"method": "interact", "prompts": [prompt.model_dump() for prompt in planned]}
-    return InteractionPlan.checked(data, "this request")
 
+    def any_answer(axis: Axis) -> Axis:
+        return replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
 
-def _axis(prompt: str, planned: AxisPlan, references: Sequence[Reference], open_answers: bool) -> AxisPlan:
-    axis = planned.axis()
-    if open_answers:  # as TIBET asks
-        asked = replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
-    else:
-        asked = asked_as_in_biasconnect(axis)
-    return with_ideal(AxisPlan.of(asked, planned.counterfactuals), prompt, references)
-
-
-def _mitigated(named: Sequence[str], prompts: Sequence[PromptPlan], settings: Mapping[str, object]) -> dict[str, str]:
-    """By axis the model or run in which it is mitigated, from names that are AXIS=NAME or hold {axis}."""
-    axes = list(dict.fromkeys(a.name for p in prompts for a in p.axes))
+    asked = any_answer if open_answers else asked_as_in_biasconnect
+    made = survey_plan(InteractionPlan, prompts, asked=asked, **settings, embedder="none")
+    axes = list(dict.fromkeys(axis.name for prompt in made.prompts for axis in prompt.axes))
     found: dict[str, str] = {}
-    for text in named:
+    for text in mitigated:
         axis, equals, name = text.partition("=")
         if equals and axis in axes:
             found[axis] = name
-        elif AXIS in text or any(AXIS in str(value) for value in settings.values()):
+        elif AXIS in text or any(AXIS in str(value) for value in made.mitigated_args.values()):
             names = {axis: text.replace(AXIS, axis) for axis in axes}
-            runs = {axis: name for axis, name in names.items() if is_run(name)}  # axes that have one, if any do
-            found |= runs or names
+            found |= {axis: name for axis, name in names.items() if is_run(name)} or names
         else:
             raise UsageError(
                 f"{text!r} does not say which axis is mitigated: write AXIS={text}, or {AXIS} in the name or in "
                 f"--mitigated-arg; the axes are: {', '.join(axes)}"
             )
-    return found
+    return InteractionPlan.checked({**made.model_dump(), "mitigated": found}, "this request")

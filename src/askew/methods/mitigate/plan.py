@@ -115,7 +115,7 @@ def plan_mitigation(
     if stated := next(((axis, text) for text in prompts for axis in aims if states(text, axis)), None):
         raise UsageError(f"{stated[1]!r} states its {stated[0]} itself: leave the axis out, or the word")
     open_ones = [axis for axis in watched if axis not in aims and not any(states(text, axis) for text in prompts)]
-    survey = survey_plan(prompts, axes=[*aims, *open_ones], **settings)
+    survey = survey_plan(Plan, prompts, axes=[*aims, *open_ones], **settings)
     wanted = {find_axis(name).name: dict(shares) for name, shares in (targets or {}).items()}
     if extra := wanted.keys() - {*aims}:
         raise UsageError(f"targets are of mitigated axes ({', '.join(aims)}), not {', '.join(sorted(extra))}")

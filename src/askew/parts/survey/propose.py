@@ -6,17 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from askew import registry
 from askew.errors import LanguageModelError, UsageError
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
+from askew.parts.references import with_ideals
 from askew.parts.survey.reader import LABELS, load_instruments
 from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer
 from askew.prompts.llm import CompletionCache, tell_usage
+from askew.types import Axis
+
+P = TypeVar("P", bound=Plan)
 
 
 @dataclass(slots=True)
@@ -32,24 +36,27 @@ AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
 
 
 def survey_plan(
+    kind: type[P],
     prompts: Sequence[str],
     *,
     axes: Sequence[str] | None = None,
     vqa: Sequence[str] | None = None,
+    ideal: Sequence[str] = (),
+    asked: Callable[[Axis], Axis] | None = None,
     llm_args: Mapping[str, Any] | None = None,
     cache: CompletionCache | None = None,
     tell: Callable[[str], object] | None = None,
     draft: Draft | None = None,
     **settings: Any,
-) -> Plan:
-    """A plan for `prompts`, with axes and counterfactuals by the writer `llm`.
+) -> P:
+    """A plan for `prompts`, with axes and counterfactuals by the writer `llm`; `settings` are its other fields.
 
     `llm_args` are the writer's settings and `cache` keeps what a language model answers; `tell` is told how much one
     was asked. Prompts for which it gave nothing are an error, or, with a `draft`, left out and noted there. `axes` None
-    lets the writer choose. `vqa` None reads a collection of existing pictures by labels and a model's by the studio.
-    `settings` are the other fields of `Plan`; where images are not given, a model may suggest how many, and to the
-    lexicon also which axes. Of a collection its own prompts are planned, restricted to `prompts` if any are given.
-    Raises UsageError, LanguageModelError.
+    lets the writer choose; `asked` turns an axis into what is asked about it. `vqa` None reads a collection of existing
+    pictures by labels and a model's by the studio. `ideal` names the shares that pictures should have (`reference`).
+    Where images are not given, a model may suggest how many, and to the lexicon also which axes. Of a collection its
+    own prompts are planned, restricted to `prompts` if any are given. Raises UsageError, LanguageModelError.
     """
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
     chosen = defaults | settings
@@ -57,8 +64,8 @@ def survey_plan(
     usual_axes = None
     if suggested := getattr(source, "suggestion", None):
         settings = {"images": suggested.images} | settings
-        asked = axes is not None or not {"axes", "axes_on"}.isdisjoint(llm_args or ())
-        usual_axes = suggested.axes if chosen["llm"].startswith("lexicon") and not asked else None
+        named = axes is not None or not {"axes", "axes_on"}.isdisjoint(llm_args or ())
+        usual_axes = suggested.axes if chosen["llm"].startswith("lexicon") and not named else None
     usual = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
     chosen["vqa"] = tuple(usual if vqa is None else vqa)
     if isinstance(source, Collection):
@@ -85,7 +92,11 @@ def survey_plan(
         elif told and not (planned and goes_on):
             hint = "; `askew axes --to plan.toml`, with the same options, plans the other prompts" if planned else ""
             raise LanguageModelError(f"no axes came for {len(draft.failed)} of {len(prompts)} prompts: {told}{hint}")
-    return Plan.checked(
+    if asked is not None:
+        planned = [PromptPlan(text=one.text, axes=tuple(AxisPlan.of(asked(axis.axis()), axis.counterfactuals)
+                   for axis in one.axes)) for one in planned]  # fmt: skip
+    planned = with_ideals(planned, ideal)
+    return kind.checked(
         {**settings, "vqa": chosen["vqa"], "prompts": [prompt.model_dump() for prompt in planned]}, "this request"
     )
 
