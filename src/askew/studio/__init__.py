@@ -24,14 +24,11 @@ def weights(name: str) -> Path:
 
 def rows(name: str) -> list[list[str]]:
     """The cells of a data file: a row per line, continued on indented ones, `|` between cells, `#` before remarks."""
-    lines = _text(name).replace("\n  ", " ").splitlines()
+    text = (files("askew.studio") / "data" / name).read_text(encoding="utf-8")
+    lines = text.replace("\n  ", " ").splitlines()
     return [[cell.strip() for cell in line.split("|")] for line in lines if not line.startswith("#")]
 
 
 def toml(name: str) -> dict[str, Any]:
     """The tables of a data file."""
-    return tomllib.loads(_text(name))
-
-
-def _text(name: str) -> str:
-    return (files("askew.studio") / "data" / name).read_text(encoding="utf-8")
+    return tomllib.loads((files("askew.studio") / "data" / name).read_text(encoding="utf-8"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -17,15 +17,12 @@ T = TypeVar("T")
 NOBODY = "nobody"
 NO_OCCUPATION = "no occupation"
 
-_Words = Mapping[str, Mapping[str, Sequence[str]]]
-_Sayings = Mapping[str, Mapping[str, str]]
-
 _TABLES = toml("captions.toml")
-_BEFORE: _Words = _TABLES["before"]
-_AFTER: _Words = _TABLES["after"]
+_BEFORE: Mapping[str, Mapping[str, Sequence[str]]] = _TABLES["before"]
+_AFTER: Mapping[str, Mapping[str, Sequence[str]]] = _TABLES["after"]
 _STYLE: Mapping[str, Sequence[str]] = _TABLES["style"]
-_PEOPLE: _Sayings = _TABLES["people"]
-_EMPTY: _Sayings = _TABLES["empty"]
+_PEOPLE: Mapping[str, Mapping[str, str]] = _TABLES["people"]
+_EMPTY: Mapping[str, Mapping[str, str]] = _TABLES["empty"]
 _UNHEARD: Mapping[str, Sequence[str]] = _TABLES["unheard"]
 
 _PLACES = {"indoors": "empty room", "outdoors": "empty landscape"}
@@ -53,7 +50,7 @@ def parse(prompt: str) -> Said:
     The longest known phrase wins, a later word overrides an earlier one. A prompt that names no person, no
     occupation and nothing that only a person has asks for an empty scene.
     """
-    phrases = list(_phrases(_words(prompt)))
+    phrases = list(_phrases(prompt))
     attributes = {name: value for _, known in phrases for name, value in (known or {}).items()}
     occupations = [_occupation_names()[words] for words, _ in phrases if words in _occupation_names()]
     of_person = bool(occupations) or bool(attributes.keys() - OF_ANY_SCENE)
@@ -65,7 +62,7 @@ def parse(prompt: str) -> Said:
 def unheard(prompt: str) -> list[str]:
     """Words of a prompt that `parse` understands, and that pictures of the studio's networks seldom show."""
     weak = {*_UNHEARD["words"], *(_UNHEARD["with_occupation"] if parse(prompt).occupation else ())}
-    return [words for words, _ in _phrases(_words(prompt)) if words in weak]
+    return [words for words, _ in _phrases(prompt) if words in weak]
 
 
 def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
@@ -75,7 +72,8 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
     """
     opening = _article(_choose(_STYLE[scene.style][:3] if "style" in mentioned else ("photo", "picture"), rng))
     if not scene.person:
-        return _with_article(opening, _PLACES[scene.environment] if "environment" in mentioned else "empty scene")
+        place = _PLACES[scene.environment] if "environment" in mentioned else "empty scene"
+        return f"{opening} of {_article(place)}"
     chosen = {"before": dict[str, str](), "after": dict[str, str]()}
     for name in mentioned:
         if name not in ("occupation", "style"):
@@ -83,14 +81,17 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
             chosen[place][name] = words
     noun = scene.occupation if "occupation" in mentioned and scene.occupation else "person"
     before = [chosen["before"][name] for name in _BEFORE if name in chosen["before"]]
-    after = [chosen["after"][name] for name in _shuffled(_AFTER, rng) if name in chosen["after"]]
-    return _with_article(opening, " ".join([*before, noun, *after]))
+    order = list(_AFTER)
+    if rng is not None:
+        rng.shuffle(order)
+    after = [chosen["after"][name] for name in order if name in chosen["after"]]
+    return f"{opening} of {_article(' '.join([*before, noun, *after]))}"
 
 
 def phrase(attribute: str, value: str) -> str:
     """A caption that says this one thing, in the first wording."""
     if attribute == "occupation":
-        return _with_article("a photo", value)
+        return f"a photo of {_article(value)}"
     return caption(Scene.of({attribute: value}), (attribute,))
 
 
@@ -100,23 +101,19 @@ def wordings(attribute: str, value: str) -> list[str]:
         return ["a photo of a person without an occupation", "a picture of a person with no occupation"]
     if attribute == "occupation":
         names = (value, *OCCUPATIONS[value].aliases)
-        return [_with_article(opening, name) for opening in ("a photo", "a picture", "a portrait") for name in names]
+        return [f"a {medium} of {_article(name)}" for medium in ("photo", "picture", "portrait") for name in names]
     if attribute == "style":
-        return [_with_article(_article(word), "person") for word in _STYLE[value] if word != "black and white"]
+        return [f"{_article(word)} of a person" for word in _STYLE[value] if word != "black and white"]
     people = [f"{w} person" if place == "before" else f"person {w}" for place, w in _options(attribute, value)]
-    return [_with_article(opening, words) for opening in ("a photo", "a picture") for words in people]
+    return [f"a {medium} of {_article(words)}" for medium in ("photo", "picture") for words in people]
 
 
 LEADS = frozenset(("in", "with", "who", "on", "wearing", "working", "without", "indoors", "outdoors"))
 
 
-def _words(prompt: str) -> list[str]:
-    return re.findall(r"[a-z0-9'-]+", prompt.lower())
-
-
-def _phrases(words: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str] | None]]:
-    """Cut words into the longest known phrases. A known phrase comes with what it says, grammar is left out."""
-    table, at = lexicon(), 0
+def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
+    """Cut a prompt into the longest known phrases. A known phrase comes with what it says, grammar is left out."""
+    words, table, at = re.findall(r"[a-z0-9'-]+", prompt.lower()), lexicon(), 0
     while at < len(words):
         for length in range(min(5, len(words) - at), 0, -1):
             text = " ".join(words[at : at + length])
@@ -161,16 +158,5 @@ def _choose(options: Sequence[T], rng: Random | None) -> T:
     return options[0] if rng is None else rng.choice(options)
 
 
-def _with_article(opening: str, noun: str) -> str:
-    return f"{opening} of {_article(noun)}"
-
-
 def _article(words: str) -> str:
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
-
-
-def _shuffled(names: Iterable[str], rng: Random | None) -> list[str]:
-    ordered = list(names)
-    if rng is not None:
-        rng.shuffle(ordered)
-    return ordered

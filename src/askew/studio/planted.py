@@ -117,45 +117,40 @@ def world(occupation: str | None, bias: float) -> Array:
         raise UsageError(f"bias is {bias}; it must lie between 0 (uniform) and 1 (stereotyped)")
     table = np.ones(tuple(len(values) for values in ATTRIBUTES.values()))
     for child, parents, logits in factors(occupation):
-        table *= _factor(child, parents, logits, bias)
+        never = np.isneginf(logits)
+        weights = np.where(never, 0.0, np.exp(bias * np.where(never, 0.0, logits)))
+        names = (*parents, child)
+        order = sorted(range(len(names)), key=lambda i: NAMES.index(names[i]))
+        shape = [len(ATTRIBUTES[name]) if name in names else 1 for name in NAMES]
+        table *= np.transpose(weights / weights.sum(axis=-1, keepdims=True), order).reshape(shape)
     return table
 
 
 def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
     """(attribute, its parents, log-weights with the attribute's own values along the last dimension)."""
-    turn = 0 if occupation is None else list(OCCUPATIONS).index(occupation)
-    share = female_share(occupation)
-    place = "" if occupation is None else OCCUPATIONS[occupation].place
-    attire = "" if occupation is None else OCCUPATIONS[occupation].attire
-    outdoors = {"outdoors": 1, "indoors": -1}.get(place, 0) * _ENVIRONMENT_GIVEN_PLACE
-    formal = (
-        np.array(_CLOTHING_GIVEN_ETHNICITY)[:, None]
-        + np.array([_CLOTHING_GIVEN_ENVIRONMENT[v] for v in ATTRIBUTES["environment"]])[None, :]
-        + _CLOTHING_GIVEN_ATTIRE.get(attire, 0.0)
-    )
-    age = _by(_AGE_GIVEN_GENDER, "gender") + _rotated("age", turn) / 2
+    turn, share, shown = 0, female_share(occupation), OCCUPATIONS.get(occupation or "")
+    if occupation is not None:
+        turn = list(OCCUPATIONS).index(occupation)
+    outdoors = {"outdoors": 1, "indoors": -1}.get(shown.place if shown else "", 0) * _ENVIRONMENT_GIVEN_PLACE
+    formal = np.add.outer(_CLOTHING_GIVEN_ETHNICITY, _by(_CLOTHING_GIVEN_ENVIRONMENT, "environment"))
+    formal += _CLOTHING_GIVEN_ATTIRE.get(shown.attire if shown else "", 0.0)
     fit = np.array([_FIT, 0.0, 0.0, 0.0]) + _rotated("disability", turn) / 2
-    lens = np.array([_GLASSES_GIVEN_AGE[v] for v in ATTRIBUTES["age"]])
+    lens = _by(_GLASSES_GIVEN_AGE, "age")
+    glasses = np.repeat(np.stack([lens, -lens], axis=-1)[:, None, :], len(ATTRIBUTES["disability"]), axis=1)
+    glasses[:, ATTRIBUTES["disability"].index("blind"), 1] = -np.inf  # dark ones and never clear ones
     return [
         ("gender", (), np.array([np.log1p(-share), np.log(share)])),
-        ("age", ("gender",), age),
+        ("age", ("gender",), _by(_AGE_GIVEN_GENDER, "gender") + _rotated("age", turn) / 2),
         ("ethnicity", (), _rotated("ethnicity", turn)),
         ("body_type", (), _rotated("body_type", turn)),
         ("environment", (), np.array([-outdoors, outdoors])),
         ("clothing", ("ethnicity", "environment"), np.stack([formal, -formal], axis=-1)),
         ("emotion", ("clothing",), _by(_EMOTION_GIVEN_CLOTHING, "clothing") + _rotated("emotion", turn) / 2),
         ("disability", (), fit),
-        ("glasses", ("age", "disability"), _glasses(lens)),
+        ("glasses", ("age", "disability"), glasses),
         ("hair", ("gender",), _by(_HAIR_GIVEN_GENDER, "gender")),
         ("style", (), np.array(_STYLE)),
     ]
-
-
-def _glasses(lens: Array) -> Array:
-    """Log-weights (age, disability, glasses); a blind person wears dark glasses and never clear ones."""
-    logits = np.repeat(np.stack([lens, -lens], axis=-1)[:, None, :], len(ATTRIBUTES["disability"]), axis=1)
-    logits[:, ATTRIBUTES["disability"].index("blind"), 1] = -np.inf
-    return logits
 
 
 def _rotated(attribute: str, turn: int) -> Array:
@@ -165,15 +160,5 @@ def _rotated(attribute: str, turn: int) -> Array:
     return np.select([steps == 0, steps == 1], [_ROTATION, _ROTATION / 2], 0.0)
 
 
-def _by(table: Mapping[str, Sequence[float]], parent: str) -> Array:
+def _by(table: Mapping[str, float | Sequence[float]], parent: str) -> Array:
     return np.array([table[value] for value in ATTRIBUTES[parent]])
-
-
-def _factor(child: str, parents: tuple[str, ...], logits: Array, bias: float) -> Array:
-    scaled = np.where(np.isneginf(logits), -np.inf, bias * np.where(np.isneginf(logits), 0.0, logits))
-    weights = np.exp(scaled)
-    table: Array = weights / weights.sum(axis=-1, keepdims=True)
-    names = (*parents, child)
-    order = sorted(range(len(names)), key=lambda i: NAMES.index(names[i]))
-    shape = [len(ATTRIBUTES[name]) if name in names else 1 for name in NAMES]
-    return np.transpose(table, order).reshape(shape)

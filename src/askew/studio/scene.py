@@ -1,11 +1,8 @@
 """What a studio portrait can show: the attributes, their values, and the occupations.
 
-The occupations of the studio world.
-
-They are all that the five papers name: BiasConnect's 26, BiasMap's 20, TIBET's 11, the 10 and 4 of the
-study of downstream tasks, and MineTheGap's 40. The order is the planted one: the share of women at bias 1
-rises evenly from .05 at the first to .95 at the last. It follows common stereotypes and says nothing about
-any real trade. `place` and `attire` are where, and how formally, the planted model likes to show it.
+The occupations are all that the five papers name: BiasConnect's 26, BiasMap's 20, TIBET's 11, the 10 and 4 of the study
+of downstream tasks, and MineTheGap's 40. The order is the planted one: the share of women at bias 1 rises evenly from
+.05 at the first to .95 at the last. It follows common stereotypes and says nothing about any real trade.
 """
 
 from __future__ import annotations
@@ -39,8 +36,8 @@ OF_ANY_SCENE = frozenset(("environment", "style"))
 class Scene:
     """Everything that decides what a drawing shows, but for the jitter that a seed adds.
 
-    `occupation` None draws a person without a sign; `person` False draws an empty scene, of which only
-    `environment` and `style` are seen. A blind person wears dark glasses, so `glasses` must be "no glasses".
+    `occupation` None draws a person without a sign; `person` False an empty scene, of which only `environment` and
+    `style` are seen. A blind person wears dark glasses, so `glasses` must be "no glasses".
     """
 
     gender: str = "female"
@@ -79,7 +76,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Occupation:
-    """One occupation: its name, other words for it, and the planted leanings of its portraits."""
+    """An occupation, other words for it, and where and how formally dressed the planted model likes to show it."""
 
     name: str
     aliases: tuple[str, ...]

@@ -45,23 +45,21 @@ class Drawing:
 
 def draw(scene: Scene, seed: int) -> Image.Image:
     """Draw a scene: a 128 x 128 RGB picture that depends on scene and seed alone."""
-    canvas = Canvas()
-    _compose(canvas, scene, seed)
-    return finish(canvas.image, scene.style)
+    return finish(_composed(scene, seed).image, scene.style)
 
 
 def draw_with_masks(scene: Scene, seed: int) -> Drawing:
     """The same picture as `draw`, with the masks of its parts."""
-    canvas = Canvas(labelled=True)
-    _compose(canvas, scene, seed)
+    canvas = _composed(scene, seed, labelled=True)
     assert canvas.labels is not None
     labels = np.asarray(canvas.labels)[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
     masks = {name: np.isin(labels, [PARTS.index(part) for part in parts]) for name, parts in _MASKS.items()}
     return Drawing(finish(canvas.image, scene.style), masks)
 
 
-def _compose(canvas: Canvas, scene: Scene, seed: int) -> None:
-    seen = look(scene, seed)
+def _composed(scene: Scene, seed: int, labelled: bool = False) -> Canvas:
+    canvas, seen = Canvas(labelled=labelled), look(scene, seed)
     draw_backdrop(canvas, scene.environment, seen.jitter["backdrop"])
     if scene.person:
         draw_person(canvas, seen)
+    return canvas

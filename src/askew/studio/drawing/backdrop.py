@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import SIZE, Canvas, Colour
+from askew.studio.drawing.canvas import SIZE, Canvas
 from askew.studio.drawing.figures import draw_thing
 
 _WOOD = palette.named("wood")
@@ -27,42 +27,31 @@ def _room(canvas: Canvas, source: random.Random) -> None:
     canvas.box(0, skirting, SIZE, SIZE, palette.mix(wall, _WOOD, 0.55))
     canvas.box(0, skirting, SIZE, skirting + 3, palette.lighter(wall, 0.6))
     canvas.box(0, skirting + 3, SIZE, skirting + 4, palette.darker(wall, 0.45))
-    left, right = source.sample((_shelf, _frame, _lamp, _curtain, _clock), 2)
-    left(canvas, 18 + source.uniform(-3, 3), source)
-    right(canvas, 110 + source.uniform(-3, 3), source)
+    left, right = source.sample(("shelf", "picture frame", "lamp", "curtain", "clock"), 2)
+    _put(canvas, left, 18 + source.uniform(-3, 3), source)
+    _put(canvas, right, 110 + source.uniform(-3, 3), source)
 
 
-def _shelf(canvas: Canvas, x: float, source: random.Random) -> None:
+def _put(canvas: Canvas, thing: str, x: float, source: random.Random) -> None:
+    """A thing at the wall."""
+    colours = palette.ONE_OF["lamps" if thing == "lamp" else "books"]
+    if thing != "shelf":
+        measures = {"x": x, "s": -1 if x < SIZE / 2 else 1}
+        if thing in ("picture frame", "clock"):
+            measures["y"] = source.uniform(14, 22) if thing == "picture frame" else source.uniform(24, 34)
+        if thing == "clock":
+            measures["h"] = source.choice((-6, 6))
+        draw_thing(canvas, thing, measures, source.choice(colours))
+        return
     canvas.box(x - 17, 8, x + 17, 84, palette.darker(_WOOD, 0.45))
     canvas.box(x - 15, 10, x + 15, 82, palette.lighter(_WOOD, 0.35))
     for top in (10, 34, 58):
         left = x - 14.0
         while left < x + 11:
             width, height = source.uniform(3.5, 5.5), source.uniform(14, 19)
-            canvas.box(left, top + 21.5 - height, left + width - 0.7, top + 21.5, _book(source))
+            canvas.box(left, top + 21.5 - height, left + width - 0.7, top + 21.5, source.choice(colours))
             left += width
         canvas.box(x - 16, top + 21.5, x + 16, top + 24, palette.darker(_WOOD, 0.35))
-
-
-def _frame(canvas: Canvas, x: float, source: random.Random) -> None:
-    draw_thing(canvas, "picture frame", {"x": x, "y": source.uniform(14, 22)}, _book(source))
-
-
-def _lamp(canvas: Canvas, x: float, source: random.Random) -> None:
-    draw_thing(canvas, "lamp", {"x": x}, source.choice(((240, 196, 104), (226, 140, 110), (150, 190, 180))))
-
-
-def _curtain(canvas: Canvas, x: float, source: random.Random) -> None:
-    draw_thing(canvas, "curtain", {"x": x, "s": -1 if x < SIZE / 2 else 1}, _book(source))
-
-
-def _clock(canvas: Canvas, x: float, source: random.Random) -> None:
-    measures = {"x": x, "y": source.uniform(24, 34), "h": source.choice((-6, 6))}
-    draw_thing(canvas, "clock", measures, _book(source))
-
-
-def _book(source: random.Random) -> Colour:
-    return source.choice(palette.ONE_OF["books"])
 
 
 def _landscape(canvas: Canvas, source: random.Random) -> None:
@@ -73,26 +62,17 @@ def _landscape(canvas: Canvas, source: random.Random) -> None:
     if source.random() < 0.7:
         canvas.ellipse(sun, source.uniform(14, 20), 9, 9, (252, 206, 92))
     for x, y in ((cloud, source.uniform(16, 24)), (sun + 4, source.uniform(36, 42))):
-        _cloud(canvas, x, y, source.uniform(0.85, 1.1), palette.darker(sky, 0.12))
+        size = source.uniform(0.85, 1.1)
+        for colour, drop in ((palette.darker(sky, 0.12), 1.3), (palette.WHITE, 0.0)):
+            for dx, dy, rx, ry in ((-8, 2, 7, 5), (8, 2, 7, 5), (0, -1, 8.5, 7)):
+                canvas.ellipse(x + dx * size, y + dy * size + drop, rx * size, ry * size, colour)
     crest = source.uniform(66, 74)
-    far = palette.mix(hill, sky, 0.35)
-    canvas.blob([(-20, crest + 4), (20, crest - 10), (60, crest + 2), (100, crest - 12), (150, crest), (150, 150),
-                 (-20, 150)], far)  # fmt: skip
+    draw_thing(canvas, "far hills", {"y": crest}, palette.mix(hill, sky, 0.35))
     for x in (source.uniform(6, 14), source.uniform(28, 34), source.uniform(100, 106), source.uniform(116, 124)):
-        _tree(canvas, x, crest + source.uniform(10, 16), source, palette.darker(hill, 0.3))
-    canvas.blob([(-20, crest + 16), (30, crest + 9), (80, crest + 16), (150, crest + 8), (150, 150), (-20, 150)], hill)
-
-
-def _cloud(canvas: Canvas, x: float, y: float, size: float, shade: Colour) -> None:
-    for colour, drop in ((shade, 1.3), (palette.WHITE, 0.0)):
-        for dx, dy, rx, ry in ((-8, 2, 7, 5), (8, 2, 7, 5), (0, -1, 8.5, 7)):
-            canvas.ellipse(x + dx * size, y + dy * size + drop, rx * size, ry * size, colour)
-
-
-def _tree(canvas: Canvas, x: float, y: float, source: random.Random, leaf: Colour) -> None:
-    height = source.uniform(20, 30)
-    canvas.box(x - 1.5, y - 8, x + 1.5, y + 4, palette.darker(_WOOD, 0.3))
-    if source.random() < 0.5:
-        canvas.polygon([(x - 9, y - 5), (x, y - height - 6), (x + 9, y - 5)], leaf)
-    else:
-        canvas.ellipse(x, y - height * 0.6, 9, height * 0.48, leaf)
+        y, height = crest + source.uniform(10, 16), source.uniform(20, 30)
+        canvas.box(x - 1.5, y - 8, x + 1.5, y + 4, palette.darker(_WOOD, 0.3))
+        if source.random() < 0.5:
+            canvas.polygon([(x - 9, y - 5), (x, y - height - 6), (x + 9, y - 5)], palette.darker(hill, 0.3))
+        else:
+            canvas.ellipse(x, y - height * 0.6, 9, height * 0.48, palette.darker(hill, 0.3))
+    draw_thing(canvas, "near hills", {"y": crest}, hill)

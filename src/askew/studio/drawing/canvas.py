@@ -1,7 +1,4 @@
-"""A supersampled canvas of smooth shapes, with an optional second layer that records which part is visible where.
-
-From the supersampled drawing to the picture in its style.
-"""
+"""A supersampled canvas of smooth shapes, with an optional layer of the parts, and its picture in a style."""
 
 from __future__ import annotations
 
@@ -54,19 +51,15 @@ def _open_spline(count: int) -> tuple[Complexes, Complexes]:
 
 
 def _catmull_rom(t: float) -> tuple[float, float, float, float]:
-    return (
-        (-t + 2 * t * t - t**3) / 2,
-        (2 - 5 * t * t + 3 * t**3) / 2,
-        (t + 4 * t * t - 3 * t**3) / 2,
-        (t**3 - t * t) / 2,
-    )
+    square, cube = t * t, t**3
+    weights = (-t + 2 * square - cube, 2 - 5 * square + 3 * cube, t + 4 * square - 3 * cube, cube - square)
+    return weights[0] / 2, weights[1] / 2, weights[2] / 2, weights[3] / 2
 
 
 @lru_cache(maxsize=64)
 def _taper(samples: int, ends: float) -> Complexes:
     """Half widths along a stroke, turned by a right angle: 1/2 in the middle, `ends`/2 at both ends."""
-    arch = np.sin(np.linspace(0, math.pi, samples)) ** 0.6
-    return np.asarray(0.5j * (ends + (1 - ends) * arch))
+    return np.asarray(0.5j * (ends + (1 - ends) * np.sin(np.linspace(0, math.pi, samples)) ** 0.6))
 
 
 def _complex(points: Sequence[Point]) -> Complexes:
@@ -104,7 +97,7 @@ class Canvas:
         return view
 
     def _view(self) -> Canvas:
-        view = object.__new__(Canvas)
+        view = object.__new__(Canvas)  # what copy.copy does, in a third of its time
         view.__dict__.update(self.__dict__)
         return view
 

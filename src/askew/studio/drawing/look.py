@@ -35,12 +35,14 @@ class Jitter(dict[str, float]):
 class Look:
     """A scene with everything that its seed decides.
 
+    texture            of the hair: straight, wavy or coily
     torso              right half of the torso from the neck down
     measures, colours  those that figures.txt names, and `jaw` and `chin`, shares of the face's half width
     """
 
     scene: Scene
     jitter: Jitter
+    texture: str
     torso: tuple[Point, ...]
     measures: Mapping[str, float]
     colours: Mapping[str, Colour]
@@ -91,7 +93,9 @@ def look(scene: Scene, seed: int) -> Look:
         "h": -3.0 if scene.hair == "short" else 1.0,
     }
     lightness = round(varied.between("skin", *palette.SKIN_LIGHTNESS[scene.ethnicity]), 1)
-    return Look(scene, varied, torso, measures, _colours(scene, varied, lightness))
+    straight, wavy = palette.DATA["hair_texture"][scene.ethnicity]
+    texture = "straight" if varied["cut"] < straight else "wavy" if varied["cut"] < wavy else "coily"
+    return Look(scene, varied, texture, torso, measures, _colours(scene, varied, lightness))
 
 
 def _colours(scene: Scene, varied: Jitter, lightness: float) -> dict[str, Colour]:

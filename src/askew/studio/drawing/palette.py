@@ -12,33 +12,21 @@ from askew.studio.drawing.canvas import Colour
 
 INK: Colour = (38, 36, 44)
 WHITE: Colour = (255, 255, 255)
-SNOW: Colour = (246, 245, 241)
-
-SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = {
-    "white": (75.0, 91.0),
-    "asian": (66.0, 82.0),
-    "middle eastern": (57.0, 73.0),
-    "hispanic": (48.0, 64.0),
-    "south asian": (39.0, 55.0),
-    "black": (30.0, 46.0),
-}
-"""Range of CIELAB L* of the skin; neighbours overlap by nearly half, together they span 30-91 evenly."""
-
-_DATA = toml("colours.toml")
+DATA = toml("colours.toml")
+SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = DATA["skin_lightness"]
+"""Range of CIELAB L* of the skin."""
 
 
 def named(name: str) -> Colour:
     """The colour that a data file names, or writes as #rrggbb."""
-    red, green, blue = bytes.fromhex(_DATA["named"].get(name, name).lstrip("#"))
+    red, green, blue = bytes.fromhex(DATA["named"].get(name, name).lstrip("#"))
     return red, green, blue
 
 
-def _choices(table: Mapping[str, Sequence[str]]) -> dict[str, tuple[Colour, ...]]:
-    return {name: tuple(map(named, colours)) for name, colours in table.items()}
-
-
-ONE_OF, HAIR, IRIS = (_choices(_DATA[table]) for table in ("one_of", "hair", "iris"))
-PIN = {ethnicity: named(colour) for ethnicity, colour in _DATA["pin"].items()}
+ONE_OF, HAIR, IRIS = (
+    {name: tuple(map(named, colours)) for name, colours in DATA[table].items()} for table in ("one_of", "hair", "iris")
+)
+PIN = {ethnicity: named(colour) for ethnicity, colour in DATA["pin"].items()}
 
 
 def mix(a: Colour, b: Colour, share: float) -> Colour:

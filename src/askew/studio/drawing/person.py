@@ -33,7 +33,7 @@ def draw_person(canvas: Canvas, look: Look) -> None:
     if scene.disability == "wheelchair":
         draw_figure(figure, look, "chair back")
     if scene.hair != "bald":
-        draw_figure(top, look, f"{'short' if scene.hair == 'short' else f'long {_texture(look)}'} hair behind")
+        draw_figure(top, look, f"{'short' if scene.hair == 'short' else f'long {look.texture}'} hair behind")
     _torso(figure, look)
     draw_figure(figure, look, f"{look.who} neck")
     if scene.body_type == "muscular":
@@ -64,20 +64,13 @@ def _torso(canvas: Canvas, look: Look) -> None:
     cloth.symmetric([(0, right[0][1]), *right, (0, 150)], base)
     if look.scene.clothing == "informal" and look.jitter["garment"] < 1 / 3:
         for y in (96, 106, 116, 126):
-            half = _half_width(look, y + 2.5) - 0.8
+            (x0, y0), (x1, y1) = next((upper, low) for upper, low in pairwise(right) if upper[1] <= y + 2.5 <= low[1])
+            half = x0 + (x1 - x0) * (y + 2.5 - y0) / (y1 - y0) - 0.8
             cloth.box(-half, y, half, y + 4.5, palette.lighter(base, 0.72))
     draw_figure(canvas, look, f"{look.scene.body_type} contours")
 
 
-def _half_width(look: Look, height: float) -> float:
-    for (x0, y0), (x1, y1) in pairwise(look.torso):
-        if y0 <= height <= y1:
-            return x0 + (x1 - x0) * (height - y0) / (y1 - y0)
-    return look.torso[-1][0]
-
-
 def _clothes(canvas: Canvas, look: Look) -> None:
-    """Collar, lapels and what is worn at the neck."""
     varied = look.jitter
     if look.scene.clothing == "formal":
         often, seldom, share = ("bow", "buttons", 0.5) if look.female else ("tie", "bow", 0.75)
@@ -121,7 +114,9 @@ def _head(canvas: Canvas, look: Look) -> None:
             draw_figure(eye, look, f"{look.who} {scene.emotion} lid", side=side)
         if scene.emotion == "sad" and look.jitter["tear"] < 0.6:
             draw_figure(canvas, look, "tear")
-    _brows(canvas.on("face"), look)
+    if scene.age == "old":
+        draw_figure(canvas, look, f"old {look.who} {scene.emotion} brows")
+    draw_figure(canvas, look, f"{look.who} {scene.emotion} brows")
 
 
 def _outline(look: Look, grow: float = 0.0) -> list[Point]:
@@ -134,54 +129,20 @@ def _outline(look: Look, grow: float = 0.0) -> list[Point]:
     ]  # fmt: skip
 
 
-_BROWS = {  # heights of inner end, middle and outer end; y grows downwards
-    "happy": (-9.6, -12.2, -9.2),
-    "sad": (-12.0, -9.6, -6.6),
-    "serious": (-6.9, -7.9, -7.3),
-    "tired": (-8.2, -9.0, -6.2),
-}
-
-
-def _brows(face: Canvas, look: Look) -> None:
-    thick, arch = (1.9, 0.7) if look.female else (3.3, 0.0)
-    inner, middle, outer = _BROWS[look.scene.emotion]
-    for side in (-1, 1):
-        points = [(side * 4.0, inner), (side * 9.2, middle - arch), (side * 14.2, outer - arch)]
-        if look.scene.age == "old":
-            face.stroke([(x, y + 0.7) for x, y in points], thick + 0.9, look.colours["line"], 0.4)
-        face.stroke(points, thick, look.colours["brow"], 0.45)
-
-
-_TEXTURE = {  # share of straight, then wavy hair; the rest is coily
-    "white": (0.55, 0.95),
-    "asian": (0.8, 1.0),
-    "middle eastern": (0.3, 0.95),
-    "hispanic": (0.35, 0.9),
-    "south asian": (0.5, 0.95),
-    "black": (0.08, 0.2),
-}
-
-
-def _texture(look: Look) -> str:
-    straight, wavy = _TEXTURE[look.scene.ethnicity]
-    position = look.jitter["cut"]
-    return "straight" if position < straight else "wavy" if position < wavy else "coily"
-
-
 def _front_hair(canvas: Canvas, look: Look) -> None:
     """The hair over the skull, with strands and highlights; greying temples in middle age."""
     if look.scene.hair == "bald":
         return
-    texture, w = _texture(look), look.measures["w"]
-    draw_figure(canvas, look, f"{texture} cap")
-    if texture == "coily":
+    w = look.measures["w"]
+    draw_figure(canvas, look, f"{look.texture} cap")
+    if look.texture == "coily":
         for turn in range(11):
             angle = math.pi * (turn + 0.5) / 11
             x, y = math.cos(angle) * (w + 0.4), -14 - math.sin(angle) * 18.5
             canvas.on("hair").ellipse(x, y, 4.2, 4.2, look.colours["hair"])
         draw_figure(canvas, look, "coily strands")
     if look.scene.hair == "long":  # on the right it lies behind the ear
-        draw_figure(canvas, look, f"{texture} locks")
+        draw_figure(canvas, look, f"{look.texture} locks")
     elif worn(look.scene.occupation, "face"):  # without it one could not tell it from none
         draw_figure(canvas, look, "pushed out hair")
     if look.scene.age == "middle-aged":
@@ -210,10 +171,8 @@ def _aids(figure: Canvas, top: Canvas, look: Look) -> None:
     scene, varied = look.scene, look.jitter
     if scene.disability == "blind":
         draw_figure(top, look, "dark glasses")
-        draw_figure(figure, look, "cane sleeve")
-        draw_figure(figure, look, "cane")
-        draw_figure(figure, look, "hand at the cane")
-        return
+        for name in ("cane sleeve", "cane", "hand at the cane"):
+            draw_figure(figure, look, name)
     if scene.glasses == "glasses":
         draw_figure(top, look, "round glasses" if varied["frame"] < 0.5 else "square glasses")
     if scene.disability == "hearing aid":
