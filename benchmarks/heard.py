@@ -3,16 +3,17 @@
     python -m benchmarks.heard [MODEL] [--count 4] [--open 24] [--write PAGE]
 
 Three kinds of prompts: every word or phrase alone ("a photo of a gentleman", "a photo of nurses", "a photo of a person
-who is sad"), every one that says an attribute with an occupation, and every value of every axis in the prompts of the
-methods. A prompt is heard if 90 % of its pictures show all that it says, by the studio VQA; one whose first pictures do
-not all show it gets three times as many. Also, where a prompt states one value of a person without an occupation, how
-far the other shares lie from the planted ones.
+who is sad"), every one that says an attribute with four occupations, and every value of every axis in the prompts of
+the methods. Words are heard if 90 % of the pictures of their prompts show all that is said, by the studio VQA; a prompt
+whose first pictures do not all show it gets five times as many. Also, where a prompt states one value of a person
+without an occupation, how far the other shares lie from the planted ones.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -34,6 +35,7 @@ from benchmarks.marked_page import update
 
 SEED = 31_415_926
 HEARD = 0.9
+OCCUPATIONS_EACH, MORE = 4, 5
 PEOPLE = tuple("person human individual portrait face headshot adult man gentleman woman lady boy girl".split())
 BARE = ("people", "somebody", "someone", "men", "women", "nobody", "no people")
 SCENES = ("empty room", "empty landscape", "landscape", "room", "empty scene")
@@ -58,18 +60,22 @@ def worded(words: str, noun: str = "person") -> str:
     return f"a photo of {article(words)} {words} {noun}"
 
 
-def prompts() -> dict[str, list[str]]:
-    """The three kinds."""
+def prompts() -> dict[str, dict[str, list[str]]]:
+    """By kind, by words, the prompts that say them."""
     said = [words for words, says in lexicon().items() if says and words not in (*PEOPLE, *BARE, *SCENES)]
     values = [(axis, value) for axis in (*BIASCONNECT, "glasses", "hair", "style") for value in ATTRIBUTES[axis]]
     groups = [f"{ethnicity} {noun}" for ethnicity in ATTRIBUTES["ethnicity"] for noun in ("man", "woman")]
     named = [*dict.fromkeys([*PAPER_GROUPS, *groups, *HIGH_PAID, *LOW_PAID])]
     of_methods = [counterfactual(prompt, *value) for prompt in METHODS for value in values]
     of_methods += [prompt_of(name, template) for template in (HEADSHOT, PORTRAIT, "a photo of {}") for name in named]
+    nouns, apart = spread(len(said)), len(said) // OCCUPATIONS_EACH
     return {
-        "alone": list(map(worded, lexicon())),
-        "with an occupation": [worded(words, noun) for words, noun in zip(said, spread(len(said)), strict=True)],
-        "in the prompts of the methods": of_methods,
+        "alone": {text: [text] for text in map(worded, lexicon())},
+        "with an occupation": {
+            words: [worded(words, nouns[(at + turn * apart) % len(nouns)]) for turn in range(OCCUPATIONS_EACH)]
+            for at, words in enumerate(said)
+        },
+        "in the prompts of the methods": {text: [text] for text in of_methods},
     }
 
 
@@ -79,9 +85,9 @@ class Reader:
     def __init__(self, model: Model) -> None:
         self.model, self.vqa = model, StudioVQA()
 
-    def __call__(self, texts: Sequence[str], count: int) -> dict[str, list[dict[str, str]]]:
-        """By prompt of each of `count` pictures all values, the occupation, and whether there is a person."""
-        requests = [Request(text, picture_seed(SEED, text, k)) for text in dict.fromkeys(texts) for k in range(count)]
+    def __call__(self, texts: Sequence[str], numbers: Iterable[int]) -> dict[str, list[dict[str, str]]]:
+        """By prompt of each of its pictures all values, the occupation, and whether there is a person."""
+        requests = [Request(text, picture_seed(SEED, text, k)) for text in dict.fromkeys(texts) for k in numbers]
         found: dict[str, list[dict[str, str]]] = {text: [] for text in texts}
         size = self.model.batch_size
         for part in (requests[start : start + size] for start in range(0, len(requests), size)):
@@ -95,14 +101,14 @@ class Reader:
         return found
 
 
-def shown(prompt: str, pictures: Sequence[Mapping[str, str]]) -> float:
-    """The share of pictures that show all that the prompt says."""
+def faults(prompt: str, pictures: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    """What the prompt says and a picture does not show, by picture."""
     said = parse(prompt)
     wanted = {**said.attributes, **({"occupation": said.occupation} if said.occupation else {})}
     if not said.person:
         wanted = {name: value for name, value in wanted.items() if name in OF_ANY_SCENE}
     wanted["person"] = str(said.person)
-    return float(np.mean([all(one[name] == value for name, value in wanted.items()) for one in pictures]))
+    return [[name for name, value in wanted.items() if one[name] != value] for one in pictures]
 
 
 def lines(model: Model, count: int, open_count: int) -> Iterator[str]:
@@ -110,16 +116,22 @@ def lines(model: Model, count: int, open_count: int) -> Iterator[str]:
     reader = Reader(model)
     yield "| words | prompts | heard | not heard (share of pictures that show it) |"
     yield "| --- | --- | --- | --- |"
-    for kind, texts in prompts().items():
-        found = {text: shown(text, pictures) for text, pictures in reader(texts, count).items()}
-        doubtful = [text for text, share in found.items() if share < 1]
-        found |= {text: shown(text, pictures) for text, pictures in reader(doubtful, 3 * count).items()}
-        weak = {text: share for text, share in found.items() if share < HEARD}
-        print(kind, weak, flush=True)
-        listed = "; ".join(f"“{text}” {share:.0%}" for text, share in sorted(weak.items(), key=lambda item: item[1]))
-        yield f"| {kind} | {len(found)} | {1 - len(weak) / len(found):.0%} | {listed} |"
+    for kind, named in prompts().items():
+        texts = [text for some in named.values() for text in some]
+        found = {text: faults(text, pictures) for text, pictures in reader(texts, range(count)).items()}
+        doubtful = [text for text, wrong in found.items() if any(wrong)]
+        for text, pictures in reader(doubtful, range(count, MORE * count)).items():
+            found[text] += faults(text, pictures)
+        shares = {text: float(np.mean([not one for one in wrong])) for text, wrong in found.items()}
+        for text in doubtful:
+            missed = Counter(name for one in found[text] for name in one)
+            print(f"{kind}\t{text}\t{shares[text]:.3f}\t{len(found[text])}\t{dict(missed)}", flush=True)
+        heard = {words: float(np.mean([shares[text] for text in some])) for words, some in named.items()}
+        weak = sorted((words for words, share in heard.items() if share < HEARD), key=lambda words: heard[words])
+        listed = "; ".join(f"“{words}” {heard[words]:.0%}" for words in weak)
+        yield f"| {kind} | {len(texts)} | {1 - len(weak) / len(named):.0%} | {listed} |"
     yield ""
-    yield f"{count} pictures of each prompt, {3 * count} where these do not all show what it says."
+    yield f"{count} pictures of each prompt, {MORE * count} where these do not all show what it says."
     if open_count:
         yield ""
         yield from open_lines(reader, open_count)
@@ -128,7 +140,7 @@ def lines(model: Model, count: int, open_count: int) -> Iterator[str]:
 def open_lines(reader: Reader, count: int) -> Iterator[str]:
     """How far open shares lie from the planted ones, axis by axis, where one value of another axis is stated."""
     stated = {(axis, value): phrase(axis, value) for axis in BIASCONNECT for value in ATTRIBUTES[axis]}
-    found, rng = reader(list(stated.values()), count), np.random.default_rng(SEED)
+    found, rng = reader(list(stated.values()), range(count)), np.random.default_rng(SEED)
     yield "| left open | distance from the planted shares | by chance | farthest |"
     yield "| --- | --- | --- | --- |"
     for axis in BIASCONNECT:
