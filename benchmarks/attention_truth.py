@@ -23,10 +23,10 @@ from askew.measure.studio import StudioVQA
 from askew.methods.map.findings import MIDDLE
 from askew.methods.map.score import block_maps
 from askew.parts.scoring import Scoring
-from askew.stats.clustered import wilson_at
 from askew.stats.intervals import benjamini_hochberg
 from askew.stats.means import student_mean
 from askew.stats.overlap import bilinear, covered, mask
+from askew.stats.shares import wilson
 from askew.types import Estimate
 from benchmarks.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
 from benchmarks.localisation import (
@@ -256,7 +256,7 @@ def _mean_covered(masks: Regions, regions: Regions) -> Estimate:
 
 def _share(right: NDArray[np.bool_]) -> Estimate:
     n = len(right)
-    low, high = wilson_at(float(right.sum()) / n, n, 0.95)
+    low, high = wilson(float(right.sum()) / n, n, 0.95)
     return Estimate(float(right.mean()), low, high, 0.95, "Wilson", n, max=1.0)
 
 

@@ -15,8 +15,8 @@ from askew.stats.clustered import (
     clustered_rate,
     clustered_rate_difference,
     rate_above_floor,
-    wilson_at,
 )
+from askew.stats.shares import wilson
 
 NAN = np.nan
 
@@ -52,7 +52,7 @@ def test_a_rate_of_nothing_still_has_an_interval() -> None:
 def test_one_member_each_is_nearly_the_plain_interval_of_wilson() -> None:
     found = clustered_rate(np.array([[1.0]] * 60 + [[0.0]] * 140))
     assert (found.low, found.high) == (pytest.approx(0.3 - 0.063, abs=0.01), pytest.approx(0.3 + 0.067, abs=0.01))
-    assert wilson_at(0.3, 200, 0.95) == pytest.approx(tuple(binomtest(60, 200).proportion_ci(0.95, method="wilson")))
+    assert wilson(0.3, 200, 0.95) == pytest.approx(tuple(binomtest(60, 200).proportion_ci(0.95, method="wilson")))
 
 
 def test_missing_members_are_counted_as_missing() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from askew.stats.association import cas
-from askew.stats.concept_shift import PATHS, ConceptShift, concept_shift, interval
+from askew.stats.concept_shift import PATHS, ConceptShift, concept_shift
 from askew.stats.intervals import bootstrap_errors
 
 WORDS = 0.9 / np.arange(1, 16) ** 0.9
@@ -18,8 +18,7 @@ def shift_of(first: np.ndarray, second: np.ndarray, rng: np.random.Generator, dr
 
 
 def interval_of(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-    shift = shift_of(first, second, rng)
-    return interval(shift, shift.curve("sparse", 0.95), shift.curve("dense", 0.95), 0.95)[:2]
+    return shift_of(first, second, rng).interval(0.95)[:2]
 
 
 def coverage(p: np.ndarray, q: np.ndarray, n: int, repeats: int) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,11 +13,13 @@ from statsmodels.stats.multitest import multipletests
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import (
+    ENOUGH,
     benjamini_hochberg,
     bootstrap_errors,
     bootstrap_weights,
     corrected,
     first_accepted,
+    p_by_rounds,
     p_value,
     percentile_interval,
     picture_matrix,
@@ -110,3 +114,20 @@ def test_an_empty_family_has_no_q_values() -> None:
 def test_what_is_not_a_family_of_p_values_is_refused(p: list[object]) -> None:
     with pytest.raises(ValueError, match="p-values"):
         benjamini_hochberg(p)  # type: ignore[arg-type]
+
+
+def test_p_by_rounds_is_the_p_of_all_draws_and_stops_when_every_score_is_reached_often_enough() -> None:
+    rng, made = np.random.default_rng(3), []
+
+    def rounds(n: int) -> Iterator[np.ndarray]:
+        for _ in range(n):
+            made.append(rng.random((50, 2)))
+            yield made[-1]
+
+    observed = np.array([0.5, 0.97])
+    p, drawn = p_by_rounds(observed, rounds(40)), np.concatenate(made)
+    assert p == pytest.approx([p_value(x, column) for x, column in zip(observed, drawn.T, strict=True)])
+    assert (drawn[:, 1] >= 0.97).sum() >= ENOUGH
+    assert (drawn[:-50, 1] >= 0.97).sum() < ENOUGH
+    made.clear()
+    assert p_by_rounds(np.array([0.5, 2.0]), rounds(3))[1] == pytest.approx(1 / 151)

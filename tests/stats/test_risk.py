@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from askew.errors import NotEnoughData
-from askew.stats.clustered import wilson_at
 from askew.stats.differences import risk_difference
+from askew.stats.shares import wilson
 
 
 def test_of_two_groups_it_is_wilsons_interval() -> None:
     found = risk_difference(40, 8, 48)
-    low, high = wilson_at(40 / 48, 48, 0.95)
+    low, high = wilson(40 / 48, 48, 0.95)
     assert found.value == pytest.approx(32 / 48)
     assert (found.low, found.high) == pytest.approx((2 * low - 1, 2 * high - 1))
 

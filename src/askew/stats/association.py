@@ -1,10 +1,8 @@
 """Association scores of TIBET: how close the initial set is to each counterfactual set, and how uneven that is.
 
-Numbers only: intervals and p-values are in `association_intervals`. And how much the scores move when the instrument
-that answers questions errs (TIBET, section 5.3, Fig. 5c).
-
-NotEnoughData is raised for a set without a picture or a concept and for fewer than two counterfactuals, ValueError for
-numbers that are negative or not finite and for shapes that do not fit.
+Intervals and p-values are in `association_intervals`. And how much the scores move when the instrument that answers
+questions errs (TIBET, section 5.3, Fig. 5c). NotEnoughData is raised for a set without a picture or a concept and for
+fewer than two counterfactuals, ValueError for numbers that are negative or not finite and for shapes that do not fit.
 """
 
 from __future__ import annotations
@@ -28,15 +26,9 @@ ROUNDING = 1e-13
 def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper") -> Floats:
     """Concept Association Score: intersection over union of two concept histograms (TIBET, Eq. 1-3).
 
-    CAS = sum_c min(w_c, v_c) / sum_c max(w_c, v_c), in [0, 1]; 1 where the histograms are equal.
-
-    Args:
-        initial: (..., concepts), frequency of each concept divided by the number of pictures.
-        counterfactual: (..., concepts), the same concepts in the same order. Leading axes broadcast.
-        variant: "code" first scales each histogram to sum 1, as the paper's public code does.
-
-    Returns:
-        (...), a 0-d result comes back as a scalar.
+    CAS = sum_c min(w_c, v_c) / sum_c max(w_c, v_c), (...) in [0, 1]; 1 where the histograms are equal. Both are
+    (..., concepts), frequencies divided by the number of pictures, over the same concepts in the same order; leading
+    axes broadcast. The variant "code" first scales each histogram to sum 1, as the paper's public code does.
     """
     w, v = _histogram(initial, variant), _histogram(counterfactual, variant)
     if w.shape[-1] != v.shape[-1]:
@@ -47,9 +39,8 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
 def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
     """Mean cosine of every picture of one set with every picture of the other (TIBET, Eq. 4), in [-1, 1].
 
-    The mean over all pairs is the dot product of the two mean unit vectors, so no pair is ever formed.
-
-    Both are embeddings (pictures, dimensions), none of them of length zero.
+    Both are embeddings (pictures, dimensions), none of length zero. The mean over all pairs is the dot product of the
+    two mean unit vectors, so no pair is ever formed.
     """
     return float(unit_vectors(initial).mean(axis=0) @ unit_vectors(counterfactual).mean(axis=0))
 
@@ -58,12 +49,8 @@ def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Normalised mean absolute deviation of K association scores (TIBET, Eq. 6-7).
 
     sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)| and MAD_K = 2 (K - 1) / K**2, the MAD of one 1 and K - 1 zeros.
-    0 where all scores are equal, at most `mad_max(K)`, which exceeds 1 for K > 3.
-
-    Args:
-        scores: (..., K), K >= 2.
-        variant: "code" first scales the K scores to sum 1 (all zero counts as all equal); the range is then [0, 1].
-            Scores below 0, as a mean cosine can be, count as 0 there.
+    0 where all scores (..., K), K >= 2, are equal, at most `mad_max(K)`, which exceeds 1 for K > 3. The variant "code"
+    first scales the K scores to sum 1 (those below 0 count as 0, all zero as all equal); the range is then [0, 1].
     """
     s = _scores(scores, variant)
     deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
@@ -82,7 +69,7 @@ def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Second alternative to MAD (TIBET, appendix 9.4): sqrt(SD / SD of the one-hot scores), population SD.
 
-    0 where all scores are equal, at most the root of `mad_max(K)`. `scores` and `variant` as in `mad`.
+    As `mad`, but at most the root of `mad_max(K)`.
     """
     s = _scores(scores, variant)
     return _normalised_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
@@ -102,13 +89,8 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
     """Baseline of TIBET, section 5.4: concepts matched one to one by the cosine of their text embeddings.
 
     The paper gives no formula. Here: of all one-to-one matchings, the one with the largest sum of m * cosine is taken,
-    where m is the smaller of the two frequencies. The score is that sum over sum_i w_i + sum_j v_j - sum of the matched
-    m. Equal sets whose concepts have cosine 1 with themselves give 1, as CAS does. Negative cosines count as 0.
-
-    Args:
-        initial: (C0,) frequencies of the initial set's concepts.
-        counterfactual: (C1,) frequencies of the counterfactual set's concepts.
-        cosine: (C0, C1) cosines, in [-1, 1].
+    where m is the smaller of the two frequencies, (C0,) and (C1,), and negative cosines (C0, C1) count as 0. The score
+    is that sum over sum_i w_i + sum_j v_j - sum of the matched m: 1 for equal sets of concepts, as CAS is.
     """
     w, v = _histogram(initial, "paper"), _histogram(counterfactual, "paper")
     similarity = np.clip(np.asarray(cosine, dtype=float), 0.0, 1.0)
@@ -178,38 +160,31 @@ def score_change(
     """Mean change of CAS, MAD and MAD's alternatives over `runs` corruptions of all sets, in the scores' own units.
 
     Every possible answer is one concept. For CAS, "cas", the mean also goes over the counterfactuals; the others have
-    their names in `SPREADS`.
-
-    Args:
-        initial: (pictures, questions) codes of the answers.
-        counterfactuals: K >= 2 arrays (pictures, questions).
-        vocabulary_sizes: (questions,) possible answers of each question.
-        rate: probability that an answer is replaced by a different one.
+    their names in `SPREADS`. The sets, K >= 2 counterfactual ones, are codes of answers (pictures, questions); sizes
+    and `rate` as in `corrupt`.
     """
     sets = [np.asarray(codes, dtype=np.int64) for codes in (initial, *counterfactuals)]
     if not all(codes.size for codes in sets):
         raise NotEnoughData("a picture set has no answers")
     sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
     noisy = [corrupt(np.broadcast_to(codes, (runs, *codes.shape)), sizes, rate, rng=rng) for codes in sets]
-    before, after = (
-        cas(first, np.stack(others), variant).T
-        for first, *others in ([_frequencies(codes, sizes) for codes in some] for some in (sets, noisy))
-    )
-    spreads = {
-        name: float(np.mean(spread(after, variant) - spread(before, variant))) for name, spread in SPREADS.items()
-    }
-    return {"cas": float(np.mean(after - before)), **spreads}
+
+    def scores(some: Sequence[Codes]) -> Floats:
+        first, *others = (
+            np.concatenate([(s[..., j, None] == np.arange(k)).mean(axis=-2) for j, k in enumerate(sizes)], axis=-1)
+            for s in some
+        )
+        return cas(first, np.stack(others), variant).T
+
+    before, after = scores(sets), scores(noisy)
+    moved = {name: spread(after, variant) - spread(before, variant) for name, spread in SPREADS.items()}
+    return {name: float(np.mean(change)) for name, change in {"cas": after - before, **moved}.items()}
 
 
 def corrupt(answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng: np.random.Generator) -> Codes:
-    """Each answer replaced, independently with probability `rate`, by a different one of the same question's answers.
+    """Answers (..., questions), each replaced with probability `rate` by a different one, uniform over the others.
 
-    The new answer is uniform over the others. A question with a single possible answer stays.
-
-    Args:
-        answers: (..., questions) codes; those of question j lie in 0 … vocabulary_sizes[j] - 1.
-        vocabulary_sizes: (questions,) at least 1.
-        rate: in [0, 1].
+    The codes of question j lie in 0 … vocabulary_sizes[j] - 1; a question with a single possible answer stays.
     """
     codes, sizes = np.asarray(answers, dtype=np.int64), np.asarray(vocabulary_sizes, dtype=np.int64)
     if codes.shape[-1:] != sizes.shape:
@@ -221,9 +196,3 @@ def corrupt(answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng
     step = 1 + np.floor(rng.random(codes.shape) * np.maximum(sizes - 1, 1)).astype(np.int64)
     replaced = (rng.random(codes.shape) < rate) & (sizes > 1)
     return np.where(replaced, (codes + step) % sizes, codes)
-
-
-def _frequencies(codes: Codes, sizes: Codes) -> Floats:
-    """(..., pictures, questions) to the frequency of every answer of every question: (..., concepts)."""
-    tables = [(codes[..., j, None] == np.arange(size)).mean(axis=-2) for j, size in enumerate(sizes)]
-    return np.concatenate(tables, axis=-1)

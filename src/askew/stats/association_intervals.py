@@ -26,12 +26,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.association import SPREADS, Spread, Variant, cas, cas_clip, mad, mad_max, unit_vectors, variant_of
-from askew.stats.concept_shift import concept_shift, interval
-from askew.stats.differences import PairedSets, correlations, exchange_p, joined, twice
+from askew.stats.concept_shift import concept_shift
+from askew.stats.differences import ROUNDS, PairedSets, correlations, joined, twice
 from askew.stats.intervals import (
     POINT,
     Floats,
@@ -40,6 +40,7 @@ from askew.stats.intervals import (
     corrected,
     ends,
     first_accepted,
+    p_by_rounds,
     p_value,
     picture_matrix,
     tail,
@@ -89,12 +90,11 @@ def associations(
     Args:
         initial: (n0, concepts) count of each concept in each picture of the initial set.
         counterfactuals: K >= 2 arrays (n_k, concepts), the same concepts in the same order.
-        variant: "code" scales each histogram, and the K scores, to sum 1 first.
+        variant: as in `cas` and `mad`.
         missing: pictures that gave no answer, of the initial set and of each counterfactual one, for the record.
 
-    Raises:
-        NotEnoughData: a set has no picture or no concept, or there are fewer than two counterfactuals.
-        ValueError: negative counts, or sets with different numbers of concepts.
+    Raises NotEnoughData where a set has no picture or no concept, or of fewer than two counterfactuals; ValueError for
+    negative counts, or sets with different numbers of concepts.
     """
     sets = _sets(initial, counterfactuals, "counts")
     if any(np.any(pictures < 0) for pictures in sets):
@@ -102,14 +102,17 @@ def associations(
     histogram, *others = (pictures.mean(axis=0) for pictures in sets)
     scores = np.array([cas(histogram, other, variant) for other in others])
     if variant_of(variant) == "code":
-        sets = [_equal_mass(pictures) for pictures in sets]
-
+        scaled = [pictures / pictures.sum(axis=1).mean() for pictures in sets]
+        # rows whose mean is the histogram scaled to sum 1 and which vary as that histogram does (first order)
+        sets = [s - s.mean(axis=0) * (s.sum(axis=1, keepdims=True) - 1) for s in scaled]
     first, errors = sets[0], bootstrap_errors(sets[0], draws, rng)
     shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in sets[1:]]
-    found = [interval(one, one.curve("sparse", level), one.curve("dense", level), level) for one in shifts]
+    found = [shift.interval(level) for shift in shifts]
     ranges, apart = [one[:3] for one in found], tuple(one[3] for one in found)
-    null = np.moveaxis(_cas_of_draws(*fair_histograms(first, sets[1:], draws, rng)), 0, -1)
-    drawn = np.stack([shift.joint_draws() for shift in shifts], axis=-1)
+    w, v = (np.maximum(fair, 0) for fair in fair_histograms(first, sets[1:], draws, rng))  # "code" may lead below 0
+    union = np.maximum(w, v).sum(axis=-1)
+    null = np.divide(np.minimum(w, v).sum(axis=-1), union, out=np.zeros_like(union), where=union > 0).T
+    drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
     student = scipy.stats.t.isf(tail(level), max(min(map(len, sets)) - 1, 1)) / scipy.stats.norm.isf(tail(level))
     errors = (drawn - drawn.mean(axis=0)) * student * WIDER
     marks = np.array([min(max(debiased, low), high) for low, high, debiased in ranges])
@@ -157,19 +160,6 @@ def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -
     if len({pictures.shape[1] for pictures in sets}) > 1:
         raise ValueError(f"{what} of all sets must have the same columns, got {[s.shape[1] for s in sets]}")
     return sets
-
-
-def _equal_mass(pictures: Floats) -> Floats:
-    """Rows whose mean is the histogram scaled to sum 1 and which vary as that histogram does (first order)."""
-    scaled = pictures / pictures.sum(axis=1).mean()
-    return np.asarray(scaled - scaled.mean(axis=0) * (scaled.sum(axis=1, keepdims=True) - 1))
-
-
-def _cas_of_draws(initial: Floats, counterfactual: Floats) -> Floats:
-    """CAS along the last axis, for frequencies that linearisation may have pushed slightly below 0."""
-    w, v = np.maximum(initial, 0), np.maximum(counterfactual, 0)
-    union = np.maximum(w, v).sum(axis=-1)
-    return np.asarray(np.divide(np.minimum(w, v).sum(axis=-1), union, out=np.zeros_like(union), where=union > 0))
 
 
 def _summary(
@@ -238,28 +228,16 @@ def fair_histograms(
     initial: Floats, counterfactuals: list[Floats], draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Histograms under the null: (draws, concepts) of the initial set, (K, draws, concepts) of the others."""
-    differs = _differs(counterfactuals)
-    permuted = _permuted_means([initial, *counterfactuals], draws, rng)
-    mixture = mixture_means(counterfactuals, len(initial), draws, rng)
-    kept = np.stack([pictures.mean(axis=0) for pictures in counterfactuals])[:, None, :]
-    return np.where(differs, mixture, permuted[0]), np.where(differs, kept, permuted[1:])
-
-
-def _differs(sets: list[Floats]) -> NDArray[np.bool_]:
-    """Whether each concept's frequency clearly differs between the sets: (concepts,)."""
-    pooled = np.concatenate(sets)
-    n = np.array([len(pictures) for pictures in sets])[:, None]
-    means = np.stack([pictures.mean(axis=0) for pictures in sets])
+    pooled, means = np.concatenate(counterfactuals), np.stack([pictures.mean(axis=0) for pictures in counterfactuals])
+    n = np.array([len(pictures) for pictures in counterfactuals])[:, None]
     between = (n * (means - pooled.mean(axis=0)) ** 2).sum(axis=0)
-    return np.asarray(between > pooled.var(axis=0) * scipy.stats.chi2.isf(CLEAR_DIFFERENCE, len(sets) - 1))
+    differs = between > pooled.var(axis=0) * scipy.stats.chi2.isf(CLEAR_DIFFERENCE, len(counterfactuals) - 1)
 
-
-def _permuted_means(sets: list[Floats], draws: int, rng: np.random.Generator) -> Floats:
-    sizes = [len(pictures) for pictures in sets]
-    labels = np.repeat(np.arange(len(sets)), sizes)
-    shuffled = rng.permuted(np.tile(labels, (draws, 1)), axis=1)
-    pooled = np.concatenate(sets)
-    return np.stack([(shuffled == k).astype(float) @ pooled / size for k, size in enumerate(sizes)])
+    sizes, everything = [len(initial), *n[:, 0]], np.concatenate([initial, pooled])
+    shuffled = rng.permuted(np.tile(np.repeat(np.arange(len(sizes)), sizes), (draws, 1)), axis=1)
+    permuted = np.stack([(shuffled == k).astype(float) @ everything / size for k, size in enumerate(sizes)])
+    mixture = mixture_means(counterfactuals, len(initial), draws, rng)
+    return np.where(differs, mixture, permuted[0]), np.where(differs, means[:, None], permuted[1:])
 
 
 Measure = Callable[[Floats], Floats]
@@ -273,10 +251,8 @@ def low_end(scores: Floats, errors: Floats, spread: Measure, level: float) -> fl
     Scores are drawn towards their median by the same amount each, so that few stay apart, which is unfavourable to this
     end: it is the smallest spread whose samples reach the observed one in at least (1 - level) / 2 of cases.
 
-    Args:
-        scores: (K,) scores.
-        errors: (draws, K) draws of their joint error, centred at 0.
-        spread: maps (..., K) to (...), 0 where all scores are equal.
+    `scores` are (K,), `errors` draws (draws, K) of their joint error, centred at 0; `spread` maps (..., K) to (...), 0
+    where all scores are equal.
     """
     observed = float(spread(scores))
 
@@ -294,12 +270,18 @@ def high_end(scores: Floats, errors: Floats, spread: Measure, level: float) -> f
     spread counts at least as the median under equality.
     """
     at_least = max(float(spread(scores)), float(np.median(spread(_gathered(scores, 0.0) + errors))))
+    deviation = scores - scores.mean()
+    apart = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)  # equal scores must not all move the same way
+    outward = np.where(deviation == 0, apart, np.sign(deviation)) * errors.std(axis=0)
+
+    def stretched(t: float) -> Floats:
+        return np.asarray(scores.mean() + min(t, 1.0) * deviation + max(t - 1.0, 0.0) * outward)
 
     def exceeded(t: float) -> bool:
-        return bool(np.quantile(spread(_stretched(scores, t, errors) + errors), tail(level)) > at_least)
+        return bool(np.quantile(spread(stretched(t) + errors), tail(level)) > at_least)
 
     high = first_accepted(exceeded, 0.0, 1.0) if exceeded(1.0) else first_accepted(exceeded, 1.0, 1.0 + FURTHEST)
-    return float(spread(_stretched(scores, high, errors)))
+    return float(spread(stretched(high)))
 
 
 def _gathered(scores: Floats, t: float) -> Floats:
@@ -307,14 +289,6 @@ def _gathered(scores: Floats, t: float) -> Floats:
     deviation = scores - np.median(scores)
     size = np.abs(deviation)
     return np.asarray(np.median(scores) + np.sign(deviation) * np.maximum(size - (1 - t) * size.max(), 0.0))
-
-
-def _stretched(scores: Floats, t: float, errors: Floats) -> Floats:
-    """t = 0: all at the mean; t = 1: as observed; beyond, each is t - 1 standard errors further out."""
-    deviation = scores - scores.mean()
-    apart = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)  # equal scores must not all move the same way
-    outward = np.where(deviation == 0, apart, np.sign(deviation)) * errors.std(axis=0)
-    return np.asarray(scores.mean() + min(t, 1.0) * deviation + max(t - 1.0, 0.0) * outward)
 
 
 def association_differences(
@@ -329,52 +303,33 @@ def association_differences(
     """Differences of every counterfactual's CAS, and of MAD, between two models, as in `stats.differences`.
 
     The plug-in scores of few pictures are too low (CAS) or too high (MAD), and not by the same amount in both models.
-    Values are differences of median-unbiased scores.
-
-    Args:
-        initial: concept counts (pictures, concepts) of the initial sets.
-        counterfactuals: those of each counterfactual, K >= 2, the same concepts in the same order.
-
-    Raises:
-        NotEnoughData: a set without a concept, or fewer than two counterfactuals.
+    Values are differences of median-unbiased scores. Sets hold concept counts (pictures, concepts), and errors are as
+    in `associations`.
     """
     sets, k = [initial, *counterfactuals], len(counterfactuals)
 
     def scores(means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-        first, second = (
-            np.stack([cas(x[0], other, variant) for other in x[1:]], axis=-1) for x in zip(*means, strict=True)
-        )
-        return _with_mad(first, variant), _with_mad(second, variant)
+        """CAS and MAD of both models, (..., K + 1)."""
+        each = ([cas(x[0], other, variant) for other in x[1:]] for x in zip(*means, strict=True))
+        first, second = (np.stack([*own, mad(np.stack(own, axis=-1), variant)], axis=-1) for own in each)
+        return first, second
 
     a, b = (
         associations(rows[0], rows[1:], rng=again, draws=draws, level=level, variant=variant)
         for rows, again in zip(([s.first for s in sets], [s.second for s in sets]), twice(rng), strict=True)
     )
     r = correlations(scores([s.resampled(draws, rng) for s in sets]), min(len(s) for s in sets))
-    observed = np.subtract(*scores([s.means for s in sets]))
-    p = exchange_p(observed, lambda: np.subtract(*scores([s.exchanged(draws, rng) for s in sets])))
-    *each, spread = (
-        _difference(one, other, float(r[i]), float(p[i]), top=i < k)
-        for i, (one, other) in enumerate(zip((*a.cas, a.mad), (*b.cas, b.mad), strict=True))
-    )
-    return tuple(each), spread
-
-
-def _with_mad(scores: Floats, variant: Variant) -> Floats:
-    """CAS (..., K) and MAD: (..., K + 1)."""
-    return np.concatenate([scores, mad(scores, variant)[..., None]], axis=-1)
-
-
-def _difference(a: Estimate, b: Estimate, correlation: float, p: float, *, top: bool) -> Estimate:
-    """Difference of two scores' median-unbiased values, with the interval from their own.
-
-    With `top`, a score may well reach its upper bound 1: what is joined are then the distances from it, so that 1 is
-    the bound that `joined` heeds.
-    """
-    if top:
-        from_one = [(1 - high, 1 - low) for low, high in map(ends, (b, a))]
-        low, _, high = joined(from_one[0], from_one[1], (1 - b.mark, 1 - a.mark), correlation)
-    else:
-        low, _, high = joined(ends(a), ends(b), (a.mark, b.mark), correlation)
-    n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, f"MOVER, {a.interval}, paired"
-    return Estimate(a.mark - b.mark, low, high, a.level, name, n, missing, null=0.0, max=a.max, p=p)
+    observed = np.abs(np.subtract(*scores([s.means for s in sets])))
+    exchanged = (np.abs(np.subtract(*scores([s.exchanged(draws, rng) for s in sets]))) for _ in range(ROUNDS))
+    p = p_by_rounds(observed, exchanged)
+    found = []
+    for i, (one, other) in enumerate(zip((*a.cas, a.mad), (*b.cas, b.mad), strict=True)):
+        if i < k:  # a CAS may well be 1: of the distances from it, this is the bound 0 that `joined` heeds
+            x, y = ((1 - high, 1 - low) for low, high in map(ends, (other, one)))
+            low, _, high = joined(x, y, (1 - other.mark, 1 - one.mark), float(r[i]))
+        else:
+            low, _, high = joined(ends(one), ends(other), (one.mark, other.mark), float(r[i]))
+        n, missing, name = (one.n or 0) + (other.n or 0), one.missing + other.missing, f"MOVER, {one.interval}, paired"
+        found.append(Estimate(one.mark - other.mark, low, high, level, name, n, missing, null=0.0, max=one.max))
+    found = [replace(one, p=float(own)) for one, own in zip(found, p, strict=True)]
+    return tuple(found[:k]), found[k]

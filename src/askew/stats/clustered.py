@@ -7,14 +7,13 @@ rows where a comparison needs one; ValueError for other arrays.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import TOLERANCE, Floats, bootstrap_errors, corrected, ends, mover, percentile_interval, tail
+from askew.stats.shares import wilson
 from askew.types import Estimate
 
 BATCH_OF_DRAWS = 1000
@@ -33,7 +32,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     counts, sums = _counts(x)
     n = int(counts.sum())
     share = float(sums.sum() / n)
-    low, high = wilson_at(share, _effective(sums, counts, share, level), level)
+    low, high = wilson(share, _effective(sums, counts, share, level), level)
     return Estimate(share, low, high, level, "Wilson, effective size", n, int(x.size - n), max=1.0)
 
 
@@ -102,14 +101,6 @@ def clustered_mean_difference(
     """Mean of `first` less that of `second`, over the pairs of clusters in which both have a value; p by sign flips."""
     one, other = _paired(_checked(first), _checked(second))
     return clustered_mean((one - other)[:, None], rng=rng, draws=draws, level=level, null=0.0)
-
-
-def wilson_at(share: float, size: float, level: float) -> tuple[float, float]:
-    """Wilson's interval of a share at a number of draws that need not be whole."""
-    z = float(scipy.stats.norm.ppf(1 - tail(level)))
-    middle = (share + z * z / (2 * size)) / (1 + z * z / size)
-    half = z / (1 + z * z / size) * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
-    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def _effective(sums: Floats, counts: Floats, share: float, level: float) -> float:

@@ -17,11 +17,10 @@ equal), the others from the bootstrap of each set.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
 
 from askew.stats.intervals import POINT, Floats, tail
 
@@ -33,37 +32,29 @@ FEW = 5.0  # shared occurrences below which the normal shape of errors is not to
 PATHS: tuple[Path, ...] = ("sparse", "dense")
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(NamedTuple):
     """What CAS to expect along a path: population `scores`, and three quantiles of CAS computed from samples.
 
     All (steps,), falling. Reading a curve backwards turns an observed CAS into the population that explains it.
     """
 
-    steps: Floats
     scores: Floats
     low: Floats
     median: Floats
     high: Floats
-
-    def population(self, observed: ArrayLike, quantile: Floats) -> Floats:
-        """Population CAS for which `observed` is that quantile (`low`, `median` or `high` of this curve)."""
-        return np.asarray(np.interp(np.asarray(observed), quantile[::-1], self.scores[::-1]))
 
 
 @dataclass(frozen=True, slots=True)
 class ConceptShift:
     """Two histograms and draws of their errors, reduced to what CAS needs. Arrays: (concepts,) or (draws, concepts).
 
-    `order` sorts concepts by falling z-value. `bootstrap` and `permuted` are errors of the difference, `sum_errors` of
-    the sum. `smaller` is the number of pictures of the smaller set.
+    `bootstrap` and `permuted` are errors of the difference, `sum_errors` of the sum. `smaller` is the number of
+    pictures of the smaller set.
     """
 
     difference: Floats
     total: Floats
     standard_error: Floats
-    z: Floats
-    order: NDArray[np.intp]
     bootstrap: Floats
     permuted: Floats
     sum_errors: Floats
@@ -81,105 +72,76 @@ class ConceptShift:
 
     def at(self, path: Path, step: float) -> tuple[Floats, Floats]:
         """The population at a step of a path: (difference, share of the observed difference that is in it)."""
+        z = np.abs(self.difference) / self.standard_error
         if path == "dense":
-            share = np.where(self.z > CLEAR_Z, 1.0, min(step, 1.0))
+            share = np.where(z > CLEAR_Z, 1.0, min(step, 1.0))
             outward = np.where(self.difference < 0, -1.0, 1.0) * self.standard_error * max(step - 1.0, 0.0)
             return share * self.difference + outward, share
-        size = np.abs(self.difference)[self.order]
-        before = np.cumsum(size) - size
-        inside = np.clip(step * size.sum() - before, 0, size)
+        order = np.argsort(-z, kind="stable")
+        size = np.abs(self.difference)[order]
+        inside = np.clip(step * size.sum() - (np.cumsum(size) - size), 0, size)
         share = np.zeros_like(size)
-        share[self.order] = np.divide(inside, size, out=np.zeros_like(size), where=size > 0)
+        share[order] = np.divide(inside, size, out=np.zeros_like(size), where=size > 0)
         return share * self.difference, share
 
-    def draws(self, difference: Floats, share: Floats) -> Floats:
-        """CAS of samples from the population with this difference: (draws,)."""
-        return self._scores_of_errors(
-            difference, share * self.bootstrap + np.sqrt(1 - share**2) * self.permuted, share * self.sum_errors
-        )
+    def draws(self, difference: Floats, share: Floats | float = 1.0) -> Floats:
+        """CAS of samples from the population with this difference: (draws,).
 
-    def joint_draws(self) -> Floats:
-        """CAS of bootstrap samples (draws,): in draw i, pairs that share a set share its error."""
-        return self._scores_of_errors(self.difference, self.bootstrap, self.sum_errors)
-
-    def _scores_of_errors(self, difference: Floats, errors: Floats, sum_errors: Floats) -> Floats:
-        totals = np.maximum(self.total + sum_errors, 0.0)
-        distance = np.minimum(np.abs(difference + errors), totals).sum(axis=1)
-        total = totals.sum(axis=1)
+        In draw i, pairs of sets that share one share its error.
+        """
+        errors = share * self.bootstrap + np.sqrt(1 - share**2) * self.permuted
+        totals = np.maximum(self.total + share * self.sum_errors, 0.0)
+        distance, total = np.minimum(np.abs(difference + errors), totals).sum(axis=1), totals.sum(axis=1)
         return np.asarray((total - distance) / np.maximum(total + distance, np.finfo(float).tiny))
 
     def curve(self, path: Path, level: float) -> Curve:
         """The calibration curve along a path, with the quantiles that a central interval of `level` needs."""
-        steps = SPARSE_STEPS if path == "sparse" else DENSE_STEPS
-        populations = [self.at(path, step) for step in steps]
+        populations = [self.at(path, step) for step in (SPARSE_STEPS if path == "sparse" else DENSE_STEPS)]
         quantiles = [np.quantile(self.draws(*p), [tail(level), 0.5, 1 - tail(level)]) for p in populations]
-        low, median, high = np.minimum.accumulate(np.array(quantiles), axis=0).T
         scores = np.minimum.accumulate([self.score_of(difference) for difference, _ in populations])
-        return Curve(steps, scores, low, median, high)
+        return Curve(scores, *np.minimum.accumulate(np.array(quantiles), axis=0).T)
 
+    def interval(self, level: float) -> tuple[float, float, float, float]:
+        """Interval of the population CAS; the middle of both paths' median-unbiased estimates, and how far these lie
+        from it.
 
-def interval(shift: ConceptShift, sparse: Curve, dense: Curve, level: float) -> tuple[float, float, float, float]:
-    """Interval of the population CAS from the curves of both paths; the middle of their median-unbiased estimates, and
-    how far these lie from it.
+        Two sets that are more alike than equal populations usually give do not exclude small differences: for the low
+        end the observed CAS counts at most as the median under equality.
+        """
+        sparse, dense = self.curve("sparse", level), self.curve("dense", level)
+        at_most = min(self.score, float(dense.median[0]))
 
-    Two sets that are more alike than equal populations usually give do not exclude small differences: for the low end
-    the observed CAS counts at most as the median under equality. For sets with hardly a common concept see `_rare_end`.
-    """
-    at_most = min(shift.score, float(dense.median[0]))
+        def ends(of_dense: Floats, of_sparse: Floats, level: float) -> tuple[float, float]:
+            high = max(float(np.interp(self.score, of_sparse[::-1], sparse.scores[::-1])), self._rare_end(level))
+            return min(float(np.interp(at_most, of_dense[::-1], dense.scores[::-1])), high), high
 
-    def ends(of_dense: Floats, of_sparse: Floats, level: float) -> tuple[float, float]:
-        high = max(float(sparse.population(shift.score, of_sparse)), _rare_end(shift, level))
-        return min(float(dense.population(at_most, of_dense)), high), high
+        of_dense, of_sparse = ends(dense.median, sparse.median, POINT)
+        return *ends(dense.high, sparse.low, level), (of_dense + of_sparse) / 2, (of_sparse - of_dense) / 2
 
-    of_dense, of_sparse = ends(dense.median, sparse.median, POINT)
-    return *ends(dense.high, sparse.low, level), (of_dense + of_sparse) / 2, (of_sparse - of_dense) / 2
+    def _rare_end(self, level: float) -> float:
+        """High end for sets that share fewer than `FEW` occurrences: no resampling shows how many more there could be.
 
-
-def _rare_end(shift: ConceptShift, level: float) -> float:
-    """High end for sets that share fewer than `FEW` occurrences: no resampling shows how many more there could be.
-
-    The shared occurrences count as successes among the smaller set's pictures (Clopper-Pearson). 0 otherwise.
-    """
-    mass, unit = float(shift.total.sum()), float(shift.total.max())
-    shared = (mass - float(np.abs(shift.difference).sum())) / 2
-    seen = shared / unit * shift.smaller
-    if seen >= min(FEW, shift.smaller):
-        return 0.0
-    possible = unit * float(scipy.stats.beta.isf(tail(level), seen + 1, shift.smaller - seen))
-    return min(possible / max(mass - possible, possible), 1.0)
+        The shared occurrences count as successes among the smaller set's pictures (Clopper-Pearson). 0 otherwise.
+        """
+        mass, unit = float(self.total.sum()), float(self.total.max())
+        seen = (mass - float(np.abs(self.difference).sum())) / 2 / unit * self.smaller
+        if seen >= min(FEW, self.smaller):
+            return 0.0
+        possible = unit * float(scipy.stats.beta.isf(tail(level), seen + 1, self.smaller - seen))
+        return min(possible / max(mass - possible, possible), 1.0)
 
 
 def concept_shift(
     initial: Floats, counterfactual: Floats, initial_errors: Floats, errors: Floats, rng: np.random.Generator
 ) -> ConceptShift:
     """Reduce two (pictures, concepts) sets and their bootstrap errors (draws, concepts) to a `ConceptShift`."""
-    w, v = initial.mean(axis=0), counterfactual.mean(axis=0)
-    seen = w + v > 0
-    standard_error = _standard_error(initial[:, seen], counterfactual[:, seen])
-    difference = (w - v)[seen]
-    z = np.abs(difference) / standard_error
-    return ConceptShift(
-        difference=difference,
-        total=(w + v)[seen],
-        standard_error=standard_error,
-        z=z,
-        order=np.argsort(-z, kind="stable"),
-        bootstrap=(initial_errors - errors)[:, seen],
-        permuted=_permuted_differences(initial[:, seen], counterfactual[:, seen], len(errors), rng),
-        sum_errors=(initial_errors + errors)[:, seen],
-        smaller=min(len(initial), len(counterfactual)),
-    )
-
-
-def _standard_error(initial: Floats, counterfactual: Floats) -> Floats:
-    n, m = len(initial), len(counterfactual)
-    frequency = (initial.sum(axis=0) + counterfactual.sum(axis=0) + 0.5) / (n + m + 1)
+    seen = initial.mean(axis=0) + counterfactual.mean(axis=0) > 0
+    first, second, n, m = initial[:, seen], counterfactual[:, seen], len(initial), len(counterfactual)
+    w, v = first.mean(axis=0), second.mean(axis=0)
+    frequency = (first.sum(axis=0) + second.sum(axis=0) + 0.5) / (n + m + 1)
     variance = np.maximum(frequency * (1 - frequency), 0.25 / min(n, m))  # words may occur more than once per picture
-    return np.asarray(np.sqrt(variance * (1 / n + 1 / m)))
-
-
-def _permuted_differences(initial: Floats, counterfactual: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    n, m = len(initial), len(counterfactual)
-    weights = np.concatenate([np.full(n, 1 / n), np.full(m, -1 / m)])
-    shuffled = rng.permuted(np.tile(weights, (draws, 1)), axis=1)
-    return np.asarray(shuffled @ np.concatenate([initial, counterfactual]))
+    error = np.sqrt(variance * (1 / n + 1 / m))
+    weights = np.repeat([1 / n, -1 / m], [n, m])
+    permuted = rng.permuted(np.tile(weights, (len(errors), 1)), axis=1) @ np.concatenate([first, second])
+    apart, together = (initial_errors - errors)[:, seen], (initial_errors + errors)[:, seen]
+    return ConceptShift(w - v, w + v, error, apart, permuted, together, min(n, m))

@@ -20,7 +20,7 @@ more often one group is shown than another in one set (BiasMap, section 2.2).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,6 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.clustered import wilson_at
 from askew.stats.contingency import cramers_v
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares
@@ -40,18 +39,17 @@ from askew.stats.intervals import (
     first_accepted,
     in_order,
     mover,
+    p_by_rounds,
     p_value,
     percentile_interval,
     picture_matrix,
-    tail,
 )
-from askew.stats.shares import axis_counts
+from askew.stats.shares import axis_counts, wilson
 from askew.types import Estimate
 
 PERMUTATIONS = 9_999
 CORRECTION = 2.0  # pairs; what a continuity correction of n / 2 takes off a phi of 1 at shares of one half, times n
-ENOUGH = 10  # exceedances from which a p-value is known well enough
-MOST = 20  # times the draws asked for, while there are fewer exceedances
+ROUNDS = 20  # of exchanges at most, while few are as large as what is observed
 MOST_TABLES = 1_000_000  # beyond as many possible outcomes a score test is as good as exact
 Keys = Sequence[int | None]
 Ends = tuple[float, float]
@@ -165,7 +163,7 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
     first, second = sets.first[:, value], sets.second[:, value]
     x, n, y, m = int(first.sum()), len(first), int(second.sum()), len(second)
     r = _phi(*sets.pairs[:, :, value]) * len(sets) / math.sqrt(n * m)
-    low, high = mover(x / n, y / m, wilson_at(x / n, n, level), wilson_at(y / m, m, level), r)
+    low, high = mover(x / n, y / m, wilson(x / n, n, level), wilson(y / m, m, level), r)
     name, p = ("Newcombe, paired", _exact_p(sets, value)) if len(sets) else ("Newcombe", _score_test(x, n, y, m))
     return Estimate(x / n - y / m, low, high, level, name, n + m, null=0.0, max=1.0, p=p)
 
@@ -203,7 +201,8 @@ def distance_difference(
         return np.asarray(np.subtract(*distances(sets.exchanged(draws, rng))))
 
     centre = 0.0 if n == m else float(exchanged().mean())  # of fewer pictures the distance is the larger one
-    p = exchange_p(np.subtract(*distances(sets.means)) - centre, lambda: exchanged() - centre)
+    observed = np.abs(np.subtract(*distances(sets.means)) - centre)
+    p = p_by_rounds(observed, (np.abs(exchanged() - centre) for _ in range(ROUNDS)))
     first, second = (
         one.debiased(one.samples(target, draws, own), own) for one, own in zip(samples, twice(rng), strict=True)
     )
@@ -244,16 +243,6 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
     size = np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
     r = np.divide((a * b).sum(axis=0), size, out=np.zeros_like(size), where=size > 0)
     return np.asarray(np.minimum(r, 1.0) * max(1 - CORRECTION / pairs, 0.0))
-
-
-def exchange_p(observed: Floats, exchanged: Callable[[], Floats]) -> Floats:
-    """Two-sided p by score; each call of `exchanged` gives (draws, scores) more differences under the null."""
-    exceedances, made, rounds = np.zeros(len(observed)), 0, 0
-    while rounds < MOST and (rounds == 0 or exceedances.min() < ENOUGH):
-        null = np.abs(exchanged())
-        exceedances += (null >= np.abs(observed) - TOLERANCE).sum(axis=0)
-        made, rounds = made + len(null), rounds + 1
-    return np.asarray((1 + exceedances) / (1 + made))
 
 
 def _exact_p(sets: PairedSets, value: int) -> float:
@@ -299,26 +288,6 @@ def _score(x: NDArray[np.int64], n: int, y: NDArray[np.int64], m: int) -> Floats
     return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)
 
 
-def p_from_interval(low: float, centre: float, high: float, level: float) -> float:
-    """Two-sided p of the value 0, taking the interval's half towards 0 as a normal quantile times a standard error."""
-    reach = centre - low if centre > 0 else high - centre
-    if reach <= TOLERANCE:
-        return 1.0 if abs(centre) <= TOLERANCE else 0.0
-    return float(2 * scipy.stats.norm.sf(abs(centre) / reach * scipy.stats.norm.isf(tail(level))))
-
-
-def effective_pictures(counts: Floats) -> int:
-    """How many independent pictures would have shares as exact as the mean of the shares of these sets.
-
-    `counts` are (sets, K) of sets that stand for one population with the same weight, each with at least one picture.
-    """
-    n = counts.sum(axis=1, keepdims=True)
-    smooth = (counts + 1 / counts.shape[1]) / (n + 1)
-    mean = smooth.mean(axis=0)
-    variance = (smooth * (1 - smooth) / n).sum() / len(counts) ** 2
-    return max(1, round(float((mean * (1 - mean)).sum() / variance)))
-
-
 def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, missing: int = 0) -> Estimate:
     """|P(first) - P(second)| among n answers, `first` and `second` of which name the two groups; 0 to 1.
 
@@ -334,7 +303,7 @@ def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, mis
     p, q, both = first / n, second / n, first + second
     spread = math.sqrt((1 - p) * (1 - q))
     r = -math.sqrt(p * q) / spread if spread else -1.0
-    low, high = np.clip(mover(p, q, wilson_at(p, n, level), wilson_at(q, n, level), r), -1, 1).tolist()
+    low, high = np.clip(mover(p, q, wilson(p, n, level), wilson(q, n, level), r), -1, 1).tolist()
     low, high = (low, high) if low > 0 else (-high, -low) if high < 0 else (0.0, max(-low, high))
     k, seen = np.arange(both + 1), abs(first - second)
 

@@ -1,12 +1,9 @@
-"""Generic pieces of inference: bootstrap weights and errors, percentile intervals, test inversion, null summaries.
-
-Many tests at once.
-"""
+"""Generic pieces of inference: bootstrap, percentile intervals, test inversion, null summaries, many tests at once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +17,7 @@ from askew.types import CorrectedForm, Estimate
 Floats = NDArray[np.float64]
 BOUNDED_FORM: CorrectedForm = "(value - null) / (max - null)"
 POINT = 1e-9  # an interval at this level is as good as a point: the median-unbiased estimate
+ENOUGH = 10  # null draws as large as a score from which its p-value is known well enough
 TOLERANCE = 1e-9  # scores closer than this count as equal, so that rounding decides no p-value
 
 
@@ -86,6 +84,17 @@ def p_value(value: float, null_draws: Floats) -> float:
     return float((1 + np.count_nonzero(null_draws >= value - TOLERANCE)) / (1 + len(null_draws)))
 
 
+def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
+    """`p_value` of scores (...), by rounds of null draws (draws, ...) until each is reached `ENOUGH` times or no more
+    are left."""
+    reached, made = np.zeros(np.shape(observed)), 0
+    for null in rounds:
+        reached, made = reached + (null >= np.asarray(observed) - TOLERANCE).sum(axis=0), made + len(null)
+        if reached.min() >= ENOUGH:
+            break
+    return np.asarray((1 + reached) / (1 + made))
+
+
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
     """A bounded score with its null, p-value and chance-corrected value.
 
@@ -105,8 +114,7 @@ def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
     """The ends of an interval stretched so that those of `tests` estimates hold all at once (Bonferroni).
 
-    Either reach is taken as a normal quantile times a standard error, as in `p_from_interval`; how the errors of the
-    estimates depend on each other does not matter.
+    Either reach is taken as a normal quantile times a standard error.
     """
     outer = tail(estimate.level or 0.95)
     stretch = float(scipy.stats.norm.isf(outer / max(tests, 1)) / scipy.stats.norm.isf(outer))

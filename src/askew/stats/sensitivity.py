@@ -23,9 +23,9 @@ answers. The matrix errs too, for both distributions alike; MOVER counts that as
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 import numpy as np
 import scipy
@@ -33,10 +33,10 @@ from numpy.typing import ArrayLike
 
 from askew.stats.common_draws import CommonDraws, rounded_pictures
 from askew.stats.confusion import ReadingErrors
-from askew.stats.differences import effective_pictures, joined, p_from_interval
+from askew.stats.differences import joined
 from askew.stats.distance import DISTANCES, distance_max, linear_forms, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together, distance_intervals
-from askew.stats.intervals import Floats
+from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Estimate, Missing
 
 EXTRAPOLATION = 0.35  # of the step that would remove an excess in proportion to the standard error; more costs variance
@@ -79,23 +79,28 @@ def interactions(
 
     Interval: of the population's IS, at `level`. p: two-sided, of IS = 0, from the same interval: below 1 - level where
     it leaves out 0. null: mean of the value if nothing happens, all sets being drawn from one population. The answer
-    for one pair does not depend on which others are asked.
-
-    Returns:
-        In the order of the pairs; Missing where a set has no answer, or the axis fewer than two values.
-
-    Raises:
-        ValueError: shapes that do not fit, or something that is not a count.
-        NotEnoughData: a confusion matrix without a picture of some true value.
+    for one pair does not depend on which others are asked. Missing where a set has no answer, or the axis fewer than
+    two values. Raises ValueError for shapes that do not fit and for what is no count, NotEnoughData for a confusion
+    matrix without a picture of some true value.
     """
     found = [margins_of(pair) for pair in pairs]
     common = CommonDraws(int(rng.integers(2**63)), draws)
-    asked = [margin for m in found if not isinstance(m, Missing) for margin in (m.before, m.after)]
-    intervals = _intervals(asked, common, level)
-    return tuple(
-        m if isinstance(m, Missing) else _estimate(m, intervals, common, level, pair.missing)
-        for m, pair in zip(found, pairs, strict=True)
-    )
+    intervals = _intervals([one for m in found if not isinstance(m, Missing) for one in m], common, level)
+    made: list[Estimate | Missing] = []
+    for pair, m in zip(pairs, found, strict=True):
+        if isinstance(m, Missing):
+            made.append(m)
+            continue
+        before, after = m
+        low, centre, high = joined(intervals[before.key], intervals[after.key])
+        reach, p = centre - low if centre > 0 else high - centre, float(abs(centre) <= TOLERANCE)
+        if reach > TOLERANCE:  # half the interval, towards 0, is a normal quantile times a standard error
+            p = float(2 * scipy.stats.norm.sf(abs(centre) / reach * scipy.stats.norm.isf(tail(level))))
+        name, n = INTERVAL if before.errors is None else CORRECTED_INTERVAL, before.answers + after.answers
+        value, null = min(max(_value(m), low), high), float(_null(m, common).mean())
+        top = distance_max(before.ideal, before.distance)
+        made.append(Estimate(value, low, high, level, name, n, pair.missing, null=null, max=top, p=p))
+    return tuple(made)
 
 
 def debiased_value(pair: Pair) -> float | Missing:
@@ -118,39 +123,30 @@ class Margin:
     """An estimated distribution of the target axis, as exact as that of so many independent answers.
 
     shares          (m,) on the simplex
-    sums            (L,) the linear forms of the distance, of shares that were not cut to the simplex
+    excess          (L,) the linear forms of the gap to the ideal, of shares that were not cut to the simplex
     variances       (L,) their sampling variances
     pictures        for the interval, rounded
     null_pictures   the same if all sets were drawn from one population
+    coefficients    (L, m) the linear forms of the distance as forms of the shares of answers
     errors          those of the instrument; None where it has none
     """
 
     shares: Floats
-    sums: Floats
+    excess: Floats
     variances: Floats
     pictures: int
     null_pictures: int
+    answers: int
     ideal: Floats
     distance: str
+    coefficients: Floats
     errors: ReadingErrors | None
 
     @property
     def key(self) -> Key:
         """What its interval depends on."""
         errors = b"" if self.errors is None else self.errors.key
-        return self.shares.tobytes(), self.sums.tobytes(), self.pictures, self.ideal.tobytes(), self.distance, errors
-
-    @property
-    def coefficients(self) -> Floats:
-        """The linear forms of the distance as forms (L, m) of the shares of answers."""
-        forms, _ = linear_forms(self.distance, len(self.ideal))
-        return forms if self.errors is None else self.errors.coefficients(forms)
-
-    @property
-    def excess(self) -> Floats:
-        """The linear forms (L,) of the gap to the ideal."""
-        forms, _ = linear_forms(self.distance, len(self.ideal))
-        return np.asarray(self.sums - forms @ self.ideal)
+        return self.shares.tobytes(), self.excess.tobytes(), self.pictures, self.ideal.tobytes(), self.distance, errors
 
     def sampled(self, populations: Floats, pictures: int, common: CommonDraws, stream: int = 0) -> Floats:
         """Shares of the answers about so many pictures of populations (..., m): (..., draws, m)."""
@@ -160,13 +156,8 @@ class Margin:
         return common.counts_of_each(answered, pictures, stream) / pictures
 
 
-@dataclass(frozen=True, slots=True)
-class Margins:
-    """The target axis before and after the intervention."""
-
-    before: Margin
-    after: Margin
-    answers: int
+Margins = tuple[Margin, Margin]
+"""The target axis before and after the intervention."""
 
 
 def margins_of(pair: Pair) -> Margins | Missing:
@@ -192,7 +183,7 @@ def margins_of(pair: Pair) -> Margins | Missing:
     if errors is not None and not errors.tell_values_apart:
         return Missing("error", "the instrument hardly tells the values of the target axis apart")
     before, after = (_counted(c, ideal, pair.distance, errors, pair.ideal_pictures) for c in (initial, sets))
-    return Margins(before, after, int(counts.sum()))
+    return before, after
 
 
 def _counted(
@@ -203,19 +194,22 @@ def _counted(
     An ideal that was counted errs too. That is added to the error of the shares, before and after alike, which is safe:
     common to both, it would partly cancel.
     """
-    mean, n = normalised(sets).mean(axis=0), sets.sum(axis=1, keepdims=True)
-    alike = rounded_pictures(len(sets) ** 2 / float((1 / n).sum()))
+    each, n = normalised(sets), sets.sum(axis=1, keepdims=True)
+    mean, (forms, _) = each.mean(axis=0), linear_forms(distance, len(ideal))
+    coefficients = forms if errors is None else errors.coefficients(forms)
     shares = mean if errors is None else errors.shares(mean)
-    nothing = np.zeros(len(linear_forms(distance, len(ideal))[0]))
-    pictures = rounded_pictures(as_exact_together(effective_pictures(sets), ideal_pictures))
-    bare = Margin(shares, nothing, nothing, pictures, alike, ideal, distance, errors)
-    variances = (_variances(normalised(sets), bare.coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
+    variances = (_variances(each, coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
     if errors is not None:
-        variances = variances + errors.variances(shares, bare.coefficients)
+        variances = variances + errors.variances(shares, coefficients)
     if ideal_pictures is not None:
-        forms, _ = linear_forms(distance, len(ideal))
         variances = variances + _variances(ideal, forms) / max(ideal_pictures - 1, 1)
-    return replace(bare, sums=mean @ bare.coefficients.T, variances=variances)
+    smooth = (sets + 1 / sets.shape[1]) / (n + 1)  # so that a set of one value varies too
+    common, variance = smooth.mean(axis=0), (smooth * (1 - smooth) / n).sum() / len(sets) ** 2
+    effective = max(1, round(float((common * (1 - common)).sum() / variance)))  # independent pictures as exact as these
+    pictures = rounded_pictures(as_exact_together(effective, ideal_pictures))
+    alike, excess = rounded_pictures(len(sets) ** 2 / float((1 / n).sum())), mean @ coefficients.T - forms @ ideal
+    answers = int(sets.sum())
+    return Margin(shares, excess, variances, pictures, alike, answers, ideal, distance, coefficients, errors)
 
 
 def _variances(answered: Floats, coefficients: Floats) -> Floats:
@@ -223,37 +217,19 @@ def _variances(answered: Floats, coefficients: Floats) -> Floats:
     return np.asarray(np.maximum(answered @ np.square(coefficients).T - np.square(answered @ coefficients.T), 0))
 
 
-def _estimate(m: Margins, intervals: Intervals, common: CommonDraws, level: float, missing: int) -> Estimate:
-    low, centre, high = joined(intervals[m.before.key], intervals[m.after.key])
-    return Estimate(
-        value=min(max(_value(m), low), high),
-        low=low,
-        high=high,
-        level=level,
-        interval=INTERVAL if m.before.errors is None else CORRECTED_INTERVAL,
-        n=m.answers,
-        missing=missing,
-        null=float(_null(m, common).mean()),
-        max=distance_max(m.before.ideal, m.before.distance),
-        p=p_from_interval(low, centre, high, level),
-    )
-
-
 def _value(m: Margins) -> float:
-    _, weight = linear_forms(m.before.distance, len(m.before.ideal))
-    return weight * float(_debiased(m.before.excess, m.before.variances, m.after.excess, m.after.variances))
+    before, after = m
+    _, weight = linear_forms(before.distance, len(before.ideal))
+    return weight * float(_debiased(before.excess, before.variances, after.excess, after.variances))
 
 
 def _debiased(before: Floats, variance_before: Floats, after: Floats, variance_after: Floats) -> Floats:
     """Difference of the sums of |gap| (..., L), both blurred to the larger variance and extrapolated to none: (...)."""
-    common = np.maximum(variance_before, variance_after)
-    first, second = _excess_free(before, variance_before, common), _excess_free(after, variance_after, common)
-    return np.asarray((first - second).sum(axis=-1))
-
-
-def _excess_free(gap: Floats, variance: Floats, common: Floats) -> Floats:
-    blurred, twice = _mean_size(gap, common - variance), _mean_size(gap, 2 * common - variance)
-    return np.asarray(blurred - EXTRAPOLATION / (math.sqrt(2) - 1) * (twice - blurred))
+    common, sizes = np.maximum(variance_before, variance_after), []
+    for gap, variance in ((before, variance_before), (after, variance_after)):
+        blurred, twice = (_mean_size(gap, times * common - variance) for times in (1, 2))
+        sizes.append(blurred - EXTRAPOLATION / (math.sqrt(2) - 1) * (twice - blurred))
+    return np.asarray((sizes[0] - sizes[1]).sum(axis=-1))
 
 
 def _mean_size(mean: Floats, variance: Floats) -> Floats:
@@ -265,28 +241,26 @@ def _mean_size(mean: Floats, variance: Floats) -> Floats:
 
 def _null(m: Margins, common: CommonDraws) -> Floats:
     """The value where nothing happens: (draws,)."""
-    forms, weight = linear_forms(m.before.distance, len(m.before.ideal))
-    n, k = m.before.null_pictures, m.after.null_pictures
-    population = (n * m.before.shares + k * m.after.shares) / (n + k)
-    errors, coefficients = m.before.errors, m.before.coefficients
-    of_matrix = 0.0 if errors is None else errors.variances(population, coefficients)
+    before, after = m
+    forms, weight = linear_forms(before.distance, len(before.ideal))
+    n, k = before.null_pictures, after.null_pictures
+    population = (n * before.shares + k * after.shares) / (n + k)
+    of_matrix = 0.0 if before.errors is None else before.errors.variances(population, before.coefficients)
     parts: list[Floats] = []
     for stream, pictures in enumerate((n, k)):
-        answered = m.before.sampled(population, pictures, common, stream)
-        variances = _variances(answered, coefficients) / max(pictures - 1, 1) + of_matrix
-        parts += [answered @ coefficients.T - m.before.ideal @ forms.T, variances]
+        answered = before.sampled(population, pictures, common, stream)
+        variances = _variances(answered, before.coefficients) / max(pictures - 1, 1) + of_matrix
+        parts += [answered @ before.coefficients.T - before.ideal @ forms.T, variances]
     return weight * _debiased(*parts)
 
 
 def _intervals(margins: Sequence[Margin], common: CommonDraws, level: float) -> Intervals:
     """The interval of every margin's distance from its ideal, by its key; those with as many pictures at once."""
-
-    def kind(one: Margin) -> tuple[int, str, int, bytes]:
-        return one.pictures, one.distance, len(one.ideal), one.key[-1]
-
+    groups = defaultdict[object, list[Margin]](list)
+    for key, one in {one.key: one for one in margins}.items():
+        groups[one.pictures, one.distance, len(one.ideal), key[-1]].append(one)
     found: dict[Key, tuple[float, float]] = {}
-    for _, same in groupby(sorted({one.key: one for one in margins}.values(), key=kind), key=kind):
-        alike = list(same)
+    for alike in groups.values():
         for start in range(0, len(alike), AT_ONCE):
             found |= _intervals_of_alike(alike[start : start + AT_ONCE], common, level)
     return found
@@ -294,26 +268,18 @@ def _intervals(margins: Sequence[Margin], common: CommonDraws, level: float) -> 
 
 def _intervals_of_alike(margins: Sequence[Margin], common: CommonDraws, level: float) -> Intervals:
     first = margins[0]
-    forms, weight = linear_forms(first.distance, len(first.ideal))
-    ideals, coefficients = np.stack([m.ideal for m in margins]), first.coefficients
+    errors, (forms, weight) = first.errors, linear_forms(first.distance, len(first.ideal))
+    shares, ideals = np.stack([m.shares for m in margins]), np.stack([m.ideal for m in margins])
     wanted = (ideals @ forms.T)[:, None]
+    sample = SampledShares(shares, np.array([m.pictures for m in margins]), ideals, DISTANCES[first.distance])
+    if errors is not None:
+        uncut = np.array([weight * np.abs(m.excess).sum() for m in margins])
+        spread = np.array([[errors.standard_errors(p, m.pictures) for p in (m.shares, m.ideal)] for m in margins])
+        sample = replace(sample, uncut=uncut, standard_errors=spread.max(axis=1))
 
     def sampler(populations: Floats) -> Floats:
-        sums = first.sampled(populations, first.pictures, common) @ coefficients.T
+        sums = first.sampled(populations, first.pictures, common) @ first.coefficients.T
         return np.asarray(weight * np.abs(sums - wanted).sum(axis=-1))
 
-    low, high = distance_intervals(_sample(margins), sampler(ideals), sampler, level)
+    low, high = distance_intervals(sample, sampler(ideals), sampler, level)
     return {m.key: (float(a), float(b)) for m, a, b in zip(margins, low, high, strict=True)}
-
-
-def _sample(margins: Sequence[Margin]) -> SampledShares:
-    """The shares of margins that are alike, as one stack."""
-    shares, ideals = (np.stack([getattr(m, name) for m in margins]) for name in ("shares", "ideal"))
-    first, pictures = margins[0], np.array([m.pictures for m in margins])
-    measure, errors = DISTANCES[first.distance], first.errors
-    if errors is None:
-        return SampledShares(shares, pictures, ideals, measure)
-    _, weight = linear_forms(first.distance, len(first.ideal))
-    uncut = np.array([weight * np.abs(m.excess).sum() for m in margins])
-    spread = np.array([[errors.standard_errors(p, m.pictures) for p in (m.shares, m.ideal)] for m in margins])
-    return SampledShares(shares, pictures, ideals, measure, uncut, spread.max(axis=1))

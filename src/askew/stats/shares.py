@@ -6,7 +6,9 @@ NotEnoughData is raised without any answer, ValueError for what is not a count a
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import scipy
@@ -14,11 +16,11 @@ from numpy.typing import ArrayLike
 
 from askew.stats.distance import Distance, distance_max, distance_named, distance_p, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together
-from askew.stats.intervals import TOLERANCE, Floats, corrected, positive_counts, tail
+from askew.stats.intervals import Floats, corrected, p_by_rounds, positive_counts, tail
 from askew.types import Estimate
 
 BISECTIONS = 50
-ENOUGH, MOST = 10, 100_000  # samples for p where it has no exact law: that reach the distance, and in all
+MOST = 100_000  # samples for p where it has no exact law
 
 
 def share_intervals(counts: ArrayLike, *, level: float = 0.95, missing: int = 0) -> tuple[Estimate, ...]:
@@ -67,11 +69,8 @@ def distance_estimate(
     debiased = sample.debiased(fair, again)
     found = Estimate(float(sample.observed), low, high, level, METHOD, n, missing, debiased=debiased)
     if p is None:
-        reached, made = int(np.count_nonzero(fair >= found.value - TOLERANCE)), draws
-        while reached < ENOUGH and made < MOST:
-            more = sample.samples(target, min(made, MOST - made), further)
-            reached, made = reached + int(np.count_nonzero(more >= found.value - TOLERANCE)), made + len(more)
-        p = (1 + reached) / (1 + made)
+        sizes = (min(draws << k, MOST - (draws << k)) for k in range(MOST.bit_length()) if draws << k < MOST)
+        p = float(p_by_rounds(found.value, chain([fair], (sample.samples(target, size, further) for size in sizes))))
     return corrected(found, float(fair.mean()), p, maximum)
 
 
@@ -92,6 +91,14 @@ def axis_counts(counts: ArrayLike) -> Floats:
     if c.ndim != 1 or np.any(c % 1):
         raise ValueError("counts of one picture set on one axis must be one list of whole numbers")
     return c
+
+
+def wilson(share: float, n: float, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share of n pictures; n need not be whole."""
+    z = float(scipy.stats.norm.ppf(1 - tail(level)))
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 @lru_cache(maxsize=4096)
