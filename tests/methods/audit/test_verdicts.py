@@ -15,8 +15,7 @@ from askew.methods.audit.plan import AuditPlan
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.propose import survey_plan
-from askew.parts.survey.shares import SetShares, shares
-from askew.parts.survey.verdicts import with_verdicts
+from askew.parts.survey.shares import SetShares, shares, with_verdicts
 from askew.parts.survey.words import leans, sentence, verdict
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis

@@ -15,7 +15,7 @@ from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
 from askew.parts.scoring import Scoring
 from askew.parts.survey import reader
-from askew.parts.survey.confusion import Errors, calibrations
+from askew.parts.survey.reader import Errors, calibrations
 from askew.run.base import Run
 from askew.run.work import Work, unique
 

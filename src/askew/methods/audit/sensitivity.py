@@ -22,7 +22,7 @@ from askew.pages.blocks import Table
 from askew.pages.terminal import Fitted
 from askew.pages.words import measured, plural
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.verdicts import Place
+from askew.parts.survey.shares import Place
 from askew.parts.survey.words import exceeds_chance
 from askew.plan import PromptPlan
 from askew.run.live import opened_run

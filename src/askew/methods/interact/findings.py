@@ -16,8 +16,8 @@ from askew.method import Result
 from askew.methods.interact.plan import InteractionPlan
 from askew.models.base import Setting
 from askew.pages.words import axis_label
-from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.observed import MissingPictures
+from askew.parts.survey.reader import Confusion
 from askew.parts.survey.shares import SetShares
 from askew.store.files import explain_os_error, write_whole
 from askew.types import Estimate, Missing, Scale, record

@@ -16,8 +16,7 @@ from askew.methods.interact.validation import Mitigated, of_run
 from askew.models.base import Model
 from askew.parts.references import is_run
 from askew.parts.survey import reader as survey
-from askew.parts.survey.confusion import Errors, calibrations
-from askew.parts.survey.reader import Observed, Reader, Source
+from askew.parts.survey.reader import Errors, Observed, Reader, Source, calibrations
 from askew.parts.survey.shares import recorded_shares
 from askew.plan import PromptPlan
 from askew.run.base import Run

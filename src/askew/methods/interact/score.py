@@ -12,11 +12,9 @@ from askew.methods.interact.graph import Tables, graphs, over_prompts, pooled, t
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
-from askew.parts.survey.confusion import Errors, confusions, known_errors
 from askew.parts.survey.observed import missing_pictures
-from askew.parts.survey.reader import Observed
-from askew.parts.survey.shares import SetShares, shares
-from askew.parts.survey.verdicts import with_verdicts
+from askew.parts.survey.reader import Errors, Observed, confusions, known_errors
+from askew.parts.survey.shares import SetShares, shares, with_verdicts
 from askew.types import Estimate
 
 

@@ -23,9 +23,8 @@ from askew.methods.mitigate.policy import Chosen, Tables, choose, most_drawn
 from askew.mitigation import Mitigation
 from askew.models.base import Model, Request
 from askew.parts.survey import reader as survey
-from askew.parts.survey.confusion import Errors, calibrations
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Observed, Reader
+from askew.parts.survey.reader import Errors, Observed, Reader, calibrations
 from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run

@@ -8,10 +8,10 @@ from askew.pages import blocks as b
 from askew.pages import words
 from askew.pages.common import Gap
 from askew.pages.words import axis_label, capital, perceived, percent, plural, quote, set_label, shorten
-from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.observed import MissingPictures
+from askew.parts.survey.reader import Confusion
 from askew.parts.survey.shares import SetShares, SharesDifference
-from askew.parts.survey.words import exceeds_chance, lean_first, leaning_value, leans, missing_sentence, verdict
+from askew.parts.survey.words import exceeds_chance, leans, missing_sentence, strongest_first, verdict
 
 BARS, AXES = 10, 2
 """Bars of an axis, and axes, that stand at the head of a page of several prompts or conditions; the rest is folded."""
@@ -24,7 +24,7 @@ def bar(entry: SetShares, label: str, group: str = "", series: int | None = None
     )
     return b.Bar(
         label, parts, sum(entry.counts.values()), entry.missing, verdict(entry), bool(leans(entry)),
-        group, series, link, leaning_value(entry) if any(entry.counts.values()) else "",
+        group, series, link, entry.leading if any(entry.counts.values()) else "",
     )  # fmt: skip
 
 
@@ -38,8 +38,9 @@ def folded(caption: str, bars: Sequence[b.Bar], heading: str, most: int, rest: s
 
 
 def leads(entries: Sequence[SetShares]) -> list[SetShares]:
-    """What the first instrument saw, what leans first."""
-    return sorted((entry for entry in entries if entry.instrument == entries[0].instrument), key=lean_first)
+    """What the first instrument saw: sets that lean, then the others, each by their distance from the ideal."""
+    own = (entry for entry in entries if entry.instrument == entries[0].instrument)
+    return sorted(own, key=lambda entry: (not leans(entry), strongest_first(entry.distance)))
 
 
 def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda entry: entry.prompt) -> list[b.Block]:

@@ -1,15 +1,20 @@
-"""The instruments of a plan, the pictures of its prompts, and what the instruments see in them."""
+"""The instruments of a plan, the pictures of its prompts, what the instruments see in them, and where they err."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
-from askew.measure.base import CAPTION, PERSON, VQA
+from askew.measure.base import CAPTION, PERSON, VQA, Calibrated, Embedder
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection, Model, Setting
 from askew.models.folder import FolderCollection
@@ -18,7 +23,7 @@ from askew.parts.survey.observed import ObservedSet, observe
 from askew.plan import Plan, PromptPlan
 from askew.prompts.given import shows_people
 from askew.run.base import Outcome, Run
-from askew.types import Missing, Prompt, Question
+from askew.types import Axis, Missing, MissingReason, Prompt, Question, record
 
 LABELS = "labels"
 STUDIO = "studio"
@@ -35,34 +40,23 @@ def load_instruments(
 ) -> dict[str, VQA]:
     """The instruments by name. A person's labels come with the collection.
 
-    `settings` are those of the only instrument or, named PROVIDER:SETTING, of the one from that provider.
+    `settings` are those of the only instrument or, named PROVIDER:SETTING, of the one from that provider. Raises
+    UsageError for a setting of no instrument, or of which of several is not said.
     """
-    own = _settings_by_instrument(names, settings or {})
-    found = {}
-    for name in names:
-        if name == LABELS:
-            if not isinstance(source, Collection):
-                raise UsageError("--vqa labels reads a person's labels from a manifest; it needs --model folder/PATH")
-            found[name] = registry.vqa(name, collection=source, aliases=aliases, values=values or None)
-        else:
-            found[name] = registry.vqa(name, **own[name])
-    return found
-
-
-def _settings_by_instrument(names: Sequence[str], settings: Mapping[str, Setting]) -> dict[str, dict[str, Setting]]:
-    """Raises UsageError for a setting of no instrument, or of which of several is not said."""
-    found: dict[str, dict[str, Setting]] = {name: {} for name in names}
-    able = [name for name in names if name != LABELS]
-    for key, value in settings.items():
+    own: dict[str, dict[str, Setting]] = {name: {} for name in names if name != LABELS}
+    for key, value in (settings or {}).items():
         provider, colon, setting = key.rpartition(":")
-        owners = [name for name in able if not colon or name.partition("/")[0] == provider]
+        owners = [name for name in own if not colon or name.partition("/")[0] == provider]
         if not owners or (len(owners) > 1 and not colon):
-            known = ", ".join(f"{name.partition('/')[0]}:{setting}" for name in able) or "none: labels take no settings"
+            known = ", ".join(f"{name.partition('/')[0]}:{setting}" for name in own) or "none: labels take no settings"
             which = "does not say which instrument's setting it is; write one of"
             raise UsageError(f"--vqa-arg {key}={value} {which}: {known}")
         for name in owners:
-            found[name][setting] = value
-    return found
+            own[name][setting] = value
+    if LABELS in names and not isinstance(source, Collection):
+        raise UsageError("--vqa labels reads a person's labels from a manifest; it needs --model folder/PATH")
+    of_labels = {"collection": source, "aliases": aliases, "values": values or None}
+    return {name: registry.vqa(name, **own.get(name, of_labels)) for name in names}
 
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
@@ -145,9 +139,9 @@ def identity_of(source: Source, settings: Mapping[str, Setting]) -> Identity:
     return Identity(source.name, source.revision, dict(own))
 
 
-def fingerprints(instruments: Mapping[str, VQA], embedder: object = None) -> Instruments:
+def fingerprints(instruments: Mapping[str, VQA], embedder: Embedder | None = None) -> Instruments:
     """The instruments of a run by their fingerprints."""
-    named = None if embedder is None else {embedder.name: embedder.fingerprint}  # type: ignore[attr-defined]
+    named = None if embedder is None else {embedder.name: embedder.fingerprint}
     return Instruments({name: vqa.fingerprint for name, vqa in instruments.items()}, named)
 
 
@@ -201,3 +195,77 @@ def beyond_drawings(
 def is_studio(name: str) -> bool:
     """Whether a model or an instrument is the studio's own: studio, studio/balanced, studio/planted."""
     return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO
+
+
+REASONS = get_args(MissingReason)
+
+Errors = Mapping[tuple[str, str], NDArray[np.int64]]
+"""By instrument and axis: counts of its answers (columns) against a reference (rows)."""
+
+
+@record
+class Confusion:
+    """How often an instrument answered one value where the reference says another.
+
+    counts   a row per value of the reference, a column per value of the instrument
+    missing  by value of the reference and reason: pictures that the instrument gave no answer for
+    """
+
+    axis: str
+    instrument: str
+    reference: str
+    values: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    missing: Mapping[str, Mapping[str, int]]
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """The counts as an array (reference, instrument)."""
+        return np.array(self.counts, dtype=np.int64)
+
+
+def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, reference: str) -> Confusion:
+    """Counts of reference against instrument, over the pictures for which the reference has a value.
+
+    Raises ValueError for an answer that is none of the axis's values.
+    """
+    answers = ((true, seen.reason if isinstance(seen, Missing) else seen) for one in sets for true, seen in
+               zip(one.values[reference][axis.name], one.values[instrument][axis.name], strict=True)
+               if not isinstance(true, Missing))  # fmt: skip
+    pairs = dict(sorted(Counter(answers).items()))
+    lost = {value: {s: n for (true, s), n in pairs.items() if true == value and s in REASONS} for value in axis.values}
+    counts = tuple(tuple(pairs.get((true, seen), 0) for seen in axis.values) for true in axis.values)
+    if odd := [pair for pair in pairs if pair[0] not in axis.values or pair[1] not in (*axis.values, *REASONS)]:
+        raise ValueError(f"{odd[0][0]!r} against {odd[0][1]!r}: both must be among {', '.join(axis.values)}")
+    return Confusion(axis.name, instrument, reference, axis.values, counts, lost)
+
+
+def confusions(
+    prompts: Sequence[PromptPlan], sets: Mapping[str, Sequence[ObservedSet]], instruments: Sequence[str]
+) -> tuple[Confusion, ...]:
+    """Every instrument against a person's labels, if these were read, on every axis where both said something."""
+    everything = [one for some in sets.values() for one in some]
+    others = [name for name in instruments if name != LABELS] if LABELS in instruments else []
+    found = [confusion((one for one in everything if axis.name in one.values[name]), axis, name, LABELS)
+             for name in others for axis in _axes(prompts).values()]  # fmt: skip
+    return tuple(one for one in found if one.table.any())
+
+
+def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) -> Errors:
+    """What instruments know of their own errors."""
+    return {
+        (name, axis.name): counts
+        for name, vqa in instruments.items()
+        if isinstance(vqa, Calibrated)
+        for axis in _axes(prompts).values()
+        if (counts := vqa.known_errors(axis)) is not None
+    }
+
+
+def known_errors(own: Errors, confused: Iterable[Confusion]) -> Errors:
+    """Errors of instruments: as seen against a person's labels, else what they know themselves."""
+    return {**own, **{(one.instrument, one.axis): one.table for one in confused}}
+
+
+def _axes(prompts: Sequence[PromptPlan]) -> dict[str, Axis]:
+    return {axis.name: axis.axis() for prompt in prompts for axis in prompt.closed}

@@ -1,4 +1,4 @@
-"""Shares of perceived values in picture sets: intervals, distance from the ideal, differences between sets."""
+"""Shares of perceived values in picture sets: intervals, distance from the ideal, differences, and verdicts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData, UsageError
 from askew.findings import AGAIN, RESULTS_FILE, E, Keyed, adapter, read_text, with_q
+from askew.pages.words import SIGNIFICANT
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
-from askew.plan import AxisPlan
+from askew.plan import AxisPlan, PromptPlan
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import PairedSets, distance_difference, share_difference
+from askew.stats.distance_intervals import as_exact_together
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
-from askew.stats.verdicts import holm_then_bh
+from askew.stats.verdicts import detectable_distance, holm_then_bh
 from askew.types import Axis, Estimate, record
 
 Counts = NDArray[np.int64]
@@ -83,6 +85,12 @@ class SetShares:
     def even(self) -> bool:
         """Whether the ideal is equal shares."""
         return len({round(share, 9) for share in self.ideal.values()}) == 1
+
+    @property
+    def leading(self) -> str:
+        """The value that is furthest above its ideal."""
+        read = sum(self.counts.values()) or 1
+        return max(self.counts, key=lambda value: self.counts[value] / read - self.ideal.get(value, 0.0))
 
     @property
     def of_prompt(self) -> bool:
@@ -193,3 +201,52 @@ def _corrected(
     except NotEnoughData:
         return None
     return dict(zip(axis.values, estimates, strict=True))
+
+
+Place = tuple[str, str]
+"""A prompt and an axis."""
+
+
+def with_verdicts(
+    entries: Iterable[SetShares],
+    prompts: Sequence[PromptPlan],
+    mads: Mapping[Place, float] | None = None,
+    captioner: str | None = None,
+) -> tuple[tuple[SetShares, ...], dict[Place, float]]:
+    """Shares with a verdict on every set of a prompt's own, and the q of every MAD.
+
+    Tests of one set and axis are joined by Holm: the distance of its shares, of ordered values also their total
+    variation, and MAD. Those of all that an instrument read are one family of Benjamini-Hochberg (`holm_then_bh`).
+    `mads` are p-values of MAD by prompt and axis, which rest on the answers of `captioner`. MAD asks whether pictures
+    are equally near to all values: where the ideal is another it tells nothing, and gets no q. Where an axis has no
+    shares it is tested alone.
+    """
+    found, qs = list(entries), dict[Place, float]()
+    for name in dict.fromkeys([*(one.instrument for one in found), *([captioner] if mads and captioner else [])]):
+        own = {k: one for k, one in enumerate(found) if one.instrument == name and one.of_prompt}
+        tests: dict[int | Place, list[float]] = {
+            k: ps for k, one in own.items() if (ps := [e.p for e in one.from_ideal if e.p is not None])
+        }
+        places = {(one.prompt, one.axis): k for k, one in own.items() if one.set == "initial"}
+        asked = dict[Place, int | Place]()
+        for place, p in (mads or {}).items() if name == captioner else ():
+            k = places.get(place)
+            if k is None or own[k].even:
+                asked[place] = k if k in tests else place
+                tests.setdefault(asked[place], []).append(p)
+        results = dict(zip(tests, holm_then_bh([*tests.values()]), strict=True))
+        qs |= {place: results[key][2][-1] for place, key in asked.items()}
+        scales = {(prompt.text, axis.name): axis.scale for prompt in prompts for axis in prompt.axes}
+        for k, one in own.items():
+            if k in results:
+                scale, level = scales[one.prompt, one.axis], SIGNIFICANT / (len(tests[k]) * len(tests))
+                found[k] = _judged(one, *results[k], DISTANCE[scale], level)
+    return tuple(found), qs
+
+
+def _judged(one: SetShares, p: float, q: float, qs: Sequence[float], distance: str, level: float) -> SetShares:
+    """With the q of its own distances, the value that leads, and what so many pictures could have shown."""
+    pictures = as_exact_together(sum(one.counts.values()), one.ideal_pictures)
+    told = Verdict(one.leading, p, q, detectable_distance(pictures, [*one.ideal.values()], distance, level=level))
+    first, second = ([replace(e, q=own) for e, own in zip(one.from_ideal, qs, strict=False)] + [None])[:2]
+    return replace(one, distance=first or one.distance, total_variation=second, verdict=told)

@@ -6,7 +6,7 @@ from askew.pages import words
 from askew.pages.phrases import say
 from askew.pages.words import SIGNIFICANT, capital, measured, number, perceived, percent, plural, probability, shorten
 from askew.parts.survey.observed import MissingPictures
-from askew.parts.survey.shares import SetShares, SharesDifference, Verdict
+from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.stats.intervals import ends
 from askew.types import Estimate, Missing
 
@@ -37,11 +37,6 @@ def leans(entry: SetShares) -> bool | None:
     return exceeds_chance(entry.distance) if entry.verdict is None else entry.verdict.q < SIGNIFICANT
 
 
-def lean_first(entry: SetShares) -> tuple[bool, tuple[int, float, float]]:
-    """Sort key: sets that lean, then the others, each by their distance from the ideal."""
-    return not leans(entry), strongest_first(entry.distance)
-
-
 def verdict(entry: SetShares) -> str:
     """What a set shows on an axis, in a few words: "more female than even", "none shown"."""
     if isinstance(entry.distance, Missing):
@@ -51,7 +46,7 @@ def verdict(entry: SetShares) -> str:
         return "not tested against chance" if lean is None else say("none")
     if not any(map(exceeds_chance, entry.from_ideal)):
         return say("lean_elsewhere")
-    ideal, value = "even" if entry.even else "the ideal", leaning_value(entry)
+    ideal, value = "even" if entry.even else "the ideal", entry.leading
     known = {v: (low, high) for v, e in entry.shares.items() if isinstance(e, Estimate) for low, high in [ends(e)]}
     under = [v for v, (_, high) in known.items() if high < entry.ideal[v]]
     if value in known and known[value][0] > entry.ideal[value]:
@@ -61,15 +56,9 @@ def verdict(entry: SetShares) -> str:
     return say("lean_spread", ideal=ideal)
 
 
-def leaning_value(entry: SetShares) -> str:
-    """The value that is furthest above its ideal."""
-    read = sum(entry.counts.values()) or 1
-    return max(entry.counts, key=lambda value: entry.counts[value] / read - entry.ideal.get(value, 0.0))
-
-
 def seen(entry: SetShares) -> str:
     """How many show the value furthest above its ideal: "88 % perceived female (42 of 48)"."""
-    value, read = leaning_value(entry), sum(entry.counts.values())
+    value, read = entry.leading, sum(entry.counts.values())
     how = "perceived" if words.reads_appearance(entry.axis) else "seen as"
     ideal = "" if entry.even else f", ideal {percent(entry.ideal.get(value))}"
     return say("seen", share=percent(entry.counts[value] / read), how=how, value=shorten(value, 40),
@@ -80,19 +69,15 @@ def sentence(entry: SetShares) -> str:
     """What was seen, and the verdict, in one sentence: without its end."""
     if isinstance(entry.distance, Missing):
         return f"not measured – {words.reason(entry.distance)}"
-    lean, lost = leans(entry), sum(entry.missing.values())
-    found = verdict(entry) if lean or lean is None else none_shown(sum(entry.counts.values()), entry.verdict)
+    found, lost = verdict(entry), sum(entry.missing.values())
+    if leans(entry) is False:
+        pictures = plural(sum(entry.counts.values()), "picture")
+        shown = entry.verdict.detectable if entry.verdict else None
+        found = (say("none_possible", pictures=pictures) if shown is None
+                 else say("none_with", pictures=pictures, distance=number(shown)))  # fmt: skip
     unread = f"; {plural(lost, 'picture')} could not be read" if lost else ""
     q = f"; {probability(entry.verdict.q, 'q')}" if entry.verdict else ""
     return f"{seen(entry)}{unread}: {found}{q}"
-
-
-def none_shown(n: int, found: Verdict | None) -> str:
-    """That n pictures show no lean, and which one they would have shown."""
-    pictures, distance = plural(n, "picture"), found.detectable if found else None
-    if distance is None:
-        return say("none_possible", pictures=pictures)
-    return say("none_with", pictures=pictures, distance=number(distance))
 
 
 def difference_sentence(entry: SharesDifference) -> str | None:
