@@ -8,15 +8,13 @@ from pathlib import Path
 
 from askew import registry
 from askew.errors import UsageError
-from askew.findings import Identity, Instruments, PictureSet
 from askew.methods.interact.findings import AS_IT_IS
 from askew.methods.interact.graph import Tables, tables
 from askew.methods.interact.plan import AXIS, InteractionPlan
 from askew.methods.interact.validation import Mitigated, of_run
 from askew.models.base import Model
 from askew.parts.references import is_run
-from askew.parts.survey import reader as survey
-from askew.parts.survey.reader import Errors, Observed, Reader, Source, calibrations
+from askew.parts.survey.reader import Reader, Source, Surveyed, instruments_of, surveyed
 from askew.parts.survey.shares import recorded_shares
 from askew.plan import PromptPlan
 from askew.run.base import Run
@@ -24,26 +22,11 @@ from askew.store.keys import derived_seed
 from askew.types import Prompt
 
 
-@dataclass(frozen=True, slots=True)
-class InteractionGathered:
-    """All of a run.
+@dataclass(frozen=True)
+class InteractionGathered(Surveyed):
+    """All of a run; `mitigated` by prompt what is seen once an axis is mitigated, and in further initial pictures."""
 
-    observed      by prompt its sets
-    calibrations  what instruments know of their own errors
-    mitigated     by prompt what is seen once an axis is mitigated, and in further initial pictures
-    """
-
-    model: Identity
-    device: str | None
-    instruments: Instruments
-    observed: Observed
-    calibrations: Errors
     mitigated: Mapping[str, Mitigated]
-
-    @property
-    def sets(self) -> tuple[PictureSet, ...]:
-        """The sets of the graphs."""
-        return survey.picture_sets(self.observed)
 
 
 def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
@@ -52,31 +35,10 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
     Raises UsageError for a mitigation that cannot be held against it.
     """
     source = registry.model(plan.model, **plan.model_args)
-    reader = reader_of(plan, run, source)
-    observed = survey.observed_sets(plan, run, source, reader)
+    reader = Reader(run, instruments_of(plan, source), person=True)
+    found = surveyed(plan, source, reader, also=[name for name in plan.mitigated.values() if not is_run(name)])
     mitigated = _mitigated(plan, source, reader) if plan.mitigated else {}
-    makers = [source.name, *(name for name in plan.mitigated.values() if not is_run(name))]
-    run.warn(*survey.oddities(plan.texts(), source, reader.instruments))
-    run.warn(*survey.beyond_drawings(makers, reader.instruments))
-    return InteractionGathered(
-        survey.identity_of(source, plan.model_args),
-        getattr(source, "device", None),
-        survey.fingerprints(reader.instruments),
-        observed,
-        calibrations(plan.prompts, reader.instruments),
-        mitigated,
-    )
-
-
-def seen(plan: InteractionPlan, run: Run) -> Observed:
-    """By prompt its sets."""
-    source = registry.model(plan.model, **plan.model_args)
-    return survey.observed_sets(plan, run, source, reader_of(plan, run, source))
-
-
-def reader_of(plan: InteractionPlan, run: Run, source: Source) -> Reader:
-    """The instruments; they are asked whether there is a person, and describe nothing."""
-    return Reader(run, survey.instruments_of(plan, source), person=True)
+    return found.into(InteractionGathered, mitigated=mitigated)
 
 
 def _mitigated(plan: InteractionPlan, source: Source, reader: Reader) -> Mapping[str, Mitigated]:

@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from askew.errors import NotEnoughData, UsageError
 from askew.findings import E
 from askew.methods.interact.findings import Edge
-from askew.methods.interact.gather import seen
+from askew.methods.interact.gather import gather
 from askew.methods.interact.graph import edges, tables
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import scoring_of
@@ -113,7 +113,7 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
     if repeats < 1:
         raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
     with counted_run(plan, Path(run), place) as counted:
-        sets = seen(plan, counted)
+        sets = gather(plan, counted).observed
     if counted.work.left:
         raise UsageError(
             f"the store {place} does not hold all that {run} saw: name its store (--store), or give the run's own "

@@ -23,7 +23,7 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     before the others."""
     scoring, sets = scoring_of(plan), found.observed
     compared = confusions(plan.prompts, sets, list(plan.vqa))
-    known = known_errors(found.calibrations, compared)
+    known = known_errors(found.errors, compared)
     seen = {axis: n for (name, axis), n in known.items() if name == scoring.instrument and n.sum(axis=1).all()}
     errors = {} if plan.as_read else seen  # known where the reference has seen every value
     counted = {one.text: tables(sets[one.text], one.axes, scoring.instrument, errors, plan.distance)

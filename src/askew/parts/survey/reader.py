@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from askew.parts.survey.observed import ObservedSet, observe
 from askew.plan import Plan, PromptPlan
 from askew.prompts.given import shows_people
 from askew.run.base import Outcome, Run
-from askew.types import Axis, Missing, MissingReason, Prompt, Question, record
+from askew.types import MISSING_REASONS, Axis, Missing, Prompt, Question, record
 
 LABELS = "labels"
 STUDIO = "studio"
@@ -61,9 +61,13 @@ def load_instruments(
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
 
+S = TypeVar("S", bound="Surveyed")
 Source = Model | Collection
 Observed = Mapping[str, Sequence[ObservedSet]]
 """By prompt its sets, the initial one first."""
+
+Errors = Mapping[tuple[str, str], NDArray[np.int64]]
+"""By instrument and axis: counts of its answers (columns) against a reference (rows)."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +128,44 @@ def observed_sets(plan: Plan, run: Run, source: Source, reader: Reader) -> dict[
     return {prompt.text: reader.read(prompt, grouped[prompt.text]) for prompt in plan.prompts}
 
 
-def picture_sets(sets: Observed, model: str | None = None) -> tuple[PictureSet, ...]:
+@dataclass(frozen=True)
+class Surveyed:
+    """What the gather of a survey brings: by prompt its sets, and what instruments know of their own errors."""
+
+    model: Identity
+    device: str | None
+    instruments: Instruments
+    observed: Observed
+    errors: Errors
+
+    @property
+    def sets(self) -> tuple[PictureSet, ...]:
+        """As they stand in findings."""
+        return picture_sets(self.observed)
+
+    def into(self, kind: type[S], **own: object) -> S:
+        """The same with the own fields of a method."""
+        return kind(**vars(self), **own)  # type: ignore[arg-type]
+
+
+def surveyed(
+    plan: Plan, source: Source, reader: Reader, embedder: Embedder | None = None, also: Iterable[str] = ()
+) -> Surveyed:
+    """All sets of a plan. The run is warned of words that are not known, oddities of files, and of the studio's
+    instruments where `source`, or `also` another model, is no studio."""
+    observed = observed_sets(plan, reader.run, source, reader)
+    reader.run.warn(*oddities(plan.texts(), source, reader.instruments))
+    reader.run.warn(*beyond_drawings([source.name, *also], reader.instruments, [embedder.name] if embedder else []))
+    return Surveyed(
+        identity_of(source, plan.model_args), getattr(source, "device", None),
+        fingerprints(reader.instruments, embedder), observed, calibrations(plan.prompts, reader.instruments),
+    )  # fmt: skip
+
+
+def picture_sets(sets: Observed) -> tuple[PictureSet, ...]:
     """Observed sets as they stand in findings."""
     return tuple(
-        PictureSet.of(prompt, one.pictures, one.prompt.axis, one.prompt.value, one.prompt.text, model)
+        PictureSet.of(prompt, one.pictures, one.prompt.axis, one.prompt.value, one.prompt.text)
         for prompt, some in sets.items()
         for one in some
     )
@@ -197,12 +235,6 @@ def is_studio(name: str) -> bool:
     return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO
 
 
-REASONS = get_args(MissingReason)
-
-Errors = Mapping[tuple[str, str], NDArray[np.int64]]
-"""By instrument and axis: counts of its answers (columns) against a reference (rows)."""
-
-
 @record
 class Confusion:
     """How often an instrument answered one value where the reference says another.
@@ -229,14 +261,14 @@ def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, referenc
 
     Raises ValueError for an answer that is none of the axis's values.
     """
-    answers = ((true, seen.reason if isinstance(seen, Missing) else seen) for one in sets for true, seen in
-               zip(one.values[reference][axis.name], one.values[instrument][axis.name], strict=True)
-               if not isinstance(true, Missing))  # fmt: skip
-    pairs = dict(sorted(Counter(answers).items()))
-    lost = {value: {s: n for (true, s), n in pairs.items() if true == value and s in REASONS} for value in axis.values}
-    counts = tuple(tuple(pairs.get((true, seen), 0) for seen in axis.values) for true in axis.values)
-    if odd := [pair for pair in pairs if pair[0] not in axis.values or pair[1] not in (*axis.values, *REASONS)]:
-        raise ValueError(f"{odd[0][0]!r} against {odd[0][1]!r}: both must be among {', '.join(axis.values)}")
+    both = ((true, seen.reason if isinstance(seen, Missing) else seen) for one in sets for true, seen in
+            zip(one.values[reference][axis.name], one.values[instrument][axis.name], strict=True)
+            if not isinstance(true, Missing))  # fmt: skip
+    values, pairs = axis.values, dict(sorted(Counter(both).items()))
+    if odd := [pair for pair in pairs if pair[0] not in values or pair[1] not in (*values, *MISSING_REASONS)]:
+        raise ValueError(f"{odd[0][0]!r} against {odd[0][1]!r}: both must be among {', '.join(values)}")
+    lost = {v: {seen: n for (true, seen), n in pairs.items() if true == v and seen not in values} for v in values}
+    counts = tuple(tuple(pairs.get((true, seen), 0) for seen in values) for true in values)
     return Confusion(axis.name, instrument, reference, axis.values, counts, lost)
 
 
