@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA, Vectors
+from askew.measure.base import Vectors
+from askew.measure.studio import KNOWN_ERRORS, VALUES, StudioVQA
 from askew.studio.caption import NO_OCCUPATION
 from askew.studio.scene import Scene
 from benchmarks.evidence import evidence

@@ -243,7 +243,7 @@ def test_separators_and_line_ends_of_spreadsheets(folder: Path, delimiter: str) 
     text = 'file,prompt\r\na.png,"two\nlines"\r\n\r\nb.png,p\r\n'.replace(",", delimiter)
     (folder / "manifest.csv").write_bytes(text.encode())
     manifest = read_manifest(folder / "manifest.csv")
-    assert [(row.line, row.cells["prompt"]) for row in manifest.rows] == [(3, "two\nlines"), (5, "p")]
+    assert [(line, row["prompt"]) for line, row in manifest.rows.items()] == [(3, "two\nlines"), (5, "p")]
 
 
 def test_folders_name_prompts_and_conditions(folder: Path, tmp_path: Path) -> None:
@@ -301,9 +301,9 @@ def test_pairs_read_what_they_write(values: dict[str, list[str]]) -> None:
 @given(st.lists(st.sampled_from(["", "Initial", "x", "y"]), min_size=1))
 def test_exactly_the_empty_and_initial_conditions_are_initial(cells: list[str]) -> None:
     if len(set(cells)) == 1:
-        assert conditions(cells, "", "here") == [None] * len(cells)
+        assert conditions(cells, "", "here") == [(None, None)] * len(cells)
     elif {"", "Initial"} & set(cells):
-        expected = [None if cell in ("", "Initial") else ("condition", cell) for cell in cells]
+        expected = [(None, None) if cell in ("", "Initial") else ("condition", cell) for cell in cells]
         assert conditions(cells, "", "here") == expected
     else:
         with pytest.raises(ManifestError, match="x, y"):

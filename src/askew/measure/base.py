@@ -1,13 +1,15 @@
-"""What askew asks of the instruments that read pictures."""
+"""What askew asks of the instruments that read pictures, and what those share that compare pictures with texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
+from askew.store.imagefile import opened
 from askew.types import Axis, Missing, Picture, Question
 
 CAPTION = Question("Describe the image in one sentence.")
@@ -15,6 +17,8 @@ CAPTION = Question("Describe the image in one sentence.")
 
 PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
 """BiasConnect's filter for pictures in which nobody can be seen (appendix A.3)."""
+
+Vectors = NDArray[np.float32]
 
 
 @runtime_checkable
@@ -38,7 +42,7 @@ class PictureReader(Protocol):
     name: str
     fingerprint: str
 
-    def embed_pictures(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
         """(pictures, dimensions)."""
         ...
 
@@ -54,7 +58,7 @@ class Evaluator(PictureReader, Protocol):
 class Embedder(PictureReader, Protocol):
     """A shared embedding of pictures and texts. Rows are unit vectors, float32."""
 
-    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, dimensions)."""
         ...
 
@@ -77,7 +81,7 @@ class VectorVQA(VQA, Protocol):
     def embedder(self) -> PictureReader:
         """Whose vectors they are."""
 
-    def answer_vectors(self, vectors: NDArray[np.float32], questions: Sequence[Question]) -> list[list[str | Missing]]:
+    def answer_vectors(self, vectors: Vectors, questions: Sequence[Question]) -> list[list[str | Missing]]:
         """What `answer` gives, for pictures given as their vectors (pictures, dimensions)."""
         ...
 
@@ -89,3 +93,60 @@ class Calibrated(Protocol):
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
         """(true values, answered values): counts of its answers on pictures whose truth is known."""
         ...
+
+
+class Remembering:
+    """An embedder that remembers vectors by picture, since VQA and embedder ask for the same ones."""
+
+    def __init__(self, batch_size: int) -> None:
+        self._batch_size = batch_size
+        self._known: dict[str, Vectors] = {}
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
+        """(pictures, dimensions), unit rows."""
+        new = list({picture.id: picture for picture in pictures if picture.id not in self._known}.values())
+        for start in range(0, len(new), self._batch_size):
+            part = new[start : start + self._batch_size]
+            rows = self._embedded([opened(picture.path) for picture in part])
+            self._known.update(zip((picture.id for picture in part), rows, strict=True))
+        return np.stack([self._known[picture.id] for picture in pictures])
+
+    def _embedded(self, images: list[Image.Image]) -> Vectors:
+        raise NotImplementedError
+
+
+class ComparingVQA:
+    """Answers by comparing a picture with captions that say each possible answer: the cosine of their mean decides."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self._means: dict[tuple[str, ...], Vectors] = {}
+
+    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """Answers by picture, then by question."""
+        if not pictures or not questions:
+            return [[] for _ in pictures]
+        return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)
+
+    def answer_vectors(self, vectors: Vectors, questions: Sequence[Question]) -> list[list[str | Missing]]:
+        """Answers for one picture or more, given as the embedder's vectors (pictures, dimensions)."""
+        somebody = self.sees_somebody(vectors)
+        columns = [self._column(vectors, question, somebody) for question in questions]
+        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in vectors]
+
+    def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
+        """Whether each picture shows a person above all."""
+        raise NotImplementedError
+
+    def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
+        """The answer to one question per picture."""
+        raise NotImplementedError
+
+    def _best(self, vectors: Vectors, texts: Mapping[str, Sequence[str]]) -> list[str]:
+        """Per picture the answer whose texts, each a unit vector, fit best by their mean."""
+        for wordings in map(tuple, texts.values()):
+            if wordings not in self._means:
+                mean = self.embedder.embed_texts(wordings).mean(axis=0)
+                self._means[wordings] = mean / np.linalg.norm(mean)
+        means = np.stack([self._means[tuple(wordings)] for wordings in texts.values()])
+        return [list(texts)[i] for i in (vectors @ means.T).argmax(axis=1)]

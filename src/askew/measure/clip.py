@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from transformers import MODEL_MAPPING, AutoImageProcessor, AutoModel, AutoTokenizer
 
 from askew.errors import UsageError
-from askew.measure.base import CAPTION, PERSON
+from askew.measure.base import CAPTION, PERSON, ComparingVQA, Remembering, Vectors
 from askew.measure.loading import NetworkSettings, load_config, load_part, load_weights, picture_reader
-from askew.models.device import choose_device, choose_dtype, dtype_name
+from askew.models.device import dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
 from askew.prompts.axes import Entry, catalogue
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article
-from askew.store.imagefile import opened
 from askew.studio.caption import NO_OCCUPATION
-from askew.types import Missing, Picture, Question
+from askew.types import Missing, Question
 
 OCCUPATION = "occupation"
 FRAMES = ("a photo of", "a picture of", "an image of")
@@ -115,8 +115,6 @@ PROVIDER = "clip"
 BATCH_SIZE = 32
 EXAMPLE = "clip/openai/clip-vit-large-patch14"
 
-Vectors = NDArray[np.float32]
-
 
 @dataclass(frozen=True, slots=True)
 class ComparingSettings(NetworkSettings):
@@ -128,13 +126,14 @@ class ComparingSettings(NetworkSettings):
     person_filter: bool = True
 
 
-class ClipEmbedder:
+class ClipEmbedder(Remembering):
     """A network with one tower for pictures and one for texts. Weights are loaded when the first vector is asked for.
 
     Vectors do not depend on the batch but for rounding.
     """
 
     def __init__(self, network: Pretrained, settings: NetworkSettings) -> None:
+        super().__init__(settings.batch_size)
         config = load_config(network)
         towers = ("get_image_features", "get_text_features")
         if not all(hasattr(MODEL_MAPPING.get(type(config), None), tower) for tower in towers):
@@ -142,26 +141,15 @@ class ClipEmbedder:
                 f"{network.name!r} ({config.model_type}) does not embed pictures and texts; "
                 f"name a model that does, such as {EXAMPLE}"
             )
-        self.name = f"clip/{network.name}"
-        self.device = choose_device(settings.device)
-        self.dtype = choose_dtype(settings.dtype, self.device)
-        self._network, self._batch_size = network, settings.batch_size
-        self._tokenizer = load_part(AutoTokenizer, network)
-        self._reader = load_part(AutoImageProcessor, network)
+        self.name, self._network = f"{PROVIDER}/{network.name}", network
+        self.device, self.dtype = settings.place()
+        self._tokenizer, self._reader = load_part(AutoTokenizer, network), load_part(AutoImageProcessor, network)
         self._length = config.text_config.max_position_embeddings
-        self._known: dict[str, Vectors] = {}
         facts = f"dtype={dtype_name(self.dtype)} pictures={picture_reader(self._reader)}"
         self.fingerprint = f"clip/{VERSION} {network.identity} {facts}"
 
-    def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
-        """(pictures, dimensions), unit rows. Remembered by picture, since VQA and embedder ask for the same ones."""
-        new = list({p.id: p for p in pictures if p.id not in self._known}.values())
-        for start in range(0, len(new), self._batch_size):
-            part = new[start : start + self._batch_size]
-            inputs = self._reader([opened(picture.path) for picture in part], return_tensors="pt")
-            rows = self._features(self._model.get_image_features, inputs)
-            self._known.update(zip((picture.id for picture in part), rows, strict=True))
-        return np.stack([self._known[picture.id] for picture in pictures])
+    def _embedded(self, images: list[Image.Image]) -> Vectors:
+        return self._features("get_image_features", self._reader(images, return_tensors="pt"))
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, dimensions), unit rows. Padded to full length as in training, cut where they are longer."""
@@ -171,7 +159,7 @@ class ClipEmbedder:
             inputs = self._tokenizer(
                 part, padding="max_length", max_length=self._length, truncation=True, return_tensors="pt"
             )
-            rows.append(self._features(self._model.get_text_features, inputs))
+            rows.append(self._features("get_text_features", inputs))
         return np.concatenate(rows)
 
     def text_tower(self) -> tuple[Any, Any]:
@@ -183,21 +171,17 @@ class ClipEmbedder:
         return load_weights(AutoModel, self._network, self.device, self.dtype)
 
     @torch.inference_mode()
-    def _features(self, tower: Any, inputs: Any) -> Vectors:
+    def _features(self, tower: str, inputs: Any) -> Vectors:
         with explained(self._network.name):
-            moved = {
-                name: value.to(self.device, self.dtype if value.is_floating_point() else None)
-                for name, value in inputs.items()
-            }
-            rows = tower(**moved).pooler_output.float()
+            moved = {k: v.to(self.device, self.dtype if v.is_floating_point() else None) for k, v in inputs.items()}
+            rows = getattr(self._model, tower)(**moved).pooler_output.float()
             return np.asarray(torch.nn.functional.normalize(rows, dim=-1).cpu().numpy(), dtype=np.float32)
 
 
-class ClipVQA:
+class ClipVQA(ComparingVQA):
     """Answers by comparing a picture with captions that say each possible answer.
 
-    The option whose captions, averaged over their wordings, fit best is the answer; the cosine decides. An open
-    question is answered by a value of its axis. Where no person is seen above all, a question about a person is
+    An open question is answered by a value of its axis. Where no person is seen above all, a question about a person is
     Missing("no_person"), unless `person_filter` is off. Captions, and questions that no caption answers, are
     Missing("not_asked").
 
@@ -207,60 +191,34 @@ class ClipVQA:
     """
 
     only_chooses = True
+    embedder: ClipEmbedder
 
     def __init__(self, embedder: ClipEmbedder, person_filter: bool = True) -> None:
-        self.embedder = embedder
-        self.name = embedder.name
-        self._person_filter = person_filter
-        self._known: dict[tuple[str, ...], Vectors] = {}
+        super().__init__(embedder)
+        self.name, self._person_filter = embedder.name, person_filter
         self.fingerprint = f"clip-vqa/{VERSION} person_filter={person_filter} {embedder.fingerprint}"
 
-    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
-        """Answers by picture, then by question."""
-        if not pictures or not questions:
-            return [[] for _ in pictures]
-        return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)
-
-    def answer_vectors(self, vectors: Vectors, questions: Sequence[Question]) -> list[list[str | Missing]]:
-        """Answers for one picture or more, given as the embedder's vectors (pictures, dimensions)."""
-        somebody = np.array([sight == "person" for sight in self._best(vectors, sight_texts())])
-        columns = [self._column(vectors, question, somebody) for question in questions]
-        return [list(row) for row in zip(*columns, strict=True)]
+    def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
+        """Whether each picture shows a person above all."""
+        return np.equal(self._best(vectors, sight_texts()), "person")
 
     def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
         if question == PERSON:
             return ["yes" if there else "no" for there in somebody]
-        answers = self._answers(vectors, question)
-        if isinstance(answers, Missing):
-            return [answers] * len(vectors)
+        if set(question.options) == {"yes", "no"}:
+            asked = asked_value(question)
+            if asked is None:
+                unknown = Missing("not_asked", "CLIP answers yes/no questions only of the catalogue's axes")
+                return [unknown] * len(vectors)
+            answers = ["yes" if best == asked[0] else "no" for best in self._best(vectors, asked[1])]
+        elif question == CAPTION or not (texts := option_texts(question)):
+            return [Missing("not_asked", "CLIP cannot write; it chooses among given values")] * len(vectors)
+        else:
+            answers = self._best(vectors, texts)
         if not self._person_filter or not is_about_a_person(question):
             return list(answers)
         unseen = Missing("no_person", "something else is seen above all")
         return [answer if there else unseen for answer, there in zip(answers, somebody, strict=True)]
-
-    def _answers(self, vectors: Vectors, question: Question) -> list[str] | Missing:
-        """The best answer per picture, or why there can be none."""
-        if set(question.options) == {"yes", "no"}:
-            asked = asked_value(question)
-            if asked is None:
-                return Missing("not_asked", "CLIP answers yes/no questions only of the catalogue's axes")
-            value, texts = asked
-            return ["yes" if best == value else "no" for best in self._best(vectors, texts)]
-        texts = {} if question == CAPTION else option_texts(question)
-        if not texts:
-            return Missing("not_asked", "CLIP cannot write; it chooses among given values")
-        return self._best(vectors, texts)
-
-    def _best(self, vectors: Vectors, texts: Texts) -> list[str]:
-        means = np.stack([self._mean(wordings) for wordings in texts.values()])
-        return [list(texts)[i] for i in (vectors @ means.T).argmax(axis=1)]
-
-    def _mean(self, wordings: tuple[str, ...]) -> Vectors:
-        """The direction of the mean of the wordings' unit vectors."""
-        if wordings not in self._known:
-            mean = self.embedder.embed_texts(wordings).mean(axis=0)
-            self._known[wordings] = mean / np.linalg.norm(mean)
-        return self._known[wordings]
 
 
 def create_embedder(name: str, **settings: object) -> ClipEmbedder:

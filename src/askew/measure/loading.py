@@ -13,7 +13,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 from transformers.utils import is_torchvision_available, logging
 
 from askew.errors import UnknownName, UsageError
-from askew.models.device import AUTO
+from askew.models.device import AUTO, choose_device, choose_dtype
 from askew.models.hub import Pretrained, explained
 
 LIBRARY = f"transformers {__version__}"
@@ -54,6 +54,11 @@ class NetworkSettings:
         if made.batch_size < 1:
             raise UsageError(f"{provider}: batch_size is {made.batch_size}; it must be at least 1")
         return made
+
+    def place(self) -> tuple[torch.device, torch.dtype]:
+        """Where the network works, and in which number format."""
+        device = choose_device(self.device)
+        return device, choose_dtype(self.dtype, device)
 
 
 def load_config(network: Pretrained) -> Any:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from askew.errors import MissingPackage, UsageError
-from askew.measure.base import CAPTION
-from askew.store.imagefile import opened
+from askew.measure.base import CAPTION, ComparingVQA, Remembering, Vectors
 from askew.studio import weights
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
-from askew.types import Axis, Missing, Picture, Question
+from askew.types import Axis, Missing, Question
 
 if TYPE_CHECKING:
     import torch
@@ -52,54 +51,38 @@ VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIO
 READ = ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json")
 """Files of all that decides a vector: the network's weights and what cuts texts into words."""
 
-Vectors = NDArray[np.float32]
 
-
-class StudioEmbedder:
+class StudioEmbedder(Remembering):
     """The small CLIPModel trained on studio drawings and captions. It is loaded when something is to be embedded."""
 
     name = "studio"
 
     def __init__(self) -> None:
+        super().__init__(BATCH)
         self._folder = weights("embedder")
         if not (self._folder / "model.safetensors").exists():
             raise UsageError(f"the studio embedder's weights are not at {self._folder}; the installation is incomplete")
-        self._known: dict[str, Vectors] = {}
         read = b"".join((self._folder / file).read_bytes() for file in READ)
         self.fingerprint = f"studio-embedder-3-{hashlib.sha256(read).hexdigest()[:16]}"
 
     @cached_property
-    def tokenizer(self) -> CLIPTokenizer:
-        """What texts are cut into."""
-        from transformers import CLIPTokenizer
-
-        return CLIPTokenizer.from_pretrained(self._folder)
-
-    @cached_property
-    def model(self) -> CLIPModel:
-        """The network, in single precision."""
+    def _tower(self) -> tuple[CLIPModel, CLIPTokenizer]:
         import torch
-        from transformers import CLIPModel
+        from transformers import CLIPModel, CLIPTokenizer
         from transformers.utils import logging
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        return CLIPModel.from_pretrained(self._folder, dtype=torch.float32).eval()
+        model = CLIPModel.from_pretrained(self._folder, dtype=torch.float32).eval()
+        return model, CLIPTokenizer.from_pretrained(self._folder)
 
     def text_tower(self) -> tuple[CLIPModel, CLIPTokenizer]:
         """The whole network, whose text tower the studio's pipelines share, and what texts are cut into."""
-        return self.model, self.tokenizer
+        return self._tower
 
-    def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
-        """(pictures, 128), unit rows. Remembered by picture, since VQA and embedder ask for the same ones."""
-        new = list({p.id: p for p in pictures if p.id not in self._known}.values())
-        for start in range(0, len(new), BATCH):
-            part = new[start : start + BATCH]
-            images = [opened(picture.path) for picture in part]
-            sized = [one if one.size == SIZE else one.resize(SIZE, Image.Resampling.BICUBIC) for one in images]
-            rows = self.embed_pixels(np.stack([np.asarray(one) for one in sized]))
-            self._known.update(zip((picture.id for picture in part), rows, strict=True))
-        return np.stack([self._known[picture.id] for picture in pictures])
+    def _embedded(self, images: list[Image.Image]) -> Vectors:
+        sized = [one if one.size == SIZE else one.resize(SIZE, Image.Resampling.BICUBIC) for one in images]
+        return self.embed_pixels(np.stack([np.asarray(one) for one in sized]))
 
     def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:
         """Unit rows for pictures given as (pictures, 128, 128, 3)."""
@@ -107,47 +90,38 @@ class StudioEmbedder:
 
         with torch.inference_mode():
             blocks = (network_input(pixels[start : start + BATCH]) for start in range(0, len(pixels), BATCH))
-            features = [self.model.get_image_features(pixel_values=block).pooler_output for block in blocks]
-            return np.concatenate([_unit(rows) for rows in features])
+            features = [self._tower[0].get_image_features(pixel_values=block).pooler_output for block in blocks]
+            return np.concatenate([torch.nn.functional.normalize(rows, dim=-1).numpy() for rows in features])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, 128), unit rows."""
         import torch
 
+        model, tokenizer = self._tower
         with torch.inference_mode():
-            tokens = self.tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
-            return _unit(self.model.get_text_features(**tokens).pooler_output)
+            tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
+            rows = torch.nn.functional.normalize(model.get_text_features(**tokens).pooler_output, dim=-1)
+            return np.asarray(rows.numpy(), dtype=np.float32)
 
 
-class StudioVQA:
+class StudioVQA(ComparingVQA):
     """Answers by comparing a picture with captions that say each possible answer.
 
-    Multiple choice takes the option whose captions, averaged over their wordings, fit best. An open question is
-    answered from the studio's own concepts. A picture in which nobody can be seen gives Missing("no_person") to
-    every question about a person. A question about something that the studio cannot show is Missing("not_asked").
+    An open question is answered from the studio's own concepts. A picture in which nobody can be seen gives
+    Missing("no_person") to every question about a person. A question about something that the studio cannot show is
+    Missing("not_asked").
     """
 
     name = "studio"
+    embedder: StudioEmbedder
 
     def __init__(self, embedder: StudioEmbedder | None = None) -> None:
-        self.embedder = embedder or shared_embedder()
+        super().__init__(embedder or shared_embedder())
         self.fingerprint = f"studio-vqa-2-{self.embedder.fingerprint}"
-
-    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
-        """Answers by picture, then by question."""
-        if not pictures:
-            return []
-        return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)
-
-    def answer_vectors(self, vectors: Vectors, questions: Sequence[Question]) -> list[list[str | Missing]]:
-        """Answers for pictures given as their embeddings (pictures, 128)."""
-        somebody = self.sees_somebody(vectors)
-        columns = [self._column(vectors, question, somebody) for question in questions]
-        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in vectors]
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
         """Whether each picture shows a person."""
-        return np.equal(self._best(vectors, "person"), 0)
+        return np.equal(self._best(vectors, PERSON_WORDINGS), "yes")
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
         """Counts of true against answered values on fresh drawings, for the studio's own axes."""
@@ -157,47 +131,28 @@ class StudioVQA:
 
     def read(self, vectors: Vectors, attribute: str) -> list[str]:
         """The best-fitting value of a studio attribute, or occupation, per picture."""
-        return [VALUES[attribute][i] for i in self._best(vectors, attribute)]
+        return self._best(vectors, {value: wordings(attribute, value) for value in VALUES[attribute]})
 
     def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
         if question == CAPTION:
             rows = zip(*(self.read(vectors, name) for name in VALUES), strict=True)
             seen = [dict(zip(VALUES, row, strict=True)) for row in rows]
-            return [_describe(row, bool(there)) for row, there in zip(seen, somebody, strict=True)]
+            return [_caption(row, bool(there)) for row, there in zip(seen, somebody, strict=True)]
         names = _attributes(question)
         if names == ("person",):
             return ["yes" if there else "no" for there in somebody]
         if not names:
             return [Missing("not_asked", f"the studio cannot see {question.axis or question.text!r}")] * len(vectors)
-        answers = self._answers(vectors, question, names)
+        if set(question.options) == {"yes", "no"}:
+            asked = parse(question.text).attributes.values()
+            answers = ["yes" if value in asked else "no" for value in self.read(vectors, names[0])]
+        elif question.options and set(question.options) != set(VALUES[names[0]]):
+            answers = self._best(vectors, {option: _wordings(option) for option in question.options})
+        else:
+            answers = [" ".join(row) for row in zip(*(self.read(vectors, name) for name in names), strict=True)]
         if set(names) <= OF_ANY_SCENE:
             return list(answers)
         return [answer if there else Missing("no_person") for answer, there in zip(answers, somebody, strict=True)]
-
-    def _answers(self, vectors: Vectors, question: Question, names: tuple[str, ...]) -> list[str | Missing]:
-        if set(question.options) == {"yes", "no"}:
-            asked = parse(question.text).attributes
-            return ["yes" if value in asked.values() else "no" for value in self.read(vectors, names[0])]
-        if question.options and set(question.options) != set(VALUES[names[0]]):
-            texts = np.stack([self._mean(_wordings(option)) for option in question.options])
-            return [question.options[i] for i in (vectors @ texts.T).argmax(axis=1)]
-        return [" ".join(row) for row in zip(*(self.read(vectors, name) for name in names), strict=True)]
-
-    def _best(self, vectors: Vectors, attribute: str) -> NDArray[np.intp]:
-        best: NDArray[np.intp] = (vectors @ self._texts[attribute].T).argmax(axis=1)
-        return best
-
-    @cached_property
-    def _texts(self) -> dict[str, Vectors]:
-        """One mean caption vector per value of every attribute."""
-        table = {name: [wordings(name, value) for value in VALUES[name]] for name in VALUES}
-        table["person"] = list(PERSON_WORDINGS.values())
-        return {name: np.stack([self._mean(words) for words in rows]) for name, rows in table.items()}
-
-    def _mean(self, texts: Sequence[str]) -> Vectors:
-        mean = self.embedder.embed_texts(texts).mean(axis=0)
-        vector: Vectors = mean / np.linalg.norm(mean)
-        return vector
 
 
 @lru_cache
@@ -218,13 +173,14 @@ def create_vqa(name: str) -> StudioVQA:
     return StudioVQA()
 
 
-def _describe(values: Mapping[str, str], person: bool) -> str:
-    """A caption of what was read. A visible disability is mentioned, its absence is not, nor that it is a photo."""
-    told = CAPTIONED if person else ("environment",)
+def _caption(values: Mapping[str, str], person: bool) -> str:
+    """What was read. A visible disability is mentioned, its absence is not, nor that it is a photo."""
+    told = [
+        name for name in (CAPTIONED if person else ("environment",)) if (name, values[name]) != ("disability", "fit")
+    ]
     occupation = None if values["occupation"] == NO_OCCUPATION else values["occupation"]
     scene = Scene.of({name: values[name] for name in told if name != "occupation"}, occupation, person)
-    mentioned = [name for name in told if (name, values[name]) != ("disability", "fit")]
-    return caption(scene, mentioned).removeprefix(OPENING)
+    return caption(scene, told).removeprefix(OPENING)
 
 
 def _attributes(question: Question) -> tuple[str, ...]:
@@ -240,10 +196,10 @@ def _attributes(question: Question) -> tuple[str, ...]:
 
 
 def _wordings(option: str) -> list[str]:
-    said = list(parse(option).attributes.items())
+    said = parse(option).attributes
     if len(said) != 1:
         raise UsageError(f"the studio VQA does not know the answer {option!r}")
-    return wordings(*said[0])
+    return wordings(*next(iter(said.items())))
 
 
 def network_input(pixels: NDArray[np.uint8]) -> torch.Tensor:
@@ -252,7 +208,3 @@ def network_input(pixels: NDArray[np.uint8]) -> torch.Tensor:
     import torch
 
     return torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
-
-
-def _unit(rows: torch.Tensor) -> Vectors:
-    return np.asarray((rows / rows.norm(dim=-1, keepdim=True).clamp_min(1e-12)).numpy(), dtype=np.float32)

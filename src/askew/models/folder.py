@@ -37,8 +37,10 @@ JOINT = ": "
 
 Names = str | Sequence[str]
 Pairs = str | Mapping[str, Names]
-Condition = tuple[str, str] | None
-"""Axis and value of a picture's set; None for the initial set."""
+Condition = tuple[str | None, str | None]
+"""Axis and value of a picture's set."""
+NO_CONDITION: Condition = (None, None)
+"""Of the initial set."""
 
 
 class FolderCollection:
@@ -103,14 +105,30 @@ def create(
     Raises ManifestError for a manifest or folder that cannot be used as it is.
     """
     folder, table = _locate(Path(name), manifest)
-    warnings: list[str] = []
     if table is None:
-        pictures = _from_folders(folder, str(initial), allow_outside)
+        pictures, warnings = _from_folders(folder, str(initial), allow_outside), list[str]()
     else:
-        columns = Columns.of(table, file, split(prompt_column), condition, single(pairs(label)))
-        pictures, warnings = _from_manifest(folder, table, columns, str(initial), pairs(where), strict, allow_outside)
-    prompts, complete = ({one.prompt for one in pictures if whole or one.axis is None} for whole in (True, False))
-    if lacking := sorted(prompts - complete):
+        prompts = [table.require(column, "prompt_column") for column in split(prompt_column) or ("prompt",)]
+        files, warnings = _files(folder, table, table.require(file, "file"), allow_outside)
+        chosen = table.where(pairs(where))
+        warnings += _absent(folder, table.path, [files[line] for line in chosen.rows], strict)
+        for column in prompts:
+            if empty := [str(line) for line, row in chosen.rows.items() if not row[column]]:
+                raise ManifestError(f"manifest {table.path}: no prompt in column {column!r} on line {shorten(empty)}")
+        sets = _conditions_of(chosen, condition, str(initial))
+        taken = {file, *prompts, condition or CONDITION, "axis", "value"}
+        labels = single(pairs(label)) or {axis: axis for axis in AXES if axis in set(table.columns) - taken}
+        seen = {axis: table.require(column, "label") for axis, column in labels.items()}
+        pictures = [
+            FiledPicture(
+                files[line], JOINT.join(row[c] for c in prompts), axis, value, {a: row[c] for a, c in seen.items()}
+            )
+            for (line, row), (axis, value) in zip(chosen.rows.items(), sets, strict=True)
+        ]
+        if left := set(_picture_files(folder)) - set(files.values()):
+            warnings.append(f"{len(left)} pictures in {folder} are not in the manifest {table.path.name}")
+    complete = {one.prompt for one in pictures if one.axis is None}
+    if lacking := sorted({one.prompt for one in pictures} - complete):
         warnings.append(f"no picture in the initial condition for: {shorten(lacking)}")
     return FolderCollection(f"folder/{name}", pictures, warnings)
 
@@ -161,58 +179,35 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
     return folder, read_manifest(chosen[0]) if chosen else None
 
 
-def _from_manifest(
-    folder: Path, manifest: Manifest, columns: Columns, initial: str, where: Mapping[str, Sequence[str]], strict: bool,
-    outside: bool,
-) -> tuple[list[FiledPicture], list[str]]:  # fmt: skip
-    place, bases = f"manifest {manifest.path}", (folder, manifest.path.resolve().parent)
-    files: dict[int, Path] = {}
-    moved: set[int] = set()
-    for row in manifest.rows:
-        cell = row.cells[columns.file].replace("\\", "/")
+def _files(folder: Path, manifest: Manifest, column: str, outside: bool) -> tuple[dict[int, Path], list[str]]:
+    """By line the file of every picture: from the folder, else from the manifest, else with the folder as the root.
+
+    With a warning of paths that were read so. Raises ManifestError for one that leads below neither, also by links,
+    unless what lies `outside` is allowed, and for a file that is named twice.
+    """
+    bases, files, moved = (folder, manifest.path.resolve().parent), dict[int, Path](), 0
+    for line, row in manifest.rows.items():
+        cell = row[column].replace("\\", "/")
         if not cell or "\0" in cell:
-            raise ManifestError(f"{place}, line {row.line}: no file in column {columns.file!r}")
-        files[row.line] = _led_to(cell, bases, outside, f"{place}, line {row.line}")
-        if cell.startswith("/") and str(files[row.line]) != os.path.realpath(cell) and os.path.isfile(files[row.line]):
-            moved.add(row.line)
+            raise ManifestError(f"manifest {manifest.path}, line {line}: no file in column {column!r}")
+        places = [Path(os.path.realpath(at)) for at in (*(base / cell for base in bases), folder / cell.lstrip("/"))]
+        there = [path for path in places if os.path.isfile(path)]
+        allowed = [path for path in there or places[-1:] if outside or any(map(path.is_relative_to, bases))]
+        if not allowed:
+            where = f"manifest {manifest.path}, line {line}"
+            raise ManifestError(f"{where}: {cell!r} leads out of {folder}; --allow-outside lets it be read")
+        files[line] = allowed[0]
+        moved += cell.startswith("/") and bool(there) and str(allowed[0]) != os.path.realpath(cell)
     lines = defaultdict(list)
     for line, path in files.items():
         lines[path].append(str(line))
     if twice := [f"{path.name} (lines {', '.join(some)})" for path, some in lines.items() if len(some) > 1]:
-        raise ManifestError(f"{place} names a file more than once: {shorten(twice)}")
-    chosen = manifest.where(where)
-    warnings = _absent(folder, manifest, [files[row.line] for row in chosen.rows], strict)
-    if moved:
-        which = f"{len(moved)} {'path' if len(moved) == 1 else 'paths'} in the manifest {manifest.path.name}"
-        warnings = [f'{which} begin with "/" and were read below {folder}', *warnings]
-    for column in columns.prompt:
-        if empty := [str(row.line) for row in chosen.rows if not row.cells[column]]:
-            raise ManifestError(f"{place}: no prompt in column {column!r} on line {shorten(empty)}")
-    pictures = []
-    for row, condition in zip(chosen.rows, columns.conditions(chosen, initial), strict=True):
-        prompt = JOINT.join(row.cells[column] for column in columns.prompt)
-        labels = {axis: row.cells[column] for axis, column in columns.labels.items()}
-        axis, value = condition or (None, None)
-        pictures.append(FiledPicture(files[row.line], prompt, axis, value, labels))
-    left = set(_picture_files(folder)) - set(files.values())
-    unnamed = [f"{len(left)} pictures in {folder} are not in the manifest {manifest.path.name}"] if left else []
-    return pictures, warnings + unnamed
+        raise ManifestError(f"manifest {manifest.path} names a file more than once: {shorten(twice)}")
+    which = f"{moved} {'path' if moved == 1 else 'paths'} in the manifest {manifest.path.name}"
+    return files, [f'{which} begin with "/" and were read below {folder}'] if moved else []
 
 
-def _led_to(cell: str, bases: tuple[Path, Path], outside: bool, place: str) -> Path:
-    """Where a path leads: from the folder, else from the manifest, else from the folder in the place of the root.
-
-    Raises ManifestError for one that leads below neither, also by links, unless what lies `outside` is allowed.
-    """
-    places = [Path(os.path.realpath(path)) for path in (bases[0] / cell, bases[1] / cell, bases[0] / cell.lstrip("/"))]
-    there = [path for path in places if os.path.isfile(path)]
-    allowed = [path for path in there or [places[-1]] if outside or any(path.is_relative_to(base) for base in bases)]
-    if not allowed:
-        raise ManifestError(f"{place}: {cell!r} leads out of {bases[0]}; --allow-outside lets it be read")
-    return allowed[0]
-
-
-def _absent(folder: Path, manifest: Manifest, files: Sequence[Path], strict: bool) -> list[str]:
+def _absent(folder: Path, manifest: Path, files: Sequence[Path], strict: bool) -> list[str]:
     """A warning of files that are not there. Raises ManifestError if none is, or if `strict`ly all should be."""
     absent = [file for file in files if not os.path.isfile(file)]
     if not absent:
@@ -221,10 +216,8 @@ def _absent(folder: Path, manifest: Manifest, files: Sequence[Path], strict: boo
     names = shorten([shown(file.relative_to(folder) if file.is_relative_to(folder) else file) for file in absent])
     if strict or len(absent) == len(files):
         hint = f". Their paths should lead to them from {folder}" if len(absent) == len(files) else ""
-        raise ManifestError(f"manifest {manifest.path}: {count} are absent: {names}{hint}")
-    return [
-        f"{count} that the manifest {manifest.path.name} names are absent, and count as missing (absent_file): {names}"
-    ]
+        raise ManifestError(f"manifest {manifest}: {count} are absent: {names}{hint}")
+    return [f"{count} that the manifest {manifest.name} names are absent, and count as missing (absent_file): {names}"]
 
 
 def _from_folders(folder: Path, initial: str, outside: bool) -> list[FiledPicture]:
@@ -241,8 +234,7 @@ def _from_folders(folder: Path, initial: str, outside: bool) -> list[FiledPictur
     sets = conditions([place[1] if len(place) == 2 else "" for place in places], initial, f"sub-folders of {folder}")
     return [
         FiledPicture(file, place[0] if place else folder.name, axis, value, {})
-        for file, place, condition in zip(files, places, sets, strict=True)
-        for axis, value in [condition or (None, None)]
+        for file, place, (axis, value) in zip(files, places, sets, strict=True)
     ]
 
 
@@ -254,20 +246,12 @@ def _picture_files(folder: Path) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One picture's row: the line on which it ends in the file, and its cells by column, without outer white space."""
-
-    line: int
-    cells: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest as written: its file, its columns in order, its rows in order."""
+    """A manifest as written: its file, its columns, and by the line on which a row ends its cells, stripped."""
 
     path: Path
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Mapping[int, Mapping[str, str]]
 
     def require(self, column: str, setting: str) -> str:
         """`column` if the manifest has it; otherwise ManifestError with the nearest, all, and the setting to change."""
@@ -276,72 +260,43 @@ class Manifest:
             raise ManifestError(f"manifest {self.path}, line 1: {unknown} Say which to read with {setting}=…")
         return column
 
-    def where(self, conditions: Mapping[str, Sequence[str]]) -> Manifest:
+    def where(self, wanted: Mapping[str, Sequence[str]]) -> Manifest:
         """The rows in which every named column holds one of its wanted values.
 
         Raises ManifestError for an unknown column, a value that the column never holds, or no row left.
         """
-        for column, wanted in conditions.items():
-            known = sorted({row.cells[self.require(column, "where")] for row in self.rows})
-            if strange := [value for value in wanted if value not in known]:
+        for column, values in wanted.items():
+            known = sorted({row[self.require(column, "where")] for row in self.rows.values()})
+            if strange := [value for value in values if value not in known]:
                 unknown = UnknownName("value", strange[0], known)
                 raise ManifestError(f"manifest {self.path}, column {column!r}: {unknown}")
-        rows = tuple(row for row in self.rows if all(row.cells[c] in wanted for c, wanted in conditions.items()))
+        rows = {line: row for line, row in self.rows.items() if all(row[c] in some for c, some in wanted.items())}
         if not rows:
-            words = ", ".join(f"{column}={' or '.join(wanted)}" for column, wanted in conditions.items())
+            words = ", ".join(f"{column}={' or '.join(values)}" for column, values in wanted.items())
             raise ManifestError(f"manifest {self.path}: no row fits the filter {words}")
         return Manifest(self.path, self.columns, rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The manifest's column, or columns, for each thing that a picture has. `labels` goes from axis to column."""
-
-    file: str
-    prompt: tuple[str, ...]
-    condition: str | None
-    axis_and_value: tuple[str, str] | None
-    labels: Mapping[str, str]
-
-    @classmethod
-    def of(
-        cls, manifest: Manifest, file: str, prompt: Sequence[str], condition: str, labels: Mapping[str, str]
-    ) -> Columns:
-        """The columns named, or else the usual ones. Raises ManifestError for a column that the manifest lacks."""
-        both = not condition and {"axis", "value"} <= set(manifest.columns)
-        if not condition and not both and CONDITION in manifest.columns:
-            condition = CONDITION
-        prompts = tuple(manifest.require(column, "prompt_column") for column in prompt or ("prompt",))
-        taken = {file, *prompts, condition or CONDITION, "axis", "value"}
-        usual = {axis: axis for axis in AXES if axis in set(manifest.columns) - taken}
-        return cls(
-            manifest.require(file, "file"),
-            prompts,
-            manifest.require(condition, "condition") if condition else None,
-            ("axis", "value") if both else None,
-            {axis: manifest.require(column, "label") for axis, column in (labels or usual).items()},
-        )
-
-    def conditions(self, manifest: Manifest, initial: str) -> list[Condition]:
-        """The condition of every row. Raises ManifestError where the initial one is unclear."""
-        if self.condition is None and initial:
-            raise ManifestError(f"manifest {manifest.path}: initial={initial!r} needs the column of the condition")
-        if self.axis_and_value is not None:
-            a, v = self.axis_and_value
-            found: list[Condition] = []
-            for row in manifest.rows:
-                axis, value = row.cells[a], row.cells[v]
-                if bool(axis) != bool(value) and (value or axis.lower() != INITIAL):
-                    raise ManifestError(
-                        f"manifest {manifest.path}, line {row.line}: {a!r} and {v!r} are either both empty (the "
-                        f"initial set) or both filled"
-                    )
-                found.append((axis, value) if value else None)
-            return found
-        if self.condition is None:
-            return [None] * len(manifest.rows)
-        cells = [row.cells[self.condition] for row in manifest.rows]
-        return conditions(cells, initial, f"manifest {manifest.path}, column {self.condition!r}")
+def _conditions_of(manifest: Manifest, column: str, initial: str) -> list[Condition]:
+    """The condition of every row. Raises ManifestError where the initial one is unclear."""
+    both = not column and {"axis", "value"} <= set(manifest.columns)
+    if not column and not both and CONDITION in manifest.columns:
+        column = CONDITION
+    if not column and initial:
+        raise ManifestError(f"manifest {manifest.path}: initial={initial!r} needs the column of the condition")
+    if column:
+        cells = [row[manifest.require(column, "condition")] for row in manifest.rows.values()]
+        return conditions(cells, initial, f"manifest {manifest.path}, column {column!r}")
+    found: list[Condition] = []
+    for line, row in manifest.rows.items():
+        axis, value = (row["axis"], row["value"]) if both else ("", "")
+        if bool(axis) != bool(value) and (value or axis.lower() != INITIAL):
+            raise ManifestError(
+                f"manifest {manifest.path}, line {line}: 'axis' and 'value' are either both empty (the initial set) or "
+                f"both filled"
+            )
+        found.append((axis, value) if value else NO_CONDITION)
+    return found
 
 
 def conditions(cells: Sequence[str], initial: str, place: str) -> list[Condition]:
@@ -355,7 +310,7 @@ def conditions(cells: Sequence[str], initial: str, place: str) -> list[Condition
     first = {initial} if initial else {cell for cell in known if cell.lower() in ("", INITIAL)}
     if not first and len(known) > 1:
         raise ManifestError(f"{place}: say with initial=… which condition is the initial one: {', '.join(known)}")
-    return [None if cell in (first or known) else (CONDITION, cell) for cell in cells]
+    return [NO_CONDITION if cell in (first or known) else (CONDITION, cell) for cell in cells]
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -365,27 +320,23 @@ def read_manifest(path: Path) -> Manifest:
     is not UTF-8, has no rows, repeats or lacks a column name, or has rows of another length than the header.
     """
     text = read_text(path, "manifest", ManifestError)
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=max(DELIMITERS, key=text.lstrip().partition("\n")[0].count),
-        strict=True,
-    )
+    separator = max(DELIMITERS, key=text.lstrip().partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         found = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except csv.Error as error:
         raise ManifestError(f"manifest {path}, line {reader.line_num}: not valid CSV ({error})") from error
-    header, *records = found or [(1, [])]
-    columns = tuple(cell.strip() for cell in header[1])
+    (_, header), *records = found or [(1, [])]
+    columns = tuple(cell.strip() for cell in header)
     if unnamed := [str(place) for place, name in enumerate(columns, 1) if not name]:
         raise ManifestError(f"manifest {path}, line 1: no name for column {shorten(unnamed)}")
     if twice := [name for name, count in Counter(columns).items() if count > 1]:
         raise ManifestError(f"manifest {path}, line 1: more than one column is named {shorten(twice)}")
     if not records:
         raise ManifestError(f"manifest {path} has no rows" + (" below its header" if columns else ""))
-    faults = [f"line {line} has {len(cells)}" for line, cells in records if len(cells) != len(columns)]
-    if faults:
+    if faults := [f"line {line} has {len(cells)}" for line, cells in records if len(cells) != len(columns)]:
         raise ManifestError(f"manifest {path}: the header has {len(columns)} columns, but {shorten(faults)}")
-    rows = tuple(Row(line, dict(zip(columns, map(str.strip, cells), strict=True))) for line, cells in records)
+    rows = {line: dict(zip(columns, map(str.strip, cells), strict=True)) for line, cells in records}
     return Manifest(path, columns, rows)
 
 
