@@ -75,7 +75,7 @@ def test_words_are_found_in_capital_letters(pipe: Any) -> None:
 def test_what_cannot_be_met_is_said(pipe: Any) -> None:
     with pytest.raises(UsageError, match="'ovam' alone"):
         AttentionMaps(pipe, ATTRIBUTION, definition="output")
-    with pytest.raises(UsageError, match="shorten it"):
+    with pytest.raises(UsageError, match="shorten the prompt"):
         AttentionMaps(pipe, "c" * 400)
     with pytest.raises(UsageError, match="no guidance"), AttentionMaps(pipe, ATTRIBUTION, "uncond"):
         make(pipe, guidance=1.0)

@@ -8,16 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from askew.errors import ModelError, NotEnoughData, UsageError
-from askew.models.base import Model, Request
+from askew.models.base import Request, WhiteBox
 from askew.stats.overlap import bilinear
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
@@ -56,12 +55,18 @@ class AttentionMaps:
 
     branches: tuple[str, ...] = ("cond", "uncond")
     definitions: tuple[str, ...] = ("ovam",)
-    _text: EncodedText
+    text: EncodedText
+    _encode: Callable[..., EncodedText]  # the attribution prompt as the pipeline reads its own
     _layers: Mapping[str, Any]  # by name what is watched, from input to output
 
     def __new__(cls, pipe: Any, *_: Any, **__: Any) -> AttentionMaps:
         """Of the class that watches this kind of network."""
-        return super().__new__(_kind(pipe) if cls is AttentionMaps else cls)
+        from askew.measure.attention_transformers import TransformerAttentionMaps
+        from askew.measure.attention_unet import PlainTransformerAttentionMaps, UNetAttentionMaps
+
+        by_kind = UNetAttentionMaps if getattr(pipe, "transformer", None) is None else TransformerAttentionMaps
+        kind = PlainTransformerAttentionMaps if type(pipe).__name__ in PLAIN else by_kind
+        return super().__new__(kind if cls is AttentionMaps else cls)
 
     def __init__(
         self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam", **options: Any
@@ -83,7 +88,7 @@ class AttentionMaps:
 
         SD3 reads every text twice: the CLIP tokens come first, then those of T5, if the pipeline has T5.
         """
-        return list(self._text.tokens)
+        return list(self.text.tokens)
 
     def layers(self) -> dict[str, Maps]:
         """By name of the layer, from input to output, maps (pictures, tokens, h, w): sums over steps and heads.
@@ -131,9 +136,13 @@ class AttentionMaps:
         written = re.findall(rf"(?<!\w){re.escape(word.strip())}(?!\w)", self._attribution, re.IGNORECASE) or [word]
         forms = dict.fromkeys([*written, *(form.lower() for form in written)])  # T5 knows capital letters, PixArt none
         for start in ("", " "):  # Gemma's tokens hold the space before a word
-            spelled = [one.tokenize(start + form) for one in tokenizers for form in forms]
-            if found := sorted({k for pieces in spelled for k in _occurrences(self.tokens, pieces)}):
-                return found
+            found = set[int]()
+            for pieces in (one.tokenize(start + form) for one in tokenizers for form in forms):
+                for at in range(len(self.tokens) - len(pieces) + 1):
+                    if pieces and self.tokens[at : at + len(pieces)] == pieces:
+                        found.update(range(at, at + len(pieces)))
+            if found:
+                return sorted(found)
         raise UsageError(f"the attribution prompt does not hold {word!r}; its tokens are: {' '.join(self.tokens)}")
 
     def __enter__(self) -> Self:
@@ -145,18 +154,13 @@ class AttentionMaps:
             self._hooks.pop().remove()
 
     def _watch(self) -> Iterator[RemovableHandle]:
-        """Hook into the network."""
-        raise NotImplementedError
-
-    def _encoded(self, *how: Any) -> EncodedText:
-        """The attribution prompt as the pipeline reads its own."""
         raise NotImplementedError
 
     def _read_text(self, *how: Any) -> bool:
         """Encode the attribution as a call of the pipeline reads its prompt; whether that is a new way."""
         if how == self._read_as:
             return False
-        self._text, self._read_as = self._encoded(*how), how
+        self.text, self._read_as = self._encode(self._pipe, self._attribution, *how), how
         return True
 
     def _begin_run(self) -> bool:
@@ -184,40 +188,11 @@ def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     return found
 
 
-def _kind(pipe: Any) -> type[AttentionMaps]:
-    from askew.measure.attention_transformers import TransformerAttentionMaps
-    from askew.measure.attention_unet import PlainTransformerAttentionMaps, UNetAttentionMaps
-
-    if type(pipe).__name__ in PLAIN:
-        return PlainTransformerAttentionMaps
-    return UNetAttentionMaps if getattr(pipe, "transformer", None) is None else TransformerAttentionMaps
-
-
-def _occurrences(tokens: Sequence[str], pieces: Sequence[str]) -> Iterable[int]:
-    """Positions of all tokens of every occurrence of `pieces`."""
-    length = len(pieces)
-    for start in range(len(tokens) - length + 1):
-        if length and list(tokens[start : start + length]) == list(pieces):
-            yield from range(start, start + length)
-
-
 VERSION = 2
 SAME = 2.0
 """Mean difference, of 255, up to which a picture made again counts as the same."""
 
 Row = NDArray[np.float32]
-Keep = Callable[[str, Mapping[str, Row]], None]
-
-
-class WhiteBox(Model, Protocol):
-    """A model whose network can be watched while it works."""
-
-    watch: Callable[[Any, Sequence[Request]], Any] | None
-
-    @property
-    def pipeline(self) -> Any:
-        """The diffusers pipeline."""
-        ...
 
 
 def attribution_text(prompt: str, concept: str, against: str) -> str:
@@ -260,34 +235,25 @@ class AttentionReader:
             with watching(self._model, self) as found:
                 images = self._model.generate(requests)
             for picture, image in zip(part, images, strict=True):
-                _check_same(self._model, picture, image)
+                before = np.asarray(opened(picture.path), dtype=float)
+                again = None if isinstance(image, Missing) else np.asarray(image.convert("RGB"), dtype=float)
+                if again is None or again.shape != before.shape or np.abs(again - before).mean() > SAME:
+                    raise ModelError(
+                        f"{self._model.name} made another picture of {picture.prompt!r} (seed {picture.seed}) than the "
+                        f"one that is stored, so its attention maps would describe that other one: use another store "
+                        f"(--store)"
+                    )
             rows += [found[request] for request in requests]
         return np.stack(rows)
 
     def check(self) -> None:
         """Raises UsageError for words that cannot be looked for; loads the model."""
-        for maps, words in zip(self._open(self._model.pipeline), self.words, strict=True):
+        for maps, words in zip(self.maps(self._model.pipeline), self.words, strict=True):
             for word in words:
                 maps.positions(word)
 
-    @contextmanager
-    def listening(self, pipeline: Any) -> Iterator[list[AttentionMaps]]:
-        """Watch a call of the pipeline for every attribution prompt at once."""
-        with ExitStack() as stack:
-            yield [stack.enter_context(maps) for maps in self._open(pipeline)]
-
-    def rows(self, watched: Sequence[AttentionMaps]) -> list[Row]:
-        """A vector per picture that was watched."""
-        layers: dict[str, list[NDArray[np.float32]]] = {}
-        for maps, words in zip(watched, self.words, strict=True):
-            for word in words:
-                for name, found in maps.word_layers(word).items():
-                    layers.setdefault(name, []).append(found)
-        stacked = {name: np.stack(found, axis=1) for name, found in layers.items()}
-        pictures = len(next(iter(stacked.values())))
-        return [encode_maps({name: maps[k] for name, maps in stacked.items()}) for k in range(pictures)]
-
-    def _open(self, pipeline: Any) -> list[AttentionMaps]:
+    def maps(self, pipeline: Any) -> list[AttentionMaps]:
+        """What watches the pipeline for each attribution prompt."""
         options = {} if getattr(pipeline, "transformer", None) else {"middle": True}
         return [AttentionMaps(pipeline, text, self._branch, self._definition, **options) for text in self.attributions]
 
@@ -299,9 +265,17 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
 
     @contextmanager
     def watch(pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
-        with reader.listening(pipeline) as watched:
+        with ExitStack() as stack:
+            watched = [stack.enter_context(maps) for maps in reader.maps(pipeline)]
             yield
-        found.update(zip(requests, reader.rows(watched), strict=True))
+        layers: dict[str, list[Maps]] = {}
+        for maps, words in zip(watched, reader.words, strict=True):
+            for word in words:
+                for name, own in maps.word_layers(word).items():
+                    layers.setdefault(name, []).append(own)
+        stacked = {name: np.stack(own, axis=1) for name, own in layers.items()}
+        for k, request in enumerate(requests):
+            found[request] = encode_maps({name: own[k] for name, own in stacked.items()})
 
     model.watch = watch
     try:
@@ -327,13 +301,3 @@ def decode_maps(rows: Row) -> dict[str, NDArray[np.float32]]:
         layers[name] = rows[:, start:stop].reshape(-1, words, height, width)
         start = stop
     return layers
-
-
-def _check_same(model: Model, picture: Picture, image: Image.Image | Missing) -> None:
-    before = np.asarray(opened(picture.path), dtype=float)
-    again = None if isinstance(image, Missing) else np.asarray(image.convert("RGB"), dtype=float)
-    if again is None or again.shape != before.shape or np.abs(again - before).mean() > SAME:
-        raise ModelError(
-            f"{model.name} made another picture of {picture.prompt!r} (seed {picture.seed}) than the one that is "
-            f"stored, so its attention maps would describe that other one: use another store (--store)"
-        )

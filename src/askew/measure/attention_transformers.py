@@ -21,7 +21,7 @@ from torch.utils.hooks import RemovableHandle
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.attention import WATCHED, AttentionMaps
-from askew.measure.attribution import EncodedText, encode_rows
+from askew.measure.attribution import encode_rows
 
 PIPELINES = (
     "FluxImg2ImgPipeline",
@@ -175,6 +175,7 @@ class TransformerAttentionMaps(AttentionMaps):
     """
 
     branches, definitions = ("cond",), ("ovam", "output")
+    _encode = staticmethod(encode_rows)
 
     def __init__(
         self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam", softmax: Softmax = "text"
@@ -191,9 +192,6 @@ class TransformerAttentionMaps(AttentionMaps):
         self._call: _Call | None = None
         self._heard: int | None = BEFORE
         self._read_text(None, None)
-
-    def _encoded(self, *how: Any) -> EncodedText:
-        return encode_rows(self._pipe, self._attribution, *how)
 
     def _watch(self) -> Iterator[RemovableHandle]:
         transformer = self._pipe.transformer
@@ -225,7 +223,7 @@ class TransformerAttentionMaps(AttentionMaps):
         guided = getattr(self._pipe, "do_classifier_free_guidance", False)
         unconditional = len(hidden) // 2 if guided else 0
         self._read_text(text.shape[1], getattr(self._pipe, "_clip_skip", None))
-        tokens = self._text.vectors.to(text).expand(len(hidden) - unconditional, -1, -1)
+        tokens = self.text.vectors.to(text).expand(len(hidden) - unconditional, -1, -1)
         self._call = _Call(slice(unconditional, None), _size(transformer, kwargs), tokens)
 
     def _end(self, *_: Any) -> None:

@@ -7,7 +7,7 @@ is kept and no processor is replaced, so the picture is the same to the bit. Aft
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -37,6 +37,8 @@ class UNetAttentionMaps(AttentionMaps):
     `middle` reads the middle block too.
     """
 
+    _encode: Callable[..., EncodedText] = staticmethod(encode_attribution)
+
     def __init__(
         self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam", *, middle: bool = False
     ) -> None:
@@ -45,9 +47,6 @@ class UNetAttentionMaps(AttentionMaps):
         self._network: Any = getattr(pipe, "unet", None)
         self._layers: dict[str, _Layer] = dict(cross_attention(pipe, middle))
         self._read_text(None)
-
-    def _encoded(self, *how: Any) -> EncodedText:
-        return encode_attribution(self._pipe, self._attribution, *how)
 
     def _watch(self) -> Iterator[RemovableHandle]:
         yield self._network.register_forward_pre_hook(self._begin, with_kwargs=True)
@@ -95,7 +94,7 @@ class UNetAttentionMaps(AttentionMaps):
         hidden = args[0] if args else kwargs["hidden_states"]
         layer.size = hidden.shape[-2:]
         if layer.keys is None:
-            layer.keys = layer.attention.to_k(self._text.vectors.to(hidden))
+            layer.keys = layer.attention.to_k(self.text.vectors.to(hidden))
 
     @torch.no_grad()
     def _add(self, name: str, layer: _Layer, _module: Any, _args: Any, output: Tensor) -> None:
@@ -119,15 +118,14 @@ class PlainTransformerAttentionMaps(UNetAttentionMaps):
     Not all tell whether they guide: a batch whose halves differ in their text alone is guided.
     """
 
+    _encode = staticmethod(encode_by_pipeline)
+
     def __init__(self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam") -> None:
         super(UNetAttentionMaps, self).__init__(pipe, attribution, branch, definition)
         self._network, self._rows = pipe.transformer, slice(None)
         blocks = enumerate(self._network.transformer_blocks, 1)
         self._layers = {f"block-{k}": _Layer(block.attn2, block) for k, block in blocks}
         self._read_text()
-
-    def _encoded(self, *how: Any) -> EncodedText:
-        return encode_by_pipeline(self._pipe, self._attribution)
 
     def _begin(self, network: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         sample, text = args[0] if args else kwargs["hidden_states"], kwargs["encoder_hidden_states"]
@@ -146,7 +144,7 @@ class PlainTransformerAttentionMaps(UNetAttentionMaps):
     @torch.no_grad()
     def _enter(self, layer: _Layer, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if layer.keys is None:
-            text = self._network.caption_projection(self._text.vectors.to(args[0] if args else kwargs["hidden_states"]))
+            text = self._network.caption_projection(self.text.vectors.to(args[0] if args else kwargs["hidden_states"]))
             if hasattr(self._network, "caption_norm"):
                 text = self._network.caption_norm(text)
             keys = layer.attention.to_k(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -12,10 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from askew.errors import UsageError
+from askew.measure.attention import AttentionMaps
 from askew.models.diffusers.repository import quiet
-
-LAST, SECOND_LAST = -1, -2
-"""Hidden states that pipelines with one text encoder, and with two (SDXL), hand to their network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,56 +25,35 @@ class EncodedText:
     vectors: Tensor
 
 
+def _fitting(ids: Sequence[int], length: int, text: str, kind: str = "") -> None:
+    if len(ids) > length:
+        raise UsageError(
+            f"the attribution prompt {text!r} has {len(ids)} {kind}tokens, but this model reads {length}: shorten the "
+            f"prompt or the concept"
+        )
+
+
 @torch.no_grad()
 def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> EncodedText:
-    """An attribution prompt for a Stable Diffusion 1, 2 or XL pipeline, as the pipeline itself would read it.
+    """An attribution prompt as Stable Diffusion 1, 2 and XL read it: CLIP's tokens do not see the padding after them.
 
     `clip_skip` last layers of the text encoders are left out, as by the pipeline's setting of that name. Raises
-    UsageError for a text that is longer than the tokenizer's window, or if that many layers cannot be skipped.
+    UsageError for a text that is longer than the tokenizer's window.
     """
-    encoders = _encoders(pipe)
-    several = hasattr(pipe, "text_encoder_2")
-    vectors = [_encode(pipe, *pair, text, several, clip_skip) for pair in encoders]
-    ids = _ids(encoders[0][0], text)
-    return EncodedText(encoders[0][0].convert_ids_to_tokens(ids), torch.cat(vectors, dim=-1))
-
-
-def _encoders(pipe: Any) -> list[tuple[Any, Any]]:
-    names = (("tokenizer", "text_encoder"), ("tokenizer_2", "text_encoder_2"))
-    found = [(getattr(pipe, tokenizer, None), getattr(pipe, encoder, None)) for tokenizer, encoder in names]
-    known = [(tokenizer, encoder) for tokenizer, encoder in found if tokenizer is not None and encoder is not None]
-    if not known:
+    if getattr(pipe, "text_encoder", None) is None and getattr(pipe, "text_encoder_2", None) is None:
         raise UsageError(
             f"a {type(pipe).__name__} was loaded without a text encoder, which reads the attribution prompt: load it "
             f"with one"
         )
-    return known
-
-
-def _encode(pipe: Any, tokenizer: Any, encoder: Any, text: str, several: bool, clip_skip: int | None) -> Tensor:
-    """Vectors (tokens, channels) of the layer that the pipeline reads; of a single encoder they are normalised."""
-    ids = torch.tensor([_ids(tokenizer, text)], device=pipe._execution_device)
-    states = several or clip_skip is not None
+    tokenizer = getattr(pipe, "tokenizer", None) or pipe.tokenizer_2
+    ids = tokenizer(text, verbose=False).input_ids
+    _fitting(ids, tokenizer.model_max_length, text)
     with quiet():
-        output = encoder(ids, output_hidden_states=states)
-    if not states:
-        last: Tensor = output.last_hidden_state[0]
-        return last
-    layer = (SECOND_LAST if several else LAST) - (clip_skip or 0)
-    if -layer > len(output.hidden_states):
-        raise UsageError(f"clip_skip={clip_skip} skips more layers than a text encoder of this model has")
-    rows: Tensor = output.hidden_states[layer][0]
-    return rows if several else getattr(encoder, "text_model", encoder).final_layer_norm(rows)
-
-
-def _ids(tokenizer: Any, text: str) -> list[int]:
-    ids: list[int] = tokenizer(text, padding=False, truncation=False, verbose=False).input_ids
-    if len(ids) > tokenizer.model_max_length:
-        raise UsageError(
-            f"the attribution prompt {text!r} has {len(ids)} tokens, but this model reads "
-            f"{tokenizer.model_max_length}: shorten the prompt or the concept"
-        )
-    return ids
+        rows = pipe.encode_prompt(
+            text, device=pipe._execution_device, num_images_per_prompt=1, do_classifier_free_guidance=False,
+            clip_skip=clip_skip,
+        )[0]  # fmt: skip
+    return EncodedText(tokenizer.convert_ids_to_tokens(ids), rows[0, : len(ids)])
 
 
 @torch.no_grad()
@@ -90,10 +68,7 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
         ids = [ids[0], *ids[len(pipe.tokenizer.encode(before)) - 1 :]]
     with quiet():
         rows, mask, *_ = pipe.encode_prompt(text, **own)
-    if len(ids) > len(mask[0]):
-        raise UsageError(
-            f"the attribution prompt {text!r} has {len(ids)} tokens, but this model reads {len(mask[0])}: shorten it"
-        )
+    _fitting(ids, len(mask[0]), text)
     return EncodedText(pipe.tokenizer.convert_ids_to_tokens(ids), rows[0, : len(ids)])
 
 
@@ -114,9 +89,7 @@ def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int 
     used: list[int] = []
     for encoder, tokenizer, first, end in parts:
         ids = tokenizer(text, verbose=False).input_ids
-        if len(ids) > end - first:
-            raise UsageError(f"the attribution prompt {text!r} has {len(ids)} {encoder} tokens, but this model reads "
-                             f"{end - first}: shorten it")  # fmt: skip
+        _fitting(ids, end - first, text, f"{encoder} ")
         tokens += tokenizer.convert_ids_to_tokens(ids)
         used += range(first, first + len(ids))
     more = {"do_classifier_free_guidance": False, "clip_skip": clip_skip} if with_clip else {}
@@ -127,14 +100,16 @@ def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int 
 
 @torch.no_grad()
 def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
-    """The meaning of a word to a pipeline's CLIP text encoders: a unit vector, the states at its end-of-text token.
+    """The meaning of a word to a pipeline: a unit vector, what its text encoder gives at the end of the word.
 
-    Of the last layer if the pipeline has one text encoder, else of the second last. T5, which SD3 and Flux read too,
-    has no such token that sums a text up. Raises UsageError for a pipeline without a text encoder.
+    Of SD3, at CLIP's end-of-text token; of Flux, CLIP's summary, since T5 has no token that sums a text up.
     """
-    several = hasattr(pipe, "text_encoder_2")
-    encoders = _encoders(pipe)
-    clip = [pair for pair in encoders if pair[1].config.model_type.startswith("clip")] or encoders
-    states = torch.cat([_encode(pipe, *pair, word, several, None)[-1].float() for pair in clip]).cpu().numpy()
+    if hasattr(pipe, "tokenizer_2") and not hasattr(pipe, "tokenizer_3") and hasattr(pipe, "transformer"):
+        row = pipe.encode_prompt(word, None)[1][0]
+    else:
+        text = AttentionMaps(pipe, word).text
+        end = pipe.tokenizer.eos_token
+        row = text.vectors[text.tokens.index(end) if end in text.tokens else -1]
+    states = row.float().cpu().numpy()
     unit: NDArray[np.float32] = states / np.linalg.norm(states)
     return unit

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from askew.models.base import WhiteBox
 from askew.store.imagefile import opened
 from askew.types import Picture
 
@@ -25,22 +26,6 @@ AT_ONCE = 1024
 """Evaluations of the network, about, after which errors are stored."""
 
 
-class DiffusionModel(Protocol):
-    """A model whose diffusion pipeline is at hand."""
-
-    name: str
-    revision: str
-
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-
-    @property
-    def dtype(self) -> str: ...
-
-    @property
-    def pipeline(self) -> Any: ...
-
-
 class ClassErrors:
     """The errors of a model's network for some classes; what it reads of a picture depends on that picture alone.
 
@@ -52,7 +37,7 @@ class ClassErrors:
 
     def __init__(
         self,
-        model: DiffusionModel,
+        model: WhiteBox,
         prompts: Sequence[str],
         samples: int,
         *,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from PIL import Image
 
@@ -56,6 +56,22 @@ class Model(Protocol):
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of `prompt` that this model is known to ignore; empty where that cannot be known."""
+        ...
+
+
+class WhiteBox(Model, Protocol):
+    """A model whose network is at hand, and can be watched while it works."""
+
+    watch: Callable[[Any, Sequence[Request]], Any] | None
+
+    @property
+    def dtype(self) -> str:
+        """In which number format it works."""
+        ...
+
+    @property
+    def pipeline(self) -> Any:
+        """The diffusers pipeline."""
         ...
 
 

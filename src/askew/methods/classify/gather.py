@@ -9,9 +9,9 @@ from typing import cast
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
-from askew.measure.class_errors import ClassErrors, DiffusionModel
+from askew.measure.class_errors import ClassErrors
 from askew.methods.classify.plan import NONE, ClassificationPlan
-from askew.models.base import Model
+from askew.models.base import Model, WhiteBox
 from askew.parts.showing import Showing, showing_pictures
 from askew.parts.sources import (
     Neutrality,
@@ -93,7 +93,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     )  # fmt: skip
 
 
-def diffusion_model(plan: ClassificationPlan) -> DiffusionModel:
+def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
     """The plan's model. Raises UsageError for a black box, with commands that would work."""
     name, model = plan.model, registry.model(plan.model, **plan.model_args)
     if "mitigation" in getattr(model, "settings", {}):
@@ -105,11 +105,11 @@ def diffusion_model(plan: ClassificationPlan) -> DiffusionModel:
             f"Classify them with a diffusion model: askew classify --model studio --sources {name}, or --model "
             f"diffusers/ID-OR-PATH; or measure {name} itself: askew audit … --model {name}"
         )
-    return cast("DiffusionModel", model)
+    return cast("WhiteBox", model)
 
 
 def _read(
-    plan: ClassificationPlan, run: Run, model: DiffusionModel, sources: Outcomes, classes: tuple[str, ...]
+    plan: ClassificationPlan, run: Run, model: WhiteBox, sources: Outcomes, classes: tuple[str, ...]
 ) -> tuple[ClassRows, ...]:
     """The errors with every number of noise samples; of no class nothing."""
     pictures, prompts = present(sources), [prompt_of(word, plan.template) for word in classes]
@@ -121,7 +121,7 @@ def _read(
     return tuple(found)
 
 
-def _pixels(model: DiffusionModel) -> tuple[int, int]:
+def _pixels(model: WhiteBox) -> tuple[int, int]:
     """Width and height of the pictures that a model takes. Raises UsageError for a family that cannot classify."""
     from askew.measure.denoising import Denoiser
 

@@ -14,9 +14,9 @@ from PIL import Image
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments, PictureSet
-from askew.measure.attention import AttentionReader, WhiteBox, watching
+from askew.measure.attention import AttentionReader, watching
 from askew.methods.map.plan import MapPlan
-from askew.models.base import Request, Setting
+from askew.models.base import Request, Setting, WhiteBox
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Reader, beyond_drawings, fingerprints, instruments_of, unknown_words
 from askew.plan import PLAN_FILE, read_toml
