@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("hosted",),
     ("prompts",),
     ("models.base", "measure.base", "store.files", "store.imagefile", "store.index", "store.journal",
-     "run.environment", "run.progress", "run.budget"),
+     "run.environment", "run.progress"),
     ("studio",),
     ("models", "measure"),
     ("registry", "plan", "mitigation", "store.keys"),

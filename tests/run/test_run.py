@@ -19,10 +19,10 @@ from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorB
 
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request, pictures_made
-from askew.run.budget import Budget
 from askew.run.environment import environment
 from askew.run.live import Live, opened_run
 from askew.run.progress import Event, JsonLines, Terminal, choose
+from askew.run.work import Budget
 from askew.store.store import Store
 from askew.types import Missing, Picture, Question
 

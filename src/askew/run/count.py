@@ -6,24 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os.path import isfile
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
 from askew.measure.base import VQA, Evaluator, PictureReader
 from askew.models.base import Collection, FiledPicture
 from askew.plan import RunPlan
-from askew.run.base import Answer, Maker, Outcome, Rows, Run
+from askew.run.base import Answer, L, Maker, Outcome, Rows, Run, T, W
 from askew.run.live import check_folder
 from askew.run.progress import Stage, StageName, silent
 from askew.run.work import SLICE, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
 from askew.types import Missing, Picture, Question
-
-T = TypeVar("T")
-L = TypeVar("L")
-W = TypeVar("W", bound=Wanted)
 
 NOT_YET = Missing("not_asked", "only counted")
 
@@ -35,15 +30,12 @@ class Count(Run):
     """
 
     def __init__(self, store: Store) -> None:
-        self.store = store
-        self.work = Work()
+        self.store, self.work = store, Work()
         self.bounds: dict[str, Work] = {}
         self.warnings: list[str] = []
-        self._prompts: set[str] = set()
-        self._wanted: set[str] = set()
-        self._asked: set[tuple[str, str, str]] = set()
-        self._read: set[tuple[str, str]] = set()
-        self._seen: set[tuple[str, str]] = set()
+        self._prompts, self._wanted = set[str](), set[str]()
+        self._asked = set[tuple[str, str, str]]()
+        self._read, self._seen = set[tuple[str, str]](), set[tuple[str, str]]()
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """What is stored, and stand-ins for what is not."""
@@ -61,12 +53,11 @@ class Count(Run):
         wanted = wanted_files(collection, filed)
         stored = self._pictures(wanted)
         ids: Mapping[Path, str] = getattr(collection, "digests", {})
-        standing: list[Outcome] = [
-            Picture(ids.get(one.path, key), "", one.prompt) if isfile(one.path) else Missing("absent_file")
+        return [
+            (one, stored.get(key) or (Picture(ids.get(one.path, key), "", one.prompt) if isfile(one.path)
+                                      else Missing("absent_file")))
             for one, key in zip(filed, (one.key for one in wanted), strict=True)
-        ]
-        found = [stored.get(one.key, instead) for one, instead in zip(wanted, standing, strict=True)]
-        return list(zip(filed, found, strict=True))
+        ]  # fmt: skip
 
     def ask(self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
         """Known answers, and Missing for others."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,10 @@ from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
-from askew.run.base import CONTINUES, Answer, Maker, Outcome, Rows, Run, expect, provider
-from askew.run.budget import Budget
+from askew.run.base import CONTINUES, Answer, L, Maker, Outcome, Rows, Run, T, W, expect, provider
 from askew.run.environment import StageTime, environment
 from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
-from askew.run.work import SLICE, Engine, Group, Work, lacking, slices, unfinished, unique, wanted_files
+from askew.run.work import SLICE, Budget, Engine, Group, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
@@ -34,22 +33,18 @@ FILES_AT_ONCE = 16
 WAIT = 0.2
 """Seconds until it is asked again whether another process is done."""
 engine: Engine = map
-"""This process works on one item at a time, and only when its result is asked for."""
+"""One item at a time, in this process, and only when its result is asked for."""
 
 MACHINE = ("python", "platform", "packages", "device", "threads")
 """What is kept of where a picture was made."""
-
-T = TypeVar("T")
-L = TypeVar("L")
-W = TypeVar("W", bound=Wanted)
 
 
 class Live(Run):
     """One plan in one folder. Everything that it makes goes to the store at once, batch by batch.
 
-    `budget` is what to make with this object at most, as `Budget.parse` reads it; a run that needs more stops with what
-    is left. `stages` tells how long each stage took. Raises UsageError for a folder that holds another plan. Nothing is
-    written before there is something to make or results to write.
+    It makes at most `budget`, as `Budget.parse` reads it, and stops with what is left. `stages` tells how long each
+    took. Nothing is written before there is something to make or results to write. Raises UsageError for a folder that
+    holds another plan.
     """
 
     def __init__(
@@ -60,13 +55,9 @@ class Live(Run):
         progress: Progress | None = None,
         budget: int | str | None = None,
     ) -> None:
-        self.folder = folder
-        self.store = store
-        self.plan = plan
-        self._progress = progress or silent
-        self._budget = Budget.parse(budget)
+        self.folder, self.store, self.plan = folder, store, plan
+        self._progress, self._budget, self._spent = progress or silent, Budget.parse(budget), 0
         self.stages: dict[str, StageTime] = {}
-        self._spent = 0
         self.warnings: list[str] = []
         check_folder(folder, plan)
 
@@ -92,17 +83,19 @@ class Live(Run):
                 with _partwise(current, absent):
                     (made,) = engine(maker.make, [part])
                     self._spent += len(part)
-                    made_on = environment(_fact(maker, "device"))
-                    provenance = {name: getattr(made_on, name) for name in MACHINE} | {"dtype": _fact(maker, "dtype")}
-                    kept = self.store.put_pictures(part, [one.picture for one in made], provenance,
-                                                   [one.seen for one in made])  # fmt: skip
+                    who = getattr(maker, "model", maker)  # some know these facts of themselves
+                    device, dtype = (str(told) if (told := getattr(who, name, None)) is not None else None
+                                     for name in ("device", "dtype"))  # fmt: skip
+                    here = environment(device)
+                    provenance = {name: getattr(here, name) for name in MACHINE} | {"dtype": dtype}
+                    pictures, seen = [one.picture for one in made], [one.seen for one in made]
+                    kept = self.store.put_pictures(part, pictures, provenance, seen)
                     stored.update(zip((one.key for one in part), kept, strict=True))
         if open_ones := [one for one in wanted if one.key not in stored]:
             prompts = list(dict.fromkeys(one.prompt for one in open_ones))
-            raise RunError(
-                f"the budget of {self._budget.told} is used up: {len(open_ones)} of {len(wanted)} pictures "
-                f"are left, of {len(prompts)} prompts, the next being {prompts[0]!r}; {CONTINUES}"
-            )
+            left_out = f"{len(open_ones)} of {len(wanted)} pictures are left, of {len(prompts)} prompts"
+            told = f"{left_out}, the next being {prompts[0]!r}; {CONTINUES}"
+            raise RunError(f"the budget of {self._budget.told} is used up: {told}")
         return stored
 
     def collect(
@@ -215,10 +208,8 @@ class Live(Run):
         """The slices that the budget allows."""
         if (most := self._budget.pictures) is None or not left:
             return list(left)
-        if most < maker.batch_size and most < len(left[0]):
-            raise UsageError(
-                f"the budget of {self._budget.told} is smaller than one batch of {maker.name}: {len(left[0])}"
-            )
+        if most < min(maker.batch_size, first := len(left[0])):
+            raise UsageError(f"the budget of {self._budget.told} is smaller than one batch of {maker.name}: {first}")
         sizes = np.cumsum([len(part) for part in left]) + self._spent
         return [part for part, spent in zip(left, sizes, strict=True) if spent <= most]
 
@@ -282,10 +273,9 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
     """Raises UsageError for a folder that holds another plan."""
     if plan_hash_in(folder) in (None, plan.hash):
         return
-    try:
+    there, here = dict[str, object](), dict[str, object]()
+    with suppress(UsageError):
         there, here = (dict(_leaves(one.model_dump(mode="json"))) for one in (read_plan(folder / PLAN_FILE), plan))
-    except UsageError:
-        there, here = {}, {}
     differ = [name for name in {**there, **here} if there.get(name) != here.get(name)]
     told = ", ".join(f"{name} is {there.get(name)!r:.60} there and {here.get(name)!r:.60} here" for name in differ[:3])
     more = f" and {len(differ) - 3} more" if len(differ) > 3 else ""
@@ -297,7 +287,6 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
 
 
 def _leaves(node: object, at: str = "") -> Iterator[tuple[str, object]]:
-    """Every value of a plan with its place."""
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for name, child in items:
         yield from _leaves(child, f"{at}.{name}".lstrip("."))
@@ -344,8 +333,7 @@ class EmbedderOf:
     """The embedder that an instrument answers by; it travels as the instrument does."""
 
     def __init__(self, vqa: VectorVQA) -> None:
-        self._vqa = vqa
-        self.name, self.fingerprint = vqa.embedder.name, vqa.embedder.fingerprint
+        self._vqa, self.name, self.fingerprint = vqa, vqa.embedder.name, vqa.embedder.fingerprint
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Rows:
         """The embedder's vectors."""
@@ -361,30 +349,19 @@ def _ask(vqa: VQA, group: Group) -> list[list[Answer]]:
             rows = vqa.answer(group.pictures, group.questions)
         shape = {len(row) for row in rows} <= {len(group.questions)} and len(rows) == len(group.pictures)
         expect(shape, "the answers do not match the pictures and questions asked")
-        return [[_checked(q, answer) for q, answer in zip(group.questions, row, strict=True)] for row in rows]
-
-
-def _checked(question: Question, answer: str | Missing) -> str | Missing:
-    if isinstance(answer, Missing):
-        return answer
-    allowed = answer in question.options if question.options else isinstance(answer, str)
-    expect(allowed, f"{answer!r} is no answer to {question.text!r}")
-    broken = any("\ud800" <= character <= "\udfff" for character in answer)
-    return Missing("unparseable", f"not valid Unicode: {answer!a}") if broken else answer
+        for question, answer in ((q, one) for row in rows for q, one in zip(group.questions, row, strict=True)):
+            allowed = answer in question.options if question.options else isinstance(answer, str)
+            expect(allowed or isinstance(answer, Missing), f"{answer!r} is no answer to {question.text!r}")
+    return [[Missing("unparseable", f"not valid Unicode: {one!a}")
+             if isinstance(one, str) and any("\ud800" <= letter <= "\udfff" for letter in one) else one
+             for one in row] for row in rows]  # fmt: skip
 
 
 def _embed(embedder: PictureReader, pictures: Sequence[Picture]) -> NDArray[np.float32]:
     """The vectors of one slice."""
     with provider(embedder.name, "reading pictures"):
         rows = np.asarray(embedder.embed_pictures(pictures), dtype=np.float32)
-        expect(
-            rows.ndim == 2 and len(rows) == len(pictures), f"vectors of shape {rows.shape} for {len(pictures)} pictures"
-        )
+        shaped = rows.ndim == 2 and len(rows) == len(pictures)
+        expect(shaped, f"vectors of shape {rows.shape} for {len(pictures)} pictures")
         expect(bool(np.isfinite(rows).all()), "a vector is not finite")
         return rows
-
-
-def _fact(maker: object, name: str) -> str | None:
-    """A fact about a provider that only some know of themselves."""
-    value = getattr(getattr(maker, "model", maker), name, None)
-    return None if value is None else str(value)

@@ -1,14 +1,18 @@
-"""What a run still has to do: slices of pictures, groups of questions, their exact numbers, and who does it."""
+"""What a run still has to do: slices of pictures, groups of questions, their exact numbers; who does it, its budget."""
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from askew.errors import RunError, UsageError
 from askew.models.base import Collection, FiledPicture, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
 from askew.store.store import Wanted
@@ -17,8 +21,10 @@ from askew.types import Missing, Picture, Question
 SLICE = 64
 """Pictures that an instrument reads at once."""
 
-T = TypeVar("T")
+UNITS = {"s": 1, "min": 60, "h": 3600}
+TIME, MONEY = re.compile(r"([\d.]+) ?(s|min|h)"), re.compile(r"\$([\d.]+) at \$([\d.]+)")
 
+T = TypeVar("T")
 
 Engine = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 """Where work is carried out, on this machine or elsewhere: applies a task to items, as `map` does.
@@ -33,10 +39,9 @@ raised when its result is asked for.
 class Work:
     """The size of a run, before it is made, if every picture can be made.
 
-    `questions` and `embeddings` count pairs of a picture and a question or embedder. `model_calls` include
-    pictures that are made again because their batch was interrupted. Vectors that a VQA answers from belong to its
-    calls; an embedder that shares them is not called for these again. `evaluations` are those of a network whose errors
-    are read, at most.
+    `questions` and `embeddings` count pairs of a picture and a question or embedder. `model_calls` include pictures
+    that are made again because their batch was interrupted. Vectors that a VQA answers from belong to its calls; an
+    embedder that shares them is not called again. `evaluations`, at most, are those of a network whose errors are read.
     """
 
     prompts: int = 0
@@ -66,22 +71,18 @@ class Work:
         """Pictures, answers, vectors and evaluations that are not stored yet."""
         return self.pictures_left + self.questions_left + self.embeddings_left + self.evaluations_left
 
-    @property
-    def calls(self) -> int:
-        """Calls of the model and of all instruments."""
-        return self.model_calls + self.vqa_calls + self.embedder_calls
-
     def lines(self, at_most: bool = False) -> list[str]:
         """The numbers in words; `at_most` where they are upper bounds."""
         most = "at most " if at_most else ""
-        calls = f"model {self.model_calls}, vqa {self.vqa_calls}, embedder {self.embedder_calls}"
+        calls = self.model_calls + self.vqa_calls + self.embedder_calls
+        each = f"model {self.model_calls}, vqa {self.vqa_calls}, embedder {self.embedder_calls}"
         evaluations = f"evaluations of the model {most}{self.evaluations} ({self.evaluations_left} left)"
         return [
             f"prompts     {most}{self.prompts}",
             f"pictures    {most}{self.pictures} ({self.pictures_stored} stored, {self.pictures_left} left)",
             f"questions   {most}{self.questions} ({self.questions_left} left)",
             f"embeddings  {most}{self.embeddings} ({self.embeddings_left} left)",
-            f"calls       {most}{self.calls} ({calls})",
+            f"calls       {most}{calls} ({each})",
             *([evaluations] if self.evaluations else []),
         ]
 
@@ -145,3 +146,39 @@ def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:
     questions, parts = images * sum(asked), -(-images // SLICE)
     return Work(pictures=images, model_calls=-(-images // model.batch_size), questions=questions,
                 questions_left=questions, vqa_calls=parts * len(asked))  # fmt: skip
+
+
+@dataclass(slots=True)
+class Budget:
+    """At most so many `pictures` or `seconds`; None where that has no bound. `told` is what it was given as."""
+
+    pictures: int | None = None
+    seconds: float | None = None
+    told: str = ""
+    _begun: float = field(default_factory=time.monotonic, init=False)
+    _longest: float = field(default=0.0, init=False)
+
+    @classmethod
+    def parse(cls, given: int | str | None) -> Budget:
+        """Of 500, "500", "90min" or "$5 at $0.02", the price of a picture. Raises UsageError."""
+        text = "" if given is None else str(given).strip()
+        try:
+            if match := TIME.fullmatch(text):
+                return cls(seconds=float(match[1]) * UNITS[match[2]], told=text)
+            if match := MONEY.fullmatch(text):
+                count = int(float(match[1]) / float(match[2]) + 1e-9)
+                return cls(pictures=count, told=f"{count} pictures ({text})")
+            return cls(pictures=int(text), told=f"{int(text)} pictures") if text else cls()
+        except (ValueError, ZeroDivisionError):
+            raise UsageError(
+                f'cannot read the budget {text!r}; write 500 (pictures), "90min", "2h", or "$5 at $0.02" (a picture)'
+            ) from None
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """A part of the work. Raises RunError before one that, as long as the longest so far, may cross the time."""
+        now = time.monotonic()
+        if self.seconds is not None and now - self._begun + self._longest > self.seconds:
+            raise RunError(f"the budget of {self.told} is used up; what was made is kept, the same command continues")
+        yield
+        self._longest = max(self._longest, time.monotonic() - now)
