@@ -322,14 +322,14 @@ def test_work_is_what_is_then_done(tmp_path: Path, done: int, answered: int, emb
     assert work.pictures_left == 20 - 2 * min(done, 10)
     assert (work.model_calls, work.questions_left) == (len(calls), len(vqa.asked))
     assert (work.embeddings_left > 0) == bool(embedder.embedded)
-    assert (again.pictures_left, again.questions_left, again.embeddings_left, again.calls) == (0, 0, 0, 0)
+    assert (again.left, again.model_calls, again.vqa_calls, again.embedder_calls) == (0, 0, 0, 0)
 
 
 def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     with Store(tmp_path / "store", create=False) as store:
         run = Live(tmp_path / "run", store, small_plan())
         work = counted(run.store, PatternModel(), TEXTS, 10, [(BrightVQA(), [BRIGHT], None)], MeanEmbedder())
-    assert work.calls == 8 + 1 + 1
+    assert (work.model_calls, work.vqa_calls, work.embedder_calls) == (8, 1, 1)
     assert list(tmp_path.iterdir()) == []
     assert "pictures    30 (0 stored, 30 left)" in work.lines()
 
