@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("prompts.base",),
     ("hosted",),
     ("prompts",),
-    ("models.base", "measure.base", "store.files", "store.imagefile", "store.index", "store.journal",
+    ("models.base", "measure.base", "store.files", "store.imagefile", "store.index",
      "run.environment", "run.progress"),
     ("studio",),
     ("models", "measure"),

@@ -352,9 +352,12 @@ def _ask(vqa: VQA, group: Group) -> list[list[Answer]]:
         for question, answer in ((q, one) for row in rows for q, one in zip(group.questions, row, strict=True)):
             allowed = answer in question.options if question.options else isinstance(answer, str)
             expect(allowed or isinstance(answer, Missing), f"{answer!r} is no answer to {question.text!r}")
-    return [[Missing("unparseable", f"not valid Unicode: {one!a}")
-             if isinstance(one, str) and any("\ud800" <= letter <= "\udfff" for letter in one) else one
-             for one in row] for row in rows]  # fmt: skip
+
+    def readable(answer: Answer) -> Answer:
+        broken = isinstance(answer, str) and any("\ud800" <= letter <= "\udfff" for letter in answer)
+        return Missing("unparseable", f"not valid Unicode: {answer!a}") if broken else answer
+
+    return [[readable(answer) for answer in row] for row in rows]
 
 
 def _embed(embedder: PictureReader, pictures: Sequence[Picture]) -> NDArray[np.float32]:

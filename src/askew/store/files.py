@@ -69,9 +69,8 @@ def changed_files(folder: Path) -> dict[str, str]:
 
 def write_sums(folder: Path, *names: str) -> None:
     """Write the SHA-256 of some files of a folder beside them, as `sha256sum --check` reads it. Raises RunError."""
-    write_file(
-        folder / SUMS_FILE, "".join(f"{sha256((folder / name).read_bytes())}  {name}\n" for name in names).encode()
-    )
+    lines = (f"{sha256((folder / name).read_bytes())}  {name}\n" for name in names)
+    write_file(folder / SUMS_FILE, "".join(lines).encode())
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:

@@ -1,11 +1,13 @@
-"""The store's SQLite file: tables whose rows carry checksums, transactions, and queries over many keys."""
+"""The store's two memories: an SQLite file whose rows carry checksums, and a journal of the same rows."""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -13,10 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from askew.errors import StoreError
-from askew.store.files import FULL, explain_os_error
+from askew.store.files import FULL, explain_os_error, write_whole
 
 SCHEMA = 2
 CHUNK = 500
+"""Keys of a query, and rows of a line of the journal, at most."""
+
 MOST_TOLD = 20
 
 TABLES = {
@@ -27,14 +31,6 @@ TABLES = {
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
 """By table its columns. `sum` is the checksum of the others: a row that does not fit its own is as good as absent."""
-
-OF_SCHEMA_1 = {
-    "pictures": "SELECT key, id, suffix, reason, detail, prompt, seed, model, NULL "
-    "FROM old_pictures LEFT JOIN files USING (id)",
-    "planned": "SELECT run, slot, key FROM old_planned",
-    "answers": "SELECT instrument, picture, question, answer, reason, detail FROM old_answers",
-    "vectors": "SELECT embedder, picture, vector FROM old_vectors",
-}
 
 Row = Sequence[Any]
 
@@ -52,8 +48,7 @@ class Index:
     """A connection to the index at `path`; None keeps one in memory. Raises StoreError.
 
     `timeout` is how many seconds to wait for another process that is writing. `known` are the rows, by table, that a
-    new index begins with. With `write` False nothing on disk is changed: an index of an older askew is then read from
-    a copy in memory.
+    new index begins with. With `write` False nothing on disk is changed.
     """
 
     def __init__(
@@ -63,16 +58,15 @@ class Index:
         known: Callable[[], Iterable[tuple[str, Sequence[Row]]]] = tuple,
         write: bool = True,
     ) -> None:
-        self.where = "the store" if path is None else f"the store {path.parent}"
-        self.timeout = timeout
-        self._known = known
-        with faults(self.where, self.timeout):
-            if write or path is None:
-                self._connection = _connected(path or ":memory:", timeout)
-            else:
-                self._connection = _read_only(path, timeout)
+        self.where, self.timeout = "the store" if path is None else f"the store {path.parent}", timeout
+        with faults(self.where, timeout):
+            reads = path is not None and not write
+            self._connection = _read_only(path, timeout) if path and reads else _connected(path or ":memory:", timeout)
             try:
-                self._prepare(write or path is None)
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                if not reads and not self._has_schema():
+                    self._create(known)
+                self._check_schema()
             except BaseException:
                 self._connection.close()
                 raise
@@ -134,62 +128,38 @@ class Index:
         found = [f"the index is damaged: {' '.join(line.split())}" for line in said]
         for table in TABLES:
             broken = [row for row, intact in self.all_rows(table) if not intact]
-            found += [f"the index has a damaged row in {table}: {_told(row)}" for row in broken[:MOST_TOLD]]
+            for row in broken[:MOST_TOLD]:
+                told = ", ".join(f"{value!a:.24}" for value in row[:3])
+                found.append(f"the index has a damaged row in {table}: {told}")
             if len(broken) > MOST_TOLD:
                 found.append(f"the index has {len(broken) - MOST_TOLD} more damaged rows in {table}")
         return found
 
-    def _prepare(self, write: bool) -> None:
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        if not self._has("meta") and write:
-            self._use_wal()
-            with self.transaction():
-                if not self._has("meta"):  # no other process was faster
-                    self._create()
-                    self._connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)")
-                    self._connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
-                    for table, rows in self._known():
-                        self.put(table, rows)
-        schema = self._schema()
-        if schema > SCHEMA:
-            raise StoreError(
-                f"{self.where} was written by a newer askew (schema {schema}, this one reads {SCHEMA}): "
-                "update askew, or choose another --store"
-            )
-        if schema < SCHEMA:
-            if not write:
-                stored, self._connection = self._connection, _connected(":memory:", self.timeout)
-                stored.backup(self._connection)
-                stored.close()
-            with self.transaction():
-                if self._schema() < SCHEMA:
-                    self._upgrade()
+    def _has_schema(self) -> bool:
+        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
 
-    def _has(self, table: str) -> bool:
-        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)))
+    def _create(self, known: Callable[[], Iterable[tuple[str, Sequence[Row]]]]) -> None:
+        self._use_wal()
+        with self.transaction():
+            if self._has_schema():  # another process was faster
+                return
+            for table, columns in TABLES.items():
+                how = "" if table == "vectors" else " WITHOUT ROWID"
+                self._connection.execute(f"CREATE TABLE {table} ({columns}){how}")
+            self._connection.execute("CREATE INDEX pictures_by_id ON pictures (id)")
+            self._connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)")
+            self._connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
+            for table, rows in known():
+                self.put(table, rows)
 
-    def _schema(self) -> int:
+    def _check_schema(self) -> None:
         found = self.select("SELECT value FROM meta WHERE name = 'schema'")
-        if not found or not isinstance(found[0][0], int) or found[0][0] < 1:
+        if not found or not isinstance(schema := found[0][0], int) or schema < 1:
             raise sqlite3.DatabaseError("it does not say its version")
-        return int(found[0][0])
-
-    def _create(self) -> None:
-        for table, columns in TABLES.items():
-            self._connection.execute(
-                f"CREATE TABLE {table} ({columns}){'' if table == 'vectors' else ' WITHOUT ROWID'}"
-            )
-        self._connection.execute("CREATE INDEX pictures_by_id ON pictures (id)")
-
-    def _upgrade(self) -> None:
-        for table in TABLES:
-            self._connection.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
-        self._create()
-        for table, query in OF_SCHEMA_1.items():
-            self.put(table, self._connection.execute(query))
-        for table in ("old_planned", "old_answers", "old_vectors", "questions"):
-            self._connection.execute(f"DROP TABLE {table}")  # old_pictures stays: it says where each was made
-        self._connection.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (SCHEMA,))
+        if schema != SCHEMA:
+            age, update = ("a newer", "update askew, or ") if schema > SCHEMA else ("an older", "")
+            raise StoreError(f"{self.where} was written by {age} askew (schema {schema}, this one reads {SCHEMA}): "
+                             f"{update}choose another --store")  # fmt: skip
 
     def _use_wal(self) -> None:
         """Switch to write-ahead logging. SQLite does not wait for others here by itself."""
@@ -261,10 +231,6 @@ def _marks(count: int) -> str:
     return ", ".join("?" * count)
 
 
-def _told(row: Row) -> str:
-    return ", ".join(f"{value!a:.24}" for value in row[:3])
-
-
 def _explain(error: sqlite3.Error, path: str, timeout: float) -> str:
     text = str(error)
     if "locked" in text:
@@ -276,3 +242,60 @@ def _explain(error: sqlite3.Error, path: str, timeout: float) -> str:
     if "no such" in text or "malformed" in text or not isinstance(error, sqlite3.OperationalError):
         return f"has a damaged index ({text}): `askew check {path} --rebuild` makes it again"
     return f"failed: {text}"
+
+
+class Journal:
+    """A file to which every row of the index but vectors is appended, a line for each batch.
+
+    Lines of `CHECKSUM JSON`, where JSON is [table, rows, what else is known of them].
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, table: str, rows: Sequence[Sequence[Any]], about: Mapping[str, object] | None = None) -> None:
+        """Write rows and flush them to disk. Whoever calls keeps other writers away. Raises OSError."""
+        if not rows:
+            return
+        parts = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
+        texts = [json.dumps([table, part, about or {}], sort_keys=True) for part in parts]
+        data = "".join(f"\n{_sum_of(text)} {text}" for text in texts).encode("ascii")  # ends what a power cut left
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        before = os.fstat(file).st_size
+        try:
+            while data:
+                data = data[os.write(file, data) :]
+            os.fsync(file)
+        except BaseException:
+            with suppress(OSError):
+                os.ftruncate(file, before)
+            raise
+        finally:
+            os.close(file)
+
+    def rows(self) -> Iterator[tuple[str, list[list[Any]]]]:
+        """The rows of every intact line by their table, the oldest first."""
+        for line, intact in self._lines():
+            if intact:
+                table, rows, _ = json.loads(line.partition(" ")[2])
+                yield table, rows
+
+    def damaged(self) -> int:
+        """How many lines do not fit their checksum."""
+        return sum(not intact for _, intact in self._lines())
+
+    def mend(self) -> None:
+        """Take damaged lines away."""
+        write_whole({self.path: "".join(f"\n{line}" for line, intact in self._lines() if intact).encode("ascii")})
+
+    def _lines(self) -> Iterator[tuple[str, bool]]:
+        """Every line that is not empty, and whether it is intact."""
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
+            for line in (raw.decode("utf-8", "replace").strip() for raw in file):
+                told, _, text = line.partition(" ")
+                if told:
+                    yield line, told == _sum_of(text)
+
+
+def _sum_of(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()

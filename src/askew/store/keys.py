@@ -15,10 +15,9 @@ SEEDS = 2**63 - 1
 
 
 def picture_key(model_name: str, revision: str, settings: Mapping[str, Setting], prompt: str, seed: int) -> str:
-    """The identity of a wanted picture, as 64 hexadecimal digits.
+    """The identity of a wanted picture, as 64 hexadecimal digits. `model_name` includes the provider.
 
-    `model_name` includes the provider; `settings` are those that change the picture. Raises UsageError for a
-    setting that is not a finite number.
+    `settings` are those that change the picture. Raises UsageError for one that is not a finite number.
     """
     return _digest("picture", model_name, revision, dict(sorted(settings.items())), prompt, seed)
 

@@ -30,8 +30,7 @@ from askew.models.base import Setting
 from askew.run.environment import package_versions
 from askew.store.files import sha256, write_whole
 from askew.store.imagefile import EncodedPicture, read
-from askew.store.index import TABLES, Index, Row, faults, salvaged
-from askew.store.journal import Journal
+from askew.store.index import TABLES, Index, Journal, Row, faults, salvaged
 from askew.store.keys import question_hash, slot_key
 from askew.types import Missing, Picture, Question
 
@@ -46,6 +45,10 @@ JOURNALED = ("pictures", "planned", "answers")
 TRIED_AGAIN = "error"
 """The reason of what is missing that does not stand: the next run tries again."""
 
+Answer = str | Missing
+Answers = dict[tuple[str, str], Answer]
+"""By picture id and question hash."""
+
 ABANDONED = 24 * 3600.0
 """Age in seconds from which a half-written file belongs to a process that was killed."""
 
@@ -54,7 +57,7 @@ ABANDONED = 24 * 3600.0
 class Wanted:
     """A picture that a run needs: the `number`-th of its prompt.
 
-    `seed` is None and `source` set for a file that exists already.
+    `seed` is None and `source` set for a file that exists already. `made_by` are revision and settings of the model.
     """
 
     key: str
@@ -63,7 +66,6 @@ class Wanted:
     model: str
     source: Path | None = None
     made_by: Mapping[str, Setting] = field(default_factory=dict)
-    """Revision and settings of the model, for the record."""
     number: int | None = None
 
     @property
@@ -96,17 +98,15 @@ def is_store(folder: Path) -> bool:
 class Store:
     """The one writer of pictures, answers and vectors. Several processes may use the same folder at once.
 
-    What is written stands in two places, the index and a journal of lines, so that one can be made from the other.
-    With `create=False` nothing is written, and a store that does not exist is read as empty.
-    `timeout` is how many seconds to wait for another process that is writing.
-    Raises StoreError for a folder that cannot be used.
+    What is written stands in two places, the index and a journal, so that one can be made from the other. With
+    `create=False` nothing is written, and a store that does not exist is read as empty. It waits `timeout` seconds for
+    a process that is writing. Raises StoreError for a folder that cannot be used.
     """
 
     def __init__(self, path: Path | str, *, create: bool = True, timeout: float = 30.0) -> None:
         self.path = Path(path).absolute()
         self._where = f"the store {self.path}"
-        self.journal = Journal(self.path / JOURNAL_FILE)
-        index = self.path / INDEX_FILE
+        self.journal, index = Journal(self.path / JOURNAL_FILE), self.path / INDEX_FILE
         if create:
             with faults(self._where):
                 for name in ("pictures", "quarantine", "incoming"):
@@ -135,19 +135,17 @@ class Store:
 
         A file that has not been changed since it was written, as the system says, is not read again for that.
         """
-        folder = self.path / "pictures"
-        intact: dict[str, bool] = {}
+        folder, intact = self.path / "pictures", dict[str, bool]()
         found: dict[str, Picture | Missing] = {}
         for key, name, suffix, reason, detail, prompt, seed, _, changed in self.index.rows("pictures", "key", keys):
-            if name is None:
-                if reason != TRIED_AGAIN:
-                    found[key] = Missing(reason, detail)
-                continue
-            path = f"{folder}/{name[:2]}/{name}{suffix}"
-            if name not in intact:
-                intact[name] = _changed(path) == changed is not None or is_intact(Path(path))
-            if intact[name]:
-                found[key] = Picture(name, path, prompt, seed)
+            if name is not None:
+                path = f"{folder}/{name[:2]}/{name}{suffix}"
+                if name not in intact:
+                    intact[name] = _changed(path) == changed is not None or is_intact(Path(path))
+                if intact[name]:
+                    found[key] = Picture(name, path, prompt, seed)
+            elif reason != TRIED_AGAIN:
+                found[key] = Missing(reason, detail)
         return found
 
     def put_pictures(
@@ -162,12 +160,11 @@ class Store:
         `seen` holds, by fingerprint, rows that were read while a picture was made: they are stored with it. What
         another process stored first, and is intact, stays; a file that exists already replaces what was known about it.
         """
-        ids = [sha256(outcome.data) if isinstance(outcome, EncodedPicture) else None for outcome in outcomes]
+        ids = [sha256(one.data) if isinstance(one, EncodedPicture) else None for one in outcomes]
         for row in self.index.rows("pictures", "key", (one.key for one in wanted)):
             if row[1] and (path := self._file(row[1], row[2])).exists() and not is_intact(path):
                 self._set_aside(path)
-        suffixes = self._write_files(ids, outcomes)
-        keys = [one.key for one in wanted]
+        suffixes, keys = self._write_files(ids, outcomes), [one.key for one in wanted]
         with self.index.transaction():
             kept = self.pictures(one.key for one in wanted if one.source is None)
             rows: list[Row] = [
@@ -187,10 +184,8 @@ class Store:
         """Import the picture files that `source` names, in order."""
         outcomes = [read(one.source) for one in wanted if one.source is not None]
         stored = self.put_pictures(wanted, outcomes, {"packages": package_versions()})
-        return [
-            replace(outcome, source=str(one.source)) if isinstance(outcome, Picture) else outcome
-            for one, outcome in zip(wanted, stored, strict=True)
-        ]
+        sourced = zip(wanted, stored, strict=True)
+        return [replace(own, source=str(one.source)) if isinstance(own, Picture) else own for one, own in sourced]
 
     @contextmanager
     def turn(self, *names: str) -> Iterator[bool]:
@@ -255,39 +250,23 @@ class Store:
             for file in files:
                 file.unlink(missing_ok=True)
 
-    def answers(
-        self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
-    ) -> dict[tuple[str, str], str | Missing]:
-        """Final answers of one instrument (its fingerprint), by (picture id, question hash).
-
-        What is none of the options of its question is no answer.
-        """
+    def answers(self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]) -> Answers:
+        """Final answers of one instrument (its fingerprint). What is none of the options of its question is none."""
         options = {question_hash(question): question.options for question in questions}
-        found: dict[tuple[str, str], str | Missing] = {}
-        for _, picture, key, answer, reason, detail in self.index.rows(
-            "answers", "picture", pictures, instrument=instrument
-        ):
+        found: Answers = {}
+        rows = self.index.rows("answers", "picture", pictures, instrument=instrument)
+        for _, picture, key, answer, reason, detail in rows:
             if key in options and reason != TRIED_AGAIN and (reason or not options[key] or answer in options[key]):
                 found[picture, key] = Missing(reason, detail) if reason else answer
         return found
 
     def put_answers(
-        self,
-        instrument: str,
-        pictures: Sequence[str],
-        questions: Sequence[Question],
-        answers: Sequence[Sequence[str | Missing]],
-    ) -> dict[tuple[str, str], str | Missing]:
-        """Store answers by picture, then by question, and return what then holds, as `answers` does.
-
-        A final answer that is there already stays.
-        """
+        self, instrument: str, pictures: Sequence[str], questions: Sequence[Question], rows: Sequence[Sequence[Answer]]
+    ) -> Answers:
+        """Store rows of answers by picture, and return what then holds. A final answer that is there already stays."""
         hashes = [question_hash(question) for question in questions]
-        given = {
-            (picture, key): answer
-            for picture, row in zip(pictures, answers, strict=True)
-            for key, answer in zip(hashes, row, strict=True)
-        }
+        by_picture = zip(pictures, rows, strict=True)
+        given = {(name, key): answer for name, row in by_picture for key, answer in zip(hashes, row, strict=True)}
         with self.index.transaction():
             known = self.answers(instrument, pictures, questions)
             self._keep("answers", [
@@ -359,9 +338,8 @@ class Store:
         with cls(path) as store:
             if broken_lines:
                 store._log_all()
-            broken = [store._file(row[1], row[2]) for row, _ in store.index.all_rows("pictures") if row[1]]
-            broken = sorted({file for file in broken if file.exists() and not is_intact(file)})
-            for file in broken:
+            files = {store._file(row[1], row[2]) for row, _ in store.index.all_rows("pictures") if row[1]}
+            for file in (broken := sorted(file for file in files if file.exists() and not is_intact(file))):
                 store._set_aside(file)
         return [f"the index was made again: {', '.join(counts)}", f"damaged pictures set aside: {len(broken)}"]
 
@@ -371,15 +349,12 @@ class Store:
     def _write_files(self, ids: Sequence[str | None], outcomes: Sequence[EncodedPicture | Missing]) -> dict[str, str]:
         """Write the files that are not there yet. Returns suffixes by id, for the index."""
         known = self.known_files(name for name in ids if name is not None)
-        suffixes: dict[str, str] = {}
-        missing: dict[Path, bytes] = {}
+        suffixes, missing = dict[str, str](), dict[Path, bytes]()
         for name, outcome in zip(ids, outcomes, strict=True):
-            if name is None or isinstance(outcome, Missing):
-                continue
-            suffixes[name] = outcome.suffix
-            path = known.get(name, self._file(name, outcome.suffix))
-            if not is_intact(path):
-                missing[path] = outcome.data
+            if name is not None and isinstance(outcome, EncodedPicture):
+                suffixes[name] = outcome.suffix
+                if not is_intact(path := known.get(name, self._file(name, outcome.suffix))):
+                    missing[path] = outcome.data
         with faults(self._where):
             write_whole(missing, self.path / "incoming")
         return suffixes
@@ -427,18 +402,16 @@ class Completions:
             record = json.loads(self._file(key).read_bytes())
         except (OSError, ValueError):
             return None
-        if not isinstance(record, dict):
-            return None
-        told = record.pop("sha256", None)  # files of earlier versions do not tell
-        return record if told in (None, _digest(record)) else None
+        told = record.pop("sha256", None) if isinstance(record, dict) else None
+        return record if told and told == _digest(record) else None
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep a record. Raises StoreError."""
         path = self._file(key)
         with faults(self._where):
             path.parent.mkdir(parents=True, exist_ok=True)
-            told = {**record, "sha256": _digest(record)}
-            write_whole({path: json.dumps(told, indent=1, sort_keys=True).encode("ascii")})
+            told = json.dumps({**record, "sha256": _digest(record)}, indent=1, sort_keys=True)
+            write_whole({path: told.encode("ascii")})
 
     def _file(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.json"
