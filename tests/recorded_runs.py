@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
@@ -17,6 +18,7 @@ from typing import Any
 
 import askew
 from askew.cli import run
+from askew.method import Result
 
 EXACT = 1e-9
 NETWORKS = 1e-5
@@ -114,6 +116,11 @@ def counts(text: str) -> dict[str, list[int]]:
     return {word: [int(number) for number in found] for word, found in lines}
 
 
+def in_file(made: Result[Any, Any]) -> Any:
+    """The content of results.json."""
+    return json.loads(made.numbers.read_text(encoding="utf-8"))
+
+
 def _draw(folder: Path) -> None:
     """Pictures of the studio's model of known bias, with labels that a person could have given."""
     made = askew.audit(
@@ -121,7 +128,7 @@ def _draw(folder: Path) -> None:
         embedder="none", draws=100, run=folder / "run", store=folder / "store",
     )  # fmt: skip
     rows = []
-    for one in made.results["sets"]:
+    for one in in_file(made)["sets"]:
         if one["axis"] in (None, "gender") and one["value"] in (None, "female"):
             for k, picture in enumerate(one["pictures"]):
                 rows.append((picture, one["prompt"].split()[-1], "asked" if one["axis"] else "initial", k))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,6 +42,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli", "__main__"),
 )  # fmt: skip
 """From the lowest to the highest. Modules of one layer may import each other."""
+
+ROOMS = ("methods", "parts", "studies", "pages")
 
 OF_STATS = {
     "numpy",
@@ -88,6 +91,25 @@ def is_module(package: str, name: str) -> bool:
     return home.is_dir() or home.with_suffix(".py").exists()
 
 
+def public_hints(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The annotations of public functions, methods and fields, each with its place; arrays may be of any precision."""
+    public = [node for node in tree.body if not getattr(node, "name", "").startswith("_")]
+    for home in [tree, *(node for node in public if isinstance(node, ast.ClassDef))]:
+        for node in home.body:
+            if isinstance(node, ast.AnnAssign):
+                found = [(ast.unparse(node.target), node.annotation)]
+            elif isinstance(node, ast.FunctionDef):
+                args = node.args
+                own = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+                found = [(f"{node.name}({one.arg})", one.annotation) for one in own if one is not None]
+                found.append((f"{node.name}()", node.returns))
+            else:
+                continue
+            for where, hint in found:
+                if hint is not None and not where.startswith("_"):
+                    yield where, ast.unparse(hint).replace("np.floating[Any]", "np.floating")
+
+
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_imports_point_downwards(path: Path) -> None:
     own = layer_of(name_of(path))
@@ -103,6 +125,12 @@ def test_statistics_know_arrays_only(path: Path) -> None:
     for imported in imports(path):
         allowed = imported.startswith(("askew.stats", "askew.types", "askew.errors"))
         assert allowed or imported.partition(".")[0] in OF_STATS, f"{imported} in {path.name}"
+
+
+@pytest.mark.parametrize("path", [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))], ids=name_of)
+def test_nothing_untyped_crosses_a_border(path: Path) -> None:
+    for where, hint in public_hints(ast.parse(path.read_text(encoding="utf-8"))):
+        assert not re.search(r"\bAny\b|\b(dict|Mapping)\b(?!\[)", hint), f"{where} of {name_of(path)} is {hint}"
 
 
 @pytest.mark.parametrize("statement", ["import askew", "import askew.cli"])

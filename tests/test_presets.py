@@ -12,6 +12,7 @@ from askew import registry
 from askew.cli import run
 from askew.errors import UsageError
 from askew.methods.audit.plan import AuditPlan
+from askew.methods.interact.plan import plan_interactions
 from askew.models.diffusers import RECOMMENDED
 from askew.options import plan_fields
 from askew.parts.survey.propose import survey_plan
@@ -95,6 +96,12 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
         images=2,
     )
     assert result.plan == expected
+
+
+def test_interactions_take_a_preset_but_its_embedder() -> None:
+    fields = plan_fields({"preset": "sd15-clip", "model": "studio/planted"})
+    made = plan_interactions(["a photo of a nurse"], axes=["gender"], **fields)
+    assert (made.vqa, made.embedder) == (presets()["sd15-clip"].vqa, "none")
 
 
 def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:

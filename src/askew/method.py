@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -180,12 +179,6 @@ class Result(Document, Generic[P, F]):
     folder: Path
     store: Path
     found: F
-
-    @cached_property
-    def results(self) -> Mapping[str, Any]:
-        """The content of results.json."""
-        content: Mapping[str, Any] = json.loads(findings.read_text(self.folder / RESULTS_FILE))
-        return content
 
     @cached_property
     def page(self) -> Page:

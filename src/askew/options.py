@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, TypeVar, cast
 
 from cyclopts import Parameter, Token
 
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
-from askew.plan import PlanFields
+from askew.plan import PlanFields, Settings
 
 if TYPE_CHECKING:
-    from askew.store.store import Completions
+    from askew.prompts.llm import CompletionCache
 
 T = TypeVar("T")
 
@@ -156,17 +156,13 @@ class SettingOptions(TypedDict, total=False):
 
     model_args: Annotated[Args, Parameter("-M", help="Model setting, such as bias=0.5.")]
     offload: Annotated[Flag, Parameter(help="Keep in GPU memory only what works; as -M offload=model.")]
-    mitigation: Annotated[Place, Parameter(help="Measure the model under this mitigation, by `askew mitigate`.")]
     preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
 
 
-class ModelOptions(SettingOptions, total=False):
-    """Which model, with which settings."""
+class MitigationOptions(TypedDict, total=False):
+    """Under which mitigation a model is measured."""
 
-    model: Annotated[
-        str | None,
-        Parameter(help="The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …"),
-    ]
+    mitigation: Annotated[Place, Parameter(help="Measure the model under this mitigation, by `askew mitigate`.")]
 
 
 class VQAOptions(TypedDict, total=False):
@@ -246,8 +242,7 @@ OF_FOLDERS = {name: name for name in (*ManifestOptions.__annotations__, "prompt_
 OF_FOLDERS |= {"file_column": "file", "group_column": "prompt_column"}
 """By option the setting of `folder/PATH` that it is."""
 
-READERS: Mapping[str, Callable[..., Any]] = {
-    **dict.fromkeys(("model", "embedder", "llm", "sources", "seed", "level", "draws"), lambda given: given),
+READERS: Mapping[str, Callable[..., object]] = {
     "vqa": lambda given: tuple(names(given)),
     "values": lambda given: {axis: tuple(own) for axis, own in named_lists(given, "--values").items()},
     "aliases": partial(pairs, option="--alias"),
@@ -256,12 +251,14 @@ READERS: Mapping[str, Callable[..., Any]] = {
     "embedder_args": partial(key_values, option="--embedder-arg"),
     "sources_args": partial(key_values, option="--source-arg"),
 }
-"""By field of a plan how its option is read."""
+"""By field of a plan how its option is read, where it is not taken as it is."""
 
 BESIDE_A_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 
 
-def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sources_args"] = "model_args") -> PlanFields:
+def plan_fields(
+    options: Mapping[str, object], folder: Literal["model_args", "sources_args"] = "model_args"
+) -> PlanFields:
     """The fields of a plan that shared options decide, with those of a preset where they say nothing.
 
     `folder` is the field that takes what the options say of a folder's manifest. Raises UsageError, UnknownName.
@@ -269,18 +266,23 @@ def plan_fields(options: Mapping[str, Any], folder: Literal["model_args", "sourc
     from askew.presets import with_preset
 
     told = {name: value for name, value in options.items() if value is not None}
-    fields = {name: read(told[name]) for name, read in READERS.items() if name in told}
-    implied: dict[str, dict[str, Setting]] = {"model_args": {}, "sources_args": {}}
+    fields = {
+        name: READERS[name](told[name]) if name in READERS else told[name]
+        for name in PlanFields.__annotations__ if name in told
+    }  # fmt: skip
+    implied: dict[str, dict[str, object]] = {"model_args": {}, "sources_args": {}}
     for option, setting in OF_FOLDERS.items():
         if value := told.get(option):
-            several_texts = not isinstance(value, bool | str | Path)
-            implied[folder][setting] = value is True or (",".join(value) if several_texts else str(value))
+            texts = value if isinstance(value, list | tuple) else [str(value)]
+            implied[folder][setting] = value is True or ",".join(texts)
     if told.get("offload"):
         implied["model_args"]["offload"] = True
     if "mitigation" in told:
         implied["model_args"]["mitigation"] = str(told["mitigation"])
-    fields |= {name: found for name, own in implied.items() if (found := own | fields.pop(name, {}))}
-    return with_preset(told.get("preset"), cast("PlanFields", fields))
+    for name, own in implied.items():
+        if found := own | cast("Settings", fields.get(name, {})):
+            fields[name] = found
+    return with_preset(cast("str | None", told.get("preset")), cast("PlanFields", fields))
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:
@@ -303,27 +305,23 @@ class Desk:
     tell   is told how much a language model was asked
     """
 
-    settings: Mapping[str, Setting]
-    cache: Completions
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    cache: CompletionCache | None = None
     tell: Callable[[str], object] | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Desk:
+    def of(cls, options: Mapping[str, object]) -> Desk:
         """The desk of a request. Completions are kept in the store, which is known before the run's own name is."""
         from askew.store.store import Completions, default_store
 
-        run, store = options.get("run"), options.get("store")
-        place = Path(store) if store else default_store(Path(run) if run else Path("runs") / "any")
-        return cls(
-            writer_settings(options),
-            Completions(place),
-            partial(print, file=sys.stderr) if options.get("progress") else None,
-        )
+        store = options.get("store") or default_store(Path(str(options.get("run") or "runs/any")))
+        tell = partial(print, file=sys.stderr) if options.get("progress") else None
+        return cls(writer_settings(cast("WriterOptions", options)), Completions(str(store)), tell)
 
 
-def writer_settings(options: Mapping[str, Any]) -> dict[str, Setting]:
+def writer_settings(options: WriterOptions) -> dict[str, Setting]:
     """The settings of a language model, its server's address among them."""
-    own: dict[str, Setting] = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
+    own = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
     return key_values(options.get("llm_args") or {}, "--llm-arg") | own
 
 

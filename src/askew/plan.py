@@ -184,7 +184,7 @@ class PlanFields(TypedDict, total=False):
     model: str
     model_args: Settings
     images: int
-    vqa: tuple[str, ...]
+    vqa: Sequence[str]
     vqa_args: Settings
     aliases: dict[str, str]
     values: dict[str, tuple[str, ...]]

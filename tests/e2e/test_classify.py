@@ -17,6 +17,7 @@ from askew.methods.classify import METHOD
 from askew.methods.classify.plan import TARGETS, ClassificationPlan, plan_classification
 from askew.methods.edit.plan import plan_editing
 from askew.store.store import Store
+from recorded_runs import in_file
 
 TARGET_OPTIONS = ("--targets", "first=mechanic,plumber", "--targets", "second=nurse,maid,secretary")
 
@@ -112,7 +113,7 @@ def test_given_pictures_of_another_size_and_mode_without_accuracy(pipeline: Path
         truth={"WM": "man"}, targets={"a": ("mechanic", "plumber"), "b": ("nurse", "maid")},
         run=tmp_path / "run", store=folder.parent / ".askew", images=5,
     )  # fmt: skip
-    warnings = " ".join(found.results["warnings"])
+    warnings = " ".join(in_file(found)["warnings"])
     assert "6 paths in the manifest manifest.csv begin with" in warnings
     assert "6 pictures were cut square and scaled to 32x32" in warnings
     assert warnings.count("nobody has read whether the pictures show their group, or one of") == 1

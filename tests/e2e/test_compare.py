@@ -12,6 +12,7 @@ import pytest
 
 import askew
 from askew.cli import run
+from recorded_runs import in_file
 
 PROMPT = "a photo of a mechanic"
 SMALL = ["--model", "studio/planted", "--images", "12", "--axes", "gender", "--draws", "100"]
@@ -56,7 +57,7 @@ def test_the_planted_difference_is_found(comparison: askew.Comparison) -> None:
 
 
 def test_pairs_are_the_pictures_of_one_seed(comparison: askew.Comparison) -> None:
-    sets = [run.results["sets"] for run in comparison.runs.values()]
+    sets = [in_file(run)["sets"] for run in comparison.runs.values()]
     assert [s["seeds"] for s in sets[0]] == [s["seeds"] for s in sets[1]]
     assert comparison.warnings == []
     assert 'class="aligned small"' in comparison.report.read_text(encoding="utf-8")

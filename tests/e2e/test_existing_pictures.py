@@ -10,6 +10,7 @@ import pytest
 
 import askew
 from askew.cli import run
+from recorded_runs import in_file
 
 OPTIONS = ["--prompt-column", "model,occupation", "--initial", "baseline", "--label", "gender=gender",
            "--label", "ethnicity=race", "--alias", "both=missing:several_people",
@@ -32,15 +33,15 @@ def result(people: Path, tmp_path_factory: pytest.TempPathFactory) -> askew.Audi
 
 
 def test_every_picture_is_counted_once(result: askew.AuditResult) -> None:
-    assert sum(entry["n"] for entry in result.results["sets"]) == 300
-    assert {(entry["axis"], entry["value"]) for entry in result.results["sets"]} == {
+    assert sum(entry["n"] for entry in in_file(result)["sets"]) == 300
+    assert {(entry["axis"], entry["value"]) for entry in in_file(result)["sets"]} == {
         (None, None),
         ("condition", "controlled"),
     }
 
 
 def test_labels_are_folded_and_several_people_are_missing(result: askew.AuditResult) -> None:
-    genders = [entry for entry in result.results["shares"] if entry["axis"] == "gender"]
+    genders = [entry for entry in in_file(result)["shares"] if entry["axis"] == "gender"]
     assert sum(entry["counts"]["female"] for entry in genders) == 162
     assert sum(entry["counts"]["male"] for entry in genders) == 106
     assert sum(entry["missing"].get("several_people", 0) for entry in genders) == 32
@@ -53,7 +54,7 @@ def test_a_lean_has_an_interval_and_missing_has_bounds(result: askew.AuditResult
     assert share.high is not None
     assert 0.2 < share.high < 0.35
     entry = next(
-        e for e in result.results["shares"]
+        e for e in in_file(result)["shares"]
         if (e["prompt"], e["set"], e["axis"]) == ("dall_e_3: swe", "condition: controlled", "gender")
     )  # fmt: skip
     assert entry["missing"] == {"several_people": 8}
@@ -63,7 +64,7 @@ def test_a_lean_has_an_interval_and_missing_has_bounds(result: askew.AuditResult
 
 def test_conditions_are_compared(result: askew.AuditResult) -> None:
     entry = next(
-        e for e in result.results["differences"]
+        e for e in in_file(result)["differences"]
         if (e["prompt"], e["axis"]) == ("sdxl_turbo: athlete", "gender")
     )  # fmt: skip
     assert entry["sets"] == ["initial", "condition: controlled"]
@@ -97,7 +98,7 @@ def test_a_published_manifest_is_read_and_absent_files_are_missing(
     assert 'warning: 72 paths in the manifest sdxl.csv begin with "/"' in said.err
     assert "warning: 28 of 100 files that the manifest sdxl.csv names are absent" in said.err
     assert "Missing: 28 pictures" in said.out
-    found = askew.load(tmp_path / "run").results
+    found = in_file(askew.load(tmp_path / "run"))
     assert len(found["warnings"]) == 4, found["warnings"]
     assert "28 of 100 pictures are missing (28 absent_file)" in found["warnings"][2]
     assert sum(entry["n"] for entry in found["sets"]) == 100
@@ -143,8 +144,8 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: py
     assert run([*command, "--draws", "100", "--run", str(tmp_path / "run")]) == 0
     assert "means nothing" in capsys.readouterr().err
     found = askew.load(tmp_path / "run")
-    assert found.results["sets"][0]["missing"] == {"corrupt_file": 1}
-    assert found.results["sets"][0]["n"] == 4
+    assert in_file(found)["sets"][0]["missing"] == {"corrupt_file": 1}
+    assert in_file(found)["sets"][0]["n"] == 4
     assert not list((tmp_path / ".askew" / "quarantine").iterdir())
 
 
@@ -156,7 +157,7 @@ def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:
                     "where": "model=flux_dev,occupation=nurse,occupation=ceo"},
         aliases={"both": "missing:several_people"}, embedder="none", draws=200, run=tmp_path / "run",
     )  # fmt: skip
-    (entry,) = found.results["confusion"]
+    (entry,) = in_file(found)["confusion"]
     assert (entry["instrument"], entry["reference"], entry["values"]) == ("faces", "labels", ["male", "female"])
     right = entry["counts"][0][0] + entry["counts"][1][1]
     assert right / sum(map(sum, entry["counts"])) > 0.7

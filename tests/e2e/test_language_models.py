@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from askew import cli
 from askew.cli import run
 from askew.errors import LanguageModelError, ServerError, UsageError
 from askew.hosted import KEY_VARIABLE
+from askew.models.base import Setting
+from askew.options import Desk
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan, read_plan
 from askew.store.store import Completions
@@ -39,18 +41,19 @@ def answer(number: int, content: dict[str, Any]) -> Reply:
     return says(json.dumps({"axes": axes}))
 
 
-def plan(store: Path, told: list[str], **settings: Any) -> Plan:
+def plan(store: Path, told: list[str], writer: Mapping[str, Setting] | None = None, **settings: Any) -> Plan:
     """A plan as `askew audit` makes it."""
+    desk = Desk(writer or {}, Completions(store), told.append)
     wanted = {"model": "studio/planted", "axes": ["gender", "light"], "llm": "openai/m", **settings}
-    return survey_plan(Plan, [PROMPT], cache=Completions(store), tell=told.append, **wanted)
+    return survey_plan(Plan, [PROMPT], desk=desk, **wanted)
 
 
 def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> None:
     told: list[str] = []
     with serving(answer) as server:
-        first = plan(tmp_path, told, llm_args={"url": server.url})
+        first = plan(tmp_path, told, {"url": server.url})
         assert len(server.requests) == 2
-        assert plan(tmp_path, told, llm_args={"url": server.url}).hash == first.hash
+        assert plan(tmp_path, told, {"url": server.url}).hash == first.hash
         assert len(server.requests) == 2
     assert told[0].startswith("openai/m: 2 calls, 0 answers from the store")
     assert told[1].startswith("openai/m: 0 calls, 2 answers from the store")
@@ -62,9 +65,9 @@ def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"llm_args": {"url": "localhost"}}, "no address"),
-        ({"llm": "lexicon", "llm_args": {"url": "http://localhost:1/v1"}}, "url"),
-        ({"llm_args": {"colour": 1}}, "colour"),
+        ({"writer": {"url": "localhost"}}, "no address"),
+        ({"llm": "lexicon", "writer": {"url": "http://localhost:1/v1"}}, "url"),
+        ({"writer": {"colour": 1}}, "colour"),
         ({"llm": "openai"}, "which model"),
     ],
 )
@@ -76,7 +79,7 @@ def test_wrong_settings(settings: dict[str, Any], message: str, tmp_path: Path) 
 def test_a_server_that_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
     refusing = serving(lambda number, content: fails(401, "who are you?"))
     with refusing as server, pytest.raises(ServerError, match="who are you"):
-        plan(tmp_path / "store", [], llm_args={"url": server.url})
+        plan(tmp_path / "store", [], {"url": server.url})
     assert not (tmp_path / "store").exists()
 
 
@@ -84,7 +87,7 @@ def test_several_prompts_are_planned_at_once_and_in_order(tmp_path: Path) -> Non
     prompts = [f"{PROMPT} in town {k}" for k in range(6)]
     with serving(answer) as server:
         planned = survey_plan(
-            Plan, prompts, model="studio/planted", axes=["gender"], llm="openai/m", llm_args={"url": server.url}
+            Plan, prompts, model="studio/planted", axes=["gender"], llm="openai/m", desk=Desk({"url": server.url})
         )
         assert len(server.requests) == 12
     assert [prompt.text for prompt in planned.prompts] == prompts
@@ -131,9 +134,9 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
 def test_an_audit_does_not_go_on_without_a_prompt(tmp_path: Path) -> None:
     told: list[str] = []
     with serving(useless_for("desert")) as server:
-        settings = {"llm": "openai/m", "llm_args": {"url": server.url}, "model": "studio/planted"}
+        desk = Desk({"url": server.url}, Completions(tmp_path), told.append)
         with pytest.raises(LanguageModelError, match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--to plan.toml"):
-            survey_plan(Plan, TWELVE, cache=Completions(tmp_path), tell=told.append, **settings)
+            survey_plan(Plan, TWELVE, llm="openai/m", desk=desk, model="studio/planted")
     assert "45 calls" in told[0]
 
 
@@ -170,7 +173,7 @@ def test_the_report_counts_usable_answers_by_step(
 
 def test_the_first_step_is_asked_whatever_a_model_suggests(tmp_path: Path) -> None:
     with serving(answer) as server:
-        survey_plan(Plan, ["a sailor"], model="studio", llm="openai/m", llm_args={"url": server.url})
+        survey_plan(Plan, ["a sailor"], model="studio", llm="openai/m", desk=Desk({"url": server.url}))
     assert "Along which axes" in server.requests[0]["messages"][1]["content"]
     assert len(server.requests) == 3
 
@@ -185,20 +188,19 @@ def test_a_suggestion_that_does_not_fit_a_prompt_is_not_taken() -> None:
 def test_axes_may_be_on_what_a_prompt_states(on: str, words: str) -> None:
     with serving(answer) as server:
         survey_plan(
-            Plan, ["a sailor"], llm="openai/m", llm_args={"url": server.url, "axes_on": on}, model="studio/planted"
+            Plan, ["a sailor"], llm="openai/m", desk=Desk({"url": server.url, "axes_on": on}), model="studio/planted"
         )
     assert words in server.requests[0]["messages"][1]["content"]
 
 
 def test_the_lexicon_varies_what_a_prompt_states() -> None:
-    settings: dict[str, Any] = {"model": "studio/planted", "llm_args": {"axes_on": "stated"}}
-    (planned,) = survey_plan(Plan, ["Indian astronauts"], **settings).prompts
+    stated = Desk({"axes_on": "stated"})
+    (planned,) = survey_plan(Plan, ["Indian astronauts"], model="studio/planted", desk=stated).prompts
     by_name = {axis.name: axis.counterfactuals for axis in planned.axes}
     assert by_name["nationality"]["nigerian"] == "Nigerian astronauts"
     assert "gender" not in by_name
-    everything = survey_plan(Plan, ["Indian astronauts"], model="studio/planted", llm_args={"axes_on": "all"}).prompts[
-        0
-    ]
+    both = Desk({"axes_on": "all"})
+    (everything,) = survey_plan(Plan, ["Indian astronauts"], model="studio/planted", desk=both).prompts
     assert {"gender", "nationality"} <= {axis.name for axis in everything.axes}
 
 

@@ -22,6 +22,7 @@ from askew.methods.map.plan import profession_prompt
 from askew.methods.map.score import maps_of
 from askew.stats.overlap import bilinear, mask
 from askew.types import Estimate, Missing
+from recorded_runs import in_file
 
 Saved = Callable[[str], Path]
 PROMPT = "a photo of a nurse"
@@ -86,14 +87,14 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(tiny: Saved
     }  # fmt: skip
     again = askew.map(PROMPT, concept=["sex", "cat", "dog", "a ship"], run=finished.parent / "again", **settings)
     first = json.loads((finished / "results.json").read_text())["biasmap"]["pairs"][0]["pictures"]
-    found = again.results["biasmap"]["pairs"][0]["pictures"]
+    found = in_file(again)["biasmap"]["pairs"][0]["pictures"]
     np.testing.assert_allclose(found, first, atol=1e-6)
     assert (
-        again.results["sets"][0]["pictures"]
+        in_file(again)["sets"][0]["pictures"]
         == json.loads((finished / "results.json").read_text())["sets"][0]["pictures"]
     )
     assert isinstance(again.miou("cat"), Estimate)
-    gradient = again.results["biasmap"]["gradient"][0]
+    gradient = in_file(again)["biasmap"]["gradient"][0]
     assert list(gradient["cosines"]) == ["sex", "cat", "dog", "a ship"]
     assert all(-1 <= cosine <= 1 for cosine in gradient["cosines"].values())
     assert "Nearness in meaning" in again.report.read_text()
@@ -145,12 +146,12 @@ def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
         model=models, concept="sex", profession=["nurse", "chef"], images=3, draws=100, run=tmp_path / "run",
         model_args={"num_inference_steps": 2},
     )  # fmt: skip
-    change = result.results["biasmap"]["changes"][0]
+    change = in_file(result)["biasmap"]["changes"][0]
     assert change["models"] == models
     assert [p["miou"]["n"] for p in change["prompts"]] == [3, 3]
     assert change["miou"]["n"] == 2
-    assert len(result.results["biasmap"]["overall"]) == 2
-    corrected = [entry["corrected"] for entry in result.results["biasmap"]["overall"]]
+    assert len(in_file(result)["biasmap"]["overall"]) == 2
+    corrected = [entry["corrected"] for entry in in_file(result)["biasmap"]["overall"]]
     assert all(e["q"] >= e["p"] for e in corrected)
     page = result.report.read_text()
     assert page.count("through the network") + page.count("Through the network") >= 1
@@ -179,7 +180,7 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
     assert isinstance(chef, Missing)
     assert chef.reason == "blank_image"
     assert isinstance(nurse, Estimate)
-    assert result.results["biasmap"]["overall"][0]["miou"]["missing"] == 1
+    assert in_file(result)["biasmap"]["overall"][0]["miou"]["missing"] == 1
     assert "made no usable picture of this prompt" in result.report.read_text()
     console = Console(width=80, record=True)
     console.print(result.table())
@@ -232,8 +233,8 @@ def test_the_same_model_with_other_settings_has_another_name(tiny: Saved, finish
         PROMPT, model=model, concept="race", against="nurse", images=4, draws=100, baseline=finished,
         run=tmp_path / "run", model_args={"num_inference_steps": 1},
     )  # fmt: skip
-    assert [m["name"] for m in result.results["models"]] == [model, f"{model} (map)"]
-    assert result.results["biasmap"]["changes"][0]["prompts"][0]["miou"]["n"] == 4
+    assert [m["name"] for m in in_file(result)["models"]] == [model, f"{model} (map)"]
+    assert in_file(result)["biasmap"]["changes"][0]["prompts"][0]["miou"]["n"] == 4
 
 
 def test_a_baseline_has_the_settings_of_its_run_and_all_else_of_this_one(

@@ -25,6 +25,7 @@ from askew.prompts.axes import catalogue
 from askew.prompts.lexicon import LexiconWriter
 from askew.store.store import Store
 from local_llm import Reply, prompts, says, serving
+from recorded_runs import in_file
 
 BLUE = MinePlan(objective="color:lightskyblue", iterations=4, population=4, selected=1, mutations=2, images=2, top=2,
                 draws=100)  # fmt: skip
@@ -47,14 +48,14 @@ def blue(tmp_path_factory: pytest.TempPathFactory) -> askew.MiningResult:
 
 
 def test_the_record_is_the_lowest_loss_so_far(blue: askew.MiningResult) -> None:
-    history = blue.results["minethegap"]["history"]
+    history = in_file(blue)["minethegap"]["history"]
     lowest = [min(p["score"] for p in entry["prompts"]) for entry in history]
     assert [entry["best_so_far"] for entry in history] == list(accumulate(lowest, min))
 
 
 @pytest.mark.slow
 def test_mutations_come_nearer_to_a_colour_than_random_prompts(tmp_path: Path) -> None:
-    history = METHOD.run(CONVERGING, run=tmp_path / "run", store=tmp_path / "store").results["minethegap"]["history"]
+    history = in_file(METHOD.run(CONVERGING, run=tmp_path / "run", store=tmp_path / "store"))["minethegap"]["history"]
     losses: dict[tuple[int, str], list[float]] = defaultdict(list)
     for entry in history:
         for prompt in entry["prompts"] if entry["iteration"] else ():
@@ -116,7 +117,7 @@ def test_an_unknown_objective_is_refused(tmp_path: Path) -> None:
 def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
     found = askew.mine(iterations=2, population=5, images=6, baseline=True, run=tmp_path / "run", selected=2,
                        variations=8, top=2, draws=200, vqa="studio")  # fmt: skip
-    section = found.results["minethegap"]
+    section = in_file(found)["minethegap"]
     first = section["best"][0]
     assert set(first["missed_visual_concepts"]) <= set(first["variations"])
     assert first["fresh_score"]["null"] is not None
@@ -165,7 +166,7 @@ def test_a_search_by_a_language_model_goes_on_at_another_address(
     assert second.requests
     assert f"openai/m: {len(second.requests)} calls" in capsys.readouterr().err
     assert without_addresses(again.folder) == without_addresses(whole.folder)
-    assert whole.results["minethegap"]["best"]
+    assert in_file(whole)["minethegap"]["best"]
 
 
 def without_addresses(folder: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Unpack
+from typing import Annotated, Literal, Unpack
 
 from cyclopts import Parameter
 from rich import box
@@ -28,8 +28,8 @@ Axes = shared.Names
 
 
 class AuditOptions(
-    shared.PromptOptions, shared.SettingOptions, shared.VQAOptions, shared.EmbedderOptions, shared.WriterOptions,
-    shared.FolderOptions, shared.StatisticsOptions, shared.RunOptions, total=False,
+    shared.PromptOptions, shared.SettingOptions, shared.MitigationOptions, shared.VQAOptions, shared.EmbedderOptions,
+    shared.WriterOptions, shared.FolderOptions, shared.StatisticsOptions, shared.RunOptions, total=False,
 ):  # fmt: skip
     """Options that other commands have, too."""
 
@@ -99,20 +99,15 @@ def audit(
     """
     shared.only_known(options, AuditOptions)
     if plan is not None:
-        shared.only_plan(
-            options,
-            prompts=prompts,
-            model=model,
-            images=images,
-            axes=axes,
-            ideal=ideal,
-            concepts=concepts,
-            variant=variant,
-        )
+        shared.only_plan(options, prompts=prompts, model=model, images=images, axes=axes, ideal=ideal,
+                         concepts=concepts, variant=variant)  # fmt: skip
         return METHOD.run(AuditPlan.read(Path(plan)), **shared.run_options(options))
-    fields = shared.plan_fields({**options, "model": model})
-    own = shared.given(images=images, concepts=concepts, variant=variant)
-    made = _planned(prompts, axes, options, ideal=shared.several(ideal), **own, **fields)
+    made = survey_plan(
+        AuditPlan, shared.prompts_of(prompts, options), ideal=shared.several(ideal),
+        axes=None if axes is None else shared.names(axes), desk=shared.Desk.of(options),
+        concepts=concepts or "all",
+        **shared.plan_fields({**options, "model": model, "images": images, "variant": variant}),
+    )  # fmt: skip
     sized = images is not None and axes is not None
     if options.get("progress") and not options.get("dry_run") and not sized and len(made.texts()) > len(made.prompts):
         read = ", ".join(dict.fromkeys(axis.axis().label for prompt in made.prompts for axis in prompt.axes))
@@ -161,7 +156,10 @@ def axes(
     """
     draft = Draft()
     try:
-        made = _planned(prompts, axes, options, draft=draft, **shared.plan_fields({**options, "model": model}))
+        made = survey_plan(
+            AuditPlan, shared.prompts_of(prompts, options), axes=None if axes is None else shared.names(axes),
+            desk=shared.Desk.of(options), draft=draft, **shared.plan_fields({**options, "model": model}),
+        )  # fmt: skip
     except LanguageModelError:
         if not report:
             raise
@@ -174,14 +172,6 @@ def axes(
     except OSError as error:
         raise UsageError(f"cannot write the plan to {to}: {error.strerror}") from error
     return f"plan: {to}"
-
-
-def _planned(prompts: Any, axes: shared.Texts, options: Any, **fields: Any) -> AuditPlan:
-    """The plan of a request, with what its writer proposes."""
-    desk = shared.Desk.of(options)
-    asked = None if axes is None else shared.names(axes)
-    return survey_plan(AuditPlan, shared.prompts_of(prompts, options), axes=asked, llm_args=desk.settings,
-                       cache=desk.cache, tell=desk.tell, **fields)  # fmt: skip
 
 
 def _not_taken(draft: Draft) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Unpack
+from typing import Annotated, Literal, Unpack
 
 from cyclopts import Parameter
 
@@ -16,8 +16,8 @@ from askew.prompts.given import OCCUPATIONS, occupation_prompts
 
 
 class InteractOptions(
-    shared.PromptOptions, shared.SettingOptions, shared.VQAOptions, shared.WriterOptions, shared.FolderOptions,
-    shared.StatisticsOptions, shared.RunOptions, total=False
+    shared.PromptOptions, shared.SettingOptions, shared.MitigationOptions, shared.VQAOptions, shared.WriterOptions,
+    shared.FolderOptions, shared.StatisticsOptions, shared.RunOptions, total=False
 ):  # fmt: skip
     """Options that other commands have, too."""
 
@@ -105,24 +105,22 @@ def interact(
     fields = shared.given(
         images=images, distance=distance, threshold=threshold, open_threshold=open_threshold,
         global_threshold=global_threshold, least_sensitivity=least_sensitivity,
-        mitigated_args=None if mitigated_args is None else shared.key_values(mitigated_args, "--mitigated-arg"),
     )  # fmt: skip
-    wanted: dict[str, Any] = {
-        "axes": None if axes is None else shared.names(axes), "open_answers": open_answers, "as_read": as_read,
-        "ideal": shared.several(ideal), "mitigated": shared.several(mitigated),
-    }  # fmt: skip
     if plan is not None:
         shared.only_plan(
-            options, prompts=prompts, model=model, occupations=occupations, occupation=occupation, **wanted, **fields
-        )
+            options, prompts=prompts, model=model, occupations=occupations, occupation=occupation, axes=axes,
+            ideal=ideal, open_answers=open_answers, as_read=as_read, mitigated=mitigated,
+            mitigated_args=mitigated_args, **fields,
+        )  # fmt: skip
         made = InteractionPlan.read(Path(plan))
     else:
         listed_occupations = OCCUPATIONS if occupations is True else occupations or ()
         people = [*occupation_prompts(listed_occupations), *occupation_prompts(shared.names(occupation))]
-        told, desk = shared.plan_fields({**options, "model": model}), shared.Desk.of(options)
         made = plan_interactions(
-            [*shared.prompts_of(prompts, options), *people],
-            llm_args=desk.settings, cache=desk.cache, tell=desk.tell, **told, **{**wanted, **fields},
+            [*shared.prompts_of(prompts, options), *people], axes=None if axes is None else shared.names(axes),
+            ideal=shared.several(ideal), open_answers=open_answers, mitigated=shared.several(mitigated),
+            mitigated_args=shared.key_values(mitigated_args or {}, "--mitigated-arg"), desk=shared.Desk.of(options),
+            as_read=as_read, **fields, **shared.plan_fields({**options, "model": model}),
         )  # fmt: skip
     result = METHOD.run(made, **shared.run_options(options))
     if graphml and not options.get("dry_run"):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
+from askew.options import Desk
 from askew.parts.references import is_run
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan, Settings, Text
@@ -52,7 +53,14 @@ class InteractionPlan(Plan):
 
 
 def plan_interactions(
-    prompts: Sequence[str], *, open_answers: bool = False, mitigated: Sequence[str] = (), **settings: Any
+    prompts: Sequence[str],
+    *,
+    axes: Sequence[str] | None = None,
+    ideal: Sequence[str] = (),
+    open_answers: bool = False,
+    mitigated: Sequence[str] = (),
+    desk: Desk | None = None,
+    **settings: object,
 ) -> InteractionPlan:
     """A plan for `prompts`; `settings` are those of `survey_plan`.
 
@@ -65,7 +73,8 @@ def plan_interactions(
         return replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
 
     asked = any_answer if open_answers else asked_as_in_biasconnect
-    made = survey_plan(InteractionPlan, prompts, asked=asked, **settings, embedder="none")
+    settings["embedder"] = "none"
+    made = survey_plan(InteractionPlan, prompts, axes=axes, ideal=ideal, asked=asked, desk=desk, draft=None, **settings)
     axes = list(dict.fromkeys(axis.name for prompt in made.prompts for axis in prompt.axes))
     found: dict[str, str] = {}
     for text in mitigated:

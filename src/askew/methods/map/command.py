@@ -13,7 +13,9 @@ from askew.plan import DEFAULT_MODEL
 from askew.stats.overlap import Threshold
 
 
-class MapOptions(o.PromptOptions, o.SettingOptions, o.VQAOptions, o.StatisticsOptions, o.RunOptions, total=False):
+class MapOptions(
+    o.PromptOptions, o.SettingOptions, o.MitigationOptions, o.VQAOptions, o.StatisticsOptions, o.RunOptions, total=False
+):
     """Options that other commands have, too."""
 
 

@@ -35,8 +35,8 @@ def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
 
 
 class SearchOptions(
-    shared.EmbedderOptions, shared.WriterOptions, shared.StatisticsOptions, shared.SettingOptions, shared.RunOptions,
-    total=False,
+    shared.EmbedderOptions, shared.WriterOptions, shared.StatisticsOptions, shared.SettingOptions,
+    shared.MitigationOptions, shared.RunOptions, total=False,
 ):  # fmt: skip
     """How searches are made, beside their size."""
 

@@ -15,8 +15,8 @@ from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
 
 
 class MitigateOptions(
-    o.PromptOptions, o.SettingOptions, o.VQAOptions, o.EmbedderOptions, o.WriterOptions, o.StatisticsOptions,
-    o.RunOptions, total=False,
+    o.PromptOptions, o.SettingOptions, o.MitigationOptions, o.VQAOptions, o.EmbedderOptions, o.WriterOptions,
+    o.StatisticsOptions, o.RunOptions, total=False,
 ):  # fmt: skip
     """Options that other commands have, too."""
 
@@ -102,12 +102,11 @@ def mitigate(
     else:
         if not o.names(axes):
             raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
-        desk = o.Desk.of(options)
         made = plan_mitigation(
             o.prompts_of(prompts, options), axes=o.names(axes), also=None if also is None else o.names(also),
             targets=dict(map(_target, o.several(target))), priorities=_priorities(o.names(priority)),
-            llm_args=desk.settings, cache=desk.cache, tell=desk.tell,
-            **({"ways": tuple(o.names(ways))} if ways else {}), **own, **o.plan_fields({**options, "model": model}),
+            desk=o.Desk.of(options), **({"ways": tuple(o.names(ways))} if ways else {}), **own,
+            **o.plan_fields({**options, "model": model}),
         )  # fmt: skip
     result = METHOD.run(made, **o.run_options(options))
     if not options.get("dry_run"):

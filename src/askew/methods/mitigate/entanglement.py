@@ -14,6 +14,7 @@ from askew.methods.mitigate.steering import Call, Steering
 from askew.prompts.noun_phrases import occupations_in
 
 if TYPE_CHECKING:
+    from diffusers import DiffusionPipeline
     from torch import Tensor
 
 AREA, GAMMA, ROUNDS = 0.3, 0.01, 20
@@ -92,7 +93,7 @@ class Entanglement(Steering):
             total = total + soft_iou(*(soft_mask(one, self.variant) for one in maps))  # type: ignore[union-attr]
         return total
 
-    def _words(self, pipeline: Any, prompt: str, axis: str) -> tuple[Tensor, list[list[int]]]:
+    def _words(self, pipeline: DiffusionPipeline, prompt: str, axis: str) -> tuple[Tensor, list[list[int]]]:
         """The vectors (tokens, d) of the attribution prompt, and where the axis and the word stand in it."""
         from askew.measure.attention import AttentionMaps, attribution_text
         from askew.measure.attribution import encode_attribution

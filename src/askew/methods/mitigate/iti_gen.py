@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from askew.store.files import write_file
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
 
 PLACES = 3
 """Tokens of an axis."""
@@ -98,13 +99,13 @@ class ITIGen(Asking):
         return torch.stack(found)
 
 
-def digest(encoder: Any) -> str:
+def digest(encoder: CLIPTextModel) -> str:
     """A digest of a text encoder's token embeddings, whatever number format they are in."""
     weights = encoder.get_input_embeddings().weight.detach().float().cpu().numpy().astype("<f2")
     return hashlib.sha256(np.ascontiguousarray(weights).tobytes()).hexdigest()[:16]
 
 
-def injected(encoder: Any, tokenizer: Any, prompt: str, added: Tensor) -> tuple[Tensor, int]:
+def injected(encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, added: Tensor) -> tuple[Tensor, int]:
     """States (tokens, width) of a prompt with `added` (3, width) from its end mark on, and the place of the read-out.
 
     Embeddings there, token and position together, are replaced; the text is read out three places behind its old end,
@@ -116,7 +117,7 @@ def injected(encoder: Any, tokenizer: Any, prompt: str, added: Tensor) -> tuple[
         raise UsageError(f"iti-gen: the prompt {prompt!r} leaves no room for {PLACES} tokens more")
     tower = getattr(encoder, "text_model", encoder)
 
-    def replace(_: Any, __: Any, embedded: Tensor) -> Tensor:
+    def replace(_: object, __: object, embedded: Tensor) -> Tensor:
         changed = embedded.clone()
         changed[:, end : end + PLACES] = added.to(embedded)
         return changed
@@ -163,8 +164,8 @@ def direction_loss(
 
 
 def learn(
-    model: Any,
-    tokenizer: Any,
+    model: CLIPModel,
+    tokenizer: CLIPTokenizer,
     prompts: Sequence[str],
     pictures: Mapping[str, Sequence[NDArray[np.float32]]],
     seed: int,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
+from askew.options import Desk
 from askew.parts.survey.propose import survey_plan
 from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text
 from askew.prompts.axes import BIASCONNECT, find_axis
@@ -99,7 +100,8 @@ def plan_mitigation(
     axes: Sequence[str],
     also: Sequence[str] | None = None,
     targets: Mapping[str, Mapping[str, float]] | None = None,
-    **settings: Any,
+    desk: Desk | None = None,
+    **settings: object,
 ) -> MitigationPlan:
     """A plan for `prompts`: `axes` are mitigated, those of `also` watched, by default BiasConnect's eight of people.
 
@@ -108,22 +110,23 @@ def plan_mitigation(
     """
     if not prompts:
         raise UsageError('there is no prompt to mitigate; give one, such as: askew mitigate "a photo of a nurse"')
-    own = {name: settings.pop(name) for name in MitigationPlan.model_fields.keys() - Plan.model_fields.keys()
-           if name in settings}  # fmt: skip
     aims = [find_axis(name).name for name in axes]
     watched = [find_axis(name).name for name in (BIASCONNECT if also is None else also)]
     if stated := next(((axis, text) for text in prompts for axis in aims if states(text, axis)), None):
         raise UsageError(f"{stated[1]!r} states its {stated[0]} itself: leave the axis out, or the word")
     open_ones = [axis for axis in watched if axis not in aims and not any(states(text, axis) for text in prompts)]
-    survey = survey_plan(Plan, prompts, axes=[*aims, *open_ones], **settings)
+    settings["aims"] = aims
+    made = survey_plan(
+        MitigationPlan, prompts, axes=[*aims, *open_ones], ideal=(), asked=None, desk=desk, draft=None, **settings
+    )
     wanted = {find_axis(name).name: dict(shares) for name, shares in (targets or {}).items()}
     if extra := wanted.keys() - {*aims}:
         raise UsageError(f"targets are of mitigated axes ({', '.join(aims)}), not {', '.join(sorted(extra))}")
     planned = [PromptPlan(text=one.text, axes=tuple(_axis(axis, aims, wanted) for axis in one.axes))
-               for one in survey.prompts]  # fmt: skip
-    data = survey.model_dump() | own | {"method": "mitigate", "aims": aims,
-                                        "prompts": [one.model_dump() for one in planned]}  # fmt: skip
-    return MitigationPlan.checked(data, "this request")
+               for one in made.prompts]  # fmt: skip
+    return MitigationPlan.checked(
+        {**made.model_dump(), "prompts": [one.model_dump() for one in planned]}, "this request"
+    )
 
 
 def _axis(axis: AxisPlan, aims: Sequence[str], wanted: Mapping[str, Mapping[str, float]]) -> AxisPlan:

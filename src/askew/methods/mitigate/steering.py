@@ -16,6 +16,7 @@ from askew.mitigation import Mitigation, Rule, drawn
 from askew.models.base import Model, Request
 
 if TYPE_CHECKING:
+    from diffusers import DiffusionPipeline
     from torch import Tensor
 
 
@@ -34,7 +35,7 @@ class Call:
     kept   what `once` has made for this batch
     """
 
-    pipeline: Any
+    pipeline: DiffusionPipeline
     requests: Sequence[Request]
     step: int
     steps: int
@@ -90,7 +91,7 @@ class Steering(Mitigation):
         return network(sample)
 
     @contextmanager
-    def steered(self, pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
+    def steered(self, pipeline: DiffusionPipeline, requests: Sequence[Request]) -> Iterator[None]:
         """Within, the pipeline's network is evaluated under this mitigation."""
         import torch
         from diffusers.models.unets.unet_2d_condition import UNet2DConditionOutput
@@ -158,7 +159,7 @@ class Asking(Steering):
                 for k, (axis, shares) in enumerate(self.targets.items())}  # fmt: skip
 
 
-def encoded(pipeline: Any, text: str) -> tuple[Any, Any]:
+def encoded(pipeline: DiffusionPipeline, text: str) -> tuple[Tensor, Tensor | None]:
     """The states (1, tokens, d) of a text, and its pooled vector where the pipeline has one, else None."""
     others = [name for name in ("prompt_2", "prompt_3") if name in signature(pipeline.encode_prompt).parameters]
     found = pipeline.encode_prompt(prompt=text, device=pipeline._execution_device, num_images_per_prompt=1,

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from askew import registry
 from askew.errors import LanguageModelError, UsageError
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
+from askew.options import Desk
 from askew.parts.references import with_ideals
 from askew.parts.survey.reader import LABELS, load_instruments
-from askew.plan import AxisPlan, Plan, PromptPlan
+from askew.plan import AxisPlan, Plan, PlanFields, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer
-from askew.prompts.llm import CompletionCache, tell_usage
+from askew.prompts.llm import tell_usage
 from askew.types import Axis
 
 P = TypeVar("P", bound=Plan)
@@ -40,45 +41,43 @@ def survey_plan(
     prompts: Sequence[str],
     *,
     axes: Sequence[str] | None = None,
-    vqa: Sequence[str] | None = None,
     ideal: Sequence[str] = (),
     asked: Callable[[Axis], Axis] | None = None,
-    llm_args: Mapping[str, Any] | None = None,
-    cache: CompletionCache | None = None,
-    tell: Callable[[str], object] | None = None,
+    desk: Desk | None = None,
     draft: Draft | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> P:
-    """A plan for `prompts`, with axes and counterfactuals by the writer `llm`; `settings` are its other fields.
+    """A plan for `prompts`, with axes and counterfactuals by the writer `llm` at a `desk`.
 
-    `llm_args` are the writer's settings and `cache` keeps what a language model answers; `tell` is told how much one
-    was asked. Prompts for which it gave nothing are an error, or, with a `draft`, left out and noted there. `axes` None
-    lets the writer choose; `asked` turns an axis into what is asked about it. `vqa` None reads a collection of existing
-    pictures by labels and a model's by the studio. `ideal` names the shares that pictures should have (`reference`).
-    Where images are not given, a model may suggest how many, and to the lexicon also which axes. Of a collection its
-    own prompts are planned, restricted to `prompts` if any are given. Raises UsageError, LanguageModelError.
+    Prompts for which it gave nothing are an error, or, with a `draft`, left out and noted there. `axes` None lets the
+    writer choose; `asked` turns an axis into what is asked about it. `ideal` names the shares that pictures should have
+    (`reference`). `settings` are the other fields of the plan: without `vqa` a collection of existing pictures is read
+    by labels and a model's by the studio; without `images` a model may suggest how many, and to the lexicon also which
+    axes. Of a collection its own prompts are planned, restricted to `prompts` if any are given. Raises UsageError,
+    LanguageModelError.
     """
+    desk = desk or Desk()
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
-    chosen = defaults | settings
+    chosen = cast("PlanFields", defaults | settings)
     source = registry.model(chosen["model"], **chosen["model_args"])
     usual_axes = None
     if suggested := getattr(source, "suggestion", None):
         settings = {"images": suggested.images} | settings
-        named = axes is not None or not {"axes", "axes_on"}.isdisjoint(llm_args or ())
+        named = axes is not None or not {"axes", "axes_on"}.isdisjoint(desk.settings)
         usual_axes = suggested.axes if chosen["llm"].startswith("lexicon") and not named else None
-    usual = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
-    chosen["vqa"] = tuple(usual if vqa is None else vqa)
+    if settings.get("vqa") is None:
+        chosen["vqa"] = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
     if isinstance(source, Collection):
         planned = _plan_collection(source, prompts, axes, chosen)
     elif not prompts:
         raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
     else:
         goes_on, draft = draft is not None, draft or Draft()
-        writer = draft.writer = registry.writer(chosen["llm"], cache=cache, **(llm_args or {}))
+        writer = draft.writer = registry.writer(chosen["llm"], cache=desk.cache, **desk.settings)
         try:
             proposals = zip(prompts, _proposals(writer, prompts, axes, usual_axes, chosen["seed"]), strict=True)
         finally:
-            tell_usage(writer, tell)
+            tell_usage(writer, desk.tell)
         planned = []
         for text, proposed in proposals:
             if isinstance(proposed, LanguageModelError):
@@ -87,8 +86,8 @@ def survey_plan(
                 own = tuple(AxisPlan.of(one.axis, one.counterfactuals) for one in proposed)
                 planned.append(PromptPlan(text=text, axes=own))
         told = "; ".join(f"{text!r}: {reason}" for text, reason in draft.failed.items())
-        if told and planned and goes_on and tell:
-            tell(f"{len(draft.failed)} of {len(prompts)} prompts are left out, for which no axes came: {told}")
+        if told and planned and goes_on and desk.tell:
+            desk.tell(f"{len(draft.failed)} of {len(prompts)} prompts are left out, for which no axes came: {told}")
         elif told and not (planned and goes_on):
             hint = "; `askew axes --to plan.toml`, with the same options, plans the other prompts" if planned else ""
             raise LanguageModelError(f"no axes came for {len(draft.failed)} of {len(prompts)} prompts: {told}{hint}")
@@ -129,7 +128,7 @@ def _proposals(
 
 
 def _plan_collection(
-    source: Collection, prompts: Sequence[str], axes: Sequence[str] | None, chosen: Mapping[str, Any]
+    source: Collection, prompts: Sequence[str], axes: Sequence[str] | None, chosen: PlanFields
 ) -> list[PromptPlan]:
     """Axes are those asked for, else those with labels, else the usual ones of people."""
     found = list(dict.fromkeys(filed.prompt for filed in source.pictures()))

@@ -22,8 +22,8 @@ from askew.studies.rank.steps import ModelPlan, RankPlan
 
 
 class RankOptions(
-    o.PromptOptions, o.EmbedderOptions, o.WriterOptions, o.StatisticsOptions, o.SettingOptions, o.RunOptions,
-    total=False,
+    o.PromptOptions, o.EmbedderOptions, o.WriterOptions, o.StatisticsOptions, o.SettingOptions, o.MitigationOptions,
+    o.RunOptions, total=False,
 ):  # fmt: skip
     """Options that other commands have, too."""
 
