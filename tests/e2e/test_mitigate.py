@@ -71,6 +71,17 @@ def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationR
     )
 
 
+def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
+    prompts = [NURSE, "a photo of a firefighter"]
+    made = askew.mitigate(prompts, model="studio/planted", axes="gender", also=[], images=6, confirm=8, draws=100,
+                          embedder="none", run=tmp_path / "run")  # fmt: skip
+    page = made.report.read_text(encoding="utf-8")
+    assert all(f"“{one}”: one seed under another" in page for one in prompts)
+    assert all(f"% of {one.axes[0].obeyed.n}" in page for one in made.found.ways)
+    bars = page.split("The same seeds, before and after")[0]
+    assert all(one in bars for one in prompts)
+
+
 def test_nothing_that_chose_judges(mitigated: MitigationResult) -> None:
     from askew.store.keys import picture_seed
 

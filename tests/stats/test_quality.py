@@ -7,7 +7,7 @@ import pytest
 from scipy.stats.contingency import association
 
 from askew.errors import NotEnoughData
-from askew.stats.contingency import cramers_v
+from askew.stats.contingency import cramers_v, raked
 from askew.stats.differences import PairedSets, dependence_change, kernel_distance
 
 
@@ -46,6 +46,15 @@ def test_cramers_v_is_scipys() -> None:
     tables = rng.integers(1, 30, size=(20, 3, 4))
     assert cramers_v(tables) == pytest.approx([association(one, method="cramer") for one in tables])
     assert cramers_v(np.array([[5, 5], [0, 0]])) == 0
+
+
+def test_a_raked_table_has_the_other_shares_and_its_own_odds() -> None:
+    was, like = np.array([[30.0, 10], [5, 5]]), np.array([[10, 30], [30, 30]])
+    found = raked(was, like)
+    assert found.sum(axis=0) == pytest.approx(like.sum(axis=0) / 100)
+    assert found.sum(axis=1) == pytest.approx(like.sum(axis=1) / 100)
+    assert found[0, 0] * found[1, 1] / found[0, 1] / found[1, 0] == pytest.approx(3)
+    assert raked(was, [[10, 0], [30, 0]])[:, 1] == pytest.approx([0, 0])
 
 
 def cells(values: np.ndarray) -> np.ndarray:

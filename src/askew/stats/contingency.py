@@ -100,6 +100,19 @@ def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
     return np.asarray(np.minimum(np.sqrt(parts.sum(axis=(-2, -1)) / n / np.maximum(used, 1)), 1.0))
 
 
+def raked(table: ArrayLike, like: ArrayLike) -> Floats:
+    """The table (K, L) with the row and column shares of another, in which two axes hang together as they do in it.
+
+    Rows and columns are scaled by turns (Deming and Stephan 1940), which keeps all odds ratios.
+    """
+    found, margins = np.asarray(table, dtype=float), np.asarray(like, dtype=float) / np.sum(like)
+    for _ in range(100):
+        for axis in (0, 1):
+            now = found.sum(axis=axis, keepdims=True)
+            found = found * np.divide(margins.sum(axis=axis, keepdims=True), now, out=np.zeros_like(now), where=now > 0)
+    return found
+
+
 def _trimmed(table: ArrayLike) -> Floats | Missing:
     """Counts without empty rows and columns, or why they cannot be tested."""
     counts = np.asarray(table, dtype=float)

@@ -6,8 +6,8 @@ absolute linear forms (`distance.linear_forms`): the best weights solve a linear
 
     min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1,
 
-whose goals g are axes and pairs of axes; bounds on goals keep others from getting worse. What a cell of several
-statements shows is predicted from those of one.
+whose goals g are axes and pairs of axes; what a goal exceeds its bound by is added, so that others do not get worse
+for little. What a cell of several statements shows is predicted from those of one.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Cell = tuple[tuple[int, int], ...]
 class Goal:
     """Where a mixture of cells should be on an axis or a pair of axes.
 
-    shares    (cells, m) of each cell
+    shares    (cells, m) of each cell, or what is linear in them
     ideal     (m,) wanted
     distance  a name of `distance.DISTANCES`
     weight    importance of the distance; 0 for a goal that is only bounded
-    most      what the distance must not exceed; None for no bound
+    most      beyond which the distance counts by itself, whatever its weight, as much as one of weight 1; None: nowhere
     """
 
     shares: Floats
@@ -87,8 +87,7 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
 
     Where more than `most_prompts` cells are used, those with the least weights are left out, a quarter of what is too
     many at once, and the rest weighed anew, until few enough are left: seldom the best few, whose search grows
-    exponentially, and always the same. The first cell, the prompt itself, stays to choose from, since it keeps within
-    every bound that is set by it.
+    exponentially, and always the same. The first cell, the prompt itself, stays to choose from.
 
     Args:
         goals: all about the same cells in the same order.
@@ -97,7 +96,7 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
 
     Raises:
         NotEnoughData: no goal.
-        AskewError: no mixture keeps within the bounds, or the solver gave up.
+        AskewError: the solver gave up.
     """
     if not goals:
         raise NotEnoughData("a policy needs at least one axis to improve")
@@ -117,21 +116,25 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
 
 
 def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
-    """The best weights; variables are these and the sizes of all goals' forms: |form . (mixture - ideal)| <= size."""
+    """The best weights; variables are these, the sizes of all goals' forms and what exceeds the bounds.
+
+    |form . (mixture - ideal)| <= size,    distance - most <= excess.
+    """
     number, forms = len(cost), [linear_forms(goal.distance, len(goal.ideal)) for goal in goals]
     mixed = np.concatenate([form @ goal.shares.T for goal, (form, _) in zip(goals, forms, strict=True)])
-    wanted = np.concatenate([form @ normalised(goal.ideal) for goal, (form, _) in zip(goals, forms, strict=True)])
+    ideals = np.concatenate([form @ goal.ideal for goal, (form, _) in zip(goals, forms, strict=True)])
     distances = scipy.sparse.block_diag([np.full((1, len(form)), unit) for form, unit in forms], format="csr")
-    most = {k: goal.most + NOTHING for k, goal in enumerate(goals) if goal.most is not None}
-    size, bounds = scipy.sparse.eye_array(len(wanted)), [[None, distances[[*most]]]] if most else []
+    most = {k: goal.most for k, goal in enumerate(goals) if goal.most is not None}
+    size, excess = scipy.sparse.eye_array(len(ideals)), scipy.sparse.eye_array(len(most))
+    bounds = [[None, distances[[*most]], -excess]] if most else []
     found = scipy.optimize.linprog(
-        np.concatenate([cost, np.array([goal.weight for goal in goals]) @ distances]),
-        A_ub=scipy.sparse.block_array([[mixed, -size], [-mixed, -size], *bounds]),
-        b_ub=np.concatenate([wanted, -wanted, [*most.values()]]),
-        A_eq=np.repeat([1.0, 0.0], [number, len(wanted)])[None], b_eq=[1.0], bounds=(0, 1), method="highs",
+        np.concatenate([cost, np.array([goal.weight for goal in goals]) @ distances, np.ones(len(most))]),
+        A_ub=scipy.sparse.block_array([[one, -size, *[None] * bool(most)] for one in (mixed, -mixed)] + bounds),
+        b_ub=np.concatenate([ideals, -ideals, [*most.values()]]),
+        A_eq=np.repeat([1.0, 0.0], [number, len(ideals) + len(most)])[None], b_eq=[1.0], method="highs",
     )  # fmt: skip
     if found.x is None:
-        raise AskewError(f"no policy over {number} prompts keeps within the bounds: {found.message}")
+        raise AskewError(f"no policy over {number} prompts was found: {found.message}")
     weights = np.where(found.x[:number] > NOTHING, found.x[:number], 0.0)
     return np.asarray(weights / weights.sum())
 

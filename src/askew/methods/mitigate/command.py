@@ -83,9 +83,9 @@ def mitigate(
     most_prompts
         Prompts of a policy at most; 12 if not given, 0 for no limit.
     worsening
-        How much further any axis may be planned to come from its ideal; 0.05 if not given.
+        How much further from its ideal any axis may come before that weighs like a mitigated one; 0.05 if not given.
     joint
-        Weight of pairs of axes staying independent; 0.15 if not given.
+        Weight of mitigated axes being independent of each other and of watched ones; 0.15 if not given.
 
     Raises
     ------

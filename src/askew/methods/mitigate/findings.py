@@ -67,10 +67,15 @@ class AxisChange:
 
 @record
 class PairChange:
-    """How much more two axes hang together after than before (Cramér's V)."""
+    """How much more two axes hang together after than before (Cramér's V).
+
+    V also rises where rare values get frequent. `carried` is the V that the axes would have at their shares after, did
+    they hang together as before (by odds ratios); None where a value after was seen in fewer than five pictures before.
+    """
 
     axes: tuple[str, str]
     before: float
+    carried: float | None
     after: float
     rise: E
 

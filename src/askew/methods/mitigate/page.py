@@ -25,7 +25,10 @@ TERMS = (
      "seeds, and are compared in pairs."),
     ("Distance", "Of the shares from the target; of axes that were not aimed at, from their ideal. Debiased for the "
      "number of pictures. The aimed axes and the watched ones are families of q of their own."),
-    ("Hang together more", "Cramér's V of two axes rose beyond chance. No axis is promised to stay."),
+    ("Hang together more", "Cramér's V of two axes rose beyond chance. It also rises where rare values get frequent: "
+     "by the new shares alone is what it would be, did each value still go with the others as before."),
+    ("Unlike those before", "A distance of the embedder's vectors between all pictures before and all after, squared "
+     "and free of chance; 0 where one model could have made both."),
 )  # fmt: skip
 
 
@@ -78,26 +81,28 @@ def _pair(axes: tuple[str, str]) -> str:
 
 
 def _sections(found: MitigationFindings, media: Media) -> Iterator[b.Section]:
-    prompts = [prompt.text for prompt in found.plan.prompts]
-    seen = [entry for entry in found.shares if entry.prompt == prompts[0]]
     axes = {one.axis for way in found.ways for one in way.axes if one.aimed}
-    aimed, others = ([entry for entry in seen if (entry.axis in axes) is wanted] for wanted in (True, False))
+    aimed, others = ([entry for entry in found.shares if (entry.axis in axes) is wanted] for wanted in (True, False))
     watched = [b.Fold("Axes that were not aimed at", tuple(survey.seen(others)))] if others else []
     yield b.Section("Who was seen, before and after", (*survey.seen(aimed), *watched))
-    yield b.Section("The same seeds, before and after", (_pictures(found, media, prompts[0]),), screen=False)
+    first, *more = _pictures(found, media)
+    folded = (b.Fold(one.caption, (one,)) for one in more)
+    yield b.Section("The same seeds, before and after", (first, *folded), screen=False)
     yield b.Section("Distance from the target", tuple(_distances(way) for way in found.ways))
     yield b.Section("What else changed", tuple(_others(way) for way in found.ways))
     yield from _predicted(found)
 
 
-def _pictures(found: MitigationFindings, media: Media, prompt: str) -> b.Pictures:
-    sets = [one for one in found.sets if one.prompt == prompt]
-    rows = tuple(
-        b.PictureRow(tuple(shot(media, name, f"Picture {k + 1}, {_label(one.value)}") for k, name in
-                           enumerate(one.pictures[:FIRST])), _label(one.value))
-        for one in sets
-    )  # fmt: skip
-    return b.Pictures(f"{quote(prompt, 100)}: one seed under another", rows, aligned=True)
+def _pictures(found: MitigationFindings, media: Media) -> Iterator[b.Pictures]:
+    """Of every prompt, the fewer the more prompts there are."""
+    most = max(4, FIRST // len(found.plan.prompts))
+    for prompt in found.plan.prompts:
+        rows = tuple(
+            b.PictureRow(tuple(shot(media, name, f"Picture {k + 1}, {_label(one.value)}")
+                               for k, name in enumerate(one.pictures[:most])), _label(one.value))
+            for one in found.sets if one.prompt == prompt.text
+        )  # fmt: skip
+        yield b.Pictures(f"{quote(prompt.text, 100)}: one seed under another", rows, aligned=True)
 
 
 def _label(way: str | None) -> str:
@@ -107,8 +112,9 @@ def _label(way: str | None) -> str:
 def _distances(way: WayFindings) -> b.Lanes:
     rows = tuple(
         b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", _debiased(one.after),
-               (measured(one.change, "signed") if isinstance(one.change, Estimate) else None, _q(one),
-                percent(_mark(one.obeyed)) if one.obeyed is not None else None),
+               (measured(one.change, "signed") if isinstance(one.change, Estimate) else None,
+                words.probability(one.change.q) if isinstance(one.change, Estimate) else None,
+                f"{percent(one.obeyed.value)} of {one.obeyed.n}" if isinstance(one.obeyed, Estimate) else None),
                strong=one.fell or one.rose,
                marks=(b.Mark(before, "before", "ring"),) if (before := _mark(one.before)) is not None else ())
         for one in way.axes
@@ -117,22 +123,19 @@ def _distances(way: WayFindings) -> b.Lanes:
                    columns=b.PLAIN, more=("change", "q", "obeyed"))  # fmt: skip
 
 
-def _q(one: AxisChange) -> str | None:
-    return words.probability(one.change.q) if isinstance(one.change, Estimate) else None
-
-
 def _others(way: WayFindings) -> b.Fold:
     was = f" ({percent(_mark(way.subject_before))} before)" if way.subject_before is not None else ""
     shares = [(f"subject shown{was}", way.subject), ("aimed axis unread", way.unread)]
-    small = [("cosine to the prompt", way.nearness), ("kernel distance", way.quality)]
+    small = [("fit to the prompt (cosine)", way.nearness), ("unlike those before, as a whole", way.quality)]
     lanes = (
         b.Lanes("After less before, in percentage points", "What", _lanes(shares), "change", "points", b.DIFFERENCE),
         b.Lanes("After less before", "What", _lanes(small), "change", "signed", b.DIFFERENCE, digits=4),
     )
     pairs = sorted(way.pairs, key=lambda one: -(_mark(one.rise) or 0))[:10]
-    rows = tuple(b.Lane(capital(_pair(one.axes)), one.rise, (number(one.before), number(one.after))) for one in pairs)
+    rows = tuple(b.Lane(capital(_pair(one.axes)), one.rise, (*map(number, (one.before, one.carried, one.after)),))
+                 for one in pairs)  # fmt: skip
     tied = b.Lanes("Pairs of axes: rise of Cramér's V", "Pair", rows, "rise", "signed", b.DIFFERENCE,
-                   more=("before", "after"))  # fmt: skip
+                   more=("before", "by the new shares alone", "after"))  # fmt: skip
     worse = [one for one in way.axes if not one.aimed and isinstance(one.change, Estimate) and one.change.value > 0]
     watched = sum(not one.aimed for one in way.axes)
     sides = b.Text(f"{len(worse)} of {watched} watched axes are further from their ideal than before, "

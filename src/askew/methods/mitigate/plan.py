@@ -24,8 +24,8 @@ class MitigationPlan(Plan):
     way_args     settings of theirs, named WAY:SETTING where several are tried
     aims         the axes whose shares should become their `ideal`; the others are watched
     priorities   importance of an axis; 1 where it is not named
-    joint        importance of pairs of axes being independent, beside that of each axis
-    worsening    how much further from its ideal a policy may bring any axis than it is; None is no limit
+    joint        importance of an axis being independent of another, watched or mitigated, beside that of the axis
+    worsening    beyond so much further from its ideal than it is, any axis weighs like a mitigated one; None: never
     statements   axes that a prompt of a policy states at most
     most_prompts prompts of a policy at most; 0 is no limit
     brevity      what a statement costs, in units of distance: obedience falls with the length of a prompt

@@ -190,26 +190,30 @@ def wanted(axis: AxisPlan) -> Counts:
     return np.array([*target(axis).values()])
 
 
-def _goal(axis: AxisPlan, tables: Tables, among: Sequence[Cell], weight: float = 1.0) -> Goal:
-    shares = np.array([tables.shares(cell, [axis]) for cell in among])
-    return Goal(shares, wanted(axis), DISTANCE[axis.scale], weight)
-
-
 def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tuple[Counts, float]:
-    """The best weights of the cells, and the weighted sum of the mitigated axes' distances."""
+    """The best weights of the cells, and the weighted sum of the mitigated axes' distances.
+
+    A pair of axes should be independent: of a mitigated axis a and another b the mixture's table should be that of
+    wanted shares of a and the mixture's own shares of b, whose difference is linear in the weights.
+    """
     weight = {axis.name: plan.priorities.get(axis.name, 1.0) for axis in tables.aims}
-    start = np.eye(len(among))[0]
-    goals = []
-    for axis in tables.prompt.closed:
-        goal = _goal(axis, tables, among, weight.get(axis.name, 0.0))
-        if plan.worsening is not None:
-            goal = replace(goal, most=goal.distance_of(start) + plan.worsening)
-        goals.append(goal)
-    for one, other in combinations(tables.aims, 2) if plan.joint else ():
-        shares = np.array([tables.shares(cell, [one, other]) for cell in among])
-        apart = np.outer(wanted(one), wanted(other)).ravel()
-        goals.append(Goal(shares, apart, weight=plan.joint * weight[one.name] * weight[other.name]))
+
+    def of(*axes: AxisPlan) -> Counts:
+        return np.array([tables.shares(cell, axes) for cell in among])
+
+    goals = [Goal(of(axis), wanted(axis), DISTANCE[axis.scale], weight.get(axis.name, 0.0))
+             for axis in tables.prompt.closed]  # fmt: skip
+    aimed = [goal for goal in goals if goal.weight]
+    if plan.worsening is not None:
+        start = np.eye(len(among))[0]
+        goals = [replace(goal, most=goal.distance_of(start) + plan.worsening) for goal in goals]
+    others = [axis for axis in tables.prompt.closed if axis.name not in weight]
+    pairs = [*combinations(tables.aims, 2), *product(tables.aims, others)] if plan.joint else []
+    for one, other in pairs:
+        table = of(one, other).reshape(len(among), len(one.values), len(other.values))
+        apart = table - wanted(one)[:, None] * table.sum(axis=1, keepdims=True)
+        importance = plan.joint * weight[one.name] * weight.get(other.name, 1.0)
+        goals.append(Goal(apart.reshape(len(among), -1), np.zeros(apart[0].size), weight=importance))
     costs = plan.brevity * np.array([len(cell) for cell in among])
     found = plan_policy(goals, costs=costs, most_prompts=plan.most_prompts or None)
-    aimed = zip(tables.prompt.closed, goals, strict=False)
-    return found, sum(goal.weight * goal.distance_of(found) for axis, goal in aimed if axis.name in weight)
+    return found, sum(goal.weight * goal.distance_of(found) for goal in aimed)

@@ -19,7 +19,7 @@ from askew.parts.survey.reader import confusions, known_errors
 from askew.parts.survey.shares import DISTANCE, SetShares, shares, with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.noun_phrases import occupations_in
-from askew.stats.contingency import cramers_v
+from askew.stats.contingency import cramers_v, raked
 from askew.stats.differences import (
     PairedSets,
     dependence_change,
@@ -33,6 +33,8 @@ from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
 ONE_VALUE = "a single value of one of them was seen, before or after"
+FEWEST = 5
+"""Pictures of a value before, from which it is known how it hangs together with others."""
 
 
 def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> MitigationFindings:
@@ -164,12 +166,13 @@ def _pairs(prompt: PromptPlan, before: Judged, after: Judged, scoring: Scoring) 
             sets = paired(answers[0], answers[1], [*product(one.values, other.values)])
         except NotEnoughData:
             continue
-        tables = [rows.sum(axis=0).reshape(shape) for rows in (sets.first, sets.second)]
+        became, was = (rows.sum(axis=0).reshape(shape) for rows in (sets.first, sets.second))
         rng = scoring.rng(prompt.text, str(after.way), one.name, other.name, "dependence")
-        varied = all((table.sum(axis=side) > 0).sum() > 1 for table in tables for side in (0, 1))
+        varied = all((table.sum(axis=side) > 0).sum() > 1 for table in (became, was) for side in (0, 1))
         rise = dependence_change(sets, shape, rng=rng, **scoring.how) if varied else Missing("not_asked", ONE_VALUE)
-        became, was = (float(cramers_v(table)) for table in tables)
-        found.append(PairChange((one.name, other.name), was, became, rise))
+        known = all((was.sum(axis=side)[became.sum(axis=side) > 0] >= FEWEST).all() for side in (0, 1))
+        v, carried, v_after = (float(cramers_v(table)) for table in (was, raked(was, became), became))
+        found.append(PairChange((one.name, other.name), v, carried if known else None, v_after, rise))
     return found
 
 
