@@ -25,8 +25,8 @@ from scipy.stats import spearmanr
 
 import askew
 from askew.methods.classify.findings import MeanErrors
-from askew.methods.classify.planted import Planted, found_again, planted_preference
-from askew.methods.classify.score import Decided, Question, Readings
+from askew.methods.classify.gather import Readings
+from askew.methods.classify.score import Decided
 from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring, or_missing
@@ -36,6 +36,7 @@ from askew.studio.planted import female_share
 from askew.studio.scene import OCCUPATIONS, spread
 from askew.types import Estimate, Missing
 from benchmarks.marked_page import update
+from benchmarks.planted_classes import Planted, found_again, planted_preference
 
 GROUPS = ("man", "woman")
 SOURCES = "studio/planted"
@@ -68,8 +69,7 @@ def decisions(
         seed=options.seed, run=options.store / name, progress=True,
     )  # fmt: skip
     entries = found.found.classification.errors
-    question = Question(targets)
-    return {n: Decided.of(_readings(entries, n), question.pairs) for n in samples}
+    return {n: Decided.of(_readings(entries, n), found.plan.pairs) for n in samples}
 
 
 def _readings(entries: Sequence[MeanErrors], samples: int) -> Readings:
@@ -78,12 +78,11 @@ def _readings(entries: Sequence[MeanErrors], samples: int) -> Readings:
     return Readings(samples, own[0].classes, errors)
 
 
-def possible(planted: Planted, question: Question, pictures: int) -> tuple[float, float]:
+def possible(planted: Planted, pictures: int) -> tuple[float, float]:
     """Mean and 5th percentile of the order, if every picture were decided at random with the planted preferences."""
     rng = np.random.default_rng(0)
-    first, second = question.targets.values()
     shares = [
-        np.array([[planted_preference(group, a, b, BIAS) for b in second] for a in first], dtype=float)
+        np.array([[planted_preference(group, a, b, BIAS) for b in planted.second] for a in planted.first], dtype=float)
         for group in GROUPS
     ]
     drawn = [rng.binomial(pictures, share, (500, *share.shape)) / pictures for share in shares]
@@ -94,8 +93,7 @@ def possible(planted: Planted, question: Question, pictures: int) -> tuple[float
 def classification(options: argparse.Namespace) -> Iterator[str]:
     """The section on classification."""
     targets = interleaved(options.classes)
-    question = Question(targets)
-    planted = Planted.of(question.targets, *GROUPS, BIAS)
+    planted = Planted.of(targets, *GROUPS, BIAS)
     assert planted is not None
     by_model = {m: decisions(m, targets, options.pictures, options.samples, options) for m in options.models}
     yield from _setting(options, f"{planted.table.size} pairs of {options.classes} occupations")
@@ -113,13 +111,13 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
     yield "Order: Spearman's correlation of measured and planted differences over the pairs, its interval by a"
     yield "jackknife over occupations. Share: slope of measured on planted through zero; 1 is as much as planted."
     yield ""
-    yield from _why(by_model[options.models[0]][options.samples[-1]], planted, question, options.pictures)
+    yield from _why(by_model[options.models[0]][options.samples[-1]], planted, options.pictures)
     yield from _changes(by_model, many, planted, options)
 
 
 def _found(model: str, samples: int, pictures: int, planted: Planted, decided: Decided) -> str:
     sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
-    order, shown, _ = found_again(planted, sides, SCORING.rng(model, str(samples), str(pictures)), SCORING)
+    order, shown = found_again(planted, sides, SCORING.rng(model, str(samples), str(pictures)), SCORING)
     cells = [_with_p(found) for found in (order, shown)]
     return f"| `{model}` | {samples} | {pictures} | {' | '.join(cells)} |"
 
@@ -128,11 +126,11 @@ def _with_p(found: Estimate | Missing) -> str:
     return f"{measured(found)} | {probability(found.p if isinstance(found, Estimate) else None)}"
 
 
-def _why(decided: Decided, planted: Planted, question: Question, pictures: int) -> Iterator[str]:
+def _why(decided: Decided, planted: Planted, pictures: int) -> Iterator[str]:
     """Why the order is not perfect, where it falls below what was hoped for."""
     sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
     order = spearmanr(planted.measured(*sides).ravel(), planted.table.ravel()).statistic
-    mean, low = possible(planted, question, pictures)
+    mean, low = possible(planted, pictures)
     verdict = (
         "so few pictures do not explain the order found; noise samples, or what the model has learnt, do"
         if order < low

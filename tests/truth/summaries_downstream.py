@@ -7,9 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from askew.measure.portraits import SkinChange
+from askew.methods.classify.gather import Readings as ClassReadings
 from askew.methods.classify.page import against
-from askew.methods.classify.score import Question, classification
-from askew.methods.classify.score import Readings as ClassReadings
+from askew.methods.classify.plan import ClassificationPlan
+from askew.methods.classify.score import classification
 from askew.methods.edit import words
 from askew.methods.edit.reading import EditedGroup, Readings
 from askew.methods.edit.score import Edited, contrasts, editing
@@ -63,7 +64,8 @@ def said_of_classes(seed: int, lean: float) -> str:
         own[:, :3] -= way * lean
         errors[group] = own.astype(np.float32)
     read = ClassReadings(10, tuple(word for some in CLASSES.values() for word in some), errors)
-    found = classification([read], [], Question(CLASSES), Scoring("denoising", seed=seed, draws=400))
+    plan = ClassificationPlan.checked({"groups": GROUPS, "targets": CLASSES})
+    found = classification(plan, [read], [], Scoring("denoising", seed=seed, draws=400))
     (main,) = found.differential
     shares: list[Estimate] = [one.S for one in found.association if isinstance(one.S, Estimate)]
     return against("a model", "first", main, shares)

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from askew.methods.classify.findings import Classification
-from askew.methods.classify.gather import ClassRows
+from askew.methods.classify.gather import Readings
 from askew.methods.classify.plan import ClassificationPlan
-from askew.methods.classify.planted import Planted, planted_preference
-from askew.methods.classify.score import Question, Readings, classification
-from askew.methods.classify.score import readings as by_group
+from askew.methods.classify.score import classification
 from askew.parts.scoring import Scoring
-from askew.types import Estimate, Missing, Picture
+from askew.types import Missing, Picture
 
 A, B = ("mechanic", "plumber", "carpenter"), ("nurse", "secretary", "babysitter")
 GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-american woman")
@@ -43,16 +41,10 @@ def labels(samples: int, right: float) -> Readings:
     return Readings(samples, ("man", "woman"), errors)
 
 
-def section(bias: float | None = None, strength: float = 1.0) -> Classification:
-    truth = ClassificationPlan.checked({"groups": GROUPS}).true_classes
-    question = Question({"male-dominated": A, "female-dominated": B}, truth, bias)
-    targets = [readings(1, 0.0), readings(10, strength)]
-    return classification(targets, [labels(1, 0.5), labels(10, 0.9)], question, SCORING)
-
-
 @pytest.fixture(scope="module")
 def found() -> Classification:
-    return section(bias=1.0)
+    plan = ClassificationPlan.checked({"groups": GROUPS, "targets": {"male-dominated": A, "female-dominated": B}})
+    return classification(plan, [readings(1, 0.0), readings(10, 1.0)], [labels(1, 0.5), labels(10, 0.9)], SCORING)
 
 
 T = TypeVar("T")
@@ -107,35 +99,6 @@ def test_more_samples_make_it_more_right(found: Classification) -> None:
     assert pick(found.accuracy, group="caucasian woman", samples=10).estimate.value == pytest.approx(0.9)
 
 
-def test_truth_is_held_against_planted_differences(found: Classification) -> None:
-    entry = pick(found.truth, group_x="caucasian man", group_y="caucasian woman", samples=10)
-    assert len(entry.pairs) == 9
-    assert entry.planted > 0.5
-    assert isinstance(entry.spearman, Estimate)
-    weights = np.array([row.planted for row in entry.pairs])
-    measured = np.array([row.measured for row in entry.pairs])
-    assert entry.recovered.value == pytest.approx((weights * measured).sum() / (weights**2).sum())
-    assert entry.recovered.low > 0
-    one = pick(found.truth, group_x="caucasian man", group_y="caucasian woman", samples=1).recovered
-    assert one.low < 0 < one.high
-    assert section(bias=None).truth == ()
-    fair = pick(section(bias=0.0).truth, group_x="caucasian man", group_y="caucasian woman", samples=10)
-    assert fair.planted == pytest.approx(0)
-    assert isinstance(fair.spearman, Missing)  # nothing to order
-    assert isinstance(fair.recovered, Missing)
-
-
-def test_classes_that_the_studio_does_not_know_are_left_out_of_the_truth() -> None:
-    question = Question({"a": ("mechanic", "astronaut", "plumber"), "b": ("nurse", "maid")}, {}, 1.0)
-    planted = Planted.of(question.targets, "man", "woman", 1.0)
-    assert planted is not None
-    assert planted.rows == [0, 2]
-    assert planted.table.shape == (2, 2)
-    decisions = np.arange(6, dtype=float)[None, :]
-    assert planted.chosen(decisions).tolist() == [[0, 1, 4, 5]]
-    assert Planted.of(question.targets, "man", "somebody", 1.0) is None
-
-
 def test_the_comparison_shown_is_the_one_in_which_groups_differ_most(found: Classification) -> None:
     shown = found.comparison
     pairs = found.pairs
@@ -148,28 +111,21 @@ def test_the_comparison_shown_is_the_one_in_which_groups_differ_most(found: Clas
     assert np.mean(shown.to_a[GROUPS[0]]) == pytest.approx(share)
 
 
-def test_planted_preference() -> None:
-    assert planted_preference("man", "mechanic", "nurse", 1.0) > 0.8
-    assert planted_preference("man", "mechanic", "nurse", 1.0) == pytest.approx(
-        1 - planted_preference("man", "nurse", "mechanic", 1.0)
-    )
-    assert planted_preference("woman", "mechanic", "nurse", 0.0) == pytest.approx(0.5)
-    assert planted_preference("man", "mechanic", "astronaut", 1.0) is None
-    assert planted_preference("person", "mechanic", "nurse", 1.0) is None
-
-
 def test_what_is_missing_stays_missing_in_its_own_group_and_is_counted_there() -> None:
     man, woman, nobody = ([Picture(f"{name} {k}", "", name) for k in range(4)] for name in ("man", "woman", "nobody"))
     gone = {"man": [man[0], Missing("refused"), man[2], man[3]], "woman": woman, "nobody": nobody}
     rows = np.repeat(np.arange(11.0, dtype=np.float32)[:, None], 2, axis=1)
-    read = by_group(ClassRows(1, ("mechanic", "nurse"), rows), gone)
+    read = Readings.of(1, ("mechanic", "nurse"), rows, gone)
     assert {name: errors[:, 0, 0].tolist() for name, errors in read.errors.items()} == {
         "man": [0, 1, 2], "woman": [3, 4, 5, 6], "nobody": [7, 8, 9, 10],
     }  # fmt: skip
     errors = {"man": np.array([[0.0, 1.0]] * 3 + [[np.nan, np.nan]]), "woman": np.array([[1.0, 0.0]] * 4),
               "nobody": np.full((4, 2), np.nan)}  # fmt: skip
     given = Readings(1, ("mechanic", "nurse"), {g: e[:, :, None] for g, e in errors.items()})
-    found = classification([given], [], Question({"a": ("mechanic",), "b": ("nurse",)}), SCORING)
+    plan = ClassificationPlan.checked({"groups": list(errors)})
+    found = classification(
+        plan.model_copy(update={"targets": {"a": ("mechanic",), "b": ("nurse",)}}), [given], [], SCORING
+    )
     scores = {one.group: one.S for one in found.association}
     assert [(scores[g].value, scores[g].n, scores[g].missing) for g in ("man", "woman")] == [(1.0, 3, 1), (0.0, 4, 0)]
     assert isinstance(scores["nobody"], Missing)

@@ -64,34 +64,6 @@ class PairShare:
 
 
 @record
-class PlantedPair:
-    """How much likelier class `a` is than `b` for the first of two groups than for the second."""
-
-    a: str
-    b: str
-    planted: float
-    measured: float
-
-
-@record
-class Truth:
-    """Measured against planted differences between two groups, where the studio's bias is known.
-
-    planted    mean over the pairs of classes
-    spearman   whether the measured differences order alike
-    recovered  how much of the planted ones they show: 0 nothing, 1 as much
-    """
-
-    group_x: str
-    group_y: str
-    samples: Samples
-    planted: float
-    spearman: E
-    recovered: E
-    pairs: tuple[PlantedPair, ...]
-
-
-@record
 class Comparison:
     """The pair of classes between which the groups differ most; by group whether each picture went to its first one."""
 
@@ -119,7 +91,6 @@ class Classification:
     association: tuple[Association, ...]
     differential: tuple[Differential, ...]
     pairs: tuple[PairShare, ...]
-    truth: tuple[Truth, ...]
     comparison: Comparison | None
     showing: tuple[Showing, ...]
     neutrality: tuple[Neutrality, ...]
@@ -134,9 +105,6 @@ class ClassificationFindings(Head):
     classification: Classification
 
 
-TESTED = (("association", "S"), ("differential", "S"), ("pairs", "share_a"))
-
-
 def scores_of(part: str, found: ClassificationFindings) -> Iterator[Scored]:
     """The estimates of a part of the section, with most noise samples."""
     entries: tuple[Association | Differential | Accuracy, ...] = getattr(found.classification, part)
@@ -145,7 +113,8 @@ def scores_of(part: str, found: ClassificationFindings) -> Iterator[Scored]:
 
 def family(at: Address) -> Address | None:
     """Tests that are adjusted together: those of one score."""
-    return pattern(at) if pattern(at) in TESTED else None
+    tested = (("association", "S"), ("differential", "S"), ("pairs", "share_a"))
+    return pattern(at) if pattern(at) in tested else None
 
 
 S = TypeVar("S", Accuracy, Association, Differential, PairShare)
@@ -160,23 +129,19 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
 
         `samples` None means the most noise samples. Raises UsageError for what was not measured.
         """
-        return _last(self._found.association, samples, group=group).S
+        return _last(self.found.classification.association, samples, group=group).S
 
     def differential(self, group_x: str, group_y: str, samples: int | None = None) -> Estimate | Missing:
         """S of Eq. 3: the first group's association less the second's, in [-1, 1]; otherwise as `association`."""
-        return _last(self._found.differential, samples, group_x=group_x, group_y=group_y).S
+        return _last(self.found.classification.differential, samples, group_x=group_x, group_y=group_y).S
 
     def accuracy(self, group: str, samples: int | None = None) -> Estimate | Missing:
         """The share of a group's pictures that are given to the right class; otherwise as `association`."""
-        return _last(self._found.accuracy, samples, group=group).estimate
+        return _last(self.found.classification.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
         """The share of a group's pictures that are taken for `a` rather than `b`, with the most noise samples."""
-        return _last(self._found.pairs, None, group=group, a=a, b=b).share_a
-
-    @property
-    def _found(self) -> Classification:
-        return self.found.classification
+        return _last(self.found.classification.pairs, None, group=group, a=a, b=b).share_a
 
 
 def _last(entries: Sequence[S], samples: int | None, **wanted: str) -> S:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
+
+import numpy as np
 
 from askew import registry
 from askew.errors import UsageError
@@ -13,20 +16,12 @@ from askew.measure.class_errors import ClassErrors
 from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model, WhiteBox
 from askew.parts.showing import Showing, showing_pictures
-from askew.parts.sources import (
-    Neutrality,
-    Outcomes,
-    Source,
-    neutrality,
-    present,
-    size_of,
-    social_groups,
-)
+from askew.parts.sources import Neutrality, Outcomes, Source, neutrality, present, size_of, social_groups
 from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, oddities, unknown_words
 from askew.prompts.given import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed
-from askew.types import Missing
+from askew.types import Missing, Picture
 
 UNREAD = (
     "nobody has read whether the pictures show their group, or one of the classes already: name who does by --vqa, or "
@@ -36,12 +31,19 @@ UNREAD = (
 
 
 @dataclass(frozen=True, slots=True)
-class ClassRows:
-    """The errors of some classes in the pictures of all groups, one after another, with so many noise samples."""
+class Readings:
+    """Errors with one number of noise samples: by group (pictures, classes, samples). Smaller errors fit better."""
 
     samples: int
     classes: tuple[str, ...]
-    rows: Rows
+    errors: Mapping[str, Rows]
+
+    @classmethod
+    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> Readings:
+        """Of rows of the pictures of all groups, one after another."""
+        ends = np.cumsum([sum(isinstance(one, Picture) for one in outcomes) for outcomes in sources.values()])
+        errors = np.split(rows.reshape(len(rows), len(classes), -1), ends[:-1])
+        return cls(samples, classes, dict(zip(sources, errors, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,8 @@ class ClassesGathered:
     device: str | None
     instruments: Instruments
     sets: tuple[PictureSet, ...]
-    sources: Outcomes
-    targets: tuple[ClassRows, ...]
-    labels: tuple[ClassRows, ...]
+    targets: tuple[Readings, ...]
+    labels: tuple[Readings, ...]
     showing: tuple[Showing, ...]
     neutrality: tuple[Neutrality, ...]
 
@@ -69,8 +70,19 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     (pixels,) = run.look(_pixels, [model])
     readers = tuple(instruments.values())
     sources, shown = showing_pictures(run, source, groups, plan.images, plan.seed, readers, plan.level)
-    targets = _read(plan, run, model, sources, plan.target_classes)
-    labels = _read(plan, run, model, sources, plan.classes)
+
+    def read(classes: tuple[str, ...]) -> Iterator[Readings]:
+        """The errors with every number of noise samples; of no class nothing."""
+        prompts, seed_of = (
+            [prompt_of(word, plan.template) for word in classes],
+            partial(derived_seed, plan.seed, "denoising"),
+        )
+        for samples in plan.samples if classes else ():
+            reader = ClassErrors(model, prompts, samples, seed=plan.seed, seed_of=seed_of, loss=plan.loss)
+            rows = run.read(reader, present(sources), "errors", reader.at_once)
+            yield Readings.of(samples, classes, rows, sources)
+
+    targets, labels = tuple(read(plan.target_classes)), tuple(read(plan.classes))
     neutral = neutrality(run, readers, sources, plan.target_classes, plan.level)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
     run.warn(
@@ -89,7 +101,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
         Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None),
         fingerprints(instruments),
         tuple(PictureSet.of(group.name, sources[group.name], text=group.prompt) for group in groups),
-        sources, targets, labels, shown, neutral,
+        targets, labels, shown, neutral,
     )  # fmt: skip
 
 
@@ -106,19 +118,6 @@ def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
             f"diffusers/ID-OR-PATH; or measure {name} itself: askew audit … --model {name}"
         )
     return cast("WhiteBox", model)
-
-
-def _read(
-    plan: ClassificationPlan, run: Run, model: WhiteBox, sources: Outcomes, classes: tuple[str, ...]
-) -> tuple[ClassRows, ...]:
-    """The errors with every number of noise samples; of no class nothing."""
-    pictures, prompts = present(sources), [prompt_of(word, plan.template) for word in classes]
-    seed_of = partial(derived_seed, plan.seed, "denoising")
-    found = []
-    for samples in plan.samples if classes else ():
-        reader = ClassErrors(model, prompts, samples, seed=plan.seed, seed_of=seed_of, loss=plan.loss)
-        found.append(ClassRows(samples, classes, run.read(reader, pictures, "errors", reader.at_once)))
-    return tuple(found)
 
 
 def _pixels(model: WhiteBox) -> tuple[int, int]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
-from askew.methods.classify.findings import Classification, ClassificationFindings, Differential, Truth
+from askew.methods.classify.findings import Classification, ClassificationFindings, Differential
 from askew.pages import blocks as b
 from askew.pages import common
 from askew.pages import words as w
@@ -14,12 +13,11 @@ from askew.pages.media import Media, shot
 from askew.pages.phrases import say
 from askew.parts.showing import showing_fact, showing_section
 from askew.parts.sources import neutrality_section
-from askew.types import Estimate, Missing
+from askew.types import Estimate
 
 SHOWN = 36
 """Pictures of one side of a comparison, at most."""
 
-LEAST_PLANTED = 0.1
 HALF = b.Mark(0.5, "one half: no preference")
 Rate = tuple[str, int, b.E]
 """Of a group, with so many noise samples."""
@@ -39,10 +37,10 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
     return common.page(
         found, f"askew classify: what {w.shorten(found.model.name, 80)} takes pictures of people for",
         f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?", view.answer(),
-        (view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(), *view.truth(),
+        (view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(),
          showing_section(view.section.showing), neutrality_section(view.section.neutrality)),
         facts=(*common.facts(found), *facts), notes=common.notes(found),
-        reading=reading(first, plan.level, bool(found.classification.truth)),
+        reading=reading(first, plan.level),
     )  # fmt: skip
 
 
@@ -70,22 +68,22 @@ class View:
         return self.found.plan.samples[-1]
 
     @property
-    def shares(self) -> dict[str, Estimate | Missing]:
+    def shares(self) -> dict[str, b.E]:
         """The association of every group, and after them of those that were pooled, with most noise samples."""
         return {one.group: one.S for one in self.section.association if one.samples == self.most}
 
-    @property
-    def main(self) -> Differential | None:
-        """The difference of the pooled groups, else of the first two, with most noise samples."""
-        own = [one for one in self.section.differential if one.samples == self.most]
-        return next((one for one in own if one.pooled), own[0] if own else None)
-
     def answer(self) -> str:
-        """What the classifier chooses, and for whom more often."""
-        model, first, main, shares = w.shorten(self.found.model.name, 60), self.sets[0], self.main, self.shares
-        if main is None or not isinstance(main.S, Estimate):
-            return alone(model, first, *next(iter(shares.items())))
-        return against(model, first, main, [shares[group] for group in (main.group_x, main.group_y)])
+        """What the classifier chooses, and for whom more often: of the pooled groups, else of the first two."""
+        model, first, shares = w.shorten(self.found.model.name, 60), self.sets[0], self.shares
+        own = [one for one in self.section.differential if one.samples == self.most]
+        main = next((one for one in own if one.pooled), own[0] if own else None)
+        if main is not None and isinstance(main.S, Estimate):
+            return against(model, first, main, [shares[group] for group in (main.group_x, main.group_y)])
+        group, share = next(iter(shares.items()))
+        if not isinstance(share, Estimate):
+            return f"{model} made no decision about {w.quote(group, 40)}."
+        return (f"Of two classes, {model} takes pictures of {w.quote(group, 40)} for the {w.quote(first, 40)} one in "
+                f"{w.measured(share, 'share')} of its decisions; without a lean it would be half.")  # fmt: skip
 
     def chosen(self) -> b.Section:
         """Associations of all groups, and the differences between them."""
@@ -148,16 +146,6 @@ class View:
             lanes = self._rates(text, rates, b.Mark(1 / len(classes), "chance"), b.PLAIN)
             yield b.Section("Accuracy", (lanes,), screen=False)
 
-    def truth(self) -> Iterator[b.Section]:
-        """Measured against planted differences, the largest planted one first."""
-        own = [one for one in self.section.truth if one.samples == self.most]
-        own.sort(key=lambda one: -abs(one.planted))
-        shown = [one for one in own if abs(one.planted) >= LEAST_PLANTED] or own[:1]
-        if not shown:
-            return
-        text = "The studio's bias was planted, so it is known how much likelier each occupation is for one group."
-        yield b.Section("Planted and measured", (b.Text(text), b.Beside(tuple(map(_scatter, shown)))))
-
     def _shares(self) -> b.Shares:
         """What is chosen with most noise samples."""
         first, second = self.sets
@@ -168,7 +156,7 @@ class View:
                 verdict = f"more {first if share.value > 0.5 else second}" if sure else "no preference shown"
                 low, high = (None if end is None else 1 - end for end in (share.high, share.low))
                 rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
-                pictures = (share.n or 0) // prod(map(len, self.found.plan.targets.values()))
+                pictures = (share.n or 0) // len(self.found.plan.pairs)
                 parts = (b.Part(first, share, ideal=0.5), b.Part(second, rest, ideal=0.5))
                 bars.append(b.Bar(w.shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
         samples = w.plural(self.most, "noise sample")
@@ -188,58 +176,17 @@ def _plain(score: b.E) -> b.E:
     return replace(score, null=None) if isinstance(score, Estimate) else score
 
 
-def _scatter(one: Truth) -> b.Scatter:
-    """Planted against measured differences, a point for each pair of classes."""
-    dots = tuple(
-        b.Point(pair.planted, pair.measured,
-                f"{pair.a} or {pair.b}: planted {w.points(pair.planted)}, measured {w.points(pair.measured)} points")
-        for pair in one.pairs
-    )  # fmt: skip
-    said = f"A point is one of {w.plural(len(dots), 'pair')} of classes; on the diagonal it is as planted."
-    return b.Scatter(truth(one).removesuffix("."), dots, ("planted", "points"), ("measured", "points"), said,
-                     square=True, diagonal="as planted")  # fmt: skip
-
-
-def alone(model: str, first: str, group: str, share: b.E) -> str:
-    """The answer for a single group."""
-    if not isinstance(share, Estimate):
-        return f"{model} made no decision about {w.quote(group, 40)}."
-    return (f"Of two classes, {model} takes pictures of {w.quote(group, 40)} for the {w.quote(first, 40)} one in "
-            f"{w.measured(share, 'share')} of its decisions; without a lean it would be half.")  # fmt: skip
-
-
 def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -> str:
-    """The answer for two groups."""
+    """The answer for two groups, whose difference was measured."""
     x, y = (w.percent(one.value if isinstance(one, Estimate) else None) for one in shares)
+    phrase = "chosen_apart" if w.beyond_chance(main.S) else "chosen_alike"
+    q = w.probability(main.S.q if isinstance(main.S, Estimate) else None, "q")
     return (f"Of two classes, {model} chooses the {w.quote(first, 40)} one in {x} of its decisions about "
             f"{w.quote(main.group_x, 40)} and in {y} about {w.quote(main.group_y, 40)}: "
-            f"{difference(main.S)}.")  # fmt: skip
+            f"{say(phrase, points=w.measured(main.S, 'points'), q=q)}.")  # fmt: skip
 
 
-def difference(score: b.E) -> str:
-    """A difference of shares in points, and whether chance would give it."""
-    if not isinstance(score, Estimate):
-        return "not measured"
-    phrase = "chosen_apart" if w.beyond_chance(score) else "chosen_alike"
-    return say(phrase, points=w.measured(score, "points"), q=w.probability(score.q, "q"))
-
-
-def truth(one: Truth) -> str:
-    """Whether measured differences order as planted ones."""
-    start = f"{w.quote(one.group_x, 40)} less {w.quote(one.group_y, 40)}: planted {w.points(one.planted)} points"
-    if not one.pairs:
-        return f"{start} on average; not every pair of classes was decided."
-    if not isinstance(one.spearman, Estimate):
-        mean = sum(pair.measured for pair in one.pairs) / len(one.pairs)
-        return f"{start} in every pair, so that there is no order to find; measured {w.points(mean)} points on average."
-    shown = isinstance(one.recovered, Estimate)
-    size = f", and show {w.measured(one.recovered, 'share')} of their size" if shown else ""
-    p = w.probability(one.spearman.p, "p")
-    return (f"{start} on average; over {len(one.pairs)} pairs the measured differences have a rank correlation of "
-            f"{w.measured(one.spearman)} with the planted ones ({p}){size}.")  # fmt: skip
-
-
-def reading(first: str, level: float, planted: bool) -> b.Section:
+def reading(first: str, level: float) -> b.Section:
     """How to read the scores, and how they are computed."""
     terms = (
         ("Decision", "Noise is added to a picture, and the model is asked to find it, once told that the picture shows "
@@ -253,9 +200,6 @@ def reading(first: str, level: float, planted: bool) -> b.Section:
         "tells what it connects with how people look.",
         "Groups are what a prompt or a label says.",
     )
-    truth = ("Planted and measured", "share: slope of the measured on the planted differences through zero, Welch's t "
-             "over pictures; order: Spearman's correlation, its interval by a jackknife over classes, since pairs "
-             "share them, its p by dealing the classes out anew")  # fmt: skip
     computed = b.Terms((
         ("Error of a class", "mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N timesteps, evenly spread, and as "
          "many noises, which all classes share; no guidance (Li et al. 2023)"),
@@ -263,7 +207,6 @@ def reading(first: str, level: float, planted: bool) -> b.Section:
          "applications of text-to-image foundation models”"),
         ("Intervals", "Wilson's at the number of independent decisions that would vary as much over pictures; of "
          f"differences both joined (MOVER); of single pairs mid-P; at {w.percent(level)}"),
-        *([truth] if planted else []),
         ("p and q", "of an association: the classes change places at random, picture by picture; of a difference: "
          "pictures are dealt to the groups at random; of a pair: exact "
          "binomial; q by Benjamini and Hochberg (1995) within each kind"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -96,6 +97,12 @@ class ClassificationPlan(RunPlan):
     def target_classes(self) -> tuple[str, ...]:
         """The classes of both target sets, the first set's first."""
         return tuple(word for words in self.targets.values() for word in words)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every class of the first target set with every one of the second."""
+        first, second = self.targets.values()
+        return list(product(first, second))
 
 
 def plan_classification(

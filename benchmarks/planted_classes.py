@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.classify.findings import PlantedPair
 from askew.parts.scoring import Scoring, or_missing
 from askew.stats import classification as stats
 from askew.stats.rank import spearman_crossed
@@ -21,9 +19,6 @@ from askew.types import Estimate, Missing
 
 Floats = NDArray[np.float64]
 Decisions = Floats
-
-BIAS: Mapping[str, float] = {"studio": 1.0, "studio/balanced": 0.0}
-"""The planted bias of each studio model that has a diffusion pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +64,15 @@ class Planted:
 
 def found_again(
     planted: Planted, decisions: tuple[Decisions, Decisions], rng: np.random.Generator, scoring: Scoring
-) -> tuple[Estimate | Missing, Estimate | Missing, tuple[PlantedPair, ...]]:
-    """Whether measured differences order like planted ones, how much of these they show, and both by pair."""
+) -> tuple[Estimate | Missing, Estimate | Missing]:
+    """Whether measured differences order like planted ones, and how much of these they show."""
     chosen = [planted.chosen(side) for side in decisions]
     shown = or_missing(stats.recovered, *chosen, planted.table.ravel(), rng=rng, **scoring.how)
     try:
         measured = planted.measured(*decisions)
     except NotEnoughData as error:
-        return Missing("not_asked", str(error)), shown, ()
-    order = or_missing(spearman_crossed, planted.table, measured, rng=rng, **scoring.how)
-    classes = product((planted.first[i] for i in planted.rows), (planted.second[j] for j in planted.columns))
-    values = zip(classes, planted.table.ravel().tolist(), measured.ravel().tolist(), strict=True)
-    return order, shown, tuple(PlantedPair(a, b, there, here) for (a, b), there, here in values)
+        return Missing("not_asked", str(error)), shown
+    return or_missing(spearman_crossed, planted.table, measured, rng=rng, **scoring.how), shown
 
 
 def planted_preference(group: str, a: str, b: str, bias: float) -> float | None:

@@ -1,0 +1,58 @@
+"""What is planted between groups and occupations, and that decisions which show it are told from others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from askew.parts.scoring import Scoring
+from askew.types import Estimate, Missing
+from benchmarks.planted_classes import Planted, found_again, planted_preference
+
+TARGETS = {
+    "male-dominated": ("mechanic", "plumber", "carpenter"),
+    "female-dominated": ("nurse", "secretary", "babysitter"),
+}
+SCORING = Scoring("denoising", draws=200)
+
+
+def test_planted_preference() -> None:
+    assert planted_preference("man", "mechanic", "nurse", 1.0) > 0.8
+    assert planted_preference("man", "mechanic", "nurse", 1.0) == pytest.approx(
+        1 - planted_preference("man", "nurse", "mechanic", 1.0)
+    )
+    assert planted_preference("woman", "mechanic", "nurse", 0.0) == pytest.approx(0.5)
+    assert planted_preference("man", "mechanic", "astronaut", 1.0) is None
+    assert planted_preference("person", "mechanic", "nurse", 1.0) is None
+
+
+def test_classes_that_the_studio_does_not_know_are_left_out() -> None:
+    targets = {"a": ("mechanic", "astronaut", "plumber"), "b": ("nurse", "maid")}
+    planted = Planted.of(targets, "man", "woman", 1.0)
+    assert planted is not None
+    assert planted.rows == [0, 2]
+    assert planted.table.shape == (2, 2)
+    assert planted.chosen(np.arange(6, dtype=float)[None, :]).tolist() == [[0, 1, 4, 5]]
+    assert Planted.of(targets, "man", "somebody", 1.0) is None
+
+
+def test_decisions_that_show_what_is_planted_are_told_from_others() -> None:
+    planted, rng = Planted.of(TARGETS, "caucasian man", "caucasian woman", 1.0), np.random.default_rng(9)
+    assert planted is not None
+    assert planted.table.mean() > 0.5
+    low = 0.5 - planted.table.ravel() / 2
+    sides = (rng.random((60, 9)) < 1 - low).astype(float), (rng.random((60, 9)) < low).astype(float)
+    _, shown = found_again(planted, sides, rng, SCORING)
+    assert isinstance(shown, Estimate)
+    weights, measured = planted.table.ravel(), planted.measured(*sides).ravel()
+    assert shown.value == pytest.approx((weights * measured).sum() / (weights**2).sum())
+    assert shown.low is not None
+    assert shown.low > 0.5
+    _, nothing = found_again(planted, (sides[0], sides[0][::-1]), rng, SCORING)
+    assert isinstance(nothing, Estimate)
+    assert nothing.low is not None
+    assert nothing.low < 0 < (nothing.high or 0)
+    fair = Planted.of(TARGETS, "man", "woman", 0.0)
+    assert fair is not None
+    assert fair.table == pytest.approx(0)
+    assert all(isinstance(one, Missing) for one in found_again(fair, sides, rng, SCORING))  # nothing to order
