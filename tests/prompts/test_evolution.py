@@ -192,8 +192,14 @@ def test_near_duplicates_have_the_same_essence() -> None:
     assert content_words("A nurse in the Park") == ["nurse", "park"]
 
 
+def learned(losses: dict[str, float]) -> WordEffects:
+    found = word_effects([Candidate(text, loss=loss) for text, loss in losses.items()], "learned")
+    assert found is not None
+    return found
+
+
 def test_every_word_has_its_part_in_what_is_expected() -> None:
-    found = WordEffects.learned(LOSSES)
+    found = learned(LOSSES)
     assert found.expected("an old nurse in a park") == found.expected("the old nurse")
     assert found.effects["old"] == pytest.approx(-found.effects["young"])
     assert found.expected("an old nurse") < found.expected("a young nurse") < found.expected("a young chef")
@@ -201,7 +207,7 @@ def test_every_word_has_its_part_in_what_is_expected() -> None:
 
 
 def test_losses_in_another_order_say_the_same() -> None:
-    found, again = WordEffects.learned(LOSSES), WordEffects.learned(dict(reversed(LOSSES.items())))
+    found, again = learned(LOSSES), learned(dict(reversed(LOSSES.items())))
     assert {text: again.expected(text) for text in LOSSES} == pytest.approx(
         {text: found.expected(text) for text in LOSSES}
     )

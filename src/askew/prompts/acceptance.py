@@ -37,9 +37,12 @@ def prompt_fault(text: str) -> str | None:
 
 
 def variation_fault(prompt: str, text: str) -> str | None:
-    """What is wrong with a variation: no prompt, or a word of the prompt, or one of its kin, is not in it."""
-    said = content(text)
-    lost = [word for word in content(prompt) if not any(_is_kin(word, other) for other in said)]
+    """What is wrong with a variation: no prompt, or a word of the prompt, or one near it in WordNet, is not in it."""
+
+    def is_kin(one: str, other: str) -> bool:
+        return _alike(one, other) or any(a in nouns() and b in kin(nouns()[a]) for a, b in ((one, other), (other, one)))
+
+    lost = [word for word in content(prompt) if not any(is_kin(word, other) for other in content(text))]
     return prompt_fault(text) or (f"a text lost {lost[0]!r}" if lost else None)
 
 
@@ -54,7 +57,13 @@ def counterfactual_fault(
     """
     if bare(text) == bare(prompt):
         return "it repeats the prompt"
-    said = _said(text, axis, (value, *values))
+    words = [_singular(word) for word in bare(text).split()]
+    entry, known = catalogue().get(axis), values_said(text, axis) if axis in catalogue() else set()
+    said = {
+        one
+        for one in (value, *values, *(entry.axis.values if entry else ()))
+        if one in known or all(any(_alike(a, b) for b in words) for a in content(one) or [one])
+    }
     if value not in said:
         return "it does not say its value"
     if [other for other in said if other != value and not set(other.split()) < set(value.split())]:
@@ -66,54 +75,33 @@ def counterfactual_fault(
         return fault
     if len(extra) > 2 or len(text.split()) > len(prompt.split()) + len(value.split()) + MOST_ADDED:
         return "it adds more than its value"
-    if other := _other_axis(prompt, text, axis, own):
-        return f"it says something of {other.replace('_', ' ')}, too"
+    rest = " ".join(word for word in text.split() if not any(_alike(a, b) for a in content(word) for b in own))
+    subject = main_phrase(parse_prompt(prompt))
+    kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
+    for other, others in catalogue().items():
+        may = not others.about & kinds or other == axis or topics(other) & topics(axis)
+        if not may and states(rest, other) and not states(prompt, other):
+            return f"it says something of {other.replace('_', ' ')}, too"
     return prompt_fault(text)
 
 
 def _lost_fault(prompt: str, text: str, axis: str, lost: Collection[str], stated: bool) -> str | None:
     """What is wrong with the words that a counterfactual prompt has no more: only what the axis is about may go."""
-    entry = catalogue().get(axis)
     parsed = parse_prompt(prompt)
     subject = main_phrase(parsed)
     noun = subject.noun if subject else None
     may_go = {*_spelled(prompt, axis)}
     if noun and (axis in noun.says or axis in noun.swap):
         may_go.add(noun.singular.split()[-1])
-    head = content(parsed.words[subject.end - 1].text) if subject else []
     gone = [word for word in lost if word not in may_go]
-    if set(head) & set(gone):
+    if subject and set(content(parsed.words[subject.end - 1].text)) & set(gone):
         return "it loses the subject"
     a, b = bare(prompt).split(), bare(text).split()
     blocks = [code for code in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if code[0] != "equal"]
     replaced = [content(" ".join(a[i:j])) for kind, i, j, _, _ in blocks if kind == "replace"]
-    if gone and (entry or not stated or len(gone) > 2 or len(blocks) > 1 or gone not in replaced):
+    if gone and (axis in catalogue() or not stated or len(gone) > 2 or len(blocks) > 1 or gone not in replaced):
         return "it loses a word of the prompt"
     return None
-
-
-def _other_axis(prompt: str, text: str, axis: str, own: Sequence[str]) -> str | None:
-    """Another axis of the catalogue that the text settles without its `own` words and the prompt does not."""
-    rest = " ".join(word for word in text.split() if not any(_alike(a, b) for a in content(word) for b in own))
-    subject = main_phrase(parse_prompt(prompt))
-    kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
-    for other, entry in catalogue().items():
-        may = not entry.about & kinds or other == axis or topics(other) & topics(axis)
-        if not may and states(rest, other) and not states(prompt, other):
-            return other
-    return None
-
-
-def _said(text: str, axis: str, values: Sequence[str]) -> list[str]:
-    """Which of these values, or of the catalogue's, a text says: by the catalogue, or with all of their words."""
-    words = [_singular(word) for word in bare(text).split()]
-    known = values_said(text, axis) if axis in catalogue() else set()
-    options = dict.fromkeys((*values, *(catalogue()[axis].axis.values if axis in catalogue() else ())))
-    return [
-        value
-        for value in options
-        if value in known or all(any(_alike(a, b) for b in words) for a in content(value) or [value])
-    ]
 
 
 def _spelled(text: str, axis: str) -> list[str]:
@@ -144,9 +132,3 @@ def _alike(one: str, other: str) -> bool:
     """Whether two words are the same but for an ending: "Africa" and "African", "rain" and "rainy"."""
     short, long = sorted((one, other), key=len)
     return one == other or (len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 3)
-
-
-def _is_kin(one: str, other: str) -> bool:
-    """Whether two words are alike, or near each other in WordNet."""
-    pairs = ((one, other), (other, one))
-    return _alike(one, other) or any(a in nouns() and b in kin(nouns()[a]) for a, b in pairs)

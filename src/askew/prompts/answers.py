@@ -25,10 +25,7 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadAxis:
-    """An axis as a model wrote it: its name, its kind in any words, its counterfactuals as (value, prompt).
-
-    A value is "" where the model gave none.
-    """
+    """An axis as a model wrote it: name, kind in any words, counterfactuals as (value, prompt), "" for no value."""
 
     name: str
     kind: str
@@ -90,7 +87,18 @@ def _value_at(text: str, start: int) -> tuple[int, Any] | None:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
         return end, value
     except (ValueError, RecursionError):
-        end = _closing(text, start)
+        depth, quote, end = 0, "", start
+    while end < len(text):  # to its own closing bracket, outside of quotation marks
+        sign = text[end]
+        if quote:
+            end += sign == "\\"
+            quote = "" if sign == quote else quote
+        elif sign in "\"'" and not text[end - 1].isalnum():  # no apostrophe
+            quote = sign
+        depth += 0 if quote else (sign in "[{") - (sign in "]}")
+        end += 1
+        if depth == 0:
+            break
     part = re.sub(r",(\s*[\]}])", r"\1", text[start:end])
     for read in (json.loads, ast.literal_eval):
         try:
@@ -99,26 +107,6 @@ def _value_at(text: str, start: int) -> tuple[int, Any] | None:
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
     return None
-
-
-def _closing(text: str, start: int) -> int:
-    """The end of the value that opens at `start`: after its own closing bracket, outside of quotation marks."""
-    depth, quote, at = 0, "", start
-    while at < len(text):
-        sign = text[at]
-        if quote:
-            at += sign == "\\"
-            quote = "" if sign == quote else quote
-        elif sign in "\"'" and not text[at - 1].isalnum():  # no apostrophe
-            quote = sign
-        elif sign in "[{":
-            depth += 1
-        elif sign in "]}":
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        at += 1
-    return len(text)
 
 
 def read_texts(answer: Completion) -> list[str]:
@@ -164,7 +152,7 @@ def read_axes(value: Any) -> list[ReadAxis]:
     if not isinstance(value, list):
         raise Unusable("it holds no axes")
     axes = []
-    for one in (one for one in value if isinstance(one, Mapping)):
+    for one in [one for one in value if isinstance(one, Mapping)]:
         name = next((one[key] for key in ("name", "axis", "axis_name") if isinstance(one.get(key), str)), "")
         listed = [part for key, part in one.items() if isinstance(part, list | Mapping)]
         kind = one.get("kind", one.get("type", ""))

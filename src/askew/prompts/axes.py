@@ -82,9 +82,9 @@ def find_axis(name: str) -> Axis:
 
 def find_entry(name: str) -> Entry:
     """The axis that `name` spells, with its language. Raises UnknownName."""
-    if first_name(name) not in catalogue():
+    if (known := first_name(name)) not in catalogue():
         raise UnknownName("axis", name, catalogue())
-    return catalogue()[first_name(name)]
+    return catalogue()[known]
 
 
 @lru_cache(maxsize=1024)

@@ -77,7 +77,7 @@ class _Source:
     seen: set[str] = field(default_factory=set)
 
     def random(self, iteration: int, count: int) -> list[Candidate]:
-        """New random prompts. A whole population is asked for, so that every search gets the same ones."""
+        """New random prompts; a whole population is asked for, so that every search gets the same ones."""
         found = self._new("random prompts", "", self.size.population, count, "random", iteration)[:count]
         self.seen.update(map(essence, found))
         return [Candidate(text, iteration) for text in found]
@@ -135,12 +135,7 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
 
 def search_randomly(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """As many random prompts as `evolve` evaluates. With the same seeds, those injected there are among them."""
-    source = _Source(writer, size, seeds)
-    return [
-        replace(one, loss=evaluate(one))
-        for iteration in range(size.iterations)
-        for one in source.random(iteration, size.population)
-    ]
+    return evolve(writer, evaluate, replace(size, selected=0, selection="score"), seeds)
 
 
 def best(evaluated: Sequence[Candidate], count: int, effects: WordEffects | None = None) -> list[Candidate]:
@@ -150,15 +145,7 @@ def best(evaluated: Sequence[Candidate], count: int, effects: WordEffects | None
     """
     measured = {one.text: one for one in reversed(evaluated) if one.loss is not None}
     ordered = list(measured.values())[::-1]
-    if effects:
-        return sorted(ordered, key=lambda one: effects.expected(one.text))[:count]
-    return sorted(ordered, key=lambda one: one.loss if one.loss is not None else 0.0)[:count]
-
-
-def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> WordEffects | None:
-    """What all losses measured so far say of every word; None where each prompt is chosen by its own."""
-    losses = {one.text: one.loss for one in evaluated if one.loss is not None}
-    return WordEffects.learned(losses) if losses and selection == "learned" else None
+    return sorted(ordered, key=lambda one: effects.expected(one.text) if effects else one.loss or 0.0)[:count]
 
 
 _EMPTY_WORDS = frozenset("a an the of in on at by to for from with and or some this that is are as who".split())
@@ -181,18 +168,23 @@ class WordEffects:
     base: float
     effects: Mapping[str, float]
 
-    @classmethod
-    def learned(cls, losses: Mapping[str, float]) -> WordEffects:
-        """From the losses of some prompts, at least one. What the words do not explain alike is taken as noise."""
-        said = [frozenset(content_words(text)) for text in losses]
-        words = sorted(frozenset().union(*said))
-        features = np.array([[word in one for word in words] for one in said], dtype=float)
-        base, effects = ridge_effects(features, list(losses.values()))
-        return cls(base, dict(zip(words, effects.tolist(), strict=True)))
-
     def expected(self, text: str) -> float:
         """The loss that the words of a text let expect. Words that were in no prompt add nothing."""
         return self.base + sum(self.effects.get(word, 0.0) for word in sorted(set(content_words(text))))
+
+
+def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> WordEffects | None:
+    """What all losses measured so far say of every word; None where each prompt is chosen by its own.
+
+    What the words do not explain alike is taken as noise.
+    """
+    losses = {one.text: one.loss for one in evaluated if one.loss is not None}
+    if not losses or selection != "learned":
+        return None
+    said = [frozenset(content_words(text)) for text in losses]
+    words = sorted(frozenset().union(*said))
+    base, effects = ridge_effects([[word in one for word in words] for one in said], list(losses.values()))
+    return WordEffects(base, dict(zip(words, effects.tolist(), strict=True)))
 
 
 RATIOS = np.geomspace(0.1, 10_000, 51)

@@ -38,12 +38,11 @@ from askew.prompts.open_details import (
     named,
     nouns_of,
     open_details,
-    place_statement,
     say,
     say_all,
     topics,
 )
-from askew.prompts.statements import states
+from askew.prompts.statements import statements, states
 from askew.prompts.vocabulary import article, nouns, replace
 
 _VERSION = 3
@@ -124,10 +123,7 @@ class LexiconWriter:
 def create(
     name: str = "", *, axes: int | None = None, axes_on: AxesOn = "open", cache: CompletionCache | None = None
 ) -> LexiconWriter:
-    """The writer that `--llm lexicon` names. Raises UsageError for a name after the slash that is no vocabulary.
-
-    `cache` is what every writer is given; the lexicon has nothing to keep.
-    """
+    """The writer that `--llm lexicon` names; it has nothing to keep in the `cache`. Raises UsageError for a name."""
     if name:
         raise UsageError(f"'lexicon/{name}' means nothing; write 'lexicon', or 'lexicon/studio' for the studio's words")
     return LexiconWriter(axes, on=axes_on)
@@ -178,7 +174,7 @@ def _other_subject(text: str, target: Target, knows: Knows, rng: Random) -> str:
     if phrase is None or (target.words is not None and target.has(text)):
         return text
     if target.words is not None:
-        return _put(parsed, phrase.start, phrase.end, named(target.words))
+        return parsed.put(phrase.start, phrase.end, named(target.words))
     if target.covers(phrase):
         return _exchanged(parsed, phrase, knows, rng)
     return _renamed(parsed, phrase, rng.choice(nouns_of(rng.choice(target.groups), knows)))
@@ -193,8 +189,12 @@ def _other_noun(text: str, target: Target, knows: Knows, rng: Random) -> str:
 
 def _other_place(text: str, target: Target, knows: Knows, rng: Random) -> str:
     """The place exchanged for another, or one given."""
-    told = place_statement(parse_prompt(text))
-    without = text if told is None else replace(text, *told, "")
+    parsed, without = parse_prompt(text), text
+    subject = main_phrase(parsed)
+    told = [one for axis in ("setting", "environment")
+            for one in statements(parsed, find_entry(axis), [subject] if subject else [])]  # fmt: skip
+    if place := next((one for one in told if not one.before), None):
+        without = replace(text, place.start, place.end, "")
     options = open_details(without, knows)
     aspects = [aspect for aspect in ("where", "environment", "when", "weather") if aspect in options]
     return say(without, rng.choice(options[aspects[0]])) if aspects else without
@@ -220,7 +220,7 @@ def _shorter(text: str, target: Target, knows: Knows, rng: Random) -> str:
     if phrase is None:
         return text
     if phrase.first < phrase.head and rng.random() < 0.5:
-        return _put(parsed, phrase.first, phrase.head, "")
+        return parsed.put(phrase.first, phrase.head, "")
     return text[: parsed.words[phrase.end - 1].end] + text[clause_end(parsed, phrase.end) :]
 
 
@@ -235,11 +235,7 @@ def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: Knows, rng: Rand
 
 def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
     """The text with another noun in the place of the phrase's, in the same number."""
-    return _put(parsed, phrase.head, phrase.end, nouns()[name].plural if phrase.plural else name)
-
-
-def _put(parsed: ParsedPrompt, first: int, end: int, words: str) -> str:
-    return replace(parsed.text, *parsed.span(first, end), words)
+    return parsed.put(phrase.head, phrase.end, nouns()[name].plural if phrase.plural else name)
 
 
 DETAILS = 2
@@ -256,7 +252,7 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows, rng: Random) -
     parsed = parse_prompt(text)
     phrase = main_phrase(parsed)
     if phrase and phrase.noun and (phrase.noun.singular, phrase.plural) == ("police", False):
-        text = _put(parsed, phrase.head, phrase.end, "police officer") if phrase.first > phrase.start else text
+        text = parsed.put(phrase.head, phrase.end, "police officer") if phrase.first > phrase.start else text
     group = group_of(phrase)
     details = {
         aspect: wanted
@@ -308,20 +304,17 @@ def invent(target: Target, words: Words, knows: Knows, rng: Random) -> Iterator[
         areas.setdefault(group.area, []).append(group)
     while True:
         group = rng.choice(areas[rng.choice(list(areas))])
-        subject = named(target.words) if target.words else _subject(group, knows, rng)
+        subject = named(target.words) if target.words else ""
+        if not subject:
+            noun = rng.choice(nouns_of(group, knows))
+            adjectives = [word for word in group.before if knows(f"{word} {noun}")]
+            adjective = f"{rng.choice(adjectives)} " if adjectives and rng.random() < _ADJECTIVE else ""
+            several = f"two {adjective}{nouns()[noun].plural}"
+            subject = f"{article(adjective + noun)} {adjective}{noun}"
+            subject = several if rng.random() < _SEVERAL and knows(several) else subject
         opening = "a photo of " if rng.random() < _FRAMED and words[1] >= 6 else ""
         text = _with_details(opening + subject, words, target, knows, rng)
         yield text if has_length(text, words) and target.has(text) else ""
-
-
-def _subject(group: Group, knows: Knows, rng: Random) -> str:
-    noun = rng.choice(nouns_of(group, knows))
-    adjectives = [word for word in group.before if knows(f"{word} {noun}")]
-    adjective = f"{rng.choice(adjectives)} " if adjectives and rng.random() < _ADJECTIVE else ""
-    several = f"two {adjective}{nouns()[noun].plural}"
-    if rng.random() < _SEVERAL and knows(several):
-        return several
-    return f"{article(adjective + noun)} {adjective}{noun}"
 
 
 def _with_details(text: str, words: Words, target: Target, knows: Knows, rng: Random) -> str:
@@ -334,24 +327,21 @@ def _with_details(text: str, words: Words, target: Target, knows: Knows, rng: Ra
     group = group_of(main_phrase(parse_prompt(text)))
     found = open_details(text, knows)
     options = {aspect: some for aspect, some in found.items() if aspect in group.varies or some[0].is_phrase}
-
-    def steered(aspect: str) -> bool:
-        return target.name == CLOTHING and "wearing" in topics(aspect)
-
+    steered = {aspect for aspect in options if target.name == CLOTHING and "wearing" in topics(aspect)}
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, STYLE, MONOCHROME)]
     wanted = (_AXES if len(phrases) > 2 else 1.5) / max(len(axes), 1)
-    axes = [aspect for aspect in axes if rng.random() < wanted or steered(aspect)]
+    axes = [aspect for aspect in axes if rng.random() < wanted or aspect in steered]
     rng.shuffle(phrases)
     rng.shuffle(axes)
     order = [*axes, *phrases] if rng.random() < 0.5 else [*phrases, *axes]
     chosen: list[Detail] = []
-    for aspect in sorted(order, key=lambda aspect: not steered(aspect)):
+    for aspect in sorted(order, key=lambda aspect: aspect not in steered):
         if len(say_all(text, chosen).split()) >= length:
             break
         fitting = [one for one in options[aspect] if go_together(one, chosen)]
         fitting = [one for one in fitting if len(say_all(text, [*chosen, one]).split()) <= words[1]]
         whole = options[aspect][0].is_phrase or len(fitting) == len(find_entry(aspect).spoken)
-        if fitting and (whole or steered(aspect)):
+        if fitting and (whole or aspect in steered):
             chosen.append(rng.choice(fitting))
     return say_all(text, chosen)

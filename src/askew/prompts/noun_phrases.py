@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from askew.prompts.axes import value_words
 from askew.prompts.vocabulary import Noun, adjectives, nouns, plural
+from askew.prompts.vocabulary import replace as exchange
 
 MEDIA = (
     "photo|photograph|picture|image|portrait|headshot|snapshot|shot|polaroid|painting|drawing|sketch|illustration|"
@@ -86,6 +87,10 @@ class ParsedPrompt:
     def span(self, first: int, end: int) -> tuple[int, int]:
         """Where the words `first` to `end` stand in the text."""
         return self.words[first].start, self.words[end - 1].end
+
+    def put(self, first: int, end: int, words: str) -> str:
+        """The text with other words in the place of the words `first` to `end`."""
+        return exchange(self.text, *self.span(first, end), words)
 
     def lower(self, at: int) -> str:
         """Word `at` in lower case, "" outside of the text."""

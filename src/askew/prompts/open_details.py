@@ -37,7 +37,7 @@ def anything(text: str) -> bool:
     return True
 
 
-PEOPLE, CLOTHING = "people", "clothing"
+PEOPLE, CLOTHING, WEARING = "people", "clothing", "wearing "
 STYLES = ("style", "styles")
 
 _PLACED = re.compile(
@@ -60,8 +60,6 @@ _ORDER = (
 """Aspects of the same place, in the order in which they are said; others come after them."""
 
 _PLACES: tuple[FormPlace, ...] = get_args(FormPlace)
-
-WEARING = "wearing "
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,23 +144,22 @@ def group_of(phrase: NounPhrase | None) -> Group:
         return groups()[ANYTHING]
     if noun.kind == "person":
         return groups()["people"]
-    for name in (noun.singular, *kin(noun)):
-        if name in _group_by_noun():
-            return _group_by_noun()[name]
+    own = next((name for name in (noun.singular, *kin(noun)) if name in _group_by_noun()), None)
+    if own:
+        return _group_by_noun()[own]
     return groups()["landscapes" if noun.kind in ("place", "nature") else ANYTHING]
 
 
 def kin(noun: Noun) -> tuple[str, ...]:
     """The nouns nearest to this one in WordNet, the nearest first; () for one that WordNet does not know."""
-    near = _kin_table().get(noun.singular)
-    return tuple(near.split(", ")) if near else ()
+    return _kin_table().get(noun.singular, ())
 
 
 @lru_cache
-def _kin_table() -> Mapping[str, str]:
+def _kin_table() -> Mapping[str, tuple[str, ...]]:
     """See tools/build_kin.py."""
-    lines = (line for line in read_data("kin.txt").splitlines() if not line.startswith("#"))
-    return dict(line.split(": ") for line in lines)
+    lines = (line.split(": ") for line in read_data("kin.txt").splitlines() if not line.startswith("#"))
+    return {noun: tuple(near.split(", ")) for noun, near in lines}
 
 
 @lru_cache
@@ -230,16 +227,6 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
     return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 
-def place_statement(parsed: ParsedPrompt) -> tuple[int, int] | None:
-    """The characters in which a prompt tells its place, such as "in a park"."""
-    subject = main_phrase(parsed)
-    for axis in ("setting", "environment"):
-        for found in statements(parsed, find_entry(axis), [subject] if subject else []):
-            if not found.before:
-                return found.start, found.end
-    return None
-
-
 def _side(parsed: ParsedPrompt, subject: NounPhrase | None) -> Side | None:
     """The side of the door that the prompt tells, "anywhere" if it tells a place that may lie on either, None if none.
 
@@ -260,12 +247,9 @@ def _spoken(parsed: ParsedPrompt, subject: NounPhrase | None, topic: str, side: 
     """Whether the prompt has spoken about a topic."""
     if topic == "where":
         return side is not None
-    if topic == STYLE and _VIEW.match(parsed.text):
+    if (topic == STYLE and _VIEW.match(parsed.text)) or (topic == "doing" and _DOES.search(_rest(parsed, subject))):
         return True
-    if topic == "doing" and _DOES.search(_rest(parsed, subject)):
-        return True
-    axes = [axis for axis in catalogue() if topic in topics(axis) and axis != "behavior"]
-    return any(states(parsed.text, axis) for axis in axes)
+    return any(topic in topics(axis) and axis != "behavior" and states(parsed.text, axis) for axis in catalogue())
 
 
 def _rest(parsed: ParsedPrompt, subject: NounPhrase | None) -> str:
@@ -312,7 +296,15 @@ def find_target(name: str | None, knows: Knows = anything) -> Target:
     spoken = None if name is None else " ".join(name.lower().split())
     if spoken == "":
         raise UsageError("the target is empty; name people, clothing, style, food, nature, or any words")
-    found = [group for group in groups().values() if group.nouns and _belongs(group, spoken)]
+    if spoken is None or spoken in STYLES:
+        found = [group for group in groups().values() if group.nouns]
+    elif spoken == CLOTHING:
+        found = [group for name, group in groups().items() if name in (PEOPLE, "clothes")]
+    elif spoken in ("animals", "animal"):
+        found = [group for group in groups().values() if any(nouns()[noun].kind == "animal" for noun in group.nouns)]
+    else:
+        named_so = {group.name: (group.area, group.name, group.name.replace("_", " ")) for group in groups().values()}
+        found = [group for group in groups().values() if group.nouns and spoken in named_so[group.name]]
     known = tuple(group for group in found if nouns_of(group, knows))
     if found and known:
         return Target(spoken, known)
@@ -333,13 +325,3 @@ def named(words: str) -> str:
     noun = nouns().get(words.split()[-1])
     counted = noun is not None and words.endswith(noun.singular) and noun.singular != noun.plural
     return f"{article(words)} {words}" if counted and words.split()[0] not in DETERMINERS else words
-
-
-def _belongs(group: Group, name: str | None) -> bool:
-    if name is None or name in STYLES:
-        return True
-    if name == CLOTHING:
-        return group.name in ("clothes", PEOPLE)
-    if name in ("animals", "animal"):
-        return any(noun in nouns() and nouns()[noun].kind == "animal" for noun in group.nouns)
-    return name in (group.area, group.name, group.name.replace("_", " "))
