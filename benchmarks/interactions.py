@@ -29,7 +29,7 @@ from scipy import stats
 from askew.methods.interact.findings import GraphAxis
 from askew.methods.interact.graph import Tables, graphs, pooled
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
-from askew.methods.interact.score import scoring_of
+from askew.parts.scoring import Scoring
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.given import occupation_prompts
 from askew.stats.distance import distance_for
@@ -83,7 +83,7 @@ def whole(counted: Mapping[str, Tables], plan: InteractionPlan) -> tuple[int, in
     """What the method does; the number of tested pairs, of edges, of permuted tables."""
     every: dict[str | None, Tables] = {None: pooled(list(counted.values()))}
     every.update(counted)
-    found = graphs(every, plan, scoring_of(plan))
+    found = graphs(every, plan, Scoring.of(plan))
     edges = [edge for graph in found for edge in graph.edges]
     return len(edges), sum(edge.significant for edge in edges), sum(edge.draws is not None for edge in edges)
 

@@ -10,8 +10,8 @@ import numpy as np
 from askew.methods.interact.figures import acting_pairs, answer, answer_over_prompts, summary
 from askew.methods.interact.findings import Graph, GraphAxis
 from askew.methods.interact.graph import Tables, graphs, over_prompts, tables
-from askew.methods.interact.score import scoring_of
 from askew.pages.phrases import PHRASES
+from askew.parts.scoring import Scoring
 from askew.stats.distance import distance_for
 from askew.stats.interaction_graph import correlation
 from askew.stats.sensitivity import debiased_value
@@ -49,7 +49,7 @@ def alone(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
     one = PLAN.prompts[prompt]
     sets = [observed(p, one.axes, 48, bias, seed=seed) for p in one.prompts()] if bias else []
     counted = tables(sets, one.axes, INSTRUMENT) if bias else fair(np.random.default_rng(seed))
-    return graphs({one.text: counted}, PLAN, scoring_of(PLAN))[0]
+    return graphs({one.text: counted}, PLAN, Scoring.of(PLAN))[0]
 
 
 def claims_alone(seed: int) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
+from askew.plan import Plan
 from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, MissingReason
 
@@ -32,6 +33,11 @@ class Scoring:
     draws: int = 1000
     level: float = 0.95
     variant: Literal["paper", "code"] = "paper"
+
+    @classmethod
+    def of(cls, plan: Plan, instrument: str | None = None) -> Scoring:
+        """As a plan says; by its first instrument unless another is named."""
+        return cls(instrument or plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
 
     @property
     def how(self) -> Draws:

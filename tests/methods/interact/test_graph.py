@@ -14,8 +14,8 @@ from askew.methods.interact.findings import Edge, Graph
 from askew.methods.interact.graph import Tables, graphs, pooled, tables
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.robustness import COLUMNS, simulated
-from askew.methods.interact.score import scoring_of
 from askew.methods.interact.validation import of_run, validation
+from askew.parts.scoring import Scoring
 from askew.stats.distance import sensitivity
 from askew.stats.intervals import benjamini_hochberg
 from askew.studio.caption import Said
@@ -27,7 +27,7 @@ from planted_answers import INSTRUMENT, known, observed, planned, planted, score
 NURSE, MECHANIC = "a photo of a nurse", "a photo of a mechanic"
 AXES = ("gender", "age", "clothing", "emotion")
 PLAN = planned([NURSE, MECHANIC], AXES)
-SCORING = scoring_of(PLAN)
+SCORING = Scoring.of(PLAN)
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +219,7 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
 def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_ours_at_nothing() -> None:
     """Appendix A.5's r: a mitigation that changes nothing in a fair world, every pair counted as an edge."""
     plan = planned([NURSE], AXES, threshold=0.999999)
-    prompt, scoring = plan.prompts[0], scoring_of(plan)
+    prompt, scoring = plan.prompts[0], Scoring.of(plan)
     ours, papers, claims = [], [], []
     for seed in range(6):
         sets = [observed(one, prompt.axes, 32, 0.0, seed=seed) for one in prompt.prompts()]

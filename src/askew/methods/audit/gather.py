@@ -43,7 +43,7 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     if captioner and embedder:
         everything = unique(picture for some in found.observed.values() for one in some for picture in one.pictures)
         rows = dict(zip((one.id for one in everything), run.read(embedder, everything), strict=True))
-        scoring = Scoring(captioner, variant=plan.variant)
+        scoring = Scoring.of(plan, captioner)
 
         def of_concepts() -> dict[str, Vectors]:
             made = {}

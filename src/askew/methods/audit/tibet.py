@@ -84,7 +84,7 @@ def tibet(
     concepts = dict(zip([s.name for s in sets], extract_concepts(sets, axes, scoring), strict=True))
     return Tibet(
         initial.prompt.text,
-        _top(concepts["initial"].counts),
+        tuple(top_concepts(concepts["initial"].counts, TOP_K)),
         {
             axis.name: _axis(axis, axes, [initial, *own], concepts, scoring, vectors, own_concepts)
             for axis in axes
@@ -129,7 +129,7 @@ def _phrases(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
 def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Frequencies:
     """Axis-aligned Top-K concepts (section 3.4): those of the answers about this axis alone."""
     answers = [[v] for v in observed.values[scoring.instrument][axis.name] if not isinstance(v, Missing)]
-    return _top(concept_counts(answers, phrases=_phrases([axis], scoring))) if answers else ()
+    return tuple(top_concepts(concept_counts(answers, phrases=_phrases([axis], scoring)), TOP_K)) if answers else ()
 
 
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
@@ -142,27 +142,27 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
         for name, axis in entry.axes.items():
             if all(isinstance(e, Estimate) for e in axis.cas.values()):
                 shared.setdefault((name, tuple(axis.cas)), []).append((entry.prompt, axis))
-    return tuple(_domain(name, values, rows, level) for (name, values), rows in shared.items() if len(rows) > 1)
-
-
-def _domain(name: str, values: Sequence[str], rows: Sequence[tuple[str, AxisScores]], level: float) -> Domain:
-    scores = np.array([[e.mark for e in axis.cas.values() if isinstance(e, Estimate)] for _, axis in rows])
-    totals = scores.sum(axis=1, keepdims=True)
-    rest = np.array([[(e.mark, e.value) for e in axis.leans.values() if isinstance(e, Estimate)] for _, axis in rows])
-    scaled = scores / totals if totals.all() else scores[:, :0]
-    return Domain(
-        axis=name,
-        cas={value: mean_cas(column, [axis.cas_apart[value] for _, axis in rows], level)
-             for value, column in zip(values, scores.T, strict=True)},
-        against_rest={value: mean_lean(rest[:, k, 0], rest[:, k, 1], level) for k, value in enumerate(values)
-                      if k == 0 or len(values) > 2},
-        scaled={value: student_mean(column, level, "t over prompts", bounds=(0, 1))
-                for value, column in zip(values, scaled.T, strict=False)},
-        differences=tuple(
-            PromptDifference(prompt, (values[0], values[1]), axis.leans[values[0]]) for prompt, axis in rows
-            if len(values) == 2
-        ),
-    )  # fmt: skip
+    found = []
+    for (name, values), rows in shared.items():
+        if len(rows) < 2:
+            continue
+        scores = np.array([[e.mark for e in axis.cas.values() if isinstance(e, Estimate)] for _, axis in rows])
+        rest = np.array([[(e.mark, e.value) for e in axis.leans.values() if isinstance(e, Estimate)]
+                         for _, axis in rows])  # fmt: skip
+        totals, pair = scores.sum(axis=1, keepdims=True), len(values) == 2
+        scaled = scores / totals if totals.all() else scores[:, :0]
+        found.append(Domain(
+            axis=name,
+            cas={value: mean_cas(column, [axis.cas_apart[value] for _, axis in rows], level)
+                 for value, column in zip(values, scores.T, strict=True)},
+            against_rest={value: mean_lean(rest[:, k, 0], rest[:, k, 1], level) for k, value in enumerate(values)
+                          if k == 0 or not pair},
+            scaled={value: student_mean(column, level, "t over prompts", bounds=(0, 1))
+                    for value, column in zip(values, scaled.T, strict=False)},
+            differences=tuple(PromptDifference(prompt, (values[0], values[1]), axis.leans[values[0]])
+                              for prompt, axis in rows if pair),
+        ))  # fmt: skip
+    return tuple(found)
 
 
 def _axis(
@@ -175,12 +175,19 @@ def _axis(
     own_concepts: bool,
 ) -> AxisScores:
     """One axis; `sets` are the initial set and the axis's own counterfactuals."""
-    own = {"initial" if s.prompt.value is None else str(s.prompt.value): s for s in sets}
-    names, others = [*own][1:], [other for other in axes if other.name != axis.name]
-    counted = concepts
-    if own_concepts:
-        counted = dict(zip((s.name for s in sets), concepts_of_axis(sets, axis, scoring), strict=True))
-    scores = _by_concepts(sets, axis, counted, scoring)
+    names, prompt = [str(s.prompt.value) for s in sets[1:]], sets[0].prompt.text
+    own, others = dict(zip(["initial", *names], sets, strict=True)), [one for one in axes if one.name != axis.name]
+    counted = [concepts[s.name] for s in sets] if not own_concepts else concepts_of_axis(sets, axis, scoring)
+    initial, *rest = (in_order(one.counts.counts) for one in counted)
+    lost, rng = [one.missing for one in counted], scoring.rng(prompt, axis.name, "concepts")
+    scores: Associations | Missing
+    try:
+        scores = associations(initial, rest, rng=rng, variant=scoring.variant, missing=lost, **scoring.how)
+    except NotEnoughData as error:
+        scores = why_missing(sets, scoring.instrument, axis, str(error))
+    tables = [[own[v].counts(scoring.instrument, other) for v in names] for other in others if other.values]
+    rng = scoring.rng(prompt, axis.name, "second axes")
+    tests = zip((o.name for o in others if o.values), chi_squares(tables, rng=rng, threshold=SIGNIFICANT), strict=True)
     clip = _by_vectors(sets, axis, scoring, vectors.pictures) if vectors else None
     return AxisScores(
         kind=axis.kind,
@@ -191,22 +198,13 @@ def _axis(
         alternatives=Alternatives(_part(scores, "wasserstein"), _part(scores, "standard_deviation")),
         mad_clip=_part(clip, "mad") if clip else None,
         cas_clip=_by_value(clip, names) if clip else None,
-        bipartite=_bipartite(sets, concepts, vectors.concepts) if vectors else None,
+        bipartite=_bipartite([concepts[s.name].counts for s in sets], names, vectors.concepts) if vectors else None,
         top_concepts={name: axis_concepts(s, axis, scoring) for name, s in own.items()},
-        second_tests=_second_tests(own, names, others, axis, scoring),
+        # q is p until all tests of a run are known (`with_q`)
+        second_tests={name: SecondTest(test.p, test.p) for name, test in tests if isinstance(test, ChiSquare)},
         cas_apart={} if isinstance(scores, Missing) else dict(zip(names, scores.apart, strict=True)),
         second_axis={v: {o.name: axis_concepts(own[v], o, scoring) for o in others} for v in names},
     )
-
-
-def _second_tests(
-    own: Mapping[str, ObservedSet], names: Sequence[str], others: Sequence[Axis], axis: Axis, scoring: Scoring
-) -> dict[str, SecondTest]:
-    """Of the other axes that have shares; q is p until all of a run are known (`with_q`)."""
-    rng = scoring.rng(own["initial"].prompt.text, axis.name, "second axes")
-    tables = [[own[v].counts(scoring.instrument, other) for v in names] for other in others if other.values]
-    found = zip((o.name for o in others if o.values), chi_squares(tables, rng=rng, threshold=SIGNIFICANT), strict=True)
-    return {name: SecondTest(test.p, test.p) for name, test in found if isinstance(test, ChiSquare)}
 
 
 def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float] | None = None) -> tuple[Tibet, ...]:
@@ -225,19 +223,6 @@ def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float] | N
     )
 
 
-def _by_concepts(
-    sets: Sequence[ObservedSet], axis: Axis, concepts: Mapping[str, Concepts], scoring: Scoring
-) -> Associations | Missing:
-    """CAS with its leans, MAD and the alternatives."""
-    counts, missing = zip(*((in_order(concepts[s.name].counts.counts), concepts[s.name].missing) for s in sets),
-                          strict=True)  # fmt: skip
-    rng = scoring.rng(sets[0].prompt.text, axis.name, "concepts")
-    try:
-        return associations(counts[0], counts[1:], rng=rng, variant=scoring.variant, missing=missing, **scoring.how)
-    except NotEnoughData as error:
-        return why_missing(sets, scoring.instrument, axis, str(error))
-
-
 def _by_vectors(
     sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring, rows: Mapping[str, NDArray[np.float32]]
 ) -> Associations | Missing:
@@ -252,27 +237,20 @@ def _by_vectors(
 
 
 def _bipartite(
-    sets: Sequence[ObservedSet], concepts: Mapping[str, Concepts], meanings: NDArray[np.float32]
+    tables: Sequence[ConceptCounts], names: Sequence[str], meanings: NDArray[np.float32]
 ) -> dict[str, float] | None:
     """The baseline of table 3: concepts matched by the cosine of their text embeddings."""
-    tables = [concepts[s.name].counts for s in sets]
     if not all(table.counts.size for table in tables):
         return None
-    texts = meanings.astype(np.float64)
-    return {str(s.prompt.value): bipartite(tables[0].frequencies, table.frequencies, texts @ texts.T)
-            for s, table in zip(sets[1:], tables[1:], strict=True)}  # fmt: skip
+    texts, (initial, *others) = meanings.astype(np.float64), [table.frequencies for table in tables]
+    return {name: bipartite(initial, one, texts @ texts.T) for name, one in zip(names, others, strict=True)}
 
 
 def _part(scores: Associations | Missing, name: str) -> Estimate | Missing:
+    """One of the scores; where they are all missing, why."""
     found: Estimate | Missing = scores if isinstance(scores, Missing) else getattr(scores, name)
     return found
 
 
 def _by_value(scores: Associations | Missing, names: Sequence[str], field: str = "cas") -> dict[str, E]:
-    if isinstance(scores, Missing):
-        return dict.fromkeys(names, scores)
-    return dict(zip(names, getattr(scores, field), strict=True))
-
-
-def _top(counts: ConceptCounts) -> Frequencies:
-    return tuple(top_concepts(counts, TOP_K))
+    return dict(zip(names, getattr(scores, field, [scores] * len(names)), strict=True))

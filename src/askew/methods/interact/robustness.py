@@ -18,7 +18,6 @@ from askew.methods.interact.findings import Edge
 from askew.methods.interact.gather import gather
 from askew.methods.interact.graph import edges, tables
 from askew.methods.interact.plan import InteractionPlan
-from askew.methods.interact.score import scoring_of
 from askew.options import Flag, Place
 from askew.pages.blocks import Scale, Table
 from askew.pages.terminal import Fitted
@@ -119,7 +118,7 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
             f"the store {place} does not hold all that {run} saw: name its store (--store), or give the run's own "
             "command again"
         )
-    found = simulated(sets, plan, scoring_of(plan), repeats)
+    found = simulated(sets, plan, Scoring.of(plan), repeats)
     if not json:
         return found
     print(jsons.dumps([asdict(one) for one in found], indent=1))

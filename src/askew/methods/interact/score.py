@@ -21,7 +21,7 @@ from askew.types import Estimate
 def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> InteractionFindings:
     """The findings of a run. Graphs are those of the first instrument; of several prompts there is one of all together,
     before the others."""
-    scoring, sets = scoring_of(plan), found.observed
+    scoring, sets = Scoring.of(plan), found.observed
     compared = confusions(plan.prompts, sets, list(plan.vqa))
     known = known_errors(found.errors, compared)
     seen = {axis: n for (name, axis), n in known.items() if name == scoring.instrument and n.sum(axis=1).all()}
@@ -40,11 +40,6 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
         over_prompts=over_prompts(drawn, plan.level),
         validation=validation(counted, drawn, found.mitigated, plan, scoring) if plan.mitigated else None,
     )
-
-
-def scoring_of(plan: InteractionPlan) -> Scoring:
-    """How a plan's graphs are computed."""
-    return Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
 
 
 def pulls(found: InteractionFindings) -> Iterator[Scored]:
