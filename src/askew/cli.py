@@ -5,9 +5,11 @@ Nothing is imported before the command that needs it is called: `askew --help` r
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -150,7 +152,7 @@ def _call(arguments: Sequence[str]) -> None:
 
 
 def show(result: Any, as_json: bool = False) -> None:
-    """Print what a command returned: a document as its table, with warnings and the place of its page, or as JSON."""
+    """Print what a command returned: a document as its table, with warnings and the place of its page; or as JSON."""
     if hasattr(result, "report"):
         if as_json:
             sys.stdout.write(result.numbers.read_text(encoding="utf-8"))
@@ -159,6 +161,8 @@ def show(result: Any, as_json: bool = False) -> None:
             err.print(f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
         out.print(result.table())
         out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
+    elif as_json and isinstance(result, tuple):
+        sys.stdout.write(json.dumps([asdict(row) for row in result], indent=1) + "\n")
     elif hasattr(result, "lines"):
         out.print("\n".join(result.lines()), soft_wrap=True, markup=False, highlight=False)
     elif result is not None:

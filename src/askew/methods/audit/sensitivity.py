@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json as jsons
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +22,6 @@ from askew.pages.words import measured, plural
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import Place
 from askew.parts.survey.words import exceeds_chance
-from askew.plan import PromptPlan
 from askew.run.live import opened_run
 from askew.stats.association import SPREADS, score_change
 from askew.stats.means import student_mean
@@ -35,8 +32,7 @@ RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)
 """Shares of the answers that are replaced; the authors estimate .18 for their VQA."""
 
 SCORES = ("cas", *SPREADS)
-
-Codes = NDArray[np.int64]
+WITHIN = Missing("not_asked", "the MAD of every axis is within chance")
 
 
 @record
@@ -68,7 +64,7 @@ class Sensitivity(tuple[ErrorRate, ...]):
 
 def sensitivity(
     run: str | Path, /, *, store: str | Path | None = None, repeats: int = 10, json: Flag = False
-) -> Sensitivity | None:
+) -> Sensitivity:
     """How much the scores of a run would change if its VQA made errors: 5 to 40 % of the answers.
 
     Axes whose MAD is within chance are left out: what errors do to them is noise.
@@ -100,52 +96,37 @@ def sensitivity(
     beyond = {(entry.prompt, name) for entry in result.found.tibet for name, axis in entry.axes.items()
               if exceeds_chance(axis.mad)}  # fmt: skip
     with opened_run(result.plan, result.folder, result.store) as live:
-        changes = changes_by_rate(gather(result.plan, live).observed, result.plan, beyond, repeats)
-    if not json:
-        return changes
-    print(jsons.dumps([asdict(row) for row in changes], indent=1))
-    return None
+        return changes_by_rate(gather(result.plan, live).observed, result.plan, beyond, repeats)
 
 
 def changes_by_rate(
     sets: Mapping[str, Sequence[ObservedSet]], plan: AuditPlan, beyond: Set[Place], repeats: int = 10
 ) -> Sensitivity:
-    """Over the prompts and axes that are `beyond` chance, by error rate.
+    """Over the prompts and axes that are `beyond` chance and have answers, by error rate.
 
     Errors are independent over pictures and questions: an answer becomes any other of the same question's values.
     Captions stay out.
     """
-    rows = []
-    for rate in RATES:
-        changes = [
-            one for prompt in plan.prompts for one in _changes(sets[prompt.text], prompt, plan, rate, repeats, beyond)
-        ]
-        means = (
-            student_mean([one[name] for one in changes], plan.level, "t over axes") if changes else WITHIN
-            for name in SCORES
-        )
-        rows.append(ErrorRate(rate, len(changes), *means))
-    return Sensitivity(rows)
+    changes: dict[float, list[Mapping[str, float]]] = {rate: [] for rate in RATES}
+    for prompt in plan.prompts:
+        closed = [axis.axis() for axis in prompt.axes if axis.values]
+        sizes = np.array([len(axis.values) for axis in closed])
+        codes = {s.name: encode(s, closed, plan.vqa[0]) for s in sets[prompt.text]}
+        for axis in closed:
+            own = [codes[s.name] for s in sets[prompt.text] if s.prompt.axis == axis.name]
+            if (prompt.text, axis.name) in beyond and len(own) > 1 and all(len(c) for c in (codes["initial"], *own)):
+                for rate, found in changes.items():
+                    rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, axis.name, f"errors {rate}"))
+                    moved = score_change(
+                        codes["initial"], own, sizes, rate, rng=rng, runs=repeats, variant=plan.variant
+                    )
+                    found.append(moved)
+    means = {rate: [student_mean([one[name] for one in found], plan.level, "t over axes") if found else WITHIN
+                    for name in SCORES] for rate, found in changes.items()}  # fmt: skip
+    return Sensitivity(ErrorRate(rate, len(found), *means[rate]) for rate, found in changes.items())
 
 
-WITHIN = Missing("not_asked", "the MAD of every axis is within chance")
-
-
-def _changes(
-    sets: Sequence[ObservedSet], prompt: PromptPlan, plan: AuditPlan, rate: float, repeats: int, beyond: Set[Place]
-) -> Iterator[dict[str, float]]:
-    """Of every axis beyond chance that has answers."""
-    closed = [axis.axis() for axis in prompt.axes if axis.values]
-    sizes = np.array([len(axis.values) for axis in closed])
-    codes = {s.name: encode(s, closed, plan.vqa[0]) for s in sets}
-    for axis in closed:
-        own = [codes[s.name] for s in sets if s.prompt.axis == axis.name]
-        if (prompt.text, axis.name) in beyond and len(own) > 1 and all(len(c) for c in (codes["initial"], *own)):
-            rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, axis.name, f"errors {rate}"))
-            yield score_change(codes["initial"], own, sizes, rate, rng=rng, runs=repeats, variant=plan.variant)
-
-
-def encode(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> Codes:
+def encode(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> NDArray[np.int64]:
     """(pictures, axes): the number of the value seen, for pictures with a value on every axis."""
     columns = [observed.values[instrument][axis.name] for axis in axes]
     rows = [row for row in zip(*columns, strict=True) if not any(isinstance(v, Missing) for v in row)]

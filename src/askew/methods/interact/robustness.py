@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -52,7 +51,8 @@ COLUMNS: Mapping[str, tuple[str, Scale, tuple[float, float]]] = {
 class Change:
     """How a graph changes where so many pictures are left of every set, or that share of answers is wrong.
 
-    edges_kept          share of the graph's edges that are still there; Missing without an edge
+    edges               that the prompts' graphs have
+    edges_kept          share of a graph's edges that are still there; Missing without an edge
     sensitivity_change  mean of |change of IS| over pairs of different axes, in units of IS
     rank_correlation    Spearman's, of IS before and after, over the same pairs
     paper_change        the paper's percentage: summed change over summed |IS|, of pairs whose IS is beyond chance alone
@@ -60,6 +60,7 @@ class Change:
 
     kind: Kind
     size: float
+    edges: int
     edges_kept: E
     sensitivity_change: E
     rank_correlation: E
@@ -70,22 +71,22 @@ class Robustness(tuple[Change, ...]):
     """Mean changes of a prompt's graph."""
 
     def __rich__(self) -> RenderableType:
-        rows = tuple(
-            (
-                f"{one.size:g} pictures a set" if one.kind == "pictures" else f"{percent(one.size)} answers wrong",
-                *(measured(getattr(one, name), scale) for name, (_, scale, _) in COLUMNS.items()),
-            )
-            for one in self
-        )
+        rows = []
+        for one in self:
+            what = f"{one.size:g} pictures a set" if one.kind == "pictures" else f"{percent(one.size)} answers wrong"
+            told = [measured(getattr(one, name), scale) for name, (_, scale, _) in COLUMNS.items()]
+            if one.edges:
+                told[0] += f" of {plural(one.edges, 'edge')}"
+            rows.append((what, *told))
         first = next((e for one in self if isinstance(e := one.sensitivity_change, Estimate)), None)
         over = plural(first.n or 0, "prompt" if "prompts" in (first.interval or "") else "simulation") if first else ""
         caption = (f"A prompt's graph when pictures are fewer, or the VQA errs: means{over and f' over {over}'}, with "
                    "intervals. The last column is the paper's, over pairs whose IS is beyond chance. –: there is no "
                    "edge to keep, or no such pair")  # fmt: skip
-        return Fitted(Table(caption, ("what happens", *(head for head, _, _ in COLUMNS.values())), rows))
+        return Fitted(Table(caption, ("what happens", *(head for head, _, _ in COLUMNS.values())), tuple(rows)))
 
 
-def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, json: Flag = False) -> Robustness | None:
+def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, json: Flag = False) -> Robustness:
     """How much a run's graph of interactions would change with fewer pictures, or with errors of its VQA.
 
     Example: `askew robustness runs/mine`
@@ -118,11 +119,7 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
             f"the store {place} does not hold all that {run} saw: name its store (--store), or give the run's own "
             "command again"
         )
-    found = simulated(sets, plan, Scoring.of(plan), repeats)
-    if not json:
-        return found
-    print(jsons.dumps([asdict(one) for one in found], indent=1))
-    return None
+    return simulated(sets, plan, Scoring.of(plan), repeats)
 
 
 def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> Robustness:
@@ -137,46 +134,44 @@ def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: 
     prompts = [p for p in plan.prompts if tables(sets[p.text], p.axes, scoring.instrument).pairs()]
     if not prompts:
         raise NotEnoughData("no prompt of this run has counterfactual sets, so there is no graph that could change")
+
+    def pairs(prompt: PromptPlan, own: Sequence[ObservedSet]) -> list[Edge]:
+        counted = tables(own, prompt.axes, scoring.instrument, distance=plan.distance)
+        found = edges({prompt.text: counted}, plan, scoring, scoring.rng(prompt.text, "robustness"))
+        return [one for one in found[prompt.text] if not one.direct]
+
+    before = {prompt.text: pairs(prompt, sets[prompt.text]) for prompt in prompts}
+    had = sum(one.significant for some in before.values() for one in some)
     most = max(len(s.pictures) for p in prompts for s in sets[p.text])
     changes: list[tuple[Kind, float]] = [("pictures", n) for n in PICTURES if n < most]
     changes += [("errors", rate) for rate in ERROR_RATES]
-    return Robustness(_change(kind, size, prompts, sets, plan, scoring, repeats) for kind, size in changes)
+    rows = []
+    for kind, size in changes:
+        found: dict[str, list[float]] = {name: [] for name in COLUMNS}
+        for prompt in prompts:
+            told = []
+            for k in range(repeats):
+                rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}"))
+                changed = [
+                    s.picked(sorted(rng.permutation(len(s.pictures))[: int(size)].tolist()))
+                    if kind == "pictures"
+                    else _with_errors(s, prompt.axes, scoring.instrument, size, rng)
+                    for s in sets[prompt.text]
+                ]
+                told.append(_changes(before[prompt.text], pairs(prompt, changed), scoring.level))
+            for name in COLUMNS:
+                if known := [one[name] for one in told if np.isfinite(one[name])]:
+                    found[name] += known if len(prompts) == 1 else [float(np.mean(known))]
+        over = f"Student's t over {'simulations' if len(prompts) == 1 else 'prompts'}"
+        means = {name: _mean(values, COLUMNS[name][2], scoring.level, over) for name, values in found.items()}
+        rows.append(Change(kind, size, had, **means))
+    return Robustness(rows)
 
 
-def _change(
-    kind: Kind, size: float, prompts: Sequence[PromptPlan], sets: Observed, plan: InteractionPlan, scoring: Scoring,
-    repeats: int,
-) -> Change:  # fmt: skip
-    found: dict[str, list[float]] = {name: [] for name in COLUMNS}
-    for prompt in prompts:
-
-        def pairs(own: Sequence[ObservedSet], prompt: PromptPlan = prompt) -> list[Edge]:
-            counted = tables(own, prompt.axes, scoring.instrument, distance=plan.distance)
-            found = edges({prompt.text: counted}, plan, scoring, scoring.rng(prompt.text, "robustness"))
-            return [one for one in found[prompt.text] if not one.direct]
-
-        before, told = pairs(sets[prompt.text]), []
-        for k in range(repeats):
-            rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}"))
-            changed = [
-                s.picked(sorted(rng.permutation(len(s.pictures))[: int(size)].tolist()))
-                if kind == "pictures"
-                else _with_errors(s, prompt.axes, scoring.instrument, size, rng)
-                for s in sets[prompt.text]
-            ]
-            told.append(_changes(before, pairs(changed), scoring.level))
-        for name in COLUMNS:
-            if known := [one[name] for one in told if np.isfinite(one[name])]:
-                found[name] += known if len(prompts) == 1 else [float(np.mean(known))]
-    over = "simulations" if len(prompts) == 1 else "prompts"
-    nothing = Missing("not_asked", "no prompt has an edge, or a sensitivity beyond chance")
-    means = {name: _mean(values, COLUMNS[name][2], scoring.level, f"Student's t over {over}") if values else nothing
-             for name, values in found.items()}  # fmt: skip
-    return Change(kind, size, **means)
-
-
-def _mean(values: Sequence[float], bounds: tuple[float, float], level: float, interval: str) -> Estimate:
+def _mean(values: Sequence[float], bounds: tuple[float, float], level: float, interval: str) -> E:
     """The mean; without an interval where all are alike, which does not show how others would vary."""
+    if not values:
+        return Missing("not_asked", "no prompt has an edge, or a sensitivity beyond chance")
     found = student_mean(values, level, interval, bounds=bounds)
     return found if np.ptp(values) else Estimate(found.value, n=found.n)
 
