@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("parts",),
     ("methods",),
     ("studies",),
-    ("commands", "housekeeping"),
+    ("commands",),
     ("cli", "__main__"),
 )  # fmt: skip
 """From the lowest to the highest. Modules of one layer may import each other."""

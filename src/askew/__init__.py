@@ -7,8 +7,10 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from importlib.metadata import entry_points, version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,38 +48,19 @@ if TYPE_CHECKING:
 
 __version__: str
 
-_HOMES = {
-    "askew.studies.compare.command": ("compare",),
-    "askew.errors": ("AskewError",),
-    "askew.studies.compare.result": ("Comparison",),
-    "askew.method": ("Result", "load"),
-    "askew.methods.audit.findings": ("AuditResult",),
-    "askew.methods.classify.findings": ("ClassificationResult",),
-    "askew.methods.edit.findings": ("EditingResult",),
-    "askew.methods.interact.findings": ("InteractionResult",),
-    "askew.methods.map.findings": ("MapResult",),
-    "askew.methods.mine.findings": ("MiningResult",),
-    "askew.methods.mitigate.findings": ("MitigationResult",),
-    "askew.mitigation": ("load_mitigation",),
-    "askew.plan": ("Plan", "read_plan"),
-    "askew.studies.rank": ("RankResult",),
-    "askew.types": ("Axis", "Estimate", "Missing", "Picture", "Prompt", "Question"),
-}
-"""By module the public names in it, besides the functions of methods."""
+_HOMES = {name: home for home, name in re.findall(r"from (\S+) import (\w+) as", Path(__file__).read_text("utf-8"))}
+"""By public name its module, as type checkers are told above."""
 
-_METHODS = {point.name.replace("-", "_"): point.module for point in entry_points(group="askew.methods")}
-"""By name the module of every method that is installed, also by other packages."""
+_HOMES |= {point.name.replace("-", "_"): f"{point.module}.command" for point in entry_points(group="askew.methods")}
+"""The functions of all methods that are installed, also by other packages."""
 
-__all__ = sorted({"__version__", *_METHODS}.union(*_HOMES.values()))
+__all__ = sorted({"__version__", *_HOMES})
 
 
 def __getattr__(name: str) -> object:
     """Public names are loaded when they are first asked for, so that `import askew` is quick."""
     if name == "__version__":
         return version("askew")
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(home), name)
-    if name in _METHODS:
-        return getattr(import_module(f"{_METHODS[name]}.command"), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'askew' has no attribute {name!r}")

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from askew.console import NeutralConsole
-from askew.errors import STOPPED, AskewError, CheckFailed, Interrupted, UsageError
+from askew.errors import STOPPED, AskewError, UsageError
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -36,9 +36,9 @@ OWN: Mapping[str, str] = {
     "models": "askew.commands:models",
     "robustness": "askew.methods.interact.robustness:robustness",
     "graphs": "askew.studies.graphs:graphs",
-    "runs list": "askew.housekeeping:runs_list",
-    "runs rm": "askew.housekeeping:runs_rm",
-    "store gc": "askew.housekeeping:store_gc",
+    "runs list": "askew.commands:runs_list",
+    "runs rm": "askew.commands:runs_rm",
+    "store gc": "askew.commands:store_gc",
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
 }
@@ -53,13 +53,6 @@ GROUPS = {
 
 ABOUT = 'Measure which way a text-to-image model leans.\n\nStart with: `askew audit "a photo of a nurse"`'
 
-FLAGS = {
-    "--help (-h)": "Show this list; after a command, how to use it.",
-    "--install-completion": "Let the shell complete commands and options.",
-    "--version": "Show the version.",
-}
-"""What `askew` takes without a command."""
-
 out = NeutralConsole()
 err = NeutralConsole(stderr=True)
 
@@ -72,17 +65,13 @@ def run(arguments: Sequence[str]) -> int:
         else:
             _call(arguments)
         out.file.flush()
-    except UsageError as error:
-        return _fail(error, 2)
-    except CheckFailed as error:
-        return _fail(error, 3)
-    except (Interrupted, KeyboardInterrupt) as error:
-        return _fail(str(error) or STOPPED, 130)
+        return 0
     except AskewError as error:
-        return _fail(error, 1)
+        return _fail(str(error) or STOPPED, error.code)
+    except KeyboardInterrupt:
+        return _fail(STOPPED, 130)
     except OSError as error:  # of a name that no file can have, a disk that fails
-        return _fail(f"{error.strerror or error}: {error.filename!r}" if error.filename else error, 1)
-    return 0
+        return _fail(f"{error.strerror or error}: {error.filename!r}" if error.filename else str(error), 1)
 
 
 def commands() -> Iterator[tuple[str, str]]:
@@ -96,7 +85,12 @@ def overview() -> RenderableType:
     """All commands, each with its first line. Without cyclopts, whose import takes longer than the rest."""
     told = {name: first_line(function) for name, function in commands() if " " not in name} | GROUPS
     rows = Table.grid(padding=(0, 2))
-    for name, line in [*sorted(told.items()), *FLAGS.items()]:
+    flags = {
+        "--help (-h)": "Show this list; after a command, how to use it.",
+        "--install-completion": "Let the shell complete commands and options.",
+        "--version": "Show the version.",
+    }
+    for name, line in [*sorted(told.items()), *flags.items()]:
         rows.add_row(Text(name, "cyan"), Text(line))
     return Group(f"Usage: askew COMMAND\n\n{ABOUT}\n", Panel(rows, title="Commands", title_align="left"))
 
@@ -128,8 +122,7 @@ def first_line(function: str) -> str:
     """The first line of a function's documentation, read from its file without importing it."""
     module, _, name = function.partition(":")
     package, *rest = module.split(".")
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
+    if not ((spec := find_spec(package)) and spec.origin):
         return ""
     source = Path(spec.origin).parent.joinpath(*rest).with_suffix(".py").read_text(encoding="utf-8")
     found = re.search(rf'^def {name}\(.*?"""(.*?)(?:"""|$)', source, re.DOTALL | re.MULTILINE)
@@ -146,9 +139,8 @@ def _call(arguments: Sequence[str]) -> None:
         function, bound, _ = application().parse_args(list(arguments), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(f"{re.sub(r'(?<![.])[.]$', '', str(error))} (--help tells how to use it)") from None
-    runs_plans = "options" in getattr(function, "__annotations__", {})
-    given = {**({"progress": True} if runs_plans else {}), **bound.kwargs}
-    show(function(*bound.args, **given), bool(given.get("json")))
+    progress = {"progress": True} if "options" in getattr(function, "__annotations__", {}) else {}  # of what runs plans
+    show(function(*bound.args, **progress, **bound.kwargs), bool(bound.kwargs.get("json")))
 
 
 def show(result: Any, as_json: bool = False) -> None:
@@ -169,6 +161,6 @@ def show(result: Any, as_json: bool = False) -> None:
         out.print(result)
 
 
-def _fail(error: object, code: int) -> int:
-    err.print(f"askew: {error}", style="red" if code != 130 else None, soft_wrap=True, markup=False, highlight=False)
+def _fail(told: str, code: int) -> int:
+    err.print(f"askew: {told}", style="red" if code != 130 else None, soft_wrap=True, markup=False, highlight=False)
     return code

@@ -1,14 +1,18 @@
-"""Commands of the command line that are no method's: on finished runs, on what can be named, on the studio."""
+"""Commands that are no method's: on finished runs and what these leave, on what can be named, on the studio."""
 
 from __future__ import annotations
 
 import json as jsons
+import shutil
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
+from cyclopts import Parameter
 from rich.console import Group, RenderableType
+from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
@@ -16,29 +20,32 @@ from askew import registry
 from askew.console import neutral
 from askew.document import Document, Form
 from askew.errors import AskewError, RunError, UsageError
-from askew.findings import Head
+from askew.findings import RESULTS_FILE, Head
 from askew.method import load
 from askew.options import Flag
+from askew.plan import PLAN_FILE, read_toml
 from askew.presets import presets
 from askew.run.check import check as check_run
 from askew.run.check import set_aside
+from askew.run.live import HASH_FILE, plan_hash_in
+from askew.store.files import changed_files
 from askew.store.store import Store, default_store, is_store
 from askew.studies.compare import COMPARISON_FILE
 from askew.studio import weights
 from askew.studio.planted import truth as planted_truth
 
+Run = Annotated[Path, Parameter(help="Folder of the run.")]
+OfRun = Annotated[Path | None, Parameter(help="Its store; default: .askew beside the run.")]
+Yes = Annotated[Flag, Parameter(help="Do it; without, it is only said what would be done.")]
 
-def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Document:
+
+def report(run: Run, /, *, store: OfRun = None, json: Flag = False) -> Document:
     """Show a finished run or comparison again, and write its report anew.
 
     Example: `askew report runs/mine`
 
     Parameters
     ----------
-    run
-        Folder of the run.
-    store
-        Its store; default: .askew beside the run.
     json
         Print results.json instead of the table.
     """
@@ -50,7 +57,7 @@ def report(run: Path, /, *, store: Path | None = None, json: Flag = False) -> Do
     return result
 
 
-def check(run: Path, /, *, store: Path | None = None, repair: Flag = False, rebuild: Flag = False) -> Text:
+def check(run: Path, /, *, store: OfRun = None, repair: Flag = False, rebuild: Flag = False) -> Text:
     """Check that a run is whole: planned = stored + missing, and every file and row is what it was.
 
     Examples:
@@ -63,8 +70,6 @@ def check(run: Path, /, *, store: Path | None = None, repair: Flag = False, rebu
     ----------
     run
         Folder of the run, or of a store.
-    store
-        Its store; default: .askew beside the run.
     repair
         Set aside what is damaged, so that the same command makes it again.
     rebuild
@@ -99,21 +104,17 @@ def check(run: Path, /, *, store: Path | None = None, repair: Flag = False, rebu
     return Text("\n".join(report.lines()))
 
 
-def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Path | None = None) -> str | None:
+def export(run: Run, /, *, to: Form = "csv", out: Path | None = None, store: OfRun = None) -> str | None:
     """Write all estimates of a finished run or comparison as csv, parquet or json, or its main results as markdown.
 
     Example: `askew export runs/mine --to csv --out mine.csv`
 
     Parameters
     ----------
-    run
-        Folder of the run.
     to
         The form.
     out
         The file; printed if not given. parquet needs one.
-    store
-        Its store; default: .askew beside the run.
     """
     content = _finished(run, store).export(to)
     if out is None:
@@ -126,6 +127,15 @@ def export(run: Path, /, *, to: Form = "csv", out: Path | None = None, store: Pa
     except OSError as error:
         raise UsageError(f"cannot write {out}: {error.strerror}") from error
     return str(out)
+
+
+def _finished(folder: Path, store: Path | None) -> Document:
+    """The run or the comparison in a folder. Raises UsageError."""
+    if not (folder / COMPARISON_FILE).exists():
+        return load(folder, store)
+    from askew.studies.compare.command import load_comparison
+
+    return load_comparison(folder, store)
 
 
 def models(*, json: Flag = False) -> RenderableType | None:
@@ -155,6 +165,86 @@ def models(*, json: Flag = False) -> RenderableType | None:
     return Group(providers, sets)
 
 
+def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> RenderableType:
+    """List the runs in a folder, with state, size and age.
+
+    Example: `askew runs runs`
+
+    Parameters
+    ----------
+    folder
+        A folder that holds run folders.
+    store
+        Their store; default: .askew in the folder.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}")
+    table = _table("run", "method", "model", "state", "size", "last change")
+    found = {one: max(file.stat().st_mtime for file in one.rglob("*"))
+             for one in sorted(folder.iterdir()) if (one / PLAN_FILE).is_file()}  # fmt: skip
+    with Store(store or default_store(folder / "any"), create=False) as opened:
+        for one, changed in sorted(found.items(), key=lambda item: -item[1]):
+            when = datetime.fromtimestamp(changed).strftime("%Y-%m-%d %H:%M")
+            table.add_row(one.name, *_told(one, opened), _size(one), when)
+    return table
+
+
+def _told(folder: Path, store: Store) -> tuple[str, str, str]:
+    """The method of a run, its model and its state."""
+    try:
+        plan, planned = read_toml(folder / PLAN_FILE), store.planned(str(plan_hash_in(folder)))
+    except AskewError:
+        return "?", "?", "damaged plan"
+    done = sum(one.id is not None or one.reason is not None for one in planned)
+    state = f"{done} of {len(planned)} pictures"
+    if changed_files(folder):
+        state = "damaged"
+    elif (folder / RESULTS_FILE).exists() and done == len(planned):
+        state = "finished"
+    return str(plan.get("method", "audit")), str(plan.get("model", "")), state
+
+
+def runs_rm(*runs: Run, store: OfRun = None, yes: Yes = False) -> str:
+    """Remove runs. What they made stays in the store until `askew store gc`.
+
+    Example: `askew runs rm runs/mine --yes`
+    """
+    if not runs:
+        raise UsageError("which runs? Write their folders: askew runs rm runs/mine")
+    told = []
+    for folder in runs:
+        plan_hash = plan_hash_in(folder) if folder.is_dir() else None
+        if plan_hash is None:
+            raise UsageError(f"{folder} is no run folder: it holds neither {HASH_FILE} nor {PLAN_FILE}")
+        told.append(f"{'removed' if yes else 'would remove'} {folder} ({_size(folder)})")
+        if yes:
+            if (place := store or default_store(folder)).is_dir():
+                with Store(place) as opened:
+                    opened.forget(plan_hash)
+            shutil.rmtree(folder)
+    return "\n".join(told if yes else [*told, "nothing was removed; --yes does it"])
+
+
+def store_gc(store: Path = Path("runs/.askew"), /, *, yes: Yes = False) -> str:
+    """Free what no run needs: pictures that none plans, with their answers and vectors, and what is in quarantine.
+
+    Example: `askew store gc runs/.askew --yes`
+
+    Parameters
+    ----------
+    store
+        Folder of the store.
+    """
+    if not store.is_dir():
+        raise UsageError(f"there is no store {store}")
+    with Store(store, create=bool(yes)) as opened:
+        ids, files = opened.unneeded()
+        told = f"{len(ids)} pictures, {len(files)} files ({decimal(sum(file.stat().st_size for file in files))})"
+        if yes:
+            opened.free(ids, files)
+    return f"freed {told}" if yes else f"no run needs {told}; --yes frees them"
+
+
 def studio_path(name: str = "studio", /) -> str:
     """Print the folder of a studio network.
 
@@ -182,21 +272,15 @@ def studio_truth(prompt: str, /, *, axis: str = "gender", bias: float = 1.0) -> 
     bias
         The bias knob, 0 to 1.
     """
-    shares: Mapping[str, float] = planted_truth(prompt, axis, bias)
-    return Text("\n".join(f"{value:<16} {share:.3f}" for value, share in shares.items()))
+    return Text("\n".join(f"{value:<16} {share:.3f}" for value, share in planted_truth(prompt, axis, bias).items()))
 
 
-def _finished(folder: Path, store: Path | None) -> Document:
-    """The run or the comparison in a folder. Raises UsageError."""
-    if not (folder / COMPARISON_FILE).exists():
-        return load(folder, store)
-    from askew.studies.compare.command import load_comparison
-
-    return load_comparison(folder, store)
+def _size(folder: Path) -> str:
+    return decimal(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()))
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, justify="right" if column in ("download", "GPU memory") else "left")
+        table.add_column(column, justify="right" if column in ("download", "GPU memory", "size") else "left")
     return table

@@ -7,7 +7,7 @@ import io
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -34,9 +34,8 @@ PLACES = ("prompt", "model", "axis", "set", "value")
 class Row:
     """One estimate: what it is about, and its parts.
 
-    of       the value of an axis, such as "female", where the estimate is about one
-    about    whatever else tells it from others: "a: gender; b: nurse"
-    missing  pictures that gave no answer
+    `of` is the value of an axis, such as "female", where it is about one; `about` whatever else tells it from others:
+    "a: gender; b: nurse"; `missing` pictures gave no answer.
     """
 
     method: str
@@ -120,7 +119,8 @@ class Document(ABC):
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(field.name for field in fields(Row))
-        writer.writerows([_cell(getattr(row, field.name)) for field in fields(Row)] for row in found)
+        for row in found:  # a text that a spreadsheet would calculate gets a quote before it
+            writer.writerow(f"'{x}" if isinstance(x, str) and x.startswith(FORMULA) else x for x in astuple(row))
         return text.getvalue()
 
     def plot(self) -> Figure:
@@ -141,19 +141,15 @@ class Document(ABC):
 def rows(scores: Iterable[Scored], method: str, model: str = "") -> list[Row]:
     """A row for every estimate, in their order; `model` made the pictures where an estimate does not say who did."""
     found = []
-    for names, score, e in ((one.names, one.score, one.estimate) for one in scores):
+    for one in scores:
+        names, e = one.names, one.estimate
         others = "; ".join(f"{name}: {text}" for name, text in names.items() if name not in PLACES and text)
         found.append(Row(
             method, names.get("model") or model, names.get("prompt"), names.get("axis"), names.get("set"),
-            names.get("value"), others or None, score, e.value, e.low, e.high, e.level, e.null, e.corrected, e.p, e.q,
-            e.n, e.missing,
+            names.get("value"), others or None, one.score, e.value, e.low, e.high, e.level, e.null, e.corrected, e.p,
+            e.q, e.n, e.missing,
         ))  # fmt: skip
     return found
-
-
-def _cell(content: str | float | None) -> str | float | None:
-    """A text that a spreadsheet would calculate gets a quote before it."""
-    return f"'{content}" if isinstance(content, str) and content.startswith(FORMULA) else content
 
 
 def _table(found: list[Row]) -> pyarrow.Table:

@@ -1,7 +1,4 @@
-"""Every exception that askew raises on purpose.
-
-The command line turns `UsageError` into exit code 2, `CheckFailed` into 3 and the rest into 1.
-"""
+"""Every exception that askew raises on purpose."""
 
 from __future__ import annotations
 
@@ -14,11 +11,18 @@ STOPPED = "stopped: what was made is kept; the same command continues"
 
 
 class AskewError(Exception):
-    """Root of all errors that askew raises on purpose. The message says what was wrong and what would be right."""
+    """Root of all errors that askew raises on purpose. The message says what was wrong and what would be right.
+
+    `code` is that with which the command line exits.
+    """
+
+    code = 1
 
 
 class UsageError(AskewError):
     """The request itself is wrong: an unknown name, an impossible option, an unreadable plan."""
+
+    code = 2
 
 
 class UnknownName(UsageError):
@@ -59,6 +63,8 @@ class RunError(AskewError):
 class Interrupted(AskewError):
     """A person stopped the run (Ctrl-C). What was finished is kept; the same command continues."""
 
+    code = 130
+
 
 class ModelError(AskewError):
     """The model under audit, or an instrument, failed."""
@@ -81,4 +87,6 @@ class NotEnoughData(AskewError):
 
 
 class CheckFailed(AskewError):
-    """A condition given by --fail-if holds (exit code 3)."""
+    """A condition given by --fail-if holds."""
+
+    code = 3

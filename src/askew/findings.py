@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Self, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
@@ -138,11 +138,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An estimate with its place.
+    """An estimate with its place: the field that holds it, such as "mad", its address, and what it is about.
 
-    score   the field that holds it, such as "mad"
-    at      its address
-    names   what it is about, by the name of the field or key: {"prompt": "a photo of a nurse", "axis": "gender"}
+    `names` are by the field or key: {"prompt": "a photo of a nurse", "axis": "gender"}.
     """
 
     score: str
@@ -180,7 +178,18 @@ def pattern(at: Address) -> Address:
 
 def score_names(kind: type) -> list[str]:
     """The names of all estimates that findings of a kind can hold, in the order of fields."""
-    return list(dict.fromkeys(_score_names(kind)))
+
+    def below(kind: object, name: str) -> Iterator[str]:
+        if kind is Estimate:
+            yield name
+        elif isinstance(kind, type) and is_dataclass(kind):
+            for field, hint in get_type_hints(kind, include_extras=True).items():
+                yield from below(hint, field)
+        else:
+            for part in get_args(kind):
+                yield from below(part, name)
+
+    return list(dict.fromkeys(below(kind, "")))
 
 
 adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
@@ -292,18 +301,6 @@ def _keyed(hint: object) -> str | None:
     marks = [mark.name for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Keyed)]
     inner = (found for part in get_args(hint) if (found := _keyed(part)))
     return marks[0] if marks else next(inner, None)
-
-
-def _score_names(kind: object, name: str = "") -> Iterator[str]:
-    if kind is Estimate:
-        yield name
-    elif isinstance(kind, type) and is_dataclass(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        for field, hint in hints.items():
-            yield from _score_names(hint, field)
-    elif get_origin(kind) is not None or get_args(kind):
-        for part in get_args(kind):
-            yield from _score_names(part, name)
 
 
 def _rebuilt(node: Any, at: Address, q: Mapping[Address, float]) -> Any:

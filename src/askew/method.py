@@ -66,26 +66,15 @@ class Gathered(Protocol):
 class Method(Generic[P, G, F, R_co]):
     """How a kind of question is answered: `gather` all that costs, `score` it, show it as a `page`.
 
-    Parameters
-    ----------
-    name
-        Of the method, as in `askew NAME` and in the plan's field `method`.
-    plan, findings
-        The kinds of its plan and of its findings.
-    version
-        Greater when the same plan and pictures would give other numbers: finished runs are scored again.
-    gather
-        Everything that costs, by the verbs of a run.
-    score
-        From the plan and what was gathered to findings, which begin with the head it is given. Pure.
-    page
-        What to show of findings.
-    result
-        What Python gets; a subclass of `Result` may add short ways to its scores.
-    label
-        A few words of the plan that name a run's folder.
-    scores
-        By the name of a score in --fail-if, where it stands; every estimate by its field's name unless given.
+    name     as in `askew NAME` and in the plan's field `method`
+    plan     the kind of its plan; `findings` that of its findings
+    gather   everything that costs, by the verbs of a run
+    score    from the plan and what was gathered to findings, which begin with the head it is given; pure
+    page     what to show of findings
+    result   what Python gets; a subclass of `Result` may add short ways to its scores
+    version  greater when the same plan and pictures would give other numbers: finished runs are scored again
+    label    a few words of the plan that name a run's folder
+    scores   by the name of a score in --fail-if, where it stands; every estimate by its field's name unless given
     """
 
     name: str
