@@ -13,13 +13,14 @@ import argparse
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from askew import registry
-from askew.methods.edit.gather import Edits
+from askew.methods.edit.gather import Making, edited, wanted_edit
 from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
 from askew.models.diffusers import editor_of
@@ -90,7 +91,7 @@ class Clock:
 
 def _bare(editor: DiffusersEditor, sources: list[Picture]) -> Spent:
     """Time of a loop over the pipeline with generators of its own."""
-    edits = [Edits(editor).wanted(one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
+    edits = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
     images = [opened(one.path) for one in sources]
     settings: dict[str, Any] = dict(editor.settings)
     clock = Clock()
@@ -108,12 +109,12 @@ def _bare(editor: DiffusersEditor, sources: list[Picture]) -> Spent:
 
 def _askew(editor: DiffusersEditor, sources: list[Picture], folder: Path, plan: EditPlan) -> Spent:
     """Time of the same edits by a run with an empty store."""
-    edits = Edits(editor)
-    wanted = [edits.wanted(one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
+    maker = Making(editor.name, editor.batch_size, partial(edited, editor))
+    wanted = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
     with Store(folder / "store") as store:
         run = Live(folder / "run", store, plan)
         clock = Clock()
-        run.make(edits, wanted)
+        run.make(maker, wanted)
         return clock.spent()
 
 

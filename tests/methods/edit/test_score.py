@@ -90,7 +90,6 @@ def test_skin_identity_and_classes(groups: list[EditedGroup]) -> None:
     assert entry.strength == 1.0
     assert entry.ita_change.value == pytest.approx(20)
     assert entry.ita_before.value == pytest.approx(10 + 9.5)
-    assert (entry.tone_before, entry.tone_after) == ("tan", "intermediate")
     assert (entry.lightness_change.value, entry.background_change.value) == (5.0, 3.0)
     assert entry.beyond_exposure.value == pytest.approx(2)
     assert entry.coverage == Coverage("rule", pytest.approx(0.1), pytest.approx(0.2))

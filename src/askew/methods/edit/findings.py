@@ -16,8 +16,6 @@ from askew.parts.survey.observed import MissingPictures
 from askew.types import Estimate, Missing, record
 
 Strength = Annotated[float, Names()]
-Tone = Annotated[str | None, Names(False)]
-Scheme = Annotated[str, Names(False)]
 
 
 @record
@@ -50,17 +48,11 @@ class Coverage:
 
 @record
 class FaceTone:
-    """ITA of the average face of the sources and of all their edits, and how many faces they are of."""
+    """ITA of the average face of the sources and of all their edits."""
 
     ita_before: E
     ita_after: E
     ita_change: E
-    tone_before: Tone
-    tone_after: Tone
-    tone_scheme: Scheme
-    coverage: Coverage
-    faces_before: int
-    faces_after: int
 
 
 @record
@@ -87,9 +79,6 @@ class Editing:
     target_seen: E
     ita_before: E
     ita_after: E
-    tone_before: Tone
-    tone_after: Tone
-    tone_scheme: Scheme
     ita_change: E
     lightness_change: E
     background_change: E

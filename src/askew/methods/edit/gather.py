@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from functools import partial
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -14,25 +15,16 @@ from askew.errors import UsageError
 from askew.findings import Identity, Instruments
 from askew.measure.faces import LandmarkFinder, landmark_finder
 from askew.measure.portraits import FRAME, average_face
-from askew.measure.skin import Bytes
 from askew.methods.edit.findings import AverageFace, EditSet
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.methods.edit.reading import EditedGroup, Readings, read
 from askew.models.base import Editor, EditRequest, Model
 from askew.models.diffusers import editor_of
 from askew.parts.showing import Showing, showing_pictures
-from askew.parts.sources import (
-    Group,
-    Neutrality,
-    Outcomes,
-    check_filled,
-    neutrality,
-    present,
-    size_of,
-)
+from askew.parts.sources import Group, Neutrality, Outcomes, check_filled, neutrality, present, size_of
 from askew.parts.survey.reader import beyond_drawings, fingerprints, identity_of, load_instruments, oddities
 from askew.prompts.given import prompt_of
-from askew.run.base import Made, Maker, Outcome, Run, encoded, provider
+from askew.run.base import Made, Outcome, Run, encoded, provider
 from askew.store.imagefile import opened
 from askew.store.keys import picture_key, picture_seed
 from askew.store.store import Wanted
@@ -70,13 +62,23 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     named = [Group(name, prompt.text) for name, prompt in zip(plan.groups, plan.prompts, strict=True)]
     readers = tuple(instruments.values())
     given, shown = showing_pictures(run, source, named, plan.images, plan.seed, readers, plan.level)
-    sources = _fitted(plan, run, given)
+    sources = _fitted(run, given, plan.side) if plan.side else given
     check_filled(sources, f"{source.name}, cropped and resized")
     _check_editable(plan, run, editor, present(sources))
     groups = _edited(plan, run, editor, sources)
     readings = read(plan, run, instruments, embedder, groups)
     neutral = neutrality(run, readers, sources, plan.words, plan.level)
-    run.warn(*oddities(plan.texts(), source, instruments), *_about_skin(plan))
+    run.warn(*oddities(plan.texts(), source, instruments))
+    if plan.skin == "rule":
+        run.warn(
+            "skin is found by its colour in whole pictures, which takes walls and clothes of that colour for skin: "
+            "such numbers do not order groups; --skin geometry reads the cheeks of faces"
+        )
+    elif finder is None:
+        run.warn(
+            "skin tone is not measured, for nobody finds faces: name who does by --landmarks faces, after "
+            'pip install "askew[faces]"'
+        )
     if unknown := [word for word in plan.words if cast("Model", model).unknown_words(prompt_of(word))]:
         run.warn(f"{model.name} does not know all words of these targets: {', '.join(unknown)}")
     makers, used = [*([plan.sources] if plan.sources else []), editor.name], [embedder.name] if embedder else None
@@ -89,24 +91,14 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     )  # fmt: skip
 
 
-def _fitted(plan: EditPlan, run: Run, sources: Outcomes) -> Outcomes:
-    """The sources as they are edited: cropped and resized if the plan says so."""
-    fits = Fits(plan.side)
-    return (
-        _made(run, fits, {name: _each(some, fits.wanted) for name, some in sources.items()}) if plan.side else sources
-    )
+def _fitted(run: Run, sources: Outcomes, side: int) -> Outcomes:
+    """Pictures cropped to a square around their middle and resized to `side` pixels."""
 
+    def wanted(_: str, k: int, source: Picture) -> WantedOf:
+        key = picture_key("cropped and resized", "1", {"side": side, "of": source.id}, source.prompt, 0)
+        return WantedOf(key, source.prompt, 0, f"cropped and resized {side} {source.id}", of=source)
 
-def _each(outcomes: Sequence[Outcome], wanted: Callable[[Picture], W]) -> list[W | Missing]:
-    """What is wanted of every picture; what is missing stays so."""
-    return [one if isinstance(one, Missing) else wanted(one) for one in outcomes]
-
-
-def _made(run: Run, maker: Maker[W], rows: Mapping[K, Sequence[W | Missing]]) -> dict[K, tuple[Outcome, ...]]:
-    """Every wanted picture in its place, those that are wanted twice made once."""
-    wanted = {one.key: one for row in rows.values() for one in row if not isinstance(one, Missing)}
-    made = run.make(maker, list(wanted.values()))
-    return {at: tuple(one if isinstance(one, Missing) else made[one.key] for one in row) for at, row in rows.items()}
+    return _made(run, Making("cropped and resized", 16, partial(fitted, side)), sources, wanted)
 
 
 def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[Picture]) -> None:
@@ -130,29 +122,44 @@ def _edited(plan: EditPlan, run: Run, editor: Editor, sources: Outcomes) -> tupl
 
     Pictures that were given twice are edited twice, from different noise.
     """
-    restorations, edits = Restorations(editor), Edits(editor)
-    restored = _made(run, restorations, {name: _each(some, restorations.wanted) for name, some in sources.items()})
-    made = _made(run, edits, {
-        (name, word, strength): [
-            one if isinstance(one, Missing) else edits.wanted(one, k, word, strength, plan.seed)
-            for k, one in enumerate(some)
-        ]
-        for strength in plan.strengths for word in plan.words for name, some in sources.items()
-    })  # fmt: skip
-    places = [(word, strength) for word in plan.words for strength in plan.strengths]
+    kept = {name: value for name, value in editor.settings.items() if name == "variant"}
+
+    def restoration(_: str, k: int, source: Picture) -> WantedOf:
+        key = picture_key(editor.name, editor.revision, {"encode_decode_of": source.id, **kept}, "", 0)
+        return WantedOf(key, "", 0, f"{editor.name} restoring {source.id}", of=source)
+
+    back = Making(editor.name, editor.batch_size, partial(restored, editor))
+    onwards = Making(editor.name, editor.batch_size, partial(edited, editor))
+    returned = _made(run, back, sources, restoration)
+    places = [(name, word, strength) for strength in plan.strengths for word in plan.words for name in sources]
+    made = _made(run, onwards, {place: sources[place[0]] for place in places},
+                 lambda place, k, source: wanted_edit(editor, source, k, *place[1:], plan.seed))  # fmt: skip
+    cells = [(word, strength) for word in plan.words for strength in plan.strengths]
     return tuple(
-        EditedGroup(name, tuple(some), restored[name], {place: made[name, *place] for place in places})
+        EditedGroup(name, tuple(some), returned[name], {cell: made[name, *cell] for cell in cells})
         for name, some in sources.items()
     )
+
+
+def wanted_edit(editor: Editor, source: Picture, k: int, word: str, strength: float, seed: int) -> WantedOf:
+    """The edit of a group's picture `k`. Its seed is the same for every group and strength, so that they make pairs."""
+    prompt = prompt_of(word)
+    own = picture_seed(seed, prompt, k)
+    settings = {**editor.settings, "edit_of": source.id, "strength": strength}
+    key = picture_key(editor.name, editor.revision, settings, prompt, own)
+    return WantedOf(key, prompt, own, f"{editor.name} editing {source.id} at {strength:g}", of=source,
+                    strength=strength)  # fmt: skip
 
 
 def _average_faces(
     plan: EditPlan, run: Run, finder: LandmarkFinder, groups: Sequence[EditedGroup], readings: Readings
 ) -> tuple[AverageFace, ...]:
-    """The average face of every group, and of its edits by set of targets and strength, stored as pictures."""
-    maker = AverageFaces(finder.fingerprint)
+    """The average face of every group, and of its edits by set of targets and strength, stored as pictures.
+
+    Its key tells how faces were found and laid together.
+    """
     found: list[AverageFace] = []
-    wanted: dict[int, list[WantedFace | Missing]] = {}
+    wanted: dict[int, WantedFace] = {}
     for group in groups:
         cells: list[tuple[str | None, float | None, list[Outcome]]] = [(None, None, list(group.sources))]
         cells += [(name, strength, [one for word in words for one in group.edits[word, strength]])
@@ -161,39 +168,32 @@ def _average_faces(
             pictures = [one for one in some if isinstance(one, Picture)]
             faces = [face for one in pictures if isinstance(face := readings.faces.get(one.id), np.ndarray)]
             if faces:
-                wanted[len(found)] = [maker.wanted(group.name, pictures, average_face(faces))]
+                of = {"finder": finder.fingerprint, "of": ",".join(one.id for one in pictures)}
+                key, pixels = picture_key("average face", "1", of, group.name, 0), average_face(faces).tobytes()
+                wanted[len(found)] = WantedFace(key, group.name, 0, f"average face {key}", pixels=pixels)
             found.append(AverageFace(group.name, name, strength, len(some), len(faces), None))
-    for at, (one,) in _made(run, maker, wanted).items():
-        found[at] = replace(found[at], picture=one.id if isinstance(one, Picture) else None)
+    made = run.make(Making("average face", 16, averaged), list({one.key: one for one in wanted.values()}.values()))
+    for at, one in wanted.items():
+        picture = made[one.key]
+        found[at] = replace(found[at], picture=picture.id if isinstance(picture, Picture) else None)
     return tuple(found)
 
 
 def _sets(groups: Sequence[EditedGroup]) -> tuple[EditSet, ...]:
     """The pictures of every group: sources, the same encoded and decoded, and edits by target and strength."""
+
+    def told(
+        group: EditedGroup, row: tuple[Outcome, ...], axis: str | None = None, value: str | None = None
+    ) -> EditSet:
+        text = next((one.prompt for one in row if isinstance(one, Picture)), group.name)
+        return EditSet.of(group.name, row, axis, value, text)
+
     found: list[EditSet] = []
     for group in groups:
-        found.append(EditSet.of(group.name, group.sources, text=_text(group.sources, group.name)))
-        found.append(
-            EditSet.of(group.name, group.restored, "encode-decode", "nothing", _text(group.restored, group.name))
-        )
+        found += [told(group, group.sources), told(group, group.restored, "encode-decode", "nothing")]
         for (word, strength), row in group.edits.items():
-            own = EditSet.of(group.name, row, "edit", f"{word} {strength:g}", _text(row, group.name))
-            found.append(replace(own, target=word, strength=strength))
+            found.append(replace(told(group, row, "edit", f"{word} {strength:g}"), target=word, strength=strength))
     return tuple(found)
-
-
-def _text(pictures: Sequence[Outcome], name: str) -> str:
-    return next((one.prompt for one in pictures if isinstance(one, Picture)), name)
-
-
-def _about_skin(plan: EditPlan) -> list[str]:
-    if plan.skin == "rule":
-        return ["skin is found by its colour in whole pictures, which takes walls and clothes of that colour for skin: "
-                "such numbers do not order groups; --skin geometry reads the cheeks of faces"]  # fmt: skip
-    if plan.landmarks == NONE:
-        return ["skin tone is not measured, for nobody finds faces: name who does by --landmarks faces, after "
-                'pip install "askew[faces]"']  # fmt: skip
-    return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,70 +204,6 @@ class WantedOf(Wanted):
     strength: float = 0.0
 
 
-@dataclass(frozen=True)
-class Fits:
-    """Crops pictures to a square around their middle and resizes them to `side` pixels."""
-
-    name, batch_size, sees = "cropped and resized", 16, frozenset[str]()
-    side: int
-
-    def wanted(self, source: Picture) -> WantedOf:
-        """The fitted picture of a source."""
-        key = picture_key(self.name, "1", {"side": self.side, "of": source.id}, source.prompt, 0)
-        return WantedOf(key, source.prompt, 0, f"{self.name} {self.side} {source.id}", of=source)
-
-    def make(self, wanted: Sequence[WantedOf]) -> list[Made]:
-        """One batch."""
-        size = (self.side, self.side)
-        return [Made(encoded(ImageOps.fit(opened(one.of.path), size, Image.Resampling.LANCZOS))) for one in wanted]
-
-
-class ByEditor:
-    """What a model makes of pictures, under its name."""
-
-    sees = frozenset[str]()
-
-    def __init__(self, model: Editor) -> None:
-        self.model, self.name, self.batch_size = model, model.name, model.batch_size
-
-
-class Restorations(ByEditor):
-    """Pictures as they come back from a model's autoencoder."""
-
-    def wanted(self, source: Picture) -> WantedOf:
-        """The source as it comes back; its prompt is empty."""
-        kept = {name: value for name, value in self.model.settings.items() if name == "variant"}
-        key = picture_key(self.name, self.model.revision, {"encode_decode_of": source.id, **kept}, "", 0)
-        return WantedOf(key, "", 0, f"{self.name} restoring {source.id}", of=source)
-
-    def make(self, wanted: Sequence[WantedOf]) -> list[Made]:
-        """One batch."""
-        with provider(self.name, "encoding and decoding pictures"):
-            return [Made(encoded(one)) for one in self.model.encode_decode([opened(one.of.path) for one in wanted])]
-
-
-class Edits(ByEditor):
-    """Pictures that a model edits towards words."""
-
-    def wanted(self, source: Picture, k: int, word: str, strength: float, seed: int) -> WantedOf:
-        """The edit of a group's picture `k`.
-
-        Its seed is the same for every group and strength, so that they make pairs.
-        """
-        prompt = prompt_of(word)
-        own = picture_seed(seed, prompt, k)
-        settings = {**self.model.settings, "edit_of": source.id, "strength": strength}
-        key = picture_key(self.name, self.model.revision, settings, prompt, own)
-        about = f"{self.name} editing {source.id} at {strength:g}"
-        return WantedOf(key, prompt, own, about, of=source, strength=strength)
-
-    def make(self, wanted: Sequence[WantedOf]) -> list[Made]:
-        """One batch."""
-        with provider(self.name, f"editing towards {wanted[0].prompt!r}"):
-            requests = [EditRequest(opened(one.of.path), one.prompt, one.strength, one.seed or 0) for one in wanted]
-            return [Made(encoded(image)) for image in self.model.edit(requests)]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedFace(Wanted):
     """An average face: its pixels as bytes, rows of RGB."""
@@ -276,18 +212,45 @@ class WantedFace(Wanted):
 
 
 @dataclass(frozen=True)
-class AverageFaces:
-    """Average faces as pictures, so that reports can show them. `way` says how faces were found and laid together."""
+class Making(Generic[W]):
+    """A maker by a function that can be sent to another process."""
 
-    name, batch_size, sees = "average face", 16, frozenset[str]()
-    way: str
+    name: str
+    batch_size: int
+    make: Callable[[Sequence[W]], list[Made]]
+    sees = frozenset[str]()
 
-    def wanted(self, group: str, pictures: Sequence[Picture], face: Bytes) -> WantedFace:
-        """The average face of some pictures of a group."""
-        ids = ",".join(one.id for one in pictures)
-        key = picture_key(self.name, "1", {"finder": self.way, "of": ids}, group, 0)
-        return WantedFace(key, group, 0, f"{self.name} {key}", pixels=face.tobytes())
 
-    def make(self, wanted: Sequence[WantedFace]) -> list[Made]:
-        """One batch."""
-        return [Made(encoded(Image.frombytes("RGB", (FRAME, FRAME), one.pixels))) for one in wanted]
+def _made(
+    run: Run, maker: Making[W], rows: Mapping[K, Sequence[Outcome]], wanted: Callable[[K, int, Picture], W]
+) -> dict[K, tuple[Outcome, ...]]:
+    """What is wanted of every picture `k` of a row, in its place; what is wanted twice is made once."""
+    asked = {at: [one if isinstance(one, Missing) else wanted(at, k, one) for k, one in enumerate(row)]
+             for at, row in rows.items()}  # fmt: skip
+    once = {one.key: one for row in asked.values() for one in row if not isinstance(one, Missing)}
+    made = run.make(maker, list(once.values()))
+    return {at: tuple(one if isinstance(one, Missing) else made[one.key] for one in row) for at, row in asked.items()}
+
+
+def fitted(side: int, wanted: Sequence[WantedOf]) -> list[Made]:
+    """Squares of `side` pixels."""
+    size = (side, side)
+    return [Made(encoded(ImageOps.fit(opened(one.of.path), size, Image.Resampling.LANCZOS))) for one in wanted]
+
+
+def restored(editor: Editor, wanted: Sequence[WantedOf]) -> list[Made]:
+    """Pictures as they come back from a model's autoencoder."""
+    with provider(editor.name, "encoding and decoding pictures"):
+        return [Made(encoded(one)) for one in editor.encode_decode([opened(one.of.path) for one in wanted])]
+
+
+def edited(editor: Editor, wanted: Sequence[WantedOf]) -> list[Made]:
+    """Pictures that a model edits towards words."""
+    with provider(editor.name, f"editing towards {wanted[0].prompt!r}"):
+        requests = [EditRequest(opened(one.of.path), one.prompt, one.strength, one.seed or 0) for one in wanted]
+        return [Made(encoded(image)) for image in editor.edit(requests)]
+
+
+def averaged(wanted: Sequence[WantedFace]) -> list[Made]:
+    """Average faces as pictures, so that reports can show them."""
+    return [Made(encoded(Image.frombytes("RGB", (FRAME, FRAME), one.pixels))) for one in wanted]

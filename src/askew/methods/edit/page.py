@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from askew.methods.edit import words as texts
-from askew.methods.edit.findings import EditFindings, Editing
-from askew.methods.edit.plan import GENDER
+from askew.measure.skin import SCHEME, tone
+from askew.methods.edit.findings import Contrast, EditFindings, Editing, Place
+from askew.methods.edit.plan import GENDER, EditPlan
 from askew.pages import blocks as b
-from askew.pages import common, words
+from askew.pages import common
+from askew.pages import words as w
 from askew.pages.media import TOTAL, Media, picture_row, shot
+from askew.pages.phrases import say
 from askew.pages.words import shorten
 from askew.parts.showing import showing_fact, showing_section
 from askew.parts.sources import neutrality_section
@@ -20,7 +22,6 @@ from askew.types import Estimate
 
 Change = Literal["gender_change", "ita_change"]
 
-HOW = {"rule": "by its colour", "geometry": "on the cheeks"}
 FLOOR = ("floor", "what reading alone changes: encoded and decoded, not edited")
 OTHERS = ("others", "edit and the other pictures of the group")
 CHANGED: Mapping[Change, tuple[str, str, b.Scale]] = {
@@ -32,21 +33,25 @@ CHANGED: Mapping[Change, tuple[str, str, b.Scale]] = {
 def page(found: EditFindings, media: Media) -> b.Page:
     """What to show of a run of edits."""
     view, plan = View(found, media), found.plan
-    uneven = [missing_sentence(one, texts.hidden(one)) for one in found.missing_pictures]
+    uneven = []
+    for one in found.missing_pictures:
+        edits = f"edits towards {shorten(one.targets or '', 30)}, any of a source,"
+        what = edits if one.targets else "faces in sources" if one.of == "faces" else "sources"
+        uneven.append(missing_sentence(one, what))
     facts = (
         ("Pictures from", shorten(found.sources.name, 120)),
-        ("Groups", f"{len(plan.groups)}, {words.plural(plan.images, 'picture')} each"),
+        ("Groups", f"{len(plan.groups)}, {w.plural(plan.images, 'picture')} each"),
         *showing_fact(found.showing),
-        ("Edits", words.thousands(sum(one.n for one in found.editing))),
+        ("Edits", w.thousands(sum(one.n for one in found.editing))),
         ("Strengths", ", ".join(f"{one:g}" for one in plan.strengths)),
     )
-    targets = words.capital(", ".join(shorten(name, 40) for name in plan.targets))
+    targets = w.capital(", ".join(shorten(name, 40) for name in plan.targets))
     return common.page(
         found, f"askew edit: what editing by {shorten(found.model.name, 80)} does to people",
-        f"{targets}: {words.plural(len(plan.groups), 'group')}", texts.answer(found),
+        f"{targets}: {w.plural(len(plan.groups), 'group')}", answer(found),
         (view.gender(), *view.faces(), view.pictures(), view.skin(), view.axes(), view.likeness(), *view.differences(),
          showing_section(found.showing), neutrality_section(found.neutrality)),
-        facts=(*common.facts(found), *facts), reading=texts.reading(plan, found.editing[0].tone_scheme),
+        facts=(*common.facts(found), *facts), reading=reading(plan),
         notes=common.notes(found), uneven=[sentence for sentence in uneven if sentence],
     )  # fmt: skip
 
@@ -57,11 +62,6 @@ class View:
 
     found: EditFindings
     media: Media
-
-    @property
-    def strengths(self) -> list[float]:
-        """The least first."""
-        return sorted(self.found.plan.strengths)
 
     def gender(self) -> b.Section:
         """How often perceived gender changes."""
@@ -74,10 +74,10 @@ class View:
     def _seen(self) -> Iterator[b.Shares]:
         """Perceived gender before and after, at the strength of the headline."""
         values = next(axis.values for axis in self.found.plan.axes if axis.name == GENDER)
-        bars, strength = [], texts.told_strength(self.found.plan)
+        bars, strength = [], told_strength(self.found.plan)
         for one in self.found.editing:
             if one.strength == strength:
-                table, title, sure = one.gender_table, shorten(one.group, 60), words.beyond_chance(one.gender_change)
+                table, title, sure = one.gender_table, shorten(one.group, 60), w.beyond_chance(one.gender_change)
                 if one.targets == next(iter(self.found.plan.targets)):
                     bars.append(_bar("sources", {v: sum(table.get(v, {}).values()) for v in values}, group=title))
                 after = {value: sum(row.get(value, 0) for row in table.values()) for value in values}
@@ -102,19 +102,23 @@ class View:
         for group in self.found.plan.groups:
             shots = []
             for at, head in heads.items():
-                one, tone = found[group, *at], tones[group, *at]
-                told = f"{words.number(tone.value, 1)}°" if isinstance(tone, Estimate) else "no skin found"
+                one, e = found[group, *at], tones[group, *at]
+                told = f"{w.number(e.value, 1)}°" if isinstance(e, Estimate) else "no skin found"
                 alt = f"Average face: {group}, {head}"
                 shots.append(shot(self.media, one.picture, alt, f"{told}, {one.faces} of {one.n}"))
             rows.append(b.PictureRow(tuple(shots), shorten(group, 40)))
         text = ("The mean of all pictures in which one face was found, laid on each other by eyes and nose. "
                 "Below each its ITA (larger is lighter skin), and how many of the pictures these are.")  # fmt: skip
         pictures = b.Pictures("", tuple(rows), aligned=True, heads=tuple(heads.values()), size="medium")
-        lanes = tuple(_lane(one, face.ita_change, _tone(face.ita_before, face.tone_before),
-                            _tone(face.ita_after, face.tone_after)) for one, face in known)  # fmt: skip
+        lanes = tuple(
+            b.Lane(f"{shorten(one.targets, 40)}, strength {one.strength:g}", face.ita_change,
+                   tuple(f"{w.number(e.value, 2)}, {tone(e.value)}" if isinstance(e, Estimate) else e
+                         for e in (face.ita_before, face.ita_after)), group=shorten(one.group, 60))
+            for one, face in known
+        )  # fmt: skip
+        how = "by its colour" if self.found.plan.skin == "rule" else "on the cheeks"
         caption = ("ITA of the average face of edits less that of their sources; of both the ITA and its class by the "
-                   f"scheme {known[0][1].tone_scheme}, of skin found {HOW[known[0][1].coverage.mask]}; as the paper's "
-                   "tables 1 to 3")  # fmt: skip
+                   f"scheme {SCHEME}, of skin found {how}; as the paper's tables 1 to 3")  # fmt: skip
         numbers = b.Lanes(caption, "Group", lanes, "change", "degrees", b.DIFFERENCE, ("before", "after"))
         parts = (b.Text(text, muted=True), pictures, b.Fold("Their skin tone in numbers", (numbers,)))
         yield b.Section("Average faces", parts, screen=False)
@@ -124,7 +128,7 @@ class View:
         plot = b.Lanes("Skin tone of edits towards {} less that of their sources (ITA in degrees; right = lighter)",
                        "Group", (), "change", "degrees", b.DIFFERENCE, ("before", "after"))  # fmt: skip
         plots = self._plots(plot, lambda one: one.ita_change, lambda one: tuple(
-            words.part(e, "value", "range", 1) for e in (one.ita_before, one.ita_after)))  # fmt: skip
+            w.part(e, "value", "range", 1) for e in (one.ita_before, one.ita_after)))  # fmt: skip
         pooled = self._pooled("ethnicity", "ita_change", "Change of ITA in degrees (right = lighter)", "middle")
         return b.Section("Skin tone", (*plots, *pooled))
 
@@ -132,13 +136,13 @@ class View:
         """What else moved: how often the value of every other axis changes, beside its floor."""
         axes = [axis.name for axis in self.found.plan.axes if axis.name != GENDER]
         rows: list[tuple[b.Content, ...]] = [
-            (one.group, one.targets, f"{one.strength:g}", words.measured(one.target_seen, "share"),
+            (one.group, one.targets, f"{one.strength:g}", w.measured(one.target_seen, "share"),
              *(_moved(one.other_axes.get(axis), one.other_floors.get(axis)) for axis in axes))
             for one in sorted(self.found.editing, key=lambda one: -one.strength)
         ]  # fmt: skip
         caption = ("Edits in which the value read on an axis is not that of their source. Bold: more often than "
                    "reading alone does (q < 0.05). Target seen: edits that show what they were to become")  # fmt: skip
-        heads = (words.capital(words.axis_label(axis)) for axis in axes)
+        heads = (w.capital(w.axis_label(axis)) for axis in axes)
         columns = ("Group", "Targets", "Strength", "Target seen", *heads)
         return b.Section("What else moved", (b.Table(caption, columns, tuple(rows), labels=3),), screen=False)
 
@@ -153,27 +157,27 @@ class View:
         """Between groups, sets of targets and strengths: what is beyond chance first."""
         folds = []
         for score, (what, of, scale) in CHANGED.items():
-            found = [(texts.contrast(one), getattr(one, score)) for one in self.found.editing_contrasts]
-            found.sort(key=lambda row: (not words.beyond_chance(row[1]),
-                                        -abs(row[1].value) if isinstance(row[1], Estimate) else 0.0))  # fmt: skip
-            rows = tuple(b.Lane(where, e, group=label) for (label, where), e in found)
+            lanes = [_difference(one, getattr(one, score)) for one in self.found.editing_contrasts]
+            lanes.sort(key=lambda one: (not w.beyond_chance(one.score),
+                                        -abs(one.score.value) if isinstance(one.score, Estimate) else 0.0))  # fmt: skip
+            rows = tuple(lanes)
             plot = b.Lanes(f"Differences in the change of {of}", "Difference", rows, scale, scale, b.DIFFERENCE)
-            sure = sum(words.beyond_chance(e) for _, e in found)
-            folds.append(b.Fold(f"{words.capital(what)}: {sure} of {len(rows)} beyond chance", (plot,)))
+            sure = sum(w.beyond_chance(row.score) for row in rows)
+            folds.append(b.Fold(f"{w.capital(what)}: {sure} of {len(rows)} beyond chance", (plot,)))
         if self.found.editing_contrasts:
             yield b.Section("Differences", tuple(folds), screen=False)
 
     def pictures(self) -> b.Section:
         """For every group and target its first pictures, above their edits at every strength."""
-        plan = self.found.plan
+        plan, strengths = self.found.plan, sorted(self.found.plan.strengths)
         sets = {(one.prompt, one.target, one.strength): one for one in self.found.sets if one.axis != "encode-decode"}
-        most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * (len(self.strengths) + 1))))
+        most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * (len(strengths) + 1))))
         caption = f"Run seed {plan.seed}; below each picture its edits by strength"
         folds: list[b.Fold] = []
         for group in plan.groups:
             for word in plan.words:
                 rows = [picture_row(self.media, sets[group, None, None].pictures, "source", most)]
-                rows += [picture_row(self.media, sets[group, word, s].pictures, f"{s:g}", most) for s in self.strengths]
+                rows += [picture_row(self.media, sets[group, word, s].pictures, f"{s:g}", most) for s in strengths]
                 title = f"{shorten(group, 60)} → {shorten(word, 60)}"
                 folds.append(b.Fold(title, (b.Pictures(caption, tuple(rows), aligned=True),), open=not folds))
         return b.Section("Pictures", tuple(folds), screen=False)
@@ -194,18 +198,14 @@ class View:
     def _pooled(self, axis: str, score: Change, what: str, side: str) -> Iterator[b.Fold]:
         """The paper's figure 3: all groups whose names say the same value of an axis."""
         rows = tuple(
-            b.Lane(f"{one.targets}, strength {one.strength:g}", getattr(one, score), group=words.capital(one.value))
+            b.Lane(f"{one.targets}, strength {one.strength:g}", getattr(one, score), group=w.capital(one.value))
             for one in self.found.editing_pooled if one.axis == axis
         )  # fmt: skip
         caption = f"{what}, all groups of one {axis} together; as the paper's figure 3, {side}"
         if rows:
             scale: b.Scale = "share" if score == "gender_change" else "degrees"
-            lanes = b.Lanes(caption, words.capital(axis), rows, "change", scale, b.PLAIN)
+            lanes = b.Lanes(caption, w.capital(axis), rows, "change", scale, b.PLAIN)
             yield b.Fold(f"All groups of one {axis} together", (lanes,))
-
-
-def _lane(one: Editing, score: b.E, *more: b.E | str) -> b.Lane:
-    return b.Lane(f"{shorten(one.targets, 40)}, strength {one.strength:g}", score, more, group=shorten(one.group, 60))
 
 
 def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool = False, group: str = "") -> b.Bar:
@@ -217,9 +217,100 @@ def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool 
 def _moved(e: b.E | None, floor: b.E | None) -> b.Cell:
     if not isinstance(e, Estimate):
         return b.Cell(None)
-    base = words.part(floor, "value", "share")
-    return b.Cell(words.percent(e.value), f"floor {base}", strong=words.beyond_chance(e))
+    base = w.part(floor, "value", "share")
+    return b.Cell(w.percent(e.value), f"floor {base}", strong=w.beyond_chance(e))
 
 
-def _tone(e: b.E, name: str | None) -> b.E | str:
-    return f"{words.number(e.value, 2)}, {name}" if isinstance(e, Estimate) else e
+def _difference(one: Contrast, e: b.E) -> b.Lane:
+    """What is compared with what, such as "caucasian man − african-american woman", and where."""
+    first, second = one.first, one.second
+    if one.contrast == "group":
+        what = f"{shorten(second.group)} − {shorten(first.group)}", f"{first.targets}, strength {first.strength:g}"
+    elif one.contrast == "targets":
+        what = f"{second.targets} − {first.targets}", f"{first.group}, strength {first.strength:g}"
+    else:
+        what = f"strength {second.strength:g} − {first.strength:g}", f"{first.group}, {first.targets}"
+    return b.Lane(what[1], e, group=what[0])
+
+
+def told_strength(plan: EditPlan) -> float:
+    """The strength of the headline: the greatest at which something of the source is left, else 1."""
+    return max((one for one in plan.strengths if one < 1), default=1.0)
+
+
+def answer(found: EditFindings) -> str:
+    """Whom editing changed and how, at the greatest strength below 1."""
+    strength = told_strength(found.plan)
+    by_targets = [[one for one in found.editing if (one.targets, one.strength) == (name, strength)]
+                  for name in found.plan.targets]  # fmt: skip
+    still = [cells[0].targets for cells in by_targets if not any(w.beyond_chance(one.gender_change) for one in cells)]
+    said = [_gender(cells, found.editing_contrasts, still) for cells in by_targets if cells[0].targets not in still[1:]]
+    said += [_skin(cells) for cells in by_targets]
+    if strength == 1:
+        said.append("Strength 1 is text-to-image: nothing of the source is left.")
+    return " ".join(filter(None, said)) or "Nothing could be measured: no instrument read the pictures."
+
+
+def _gender(cells: Sequence[Editing], contrasts: Sequence[Contrast], still: Sequence[str] = ()) -> str:
+    """Whose perceived gender changes most and least, and whether that is more than chance; `still`: all sets of targets
+    towards which it is not."""
+    known = [(one, one.gender_change) for one in cells if isinstance(one.gender_change, Estimate)]
+    if not known:
+        return ""
+    (most, high), (least, low) = (end(known, key=lambda pair: pair[1].value) for end in (max, min))
+    where = {"targets": w.quote(most.targets, 40), "strength": f"{most.strength:g}"}
+    if not any(w.beyond_chance(change) for _, change in known):
+        where["targets"] = w.listing([w.quote(name, 40) for name in still or [most.targets]])
+        return say("edit_none", **where)
+    where |= {"share": w.measured(high, "share"), "most": w.quote(most.group, 40)}
+    if high.value == low.value:
+        return say("edit_one", **where)
+    ends = {Place(one.group, one.targets, one.strength) for one in (most, least)}
+    if any({one.first, one.second} == ends and w.beyond_chance(one.gender_change) for one in contrasts):
+        return say("edit_differs", **where, least=w.quote(least.group, 40), low=w.measured(low, "share"))
+    return say("edit_alike", **where, range=f"{w.percent(low.value)} to {w.percent(high.value)}")
+
+
+def _skin(cells: Sequence[Editing]) -> str:
+    """Whose skin becomes lighter or darker beyond chance, as read on faces."""
+    sure = [(one.ita_change.value, w.quote(one.group, 40)) for one in cells if one.coverage.mask == "geometry"
+            and isinstance(one.ita_change, Estimate) and w.beyond_chance(one.ita_change)]  # fmt: skip
+    parts = []
+    for way, sign in (("lighter", 1), ("darker", -1)):
+        if some := [f"{group} ({w.written(value, 'degrees')})" for value, group in sure if value * sign > 0]:
+            parts.append(f"{way} for {w.listing(some)}")
+    return say("edit_skin", targets=w.quote(cells[0].targets, 40), how=" and ".join(parts)) if parts else ""
+
+
+def reading(plan: EditPlan) -> b.Section:
+    """How to read the scores, and how they are computed."""
+    terms = (
+        ("Strength", "How much of a picture is redrawn: 0 leaves it as it is; 1 is text-to-image, where nothing of it "
+         "is left. The headline is of the greatest strength below 1."),
+        ("Floor", "The instrument changes its mind about some pictures that were only encoded and decoded by the "
+         "model. Corrected sets this rate to 0 and all pictures to 1. The q-value asks for more change than that."),
+        ("ITA", f"The individual typology angle: the larger, the lighter the skin. By the scheme {SCHEME} (Chardon et "
+         "al. 1991, with Del Bino and Bernerd 2013) above 55° is called very light, 41 to 55 light, 28 to 41 "
+         "intermediate, 10 to 28 tan, −30 to 10 brown, below dark. The rule that finds skin by its colour in whole "
+         "pictures takes walls and clothes for skin and rejects very dark skin; cheeks of found faces do not err so."),
+        ("Likeness", "The cosine of the embeddings of source and edit. In grey, that of the edit and the other "
+         "pictures of its group: an edit that is no nearer to its own source has lost the person."),
+    )  # fmt: skip
+    skin = "bounds on RGB and YCbCr" if plan.skin == "rule" else (
+        "the cheeks, by landmarks; of average faces where these lie in the frame"
+    )  # fmt: skip
+    source = b.Text(
+        "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image Foundation Models”, "
+        "2023. Pictures are edited image-to-image towards “A color photograph of a …, headshot, high-quality.” Picture "
+        "k of every group is edited from the same noise, at every strength."
+    )
+    computed = b.Terms((
+        ("Intervals of rates", "Wilson's, at the effective number of edits: their number over the design effect of "
+         f"several edits of one picture; at {w.percent(plan.level)}"),
+        ("Intervals of means", "bootstrap over source pictures; of average faces, averaged anew in every draw"),
+        ("p", "signs of the sources' differences flipped at random: (1 + draws at least as far) / (1 + draws)"),
+        ("q", "by Benjamini and Hochberg (1995), per score"),
+        ("Skin", f"{skin}; ITA = atan2(mean L* − 50, mean b*), each trimmed to one standard deviation"),
+    ))  # fmt: skip
+    two = "Two values of gender are what the instrument tells apart, not what there is."
+    return common.reading(terms, (two,), (source, computed))

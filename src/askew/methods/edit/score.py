@@ -9,7 +9,7 @@ to 15, tables 2 and 3).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
@@ -18,7 +18,7 @@ import numpy as np
 from askew.errors import NotEnoughData
 from askew.findings import Head, with_q
 from askew.measure.portraits import CANONICAL, FRAME, NOT_SOUGHT, cheek_mask
-from askew.measure.skin import SCHEME, Mask, ita, skin_mask, tone
+from askew.measure.skin import Mask, ita, skin_mask
 from askew.methods.edit import findings
 from askew.methods.edit.findings import Contrast, Coverage, Editing, FaceTone, MissingEdits, Place, Pooled
 from askew.methods.edit.gather import EditsGathered
@@ -42,13 +42,11 @@ NO_EDIT = "no picture has an edit"
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
 """Tests of one score are adjusted together, those of all other axes too."""
 
-FACE_DRAWS = 200
-"""The most draws of average faces: one is made for each."""
+FACE_DRAWS, THINNED = 200, 2
+"""The most draws of average faces: one is made for each, and scored on every second pixel and row, for it is smooth."""
 
-THINNED = 2
-"""They are scored on every second pixel and row; averages are smooth."""
-
-FACES = "percentile bootstrap over sources"
+CHEEKS = cheek_mask((FRAME, FRAME), CANONICAL)
+"""Where an aligned face has its cheeks."""
 
 POOLED_BY = ("gender", "ethnicity")
 """Axes by whose values, as the groups' names say them, groups are put together."""
@@ -148,9 +146,6 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
         target_seen=_target_seen(cell, readings.occupations, scoring.level),
         ita_before=before,
         ita_after=after,
-        tone_before=tone(before.value) if isinstance(before, Estimate) else None,
-        tone_after=tone(after.value) if isinstance(after, Estimate) else None,
-        tone_scheme=SCHEME,
         ita_change=skin("ita", 0.0),
         lightness_change=skin("lightness", 0.0),
         background_change=skin("background", 0.0),
@@ -226,37 +221,37 @@ def _identity(
 
 
 def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scoring: Scoring) -> FaceTone | None:
-    """ITA of the average face of the sources and of all their edits, their difference, and how many faces they are of.
+    """ITA of the average face of the sources and of all their edits, and their difference; None without landmarks.
 
-    None without landmarks. The readings' mask says which pixels are skin: rule, those of its colour, as in the paper;
-    geometry, where an aligned face has its cheeks. Coverage is their share of the frame. Bootstrap over sources, with
-    their edits.
+    The readings' mask says which pixels are skin: rule, those of its colour, as in the paper; geometry, where an
+    aligned face has its cheeks. Percentile bootstrap over sources, with their edits, of the draws that show skin.
     """
     if not readings.faces:
         return None
     weights = bootstrap_weights(len(cell.group.sources), min(scoring.draws, FACE_DRAWS), rng)
-    mask = None if readings.mask == "rule" else cheek_mask((FRAME, FRAME), CANONICAL)
-    first, second = (_average(rows, readings, mask, weights) for rows in ([cell.group.sources], cell.rows))
-    (before, covered_before, n_before, drawn_before), (after, covered_after, n_after, drawn_after) = first, second
+    sides = (_average_tone(rows, readings, weights) for rows in ([cell.group.sources], cell.rows))
+    (before, drawn_before, n_before), (after, drawn_after, n) = sides
+
+    def estimate(value: float | Missing, drawn: Floats, n: int, null: float | None = None) -> Estimate | Missing:
+        if isinstance(value, Missing):
+            return value
+        known = drawn[~np.isnan(drawn)]
+        low, high = percentile_interval(known, scoring.level) if len(known) else (value, value)
+        return Estimate(value, low, high, scoring.level, "percentile bootstrap over sources", n, null=null)
+
     change = before if isinstance(before, Missing) else after if isinstance(after, Missing) else after - before
     return FaceTone(
-        ita_before=_estimate(before, drawn_before, scoring.level, n_before),
-        ita_after=_estimate(after, drawn_after, scoring.level, n_after),
-        ita_change=_estimate(change, drawn_after - drawn_before, scoring.level, n_after, null=0.0),
-        tone_before=None if isinstance(before, Missing) else tone(before),
-        tone_after=None if isinstance(after, Missing) else tone(after),
-        tone_scheme=SCHEME,
-        coverage=Coverage(readings.mask, covered_before, covered_after),
-        faces_before=n_before,
-        faces_after=n_after,
+        ita_before=estimate(before, drawn_before, n_before),
+        ita_after=estimate(after, drawn_after, n),
+        ita_change=estimate(change, drawn_after - drawn_before, n, null=0.0),
     )
 
 
-def _average(
-    rows: Sequence[Sequence[Outcome]], readings: Readings, mask: Mask | None, weights: Floats
-) -> tuple[float | Missing, float | None, int, Floats]:
-    """Of the average face of some rows of pictures: its ITA, the share of it that is skin (without a mask by its
-    colour), of how many faces, and its ITA at weights of the sources, NaN where there is none."""
+def _average_tone(
+    rows: Sequence[Sequence[Outcome]], readings: Readings, weights: Floats
+) -> tuple[float | Missing, Floats, int]:
+    """ITA of the average face of rows of pictures, the same at weights of the sources (NaN where there is none), and
+    of how many faces it is."""
     shape = next((face.shape for face in readings.faces.values() if isinstance(face, np.ndarray)), (1, 1, 3))
     sums, counts = np.zeros((len(rows[0]), *shape)), np.zeros(len(rows[0]), dtype=np.int64)
     for at, one in ((at, one) for row in rows for at, one in enumerate(row) if isinstance(one, Picture)):
@@ -264,28 +259,16 @@ def _average(
             sums[at] += face
             counts[at] += 1
 
-    def toned(own: Floats, sums: Floats, mask: Mask | None) -> tuple[float | Missing, float | None]:
+    def toned(own: Floats, sums: Floats, cheeks: Mask) -> float | Missing:
         if not (total := float(own @ counts)):
-            return Missing("no_face", "one face was found in no picture"), None
+            return Missing("no_face", "one face was found in no picture")
         face = (np.tensordot(own, sums, axes=1) / total).round().clip(0, 255).astype(np.uint8)
-        skin = skin_mask(face) if mask is None else mask
-        return ita(face, skin), float(skin.mean())
+        return ita(face, skin_mask(face) if readings.mask == "rule" else cheeks)
 
     thin = np.ascontiguousarray(sums[:, ::THINNED, ::THINNED])
-    tones = [toned(own, thin, None if mask is None else mask[::THINNED, ::THINNED])[0] for own in weights]
+    tones = [toned(own, thin, CHEEKS[::THINNED, ::THINNED]) for own in weights]
     drawn = np.array([np.nan if isinstance(one, Missing) else one for one in tones])
-    return *toned(np.ones(len(counts)), sums, mask), int(counts.sum()), drawn
-
-
-def _estimate(
-    value: float | Missing, drawn: Floats, level: float, n: int, null: float | None = None
-) -> Estimate | Missing:
-    """With percentiles of the draws that show skin."""
-    if isinstance(value, Missing):
-        return value
-    known = drawn[~np.isnan(drawn)]
-    low, high = percentile_interval(known, level) if len(known) else (value, value)
-    return Estimate(value, low, high, level, FACES, n, null=null)
+    return toned(np.ones(len(counts)), sums, CHEEKS), drawn, int(counts.sum())
 
 
 def contrasts(what: Edited) -> tuple[Contrast, ...]:
@@ -294,14 +277,21 @@ def contrasts(what: Edited) -> tuple[Contrast, ...]:
     Picture k of every group is edited from the same noise, and makes a pair with picture k of the others. q over the
     entries of one kind of contrast.
     """
-    by_name, found = {group.name: group for group in what.groups}, []
-    for kind, one, other in _comparable(list(by_name), list(what.targets), sorted(what.strengths)):
-        places = (one, other)
+    by_name, targets, strengths = {group.name: group for group in what.groups}, what.targets, sorted(what.strengths)
+    ends = [(strengths[0], strengths[-1])] if len(strengths) > 1 else []
+    compared = [("group", Place(a, name, strength), Place(b, name, strength))
+                for name, strength in product(targets, strengths) for a, b in combinations(by_name, 2)]  # fmt: skip
+    for group in by_name:
+        compared += [("targets", Place(group, one, strength), Place(group, other, strength))
+                     for strength in strengths for one, other in combinations(targets, 2)]  # fmt: skip
+        compared += [("strength", Place(group, name, a), Place(group, name, b)) for a, b in ends for name in targets]
+    found = []
+    for kind, *places in compared:
         rng = what.scoring.rng(kind, *(str(part) for at in places for part in (at.group, at.targets, at.strength)))
-        cells = [Cell(by_name[at.group], tuple(what.targets[at.targets]), at.strength) for at in places]
+        cells = [Cell(by_name[at.group], tuple(targets[at.targets]), at.strength) for at in places]
         (genders, tones), (genders_there, tones_there) = (what.sides([cell]) for cell in cells)
         found.append(Contrast(
-            kind, one, other,
+            kind, places[0], places[1],
             or_missing(clustered.clustered_rate_difference, genders_there, genders, rng=rng, **what.scoring.how),
             or_missing(clustered.clustered_mean_difference, tones_there, tones, rng=rng, **what.scoring.how),
         ))  # fmt: skip
@@ -327,18 +317,3 @@ def pooled(what: Edited) -> tuple[Pooled, ...]:
                     or_missing(clustered.clustered_mean, tones, rng=rng, null=0.0, **what.scoring.how),
                 ))  # fmt: skip
     return tuple(found)
-
-
-def _comparable(
-    groups: Sequence[str], targets: Sequence[str], strengths: Sequence[float]
-) -> Iterator[tuple[str, Place, Place]]:
-    for name, strength in product(targets, strengths):
-        for a, b in combinations(groups, 2):
-            yield "group", Place(a, name, strength), Place(b, name, strength)
-    for group in groups:
-        for strength in strengths:
-            for one, other in combinations(targets, 2):
-                yield "targets", Place(group, one, strength), Place(group, other, strength)
-        if len(strengths) > 1:
-            for name in targets:
-                yield "strength", Place(group, name, strengths[0]), Place(group, name, strengths[-1])
