@@ -10,7 +10,7 @@ from askew.errors import NotEnoughData
 from askew.stats.association import cas
 from askew.stats.association_intervals import associations
 from askew.stats.intervals import ends
-from askew.stats.means import OVER_PROMPTS, OVER_RUNS, mean_cas, mean_lean, search_difference, student_mean
+from askew.stats.means import mean_cas, mean_lean, search_difference, student_mean
 from benchmarks.calibration import axis, mixture
 
 
@@ -55,7 +55,7 @@ def test_runs_are_compared_in_pairs() -> None:
     mined = base - 0.01 + rng.normal(0, 0.003, size=base.shape)
     found = search_difference(base.tolist(), mined.tolist(), 0.95)
     oracle = stats.ttest_rel(mined.mean(axis=1), base.mean(axis=1))
-    assert found.interval == OVER_RUNS
+    assert found.interval == "t over runs"
     assert found.value == pytest.approx(float((mined - base).mean()))
     assert found.p == pytest.approx(oracle.pvalue)
     assert (found.low, found.high) == pytest.approx(tuple(oracle.confidence_interval(0.95)))
@@ -65,7 +65,7 @@ def test_a_single_run_has_only_its_prompts() -> None:
     a, b = [1.05, 1.06, 1.04, 1.07], [1.02, 1.05, 1.01]
     found = search_difference([a], [b], 0.9)
     oracle = stats.ttest_ind(b, a, equal_var=False)
-    assert found.interval == OVER_PROMPTS
+    assert found.interval == "Welch t over the best prompts of one run"
     assert found.p == pytest.approx(oracle.pvalue)
     assert (found.low, found.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
 

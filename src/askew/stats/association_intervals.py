@@ -256,7 +256,7 @@ def low_end(scores: Floats, errors: Floats, spread: Measure, level: float) -> fl
     """
     observed = float(spread(scores))
 
-    def reached(t: float) -> bool:
+    def reached(t: Floats) -> bool:
         return bool(np.quantile(spread(_gathered(scores, t) + errors), 1 - tail(level)) >= observed)
 
     return float(spread(_gathered(scores, first_accepted(reached, 0.0, 1.0))))
@@ -274,21 +274,21 @@ def high_end(scores: Floats, errors: Floats, spread: Measure, level: float) -> f
     apart = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)  # equal scores must not all move the same way
     outward = np.where(deviation == 0, apart, np.sign(deviation)) * errors.std(axis=0)
 
-    def stretched(t: float) -> Floats:
-        return np.asarray(scores.mean() + min(t, 1.0) * deviation + max(t - 1.0, 0.0) * outward)
+    def stretched(t: Floats) -> Floats:
+        return np.asarray(scores.mean() + np.minimum(t, 1.0) * deviation + np.maximum(t - 1.0, 0.0) * outward)
 
-    def exceeded(t: float) -> bool:
+    def exceeded(t: Floats) -> bool:
         return bool(np.quantile(spread(stretched(t) + errors), tail(level)) > at_least)
 
-    high = first_accepted(exceeded, 0.0, 1.0) if exceeded(1.0) else first_accepted(exceeded, 1.0, 1.0 + FURTHEST)
-    return float(spread(stretched(high)))
+    within = (0.0, 1.0) if exceeded(np.ones(())) else (1.0, 1.0 + FURTHEST)
+    return float(spread(stretched(first_accepted(exceeded, *within))))
 
 
-def _gathered(scores: Floats, t: float) -> Floats:
+def _gathered(scores: Floats, t: ArrayLike) -> Floats:
     """t = 0: all at the median; t = 1: as observed; between, every score is pulled in by the same amount."""
     deviation = scores - np.median(scores)
     size = np.abs(deviation)
-    return np.asarray(np.median(scores) + np.sign(deviation) * np.maximum(size - (1 - t) * size.max(), 0.0))
+    return np.asarray(np.median(scores) + np.sign(deviation) * np.maximum(size - (1 - np.asarray(t)) * size.max(), 0.0))
 
 
 def association_differences(

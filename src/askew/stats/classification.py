@@ -3,9 +3,8 @@
 Decisions are (pictures, pairs): 1 for the pair's first class, 0 for its second, NaN where both fit equally well.
 Several decisions about one picture are no independent draws, so what varies is taken over pictures. The plain bootstrap
 over pictures fails near 0 and 1 (of 12 to 24 pictures at a share of .02 it covers 34 to 90 %); Wilson's interval at the
-number of independent decisions that would vary as much does not.
-
-NotEnoughData is raised without a decision (about a group, where there are two).
+number of independent decisions that would vary as much does not. NotEnoughData is raised without a decision (about a
+group, where there are two).
 """
 
 from __future__ import annotations
@@ -32,12 +31,8 @@ UNDECIDED = 0.5
 def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:
     """Which class of each pair fits each picture better: the one with the smaller mean error over common samples.
 
-    Args:
-        errors: (pictures, classes, samples), NaN where a class was not evaluated.
-        pairs: positions of two classes each.
-
-    Returns:
-        (pictures, pairs): 1 for the first class, 0 for the second, NaN for equal errors or no sample in common.
+    `errors` are (pictures, classes, samples), NaN where a class was not evaluated; `pairs` positions of two classes.
+    Returns decisions (pictures, pairs), NaN for equal errors or no sample in common.
     """
     e = _checked(errors)
     found = np.zeros((len(e), len(pairs)))
@@ -48,20 +43,15 @@ def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Float
 
 
 def hits(errors: ArrayLike, true: int) -> Floats:
-    """Whether the true class has the smallest mean error of all classes that were evaluated to the end.
+    """Whether the class at the place `true` has the smallest mean error of all that were evaluated to the end.
 
-    Args:
-        errors: (pictures, classes, samples), NaN where a class was given up before.
-        true: the position of the true class.
-
-    Returns:
-        (pictures, 1): 1, 0, or NaN where the true class is one of several with the smallest error.
+    `errors` are (pictures, classes, samples), NaN where a class was given up before. Returns (pictures, 1): 1, 0, or
+    NaN where the true class is one of several with the smallest error.
     """
     means = _checked(errors).mean(axis=2)
     least = np.nanmin(means, axis=1)
-    first = means[:, true] == least
-    alone = (means == least[:, None]).sum(axis=1) == 1
-    return np.where(first & ~alone, np.nan, first.astype(float))[:, None]
+    first, several = means[:, true] == least, (means == least[:, None]).sum(axis=1) > 1
+    return np.where(first & several, np.nan, first.astype(float))[:, None]
 
 
 def association(decisions: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95) -> Estimate:
@@ -111,8 +101,7 @@ def recovered(
         planted: (pairs,) planted differences, first less second.
         before: other decisions about the same pictures: the estimate is how much more is shown than by them.
 
-    Raises:
-        NotEnoughData: fewer than two pictures of a group, or nothing planted.
+    Raises NotEnoughData for fewer than two pictures of a group, and where nothing was planted.
     """
     x = np.asarray(planted, dtype=float)
     if float(x @ x) <= TOLERANCE:
@@ -127,7 +116,7 @@ def recovered(
     n, every = len(a) + len(b), len(shown[0]) + len(shown[1])
     error, freedom = welch_error(a, b, UNDECIDED * float(weights.sum()) if before is None else 0.0)
     found = with_student(float(a.mean() - b.mean()), error, freedom, n, level, "Welch")
-    p = (_dealt_p if before is None else _swapped_p)(a, b, rng, draws)
+    p = _dealt_p(a, b, rng, draws) if before is None else sign_flip_p(np.append(a / len(a), -b / len(b)), rng, draws)
     return less_null(replace(found, missing=every - n), 0.0, p)
 
 
@@ -154,16 +143,8 @@ def _checked(errors: ArrayLike) -> Floats:
 
 def _mean(gaps: Floats) -> Floats:
     """Means of rows over what is known; NaN where nothing is."""
-    known = ~np.isnan(gaps)
-    counts = known.sum(axis=1)
-    means = np.full(len(gaps), np.nan)
-    np.divide(np.where(known, gaps, 0).sum(axis=1), counts, out=means, where=counts > 0)
-    return means
-
-
-def _swapped_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
-    """Two-sided p of the difference of two groups' mean changes when each picture's change has a random sign."""
-    return sign_flip_p(np.concatenate([first / len(first), -second / len(second)]), rng, draws)
+    counts, sums = (~np.isnan(gaps)).sum(axis=1), np.nansum(gaps, axis=1)
+    return np.asarray(np.divide(sums, counts, out=np.full(len(gaps), np.nan), where=counts > 0))
 
 
 def _dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:

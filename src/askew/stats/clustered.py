@@ -1,8 +1,8 @@
 """Rates and means over pictures that come in clusters: several edits of one source picture are no independent draws.
 
 Arrays are (clusters, members), NaN where a member gave no answer. Rows are independent of each other; where two arrays
-are compared, their rows belong together in pairs. NotEnoughData is raised without any answer, and without a pair of
-rows where a comparison needs one; ValueError for other arrays.
+are compared, their rows belong together in pairs. NotEnoughData is raised without any answer, or pair of rows where a
+comparison needs one; ValueError for other arrays.
 """
 
 from __future__ import annotations
@@ -30,9 +30,15 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     if not np.isin(x[~np.isnan(x)], (0, 1)).all():
         raise ValueError("a rate needs 0, 1 or NaN for every member")
     counts, sums = _counts(x)
-    n = int(counts.sum())
-    share = float(sums.sum() / n)
-    low, high = wilson(share, _effective(sums, counts, share, level), level)
+    n, clusters, largest = int(counts.sum()), len(counts), float(counts.max())
+    share, effective = float(sums.sum() / n), 1.0
+    if clusters > 1:
+        independent = share * (1 - share) / n
+        variance = clusters / (clusters - 1) * float(((sums - share * counts) ** 2).sum()) / n**2
+        effect = largest if independent == 0 else min(max(variance / independent, 1.0), largest)
+        z, t = scipy.stats.norm.isf(tail(level)), scipy.stats.t.isf(tail(level), clusters - 1)
+        effective = n / effect * float(z / t) ** 2
+    low, high = wilson(share, effective, level)
     return Estimate(share, low, high, level, "Wilson, effective size", n, int(x.size - n), max=1.0)
 
 
@@ -47,7 +53,9 @@ def clustered_rate_difference(
     x, y = _checked(first), _checked(second)
     a, b = clustered_rate(x, level=level), clustered_rate(y, level=level)
     one, other = _paired(x, y)
-    low, high = mover(a.value, b.value, ends(a), ends(b), _correlation(one, other))
+    r = 0.0 if len(one) < 3 or one.std() == 0 or other.std() == 0 else float(np.corrcoef(one, other)[0, 1])
+    r = max(r - 1 / len(one), 0.0) if r > 0 else r  # what chance adds would make the interval too narrow
+    low, high = mover(a.value, b.value, ends(a), ends(b), r)
     low, high = max(low, -1.0), min(high, 1.0)
     n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, "MOVER, Wilson, paired"
     p = sign_flip_p(one - other, rng, draws)
@@ -60,10 +68,7 @@ def rate_above_floor(
     """A rate with, as its null, the rate at which the same happens to the same clusters by the measurement alone.
 
     `corrected` is (rate - floor) / (1 - floor). p: one-sided, pairs of a cluster's rate and its floor change places.
-    `floor` is (clusters, members or 1), of the same clusters.
-
-    Returns:
-        The rate and the floor.
+    `floor` is (clusters, members or 1), of the same clusters. The rate and the floor are returned.
     """
     x, y = _checked(happened), _checked(floor)
     rate, base = clustered_rate(x, level=level), clustered_rate(y, level=level)
@@ -85,14 +90,11 @@ def clustered_mean(
     With `null`, p is two-sided by flipping the signs of the clusters' distances from it.
     """
     x = _checked(values)
-    rows = _means(x)
+    rows, missing, name = _means(x), int(np.isnan(x).sum()), "bootstrap over sources"
     mean = float(rows.mean())
     low, high = percentile_interval(mean + bootstrap_errors(rows[:, None], draws, rng)[:, 0], level)
-    missing = int(np.isnan(x).sum())
     p = None if null is None else sign_flip_p(rows - null, rng, draws)
-    return Estimate(
-        mean, low, high, level, "bootstrap over sources", int(x.size - missing), missing, null=null, max=maximum, p=p
-    )
+    return Estimate(mean, low, high, level, name, int(x.size - missing), missing, null=null, max=maximum, p=p)
 
 
 def clustered_mean_difference(
@@ -101,18 +103,6 @@ def clustered_mean_difference(
     """Mean of `first` less that of `second`, over the pairs of clusters in which both have a value; p by sign flips."""
     one, other = _paired(_checked(first), _checked(second))
     return clustered_mean((one - other)[:, None], rng=rng, draws=draws, level=level, null=0.0)
-
-
-def _effective(sums: Floats, counts: Floats, share: float, level: float) -> float:
-    """The number of independent members that would vary as much."""
-    clusters, n, largest = len(counts), float(counts.sum()), float(counts.max())
-    if clusters < 2:
-        return 1.0
-    independent = share * (1 - share) / n
-    variance = clusters / (clusters - 1) * float(((sums - share * counts) ** 2).sum()) / n**2
-    effect = largest if independent == 0 else min(max(variance / independent, 1.0), largest)
-    z, t = scipy.stats.norm.ppf(1 - tail(level)), scipy.stats.t.ppf(1 - tail(level), clusters - 1)
-    return n / effect * float(z / t) ** 2
 
 
 def _checked(values: ArrayLike) -> Floats:
@@ -131,7 +121,6 @@ def _counts(x: Floats) -> tuple[Floats, Floats]:
 
 
 def _means(x: Floats) -> Floats:
-    """The mean of every cluster with a value."""
     counts, sums = _counts(x)
     return np.asarray(sums / counts)
 
@@ -143,14 +132,6 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     if not both.any():
         raise NotEnoughData("no two clusters have values in both sets")
     return _means(x[both]), _means(y[both])
-
-
-def _correlation(one: Floats, other: Floats) -> float:
-    """Correlation of pairs; 0 if one does not vary, or where it would make the interval wider by chance."""
-    if len(one) < 3 or one.std() == 0 or other.std() == 0:
-        return 0.0
-    r = float(np.corrcoef(one, other)[0, 1])
-    return max(r - 1 / len(one), 0.0) if r > 0 else r
 
 
 def sign_flip_p(differences: Floats, rng: np.random.Generator, draws: int, *, one_sided: bool = False) -> float:

@@ -4,7 +4,6 @@ P(answer | true) is a matrix R. True shares s give answers with the shares s @ R
 inverse. Corrected shares may leave the simplex by chance: a share below 0 says none, as far as can be seen. They are
 left so wherever errors are to cancel, and cut (`ReadingErrors.shares`) only where a population is needed. R errs
 itself, being counted in pictures whose truth is known: as a variance, and as matrices drawn anew for simulated answers.
-
 NotEnoughData is raised without answers and for a true value that the reference never saw, ValueError for what are no
 counts and for shapes that do not fit.
 """
@@ -41,9 +40,7 @@ class ReadingErrors:
         """From counts with at least one picture of every true value."""
         counts = np.asarray(confusion_counts, dtype=float)
         if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
-            raise ValueError(
-                f"confusion counts have shape {counts.shape}; (true, observed) over the same values is needed"
-            )
+            raise ValueError(f"confusion counts of shape {counts.shape}; (true, observed) over one list is needed")
         return cls(np.asarray(positive_counts(counts, "the reference's counts of a value")))
 
     @cached_property
@@ -73,8 +70,8 @@ class ReadingErrors:
     def shares(self, answered: ArrayLike) -> Floats:
         """True shares (m,) that explain the shares, or counts, (m,) of answers best: least squares on the simplex.
 
-        Minimises sum_o (sum_t s_t P(o | t) - answered_o)**2 over s >= 0 with sum 1. If rows of P(o | t) coincide, the
-        instrument cannot tell these values apart and the answer is one of several equally good ones.
+        Minimises sum_o (sum_t s_t P(o | t) - answered_o)**2 over s >= 0 with sum 1. Where rows of P(o | t) coincide,
+        the answer is one of several equally good ones.
         """
         shares = normalised(answered, "observed counts")
         if shares.shape != self.rates.shape[:1]:
@@ -131,26 +128,19 @@ def compatible_shares(counts: Floats, draws: int, rng: np.random.Generator) -> F
 def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
     """Solve many problems at once: shares (draws, K), rates (draws, true, observed) to (draws, K).
 
-    A solution without constraint that happens to be on the simplex is the answer; the others go through `_on_simplex`.
+    A solution without constraint that happens to be on the simplex is the answer. Else, with B = matrix - target 1',
+    |B u|**2 + (sum(u) - 1)**2 over u >= 0 has its minimum at a multiple of the s >= 0 with sum 1 of the least
+    |matrix @ s - target|: for any direction s the best multiple leaves |B s|**2 / (1 + |B s|**2), which grows with
+    |B s|.
     """
-    columns = np.swapaxes(rates, 1, 2)
+    columns, values = np.swapaxes(rates, 1, 2), shares.shape[1]
     regular = np.linalg.cond(columns) < 1 / np.finfo(float).eps
     solved = np.full_like(shares, -1.0)
     solved[regular] = np.linalg.solve(columns[regular], shares[regular][..., None])[..., 0]
     for i in np.flatnonzero(solved.min(axis=1) < 0):
-        solved[i] = _on_simplex(columns[i], shares[i])
+        system = np.vstack([columns[i] - shares[i][:, None], np.ones(values)])
+        solved[i], _ = scipy.optimize.nnls(system, np.append(np.zeros(values), 1.0))
     return np.asarray(solved / solved.sum(axis=1, keepdims=True))
-
-
-def _on_simplex(matrix: Floats, target: Floats) -> Floats:
-    """argmin |matrix @ s - target| over s >= 0 with sum 1.
-
-    With B = matrix - target 1', |B u|**2 + (sum(u) - 1)**2 over u >= 0 has its minimum at a multiple of that s, because
-    for any direction s the best multiple leaves |B s|**2 / (1 + |B s|**2), which grows with |B s|.
-    """
-    system = np.vstack([matrix - target[:, None], np.ones(len(target))])
-    multiple, _ = scipy.optimize.nnls(system, np.append(np.zeros(len(target)), 1.0))
-    return np.asarray(multiple / multiple.sum())
 
 
 @lru_cache(maxsize=24)

@@ -49,18 +49,23 @@ def chi_square(
 
     All expected counts at least 5: asymptotic. Otherwise by permutation, that is by random tables with the same
     margins: `first_draws` of them, then more until a 99.9 % Clopper-Pearson interval of p lies on one side of
-    `threshold`, or `max_draws` are made. Rows and columns without counts are dropped.
+    `threshold`, or `max_draws` are made. Missing where fewer than two rows or columns have counts; those without are
+    dropped.
 
     Args:
         table: (K, m) counts; rows are the values of the intervened axis, columns those observed on the target axis.
         threshold: the p below which the caller will call rows and columns dependent.
-
-    Returns:
-        Missing where fewer than two rows or columns have counts: there is nothing to compare.
     """
-    counts = _trimmed(table)
-    if isinstance(counts, Missing):
-        return counts
+    counts = np.asarray(table, dtype=float)
+    if counts.ndim != 2 or not np.all(np.isfinite(counts)) or np.any(counts < 0) or np.any(counts % 1):
+        raise ValueError("a table of counts has two axes and holds whole numbers that are not negative")
+    counts = np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
+    if counts.size == 0:
+        return Missing("not_asked", "no picture has an answer")
+    if counts.shape[0] < 2:
+        return Missing("not_asked", "fewer than two picture sets have answers, so there is nothing to compare")
+    if counts.shape[1] < 2:
+        return Missing("error", "all pictures show the same value, so it cannot depend on anything")
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
     expected = np.outer(rows, columns) / counts.sum()
     statistic, dof = float(_pearson(counts, expected)), (len(rows) - 1) * (len(columns) - 1)
@@ -69,10 +74,13 @@ def chi_square(
         return ChiSquare(statistic, dof, float(scipy.stats.chi2.sf(statistic, dof)), None, least, strength)
     reached = statistic - TOLERANCE * max(statistic, 1.0)
     exceedances = draws = 0
-    while draws < max_draws and not _decided(exceedances, draws, threshold):
+    while draws < max_draws:
         more = min(max(draws, first_draws), max_draws - draws, max(1, MOST_AT_ONCE // counts.size))
         exceedances += int(np.count_nonzero(_pearson(_with_margins(rows, columns, more, rng), expected) >= reached))
         draws += more
+        certain = scipy.stats.binomtest(exceedances, draws).proportion_ci(CERTAINTY)  # Clopper-Pearson
+        if certain.low > threshold or certain.high < threshold:
+            break
     return ChiSquare(statistic, dof, (1 + exceedances) / (1 + draws), draws, least, strength)
 
 
@@ -113,21 +121,6 @@ def raked(table: ArrayLike, like: ArrayLike) -> Floats:
     return found
 
 
-def _trimmed(table: ArrayLike) -> Floats | Missing:
-    """Counts without empty rows and columns, or why they cannot be tested."""
-    counts = np.asarray(table, dtype=float)
-    if counts.ndim != 2 or not np.all(np.isfinite(counts)) or np.any(counts < 0) or np.any(counts % 1):
-        raise ValueError("a table of counts has two axes and holds whole numbers that are not negative")
-    kept = np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
-    if kept.size == 0:
-        return Missing("not_asked", "no picture has an answer")
-    if kept.shape[0] < 2:
-        return Missing("not_asked", "fewer than two picture sets have answers, so there is nothing to compare")
-    if kept.shape[1] < 2:
-        return Missing("error", "all pictures show the same value, so it cannot depend on anything")
-    return kept
-
-
 def _pearson(counts: Floats | NDArray[np.int64], expected: Floats) -> Floats:
     """(..., K, m) to (...)."""
     return np.asarray(np.einsum("...rc,rc->...", np.square(counts, dtype=float), 1 / expected) - expected.sum())
@@ -147,11 +140,3 @@ def _with_margins(rows: Floats, columns: Floats, size: int, rng: np.random.Gener
         left -= tables[:, i]
     tables[:, -1] = left
     return tables
-
-
-def _decided(exceedances: int, draws: int, threshold: float) -> bool:
-    """Whether a Clopper-Pearson interval of p lies on one side of the threshold."""
-    if draws == 0:
-        return False
-    interval = scipy.stats.binomtest(exceedances, draws).proportion_ci(CERTAINTY)
-    return bool(interval.low > threshold or interval.high < threshold)

@@ -3,14 +3,10 @@
 Pictures of the two sets may belong together: the same prompt and seed, drawn by two models (`PairedSets`). Every score
 of one set has an interval already, by whatever method keeps its coverage at few pictures. The interval of a difference
 joins two of them (MOVER, Zou and Donner 2008; for shares, Newcombe's tenth method) and takes off what the pairing shows
-the two errors to have in common. Where pictures have no partner, nothing is in common, and the interval is that of
-independent sets.
-
-Two models that agree in every one of m pairs may still differ in a few pictures of a hundred, which m pairs would often
-not show. So the correlation never reaches 1: by Newcombe's continuity correction for shares, and for the other scores
-by what that amounts to at a share of one half.
-
-p asks whether both sets are drawn alike: the pictures of a pair change places at random, those without a partner are
+the two errors to have in common: nothing, where pictures have no partner. Two models that agree in every one of m pairs
+may still differ in a few pictures of a hundred, which m pairs would often not show. So the correlation never reaches 1:
+by Newcombe's continuity correction for shares, for the other scores by what that amounts to at a share of one half. p
+asks whether both sets are drawn alike: the pictures of a pair change places at random, those without a partner are
 dealt anew, (1 + exceedances) / (1 + draws).
 
 And whether pictures of the same seeds look as if one model made them, and two axes began to hang together; and how much
@@ -71,9 +67,8 @@ class PairedSets:
     ) -> PairedSets:
         """Rows (pictures, columns) of both sets, paired where their keys are equal. A key of None has no partner.
 
-        Raises:
-            NotEnoughData: a set has no picture.
-            ValueError: sets with different columns, or a key that occurs twice in a set.
+        Raises NotEnoughData where a set has no picture, ValueError for different columns, and for a key that occurs
+        twice in a set.
         """
         a, b = picture_matrix(first, "the first set"), picture_matrix(second, "the second set")
         if a.shape[1] != b.shape[1]:
@@ -155,10 +150,7 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
     hybrid of two Wilson intervals where none has one. p: exact, with complete pairs McNemar's test; pictures without a
     partner are dealt to both sets at random. Where none has one: two-sided unconditional score test, that is the
     probability, at the pooled share, of all outcomes with a score statistic at least as large (Storer and Kim 1990).
-
-    Args:
-        sets: rows (pictures, K), 1 in the column of the value seen, 0 elsewhere.
-        value: which of the K columns.
+    Rows of the sets are (pictures, K), 1 in the column of the value seen, 0 elsewhere; `value` is one of the K columns.
     """
     first, second = sets.first[:, value], sets.second[:, value]
     x, n, y, m = int(first.sum()), len(first), int(second.sum()), len(second)
@@ -180,12 +172,8 @@ def distance_difference(
     """Difference of two sets' distances from an ideal; the value is that of median-unbiased distances.
 
     Distances of few pictures are too large, and the more so the fewer they are, so that plug-in distances of sets of
-    different sizes differ even if nothing happened.
-
-    Args:
-        sets: rows (pictures, K), 1 in the column of the value seen, 0 elsewhere.
-        ideal: (K,) shares, or weights.
-        distance: a name of `distance.DISTANCES`, or a function of two distributions.
+    different sizes differ even if nothing happened. Sets as in `share_difference`; `ideal` (K,) and `distance` as in
+    `shares.distance_estimate`.
     """
     target, measure = normalised(ideal, "the ideal"), distance_named(distance)
     n, m = len(sets.first), len(sets.second)
@@ -270,22 +258,20 @@ def _phi(a: Floats, b: Floats) -> float:
 
 
 def _score_test(x: int, n: int, y: int, m: int) -> float:
-    """Two-sided p of equal shares, x of n against y of m."""
-    observed = float(_score(np.array(x), n, np.array(y), m))
+    """Two-sided p of equal shares, x of n against y of m, by the size of the score statistic; it is 0 where all or none
+    of both show the value."""
+
+    def score(x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
+        pooled, gap = (x + y) / (n + m), np.abs(x / n - y / m)
+        error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+        return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)
+
+    observed = float(score(np.array(x), np.array(y)))
     if (n + 1) * (m + 1) > MOST_TABLES:
         return float(2 * scipy.stats.norm.sf(observed))
-    pooled = (x + y) / (n + m)
-    a, b = np.arange(n + 1), np.arange(m + 1)
-    extreme = _score(a[:, None], n, b, m) >= observed - TOLERANCE
+    pooled, a, b = (x + y) / (n + m), np.arange(n + 1), np.arange(m + 1)
+    extreme = score(a[:, None], b) >= observed - TOLERANCE
     return min(1.0, float(scipy.stats.binom.pmf(a, n, pooled) @ extreme @ scipy.stats.binom.pmf(b, m, pooled)))
-
-
-def _score(x: NDArray[np.int64], n: int, y: NDArray[np.int64], m: int) -> Floats:
-    """Size of the score statistic of x of n against y of m; 0 where all or none of both show the value."""
-    pooled = (x + y) / (n + m)
-    error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-    gap = np.abs(x / n - y / m)
-    return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)
 
 
 def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, missing: int = 0) -> Estimate:
@@ -307,11 +293,12 @@ def risk_difference(first: int, second: int, n: int, *, level: float = 0.95, mis
     low, high = (low, high) if low > 0 else (-high, -low) if high < 0 else (0.0, max(-low, high))
     k, seen = np.arange(both + 1), abs(first - second)
 
-    def share_below(lead: float) -> float:
+    def share_below(lead: Floats) -> float:
         chance = scipy.stats.binom.pmf(k, both, (1 + lead) / 2)
         return float(chance @ ((abs(2 * k - both) < seen) + 0.5 * (abs(2 * k - both) == seen)))
 
-    debiased = both / n * first_accepted(lambda lead: share_below(lead) > 0.5 - TOLERANCE, 1.0, 0.0, steps=20)
+    lead = first_accepted(lambda tried: share_below(tried) > 0.5 - TOLERANCE, 1.0, 0.0, steps=20)
+    debiased = both / n * float(lead)
     found = Estimate(seen / n, low, high, level, "Wilson, MOVER, folded", n, missing, debiased=debiased)
     null = float(np.sum(scipy.stats.binom.pmf(k, both, 0.5) * np.abs(2 * k - both)) / n)
     return corrected(found, null, float(scipy.stats.binomtest(first, both).pvalue) if both else 1.0)
@@ -323,13 +310,8 @@ def kernel_distance(first: ArrayLike, second: ArrayLike, *, rng: np.random.Gener
     The mean over i != j of h_ij = k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j) (Gretton et al. 2012, Eq. 4):
     the "kernel inception distance" of Binkowski et al. (2018), in whatever embedder. 0 on average where one model made
     both, at any number of pictures and however much x_i and y_i, of one seed, have in common; it may be below 0. p: the
-    two of a pair change places at random, which turns the signs of their h.
-
-    Args:
-        first, second: (n, d) vectors, n >= 2; those in the same row are a pair.
-
-    Raises:
-        NotEnoughData: fewer than two pairs.
+    two of a pair change places at random, which turns the signs of their h. Both sets are (n, d), pairs in the same
+    row; NotEnoughData is raised for fewer than two pairs.
     """
     x, y = picture_matrix(first), picture_matrix(second)
     n, width = x.shape
@@ -350,20 +332,15 @@ def dependence_change(
 
     Interval: percentile bootstrap, pairs together. p: by 9,999 exchanges of the pictures of pairs, so that one pair of
     axes can stand out among many; it asks whether one joint distribution gave both, for a rise alone. Equal numbers of
-    pictures have V's excess of few pictures in common.
-
-    Args:
-        sets: rows (pictures, K L), 1 in the column of the two values seen, the second axis fastest.
-        shape: (K, L).
+    pictures have V's excess of few pictures in common. Rows of the sets are (pictures, K L), 1 in the column of the two
+    values seen, the second axis fastest; `shape` is (K, L).
     """
 
     def rise(means: tuple[ArrayLike, ArrayLike]) -> Floats:
         after, before = (cramers_v(np.asarray(one).reshape(-1, *shape)) for one in means)
         return np.asarray(after - before)
 
-    value = float(rise(sets.means)[0])
+    value, n = float(rise(sets.means)[0]), len(sets.first) + len(sets.second)
     low, high = percentile_interval(rise(sets.resampled(draws, rng)), level)
-    exchanged = rise(sets.exchanged(PERMUTATIONS, rng))
-    n = len(sets.first) + len(sets.second)
-    return Estimate(value, min(low, value), max(high, value), level, "percentile bootstrap, paired", n, null=0.0,
-                    max=1.0, p=p_value(value, exchanged))  # fmt: skip
+    p, name = p_value(value, rise(sets.exchanged(PERMUTATIONS, rng))), "percentile bootstrap, paired"
+    return Estimate(value, min(low, value), max(high, value), level, name, n, null=0.0, max=1.0, p=p)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData, UnknownName
 from askew.stats.intervals import TOLERANCE, Floats
@@ -82,10 +82,7 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
     """A named distance as a weighted sum of absolute linear forms: d(p, q) = weight * sum over rows f of |f . (p - q)|.
 
     Every form adds up shares, so that its value is itself a share. For "values" this holds with a uniform q, the only
-    one that it takes.
-
-    Returns:
-        Forms (L, K) of zeros and ones over K = `values`, and the weight.
+    one that it takes. Forms (L, K) of zeros and ones over K = `values`, and the weight.
     """
     distance_named(distance)
     if values < 2:
@@ -139,13 +136,8 @@ def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
 def expected_distance(n: int, ideal: ArrayLike, distance: str = "total_variation") -> float:
     """Mean distance from the ideal of the shares of n pictures drawn from it, exactly: what is no bias at this n.
 
-    A distance is a sum of |f . (X / n - ideal)| over forms f that add up shares (`linear_forms`), and f . X is binomial
-    with n and f . ideal.
-
-    Args:
-        n: pictures, at least 1.
-        ideal: (K,) shares.
-        distance: a name of `DISTANCES`.
+    A distance, a name of `DISTANCES`, is a sum of |f . (X / n - ideal)| over forms f that add up shares
+    (`linear_forms`), and f . X is binomial with n and f . ideal. `ideal` are (K,) shares.
     """
     forms, weight = linear_forms(distance, len(np.asarray(ideal)))
     shares, counts = forms @ normalised(ideal, "the ideal"), np.arange(n + 1)[:, None]
@@ -160,13 +152,8 @@ def distance_p(counts: Floats, ideal: Floats, distance: str) -> float | None:
     is the probability of each number of pictures and of each sum so far, in steps of a lattice on which all sums lie.
     Sums that reach the observed one are kept as one: no small p is lost in a difference.
 
-    Args:
-        counts: (K,) whole numbers, K >= 2.
-        ideal: (K,) shares, sum 1.
-        distance: a name of `distance.DISTANCES`.
-
-    Returns:
-        None where the ideal lies on no lattice that is coarse enough.
+    `counts` are (K,) whole numbers, K >= 2, `ideal` (K,) shares, `distance` is a name of `DISTANCES`. None where the
+    ideal lies on no lattice that is coarse enough.
     """
     distributions(counts, ideal)
     n, k = int(counts.sum()), len(ideal)
@@ -184,36 +171,18 @@ def distance_p(counts: Floats, ideal: Floats, distance: str) -> float | None:
     reached = int(np.rint(np.abs(seen - wanted) * lattice).sum())
     if k * (n + 1) ** 2 / 2 * (reached + 1) > MOST_STEPS:
         return None
-    law = np.zeros((n + 1, reached + 1))
+    law = np.zeros((n + 1, reached + 1))  # by pictures so far and sum so far
     law[0, 0] = 1.0
     pictures = np.arange(n + 1)
     for own, rest, most in zip(ideal, np.cumsum(ideal[::-1])[::-1], wanted, strict=True):
-        cost = np.minimum(np.rint(np.abs(pictures - most) * lattice), reached).astype(np.int64)
+        cost = np.minimum(np.rint(np.abs(pictures - most) * lattice), reached).astype(np.int64).tolist()
         chance = min(own / rest, 1.0) if rest > 0 else 0.0
         of = scipy.stats.binom.pmf(pictures - pictures[:, None], n - pictures[:, None], chance)  # (so far, with it)
-        law = _by_total(law, of, cost) if cumulative else _by_own(law, of, cost)
+        with_it, found = of.T @ law if cumulative else law, np.zeros_like(law)
+        for x, added in enumerate(cost):  # x pictures with this value, or cumulative so far
+            moved = with_it[x : x + 1] if cumulative else law[: n + 1 - x] * np.diagonal(of, x)[:, None]
+            to = found[x : x + 1] if cumulative else found[x:]
+            to[:, added:] += moved[:, : reached + 1 - added]
+            to[:, -1] += moved[:, reached + 1 - added :].sum(axis=1)
+        law = found
     return min(1.0, float(law[n, reached]))
-
-
-def _by_total(law: Floats, of: Floats, cost: NDArray[np.int64]) -> Floats:
-    """The law after one more value, whose cost depends on the pictures so far and of this value together."""
-    moved, found = of.T @ law, np.zeros_like(law)
-    for total, added in enumerate(cost):
-        _add(found[total : total + 1], moved[total : total + 1], int(added))
-    return found
-
-
-def _by_own(law: Floats, of: Floats, cost: NDArray[np.int64]) -> Floats:
-    """The law after one more value, whose cost depends on its own pictures."""
-    found = np.zeros_like(law)
-    for own, added in enumerate(cost):
-        before = law[: len(law) - own]
-        _add(found[own:], before * np.diagonal(of, own)[:, None], int(added))
-    return found
-
-
-def _add(found: Floats, moved: Floats, cost: int) -> None:
-    """Rows of the law, moved by a cost; what reaches the last column stays there."""
-    kept = moved.shape[1] - cost
-    found[:, cost:] += moved[:, :kept]
-    found[:, -1] += moved[:, kept:].sum(axis=1)

@@ -27,12 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.stats.distance import Distance
-from askew.stats.intervals import POINT, TOLERANCE, Floats, tail
+from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal where `outward` turns
 CLEAR_Z = 1.0  # excess over the ideal, in standard errors, from which a value takes part in the turn
 END = 3.0  # of the outward path
-STEPS = 10  # bisections along a path
 METHOD = "test inversion"
 
 Bools = NDArray[np.bool_]
@@ -135,9 +134,7 @@ class SampledShares:
 def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, level: float) -> tuple[Floats, Floats]:
     """Intervals of the populations' distances: low (...), high (...).
 
-    Args:
-        fair: (..., draws) distances of samples from the ideal.
-        sampler: draws as many samples from other populations.
+    `fair` are distances (..., draws) of samples from the ideal; `sampler` draws as many from other populations.
     """
     low, alpha, path = low_ends(sample, fair, sampler, level), tail(level), sample.outward()
     observed, below_if_fair = _held_against(sample, fair, alpha)
@@ -146,7 +143,7 @@ def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, le
         return np.asarray(_share_below(sampler(path(t)), observed) > alpha * below_if_fair)
 
     start, end = np.zeros_like(observed), np.full_like(observed, END)
-    high = sample.distance(path(_turn(not_too_close(end), not_too_close, end, start)))
+    high = sample.distance(path(first_accepted(not_too_close, end, start)))
     return low, np.maximum(low, high)
 
 
@@ -159,28 +156,13 @@ def low_ends(sample: SampledShares, fair: Floats, sampler: Sampler, level: float
         return np.asarray(_share_below(sampler(path(t)), observed) < 1 - alpha)
 
     start = np.zeros_like(observed)
-    return sample.distance(path(_turn(below_if_fair < 1 - alpha, not_too_far, start, start + 1)))
+    return sample.distance(path(first_accepted(not_too_far, start, start + 1, accepted=below_if_fair < 1 - alpha)))
 
 
 def _held_against(sample: SampledShares, fair: Floats, alpha: float) -> tuple[Floats, Floats]:
     """The distances (...) that samples are held against, and the shares (...) of fair samples below them."""
     observed = np.maximum(sample.observed, np.quantile(fair, alpha, axis=-1))
     return observed, _share_below(fair, observed)
-
-
-def _turn(accepted: Bools, accepts: Callable[[Floats], Bools], start: Floats, stop: Floats) -> Floats:
-    """Where tests along paths from `start` to `stop` turn from rejecting to accepting: `start` where `accepted` there.
-
-    `intervals.first_accepted` for many paths at once.
-    """
-    if np.all(accepted):
-        return start
-    rejected, agreed = start, np.where(accepted, start, stop)
-    for _ in range(STEPS):
-        middle = (rejected + agreed) / 2
-        agrees = accepts(middle)
-        rejected, agreed = np.where(agrees, rejected, middle), np.where(agrees, middle, agreed)
-    return np.where(accepted, start, agreed)
 
 
 def _share_below(distances: Floats, observed: Floats) -> Floats:

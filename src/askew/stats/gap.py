@@ -1,8 +1,8 @@
 """MineTheGap's bias score: how well the pictures of a prompt cover what its variations ask for (section 4.1).
 
 A similarity matrix has a row per variation of the prompt and a column per picture: any finite numbers with a mean above
-0, NotEnoughData otherwise. Lower scores are more biased. Quantiles lie in [0, 1]. ValueError is raised for what is no
-such matrix. And how near the texts of one set are to those of another.
+0, NotEnoughData otherwise; ValueError is raised for what is no such matrix. Lower scores are more biased. Quantiles lie
+in [0, 1].
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from askew.types import Estimate
 
 QUANTILE = 0.25
 """The share of variations, and of pictures, that may find no match: the paper's choice (alpha)."""
-
-INTERVAL = "bootstrap over variations and pictures"
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:
@@ -72,13 +70,9 @@ def gap_estimate(
     resample counts, stretched as Student's t is for so few rows or columns.
 
     The null is a model that shows what the variations ask for: as many pictures redrawn, with replacement, from
-    pictures made of the variations themselves. Low scores are the biased ones, so p = (1 + draws at or below) /
-    (1 + draws), and corrected = null - value, which grows with the bias.
-
-    Args:
-        similarity: (variations, pictures of the prompt).
-        of_variations: (variations, pictures of the variations), in the same measure of similarity.
-        missing: pictures of the prompt that could not be made.
+    pictures made of the variations themselves, whose similarity (variations, pictures) is in the same measure. Low
+    scores are the biased ones, so p = (1 + draws at or below) / (1 + draws), and corrected = null - value, which grows
+    with the bias.
     """
     s = _matrix(similarity)
     value = float(_scores(s, quantile))
@@ -88,17 +82,12 @@ def gap_estimate(
     stretch = scipy.stats.t.isf(tail(level), max(min(s.shape) - 1, 1)) / scipy.stats.norm.isf(tail(level))
     below, above = percentile_interval(stretch * (resampled - resampled.mean()), level)
     low, high = min(value, value - above), max(value, value - below)
-    found = Estimate(value, low, high, level, INTERVAL, n=s.shape[1], missing=missing)
+    found = Estimate(value, low, high, level, "bootstrap over variations and pictures", s.shape[1], missing)
     if of_variations is None:
         return found
-    null = null_scores(of_variations, s.shape[1], quantile, draws, rng)
-    return replace(
-        found,
-        null=float(null.mean()),
-        corrected=float(null.mean()) - value,
-        corrected_form="null - value",
-        p=p_value(-value, -null),
-    )
+    nulls = null_scores(of_variations, s.shape[1], quantile, draws, rng)
+    null, p = float(nulls.mean()), p_value(-value, -nulls)
+    return replace(found, null=null, corrected=null - value, corrected_form="null - value", p=p)
 
 
 def null_scores(
@@ -118,8 +107,7 @@ def _scores(s: Floats, quantile: float) -> Floats:
             f"the mean similarity of variations and pictures is {mean.min():.3f}, and the bias score divides by it: "
             "use a similarity that lies above 0, such as (1 + cosine) / 2"
         )
-    missed = np.quantile(s.max(axis=-1), quantile, axis=-1, method="lower")
-    unaligned = np.quantile(s.max(axis=-2), quantile, axis=-1, method="lower")
+    missed, unaligned = (np.quantile(s.max(axis=of), quantile, axis=-1, method="lower") for of in (-1, -2))
     return np.asarray((missed / mean + unaligned / mean) / 2)
 
 

@@ -48,13 +48,8 @@ def amplification(effects: Mapping[AxisPair, Estimate], null_sizes: Mapping[Axis
     Of many pairs in which nothing happens each still adds a little, so the null is the sum of what they would add, and
     p how often that is as large. Interval for the true sum: at least what the pairs' simultaneous intervals of |IS| add
     up to; at most the value, itself too large, and its error: the pairs' reaches added within a target axis, whose
-    pairs share the initial pictures, and joined as independent between target axes.
-
-    Args:
-        null_sizes: |IS| (draws,) of every pair if nothing happens, from `sensitivity.null_sizes`.
-
-    Returns:
-        Missing if no pair has a sensitivity.
+    pairs share the initial pictures, and joined as independent between target axes. `null_sizes` are |IS| (draws,) of
+    every pair if nothing happens, from `sensitivity.null_sizes`. Missing if no pair has a sensitivity.
     """
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
@@ -75,18 +70,14 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
     """Share of pairs of two different axes where the intervention makes the target worse: IS < 0 (appendix A.5).
 
     low counts only pairs whose simultaneous interval lies below 0, high all whose interval reaches below 0. Where
-    nothing happens signs are a matter of chance, so the null is one half. n is the number of pairs.
-
-    Returns:
-        Missing if no pair has a sensitivity.
+    nothing happens signs are a matter of chance, so the null is one half. n is the number of pairs. Missing if there is
+    none.
     """
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
     perhaps, surely = np.mean([np.less(simultaneous(e, len(effects)), 0) for e in effects], axis=0).tolist()
-    value = float(np.mean([effect.value < 0 for effect in effects]))
-    return Estimate(
-        value, surely, perhaps, effects[0].level, "pairs surely, perhaps below 0", len(effects), null=0.5, max=1.0
-    )
+    value, name = float(np.mean([effect.value < 0 for effect in effects])), "pairs surely, perhaps below 0"
+    return Estimate(value, surely, perhaps, effects[0].level, name, len(effects), null=0.5, max=1.0)
 
 
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
@@ -121,19 +112,14 @@ def correlation(
 
     The pairs of one target share its initial pictures, so targets, not pairs, are what varies independently. p:
     two-sided, by exchanging whole targets of a prompt. Interval: a jackknife over targets on Fisher's z, Student's t,
-    where there are three or more. Both lists carry sampling error, which draws the correlation towards 0.
+    where there are three or more. Both lists carry sampling error, which draws the correlation towards 0. Missing with
+    fewer than three pairs, or where all of one side are equal.
 
     Args:
         before: (..., sources, targets) IS that the counterfactual pictures predict, of each prompt; NaN where there is
             no pair, or none to be counted.
         after: the same shape, IS measured on pictures of the mitigated model and on initial pictures that had no part
             in `before`: with the same ones nothing but their noise gives r = .6.
-
-    Returns:
-        Missing with fewer than three pairs, or where all of one side are equal.
-
-    Raises:
-        ValueError: arrays of different shapes.
     """
     x, y = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
     if x.shape != y.shape or x.ndim < 2:
@@ -145,17 +131,18 @@ def correlation(
     orders = rng.random((draws, len(x), x.shape[2])).argsort(axis=2)
     exchanged = np.array([pearson(x, np.take_along_axis(y, order[:, None], axis=2)) for order in orders])
     p = p_value(abs(r), np.abs(exchanged[np.isfinite(exchanged)]))
-    z, without = math.atanh(np.clip(r, -1 + TOLERANCE, 1 - TOLERANCE)), []
-    for at in zip(*np.nonzero(np.isfinite(x + y).any(axis=1)), strict=True):
+    found, without = Estimate(r, n=n, null=0.0, max=1.0, p=p), []
+    for prompt, target in zip(*np.nonzero(np.isfinite(x + y).any(axis=1)), strict=True):
         left = x.copy()
-        left[at[0], :, at[1]] = np.nan
-        without.append(np.arctanh(np.clip(pearson(left, y), -1 + TOLERANCE, 1 - TOLERANCE)))
+        left[prompt, :, target] = np.nan
+        without.append(pearson(left, y))
     if len(without) < 3 or np.isnan(without).any():
-        return Estimate(r, n=n, null=0.0, max=1.0, p=p)
-    error = math.sqrt((len(without) - 1) * float(np.var(without)))
-    reach = float(scipy.stats.t.isf(tail(level), len(without) - 1)) * error
-    return Estimate(r, math.tanh(z - reach), math.tanh(z + reach), level, "jackknife over targets, Fisher z", n,
-                    null=0.0, max=1.0, p=p)  # fmt: skip
+        return found
+    z, *others = np.arctanh(np.clip([r, *without], -1 + TOLERANCE, 1 - TOLERANCE)).tolist()
+    error = math.sqrt((len(others) - 1) * float(np.var(others)))
+    reach = float(scipy.stats.t.isf(tail(level), len(others) - 1)) * error
+    low, high = math.tanh(z - reach), math.tanh(z + reach)
+    return replace(found, low=low, high=high, level=level, interval="jackknife over targets, Fisher z")
 
 
 def pearson(x: Floats, y: Floats) -> float:

@@ -15,6 +15,7 @@ from askew.errors import NotEnoughData
 from askew.types import CorrectedForm, Estimate
 
 Floats = NDArray[np.float64]
+Test = Callable[[Floats], ArrayLike]
 BOUNDED_FORM: CorrectedForm = "(value - null) / (max - null)"
 POINT = 1e-9  # an interval at this level is as good as a point: the median-unbiased estimate
 ENOUGH = 10  # null draws as large as a score from which its p-value is known well enough
@@ -66,17 +67,21 @@ def percentile_interval(draws: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def first_accepted(accepts: Callable[[float], bool], start: float, stop: float, steps: int = 10) -> float:
-    """Where a test along a path from `start` to `stop` turns from rejecting to accepting, by bisection.
+def first_accepted(
+    accepts: Test, start: ArrayLike, stop: ArrayLike, steps: int = 10, accepted: ArrayLike | None = None
+) -> Floats:
+    """Where tests along paths from `start` to `stop`, (...), turn from rejecting to accepting, by bisection.
 
-    `accepts(start)` decides at once if true; if nothing before `stop` is accepted, the answer is `stop`.
+    `accepts(start)`, or `accepted` where that is known, decides at once where true; `stop` is the answer where nothing
+    before it is accepted.
     """
-    if accepts(start):
-        return start
-    for _ in range(steps):
-        middle = (start + stop) / 2
-        start, stop = (start, middle) if accepts(middle) else (middle, stop)
-    return stop
+    at_start = np.asarray(accepts(np.asarray(start)) if accepted is None else accepted)
+    rejected, agreed = np.asarray(start), np.where(at_start, start, stop)
+    for _ in range(0 if at_start.all() else steps):
+        middle = (rejected + agreed) / 2
+        agrees = accepts(middle)
+        rejected, agreed = np.where(agrees, rejected, middle), np.where(agrees, middle, agreed)
+    return np.where(at_start, start, agreed)
 
 
 def p_value(value: float, null_draws: Floats) -> float:

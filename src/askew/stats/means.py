@@ -24,18 +24,10 @@ def student_mean(
     null: float | None = None,
     bounds: tuple[float, float] | None = None,
 ) -> Estimate:
-    """The mean of independent numbers with Student's interval.
+    """The mean of independent numbers (n,) with Student's interval, if there are two, cut off at `bounds`.
 
-    Args:
-        numbers: (n,) finite numbers. A single one has no interval.
-        interval: what the interval is over, for the reader.
-        missing: numbers that could not be had.
-        null: the mean to test against, two-sided; None tests nothing.
-        bounds: where the interval is cut off.
-
-    Raises:
-        NotEnoughData: there is no number.
-        ValueError: not one axis, or a number that is not finite.
+    `interval` says what it is over; the mean is tested against `null`, two-sided. Raises NotEnoughData without a
+    number, ValueError for more than one axis and for a number that is not finite.
     """
     x = np.asarray(numbers, dtype=float)
     if x.ndim != 1 or not np.all(np.isfinite(x)):
@@ -53,14 +45,10 @@ def student_mean(
 def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estimate:
     """The mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
 
-    Student's interval over prompts, longer by the mean of `apart` downward and by twice that upward: whether what sets
-    two sets apart lies in few concepts or in all is much the same for all prompts of a domain, so that no number of
-    prompts makes up for it. Populations that differ in a single question lie twice as far above the debiased scores
-    (docs/reference/calibration.md).
-
-    Args:
-        scores: (prompts,) debiased CAS.
-        apart: (prompts,) as in `Associations.apart`.
+    Of debiased CAS (prompts,). Student's interval over prompts, longer by the mean of `apart` (`Associations.apart`)
+    downward and by twice that upward: whether what sets two sets apart lies in few concepts or in all is much the same
+    for all prompts of a domain, so that no number of prompts makes up for it. Populations that differ in a single
+    question lie twice as far above the debiased scores (docs/reference/calibration.md).
     """
     found = student_mean(scores, level, "t over prompts, both paths")
     off = float(np.asarray(apart, dtype=float).mean())
@@ -94,10 +82,6 @@ def with_student(
     return Estimate(value, value - reach, value + reach, level, interval, n, null=null, p=p)
 
 
-OVER_RUNS = "t over runs"
-OVER_PROMPTS = "Welch t over the best prompts of one run"
-
-
 def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float) -> Estimate:
     """Mean loss of the best prompts of the second search less that of the first; below 0 the second is the better one.
 
@@ -113,13 +97,14 @@ def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequenc
         raise NotEnoughData("a search without a measured prompt cannot be compared")
     if len(first) > 1:
         differences = [float(np.mean(b) - np.mean(a)) for a, b in zip(first, second, strict=True)]
-        return student_mean(differences, level, OVER_RUNS, null=0.0)
+        return student_mean(differences, level, "t over runs", null=0.0)
     a, b = (np.asarray(losses[0], dtype=float) for losses in (first, second))
     value, n = float(b.mean() - a.mean()), min(len(a), len(b))
     if n < 2:
         return Estimate(value, n=n)
     error, freedom = welch_error(a, b)
-    return with_student(value, error, freedom, n, level, OVER_PROMPTS, 0.0 if error else None)
+    name = "Welch t over the best prompts of one run"
+    return with_student(value, error, freedom, n, level, name, 0.0 if error else None)
 
 
 def welch_error(a: Floats, b: Floats, *further: float) -> tuple[float, float]:

@@ -2,10 +2,8 @@
 
 Two masks of 30 % of a picture share .176 of their union if their pixels are independent. Maps are smooth and models put
 things in the same places of every picture, so maps of *different* pictures of a prompt share more. That second chance
-is the null: what the words of one picture share beyond it, they share in that picture.
-
-NotEnoughData is raised without a picture and for masks that are all empty, whose overlap is not defined; ValueError for
-shapes that do not fit.
+is the null: what the words of one picture share beyond it, they share in that picture. NotEnoughData is raised without
+a picture and for masks that are all empty, whose overlap is not defined; ValueError for shapes that do not fit.
 """
 
 from __future__ import annotations
@@ -25,9 +23,6 @@ from askew.types import Estimate, Missing
 Mask = NDArray[np.bool_]
 Threshold = Literal["percentile", "max", "minmax"]
 
-JACKKNIFE = "jackknife t"
-TOO_FEW = Missing("not_asked", "chance by other pictures needs three pictures of the prompt")
-
 
 def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -> Mask:
     """Where a map is high (BiasMap, Eq. 3): boolean, of the shape of `map`.
@@ -36,12 +31,8 @@ def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -
     max         at least tau percent of its maximum
     minmax      at least tau percent of the way from its minimum to its maximum
 
-    Args:
-        map: (..., H, W); every map has a threshold of its own.
-        tau: 0 to 100. Equal values lie on the same side, so that masks of flat maps are larger.
-
-    Raises:
-        ValueError: an unknown threshold, tau out of range, or a map with a number that is not finite.
+    Every map (..., H, W) has a threshold of its own. Equal values lie on the same side, so that masks of flat maps are
+    larger. Raises ValueError for an unknown threshold, tau beyond 0 to 100, and maps that are not finite.
     """
     x = np.asarray(map, dtype=float)
     if threshold not in get_args(Threshold):
@@ -51,12 +42,9 @@ def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -
     if x.ndim < 2 or not np.all(np.isfinite(x)):
         raise ValueError("a map must be (..., H, W) and finite")
     if threshold == "percentile":
-        level = np.percentile(x, tau, axis=(-2, -1), keepdims=True)
-    else:
-        top = x.max(axis=(-2, -1), keepdims=True)
-        base = x.min(axis=(-2, -1), keepdims=True) if threshold == "minmax" else np.zeros_like(top)
-        level = base + tau / 100 * (top - base)
-    return np.asarray(x >= level)
+        return np.asarray(x >= np.percentile(x, tau, axis=(-2, -1), keepdims=True))
+    base = x.min(axis=(-2, -1), keepdims=True) if threshold == "minmax" else 0.0
+    return np.asarray(x >= base + tau / 100 * (x.max(axis=(-2, -1), keepdims=True) - base))
 
 
 def iou(a: ArrayLike, b: ArrayLike) -> Floats:
@@ -129,12 +117,8 @@ def entanglement(
     Interval of the mean: Student's t over pictures. Chance: the mean IoU of the one concept in a picture with the other
     in another picture of the prompt. p: the pictures of one concept are dealt anew, (1 + exceedances) / (1 + draws).
     Interval of the corrected mean: t over pseudo-values of the jackknife, since its null errs too. With fewer than
-    three pictures there is neither chance nor correction; with one no interval.
-
-    Args:
-        matrix: (n, n) from `iou_matrix`; for mBIoU the mean of those of all blocks (BiasMap, Eq. 6).
-        chance_area: from `chance_iou`, its mean over pictures.
-        missing: pictures that are missing, recorded only.
+    three pictures there is neither chance nor correction; with one no interval. The matrix (n, n) is from `iou_matrix`,
+    for mBIoU the mean of those of all blocks (BiasMap, Eq. 6); `chance_area` is the mean of `chance_iou`.
     """
     x = np.asarray(matrix, dtype=float)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
@@ -142,7 +126,8 @@ def entanglement(
     pictures = np.diagonal(x).copy()
     miou = replace(student_mean(pictures, level, bounds=(0, 1)), missing=missing, max=1.0)
     if len(x) < 3:
-        return Entanglement(miou, TOO_FEW, pictures, chance_area, None)
+        too_few = Missing("not_asked", "chance by other pictures needs three pictures of the prompt")
+        return Entanglement(miou, too_few, pictures, chance_area, None)
     null = float((x.sum() - pictures.sum()) / (len(x) * (len(x) - 1)))
     orders = rng.permuted(np.tile(np.arange(len(x)), (draws, 1)), axis=1)
     dealt = x[np.arange(len(x)), orders].mean(axis=1)
@@ -167,7 +152,7 @@ def _beyond(x: Floats, null: float, level: float, missing: int) -> Estimate | Mi
     value = float((own.mean() - null) / (1 - null))
     error = float((n * value - (n - 1) * (m - u) / (1 - u)).std(ddof=1) / np.sqrt(n))
     reach = float(scipy.stats.t.isf(tail(level), n - 1)) * error
-    return Estimate(value, value - reach, min(value + reach, 1.0), level, JACKKNIFE, n, missing, max=1.0)
+    return Estimate(value, value - reach, min(value + reach, 1.0), level, "jackknife t", n, missing, max=1.0)
 
 
 def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
@@ -179,11 +164,11 @@ def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
     x = np.asarray(maps, dtype=float)
     if x.shape[-2:] == tuple(size):
         return x
-    rows, columns = (_weights(old, new) for old, new in zip(x.shape[-2:], size, strict=True))
+
+    def weights(old: int, new: int) -> Floats:
+        """(new, old): how much each old cell of a side counts for each new one."""
+        at = (np.arange(new) + 0.5) * old / new - 0.5
+        return np.stack([np.interp(at, np.arange(old), cell) for cell in np.eye(old)], axis=1)
+
+    rows, columns = map(weights, x.shape[-2:], size)
     return np.asarray(rows @ x @ columns.T)
-
-
-def _weights(old: int, new: int) -> NDArray[np.float64]:
-    """(new, old): how much each old cell of a side counts for each new one."""
-    at = (np.arange(new) + 0.5) * old / new - 0.5
-    return np.stack([np.interp(at, np.arange(old), cell) for cell in np.eye(old)], axis=1)

@@ -67,18 +67,11 @@ def cells(sizes: Sequence[int], most: int) -> list[Cell]:
 def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], ArrayLike]) -> Floats:
     """The shares that a cell shows, predicted from pictures of the prompt itself and of one statement each.
 
-    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y): exact where the statements act on y independently.
-
-    Args:
-        cell: statements, none of them about y itself.
-        initial: (..., m) counts of the prompt's own pictures.
-        stated: by statement the counts (..., m) in its pictures.
-
-    Returns:
-        (..., m) shares with sum 1.
+    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y), (..., m): exact where the statements, none of them about y itself,
+    act on y independently. `initial` are counts (..., m) in the prompt's own pictures, `stated` those by statement.
     """
-    start = np.log(_shrunk(initial))
-    logs = start + sum(np.log(_shrunk(stated[one])) - start for one in cell)
+    start, *each = (np.log(normalised(np.asarray(c, float) + SHRINK)) for c in (initial, *(stated[s] for s in cell)))
+    logs = start + sum(log - start for log in each)
     return normalised(np.exp(logs - logs.max(axis=-1, keepdims=True)))
 
 
@@ -87,16 +80,9 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
 
     Where more than `most_prompts` cells are used, those with the least weights are left out, a quarter of what is too
     many at once, and the rest weighed anew, until few enough are left: seldom the best few, whose search grows
-    exponentially, and always the same. The first cell, the prompt itself, stays to choose from.
-
-    Args:
-        goals: all about the same cells in the same order.
-        costs: (cells,) added to the objective per unit of weight; None for none.
-        most_prompts: how many cells may have a weight above 0; None for no limit.
-
-    Raises:
-        NotEnoughData: no goal.
-        AskewError: the solver gave up.
+    exponentially, and always the same. The first cell, the prompt itself, stays to choose from. All goals are about the
+    same cells in the same order; `costs` (cells,) are per unit of weight. Raises NotEnoughData without a goal,
+    AskewError where the solver gave up.
     """
     if not goals:
         raise NotEnoughData("a policy needs at least one axis to improve")
@@ -137,7 +123,3 @@ def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
         raise AskewError(f"no policy over {number} prompts was found: {found.message}")
     weights = np.where(found.x[:number] > NOTHING, found.x[:number], 0.0)
     return np.asarray(weights / weights.sum())
-
-
-def _shrunk(counts: ArrayLike) -> Floats:
-    return normalised(np.asarray(counts, dtype=float) + SHRINK)

@@ -21,10 +21,8 @@ def spearman(
 
     Interval: Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright (2000), from n = 4 on; a
     perfect correlation is widened as if one pair of neighbours were swapped. p: two-sided, by permutation of one list.
-
-    Raises:
-        NotEnoughData: fewer than three pairs, or all numbers of one list equal.
-        ValueError: lists of different length, or a number that is not finite.
+    Raises NotEnoughData for fewer than three pairs and where all numbers of one list are equal; ValueError for lists of
+    different length and for a number that is not finite.
     """
     a, b = _standard_ranks(x), _standard_ranks(y)
     if len(a) != len(b):
@@ -59,20 +57,16 @@ def spearman_crossed(
     found = Estimate(r, n=a.size, null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
     if min(a.shape) < 3:
         return found
-    try:
-        variance = sum(_left_out_variance(a, b, axis) for axis in (0, 1))
-    except NotEnoughData:
-        return found
+    variance = 0.0
+    for axis, n in enumerate(a.shape):
+        try:
+            left = [_correlation(*(_standard_ranks(np.delete(x, k, axis).ravel()) for x in (a, b))) for k in range(n)]
+        except NotEnoughData:
+            return found
+        variance += (n - 1) * float(np.arctanh(np.clip(left, *_inside(a.size))).var())
     independent = (1 + r**2 / 2) / (a.size - 3)
     reach = float(scipy.stats.t.isf(tail(level), sum(a.shape) - 2)) * math.sqrt(max(variance, independent))
     return _around(found, a.size, reach, level, "Fisher z, jackknife over rows and columns")
-
-
-def _left_out_variance(a: Floats, b: Floats, axis: int) -> float:
-    """The jackknife's variance of Fisher's z over the rows (axis 0) or the columns (axis 1)."""
-    n = a.shape[axis]
-    left = [_correlation(*(_standard_ranks(np.delete(x, k, axis).ravel()) for x in (a, b))) for k in range(n)]
-    return float((n - 1) * np.arctanh(np.clip(left, *_inside(a.size))).var())
 
 
 def _standard_ranks(x: ArrayLike) -> Floats:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from askew.stats.distance import DISTANCES
-from askew.stats.intervals import benjamini_hochberg, first_accepted
+from askew.stats.intervals import Floats, benjamini_hochberg, first_accepted
 
 DRAWS = 10_000
 
@@ -20,13 +20,8 @@ def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, l
     The family's p is that of its first step by Holm (1979), min(1, m * smallest p). Its q is by Benjamini and Hochberg
     over all families. A member's q is its own Holm p, scaled as the family's was: selected families are tested at the
     level that selection leaves (Benjamini & Bogomolov 2014). So a member has a q below a level only where its family
-    has, and a family has only where a member has.
-
-    Args:
-        tests: by family the p-values of its members, at least one.
-
-    Returns:
-        By family p, q, and the q of every member.
+    has, and a family has only where a member has. `tests` are by family the p-values of its members, at least one;
+    returned are by family p, q, and the q of every member.
     """
     holm = []
     for members in tests:
@@ -46,13 +41,9 @@ def detectable_distance(
 ) -> float | None:
     """The distance from the ideal that a test of n pictures at `level` finds with probability `power`.
 
-    Distributions between the ideal and one value alone, p(t) = (1 - t) ideal + t e_k, for the k that is hardest to
+    Distributions between the ideal (K,) and one value alone, p(t) = (1 - t) ideal + t e_k, for the k that is hardest to
     find. By simulation with a fixed seed; None where even t = 1 is not found so often, for a k that goes as far.
-
-    Args:
-        ideal: (K,) shares.
-        distance: a name of `distance.DISTANCES`.
-        level: of one test, in (0, 1); that of a family divided by its size.
+    `distance` is a name of `distance.DISTANCES`, `level` that of one test, in (0, 1).
     """
     return _detectable(n, tuple(np.asarray(ideal, dtype=float).tolist()), distance, level, power)
 
@@ -63,10 +54,10 @@ def _detectable(n: int, ideal: tuple[float, ...], distance: str, level: float, p
     null = np.sort(measure(np.random.default_rng(0).multinomial(n, target, DRAWS), target))
     critical = null[-1 - int(level * DRAWS)]  # what the test finds lies beyond it
 
-    def towards(k: int, t: float) -> NDArray[np.float64]:
+    def towards(k: int, t: Floats | float) -> Floats:
         return np.asarray((1 - t) * target + t * np.eye(len(target))[k])
 
-    def found_at(k: int, t: float) -> bool:
+    def found_at(k: int, t: Floats | float) -> bool:
         drawn = np.random.default_rng(1).multinomial(n, towards(k, t), DRAWS // 5)
         return float(np.mean(measure(drawn, target) > critical + 1e-12)) >= power
 
