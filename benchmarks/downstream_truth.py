@@ -30,13 +30,12 @@ from askew.methods.classify.score import Decided
 from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring, or_missing
-from askew.stats.classification import recovered
-from askew.stats.rank import spearman_crossed
 from askew.studio.planted import female_share
 from askew.studio.scene import OCCUPATIONS, spread
 from askew.types import Estimate, Missing
 from benchmarks.marked_page import update
 from benchmarks.planted_classes import Planted, found_again, planted_preference
+from benchmarks.recovery import recovered, spearman_crossed
 
 GROUPS = ("man", "woman")
 SOURCES = "studio/planted"

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.parts.scoring import Scoring, or_missing
-from askew.stats import classification as stats
-from askew.stats.rank import spearman_crossed
 from askew.studio.caption import parse, phrase
 from askew.studio.planted import joint
 from askew.types import Estimate, Missing
+from benchmarks.recovery import recovered, spearman_crossed
 
 Floats = NDArray[np.float64]
 Decisions = Floats
@@ -67,7 +66,7 @@ def found_again(
 ) -> tuple[Estimate | Missing, Estimate | Missing]:
     """Whether measured differences order like planted ones, and how much of these they show."""
     chosen = [planted.chosen(side) for side in decisions]
-    shown = or_missing(stats.recovered, *chosen, planted.table.ravel(), rng=rng, **scoring.how)
+    shown = or_missing(recovered, *chosen, planted.table.ravel(), rng=rng, **scoring.how)
     try:
         measured = planted.measured(*decisions)
     except NotEnoughData as error:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from askew.errors import NotEnoughData
-from askew.stats.rank import spearman, spearman_crossed
+from askew.stats.rank import spearman
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=4, max_size=30))
@@ -53,42 +53,3 @@ def test_the_interval_covers_the_population_value(correlation: float, n: int) ->
         found = spearman(x, y, rng=rng, draws=1)
         covered.append(found.low <= truth <= found.high)
     assert 0.925 <= np.mean(covered) <= 0.98
-
-
-def test_crossed_correlation_is_spearman_of_the_cells() -> None:
-    random = np.random.default_rng(2)
-    x, y = random.normal(size=(2, 4, 5))
-    found = spearman_crossed(x, y, rng=np.random.default_rng(0), draws=50)
-    assert found.value == pytest.approx(spearmanr(x.ravel(), y.ravel()).statistic)
-    assert found.low < found.value < found.high
-    assert found.n == 20
-
-
-def test_crossed_p_counts_orders_of_rows_and_columns() -> None:
-    """Of 3! · 3! orders of a table of sums only the one as it is, and its reverse, are as extreme."""
-    table = np.add.outer([0.0, 10.0, 20.0], [0.0, 1.0, 3.0])
-    found = spearman_crossed(table, table, rng=np.random.default_rng(0), draws=4000)
-    assert found.value == pytest.approx(1)
-    assert found.p == pytest.approx(2 / 36, abs=0.015)
-    assert found.low < 0.99
-    assert found.high == pytest.approx(1)
-
-
-def test_crossed_correlation_of_two_rows_has_no_interval_and_wrong_tables_are_refused() -> None:
-    found = spearman_crossed([[1, 2], [3, 5]], [[1, 3], [2, 4]], rng=np.random.default_rng(0), draws=10)
-    assert (found.low, found.interval, found.level) == (None, None, None)
-    with pytest.raises(NotEnoughData):
-        spearman_crossed(np.ones((3, 3)), np.eye(3), rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match="same rows and columns"):
-        spearman_crossed(np.eye(3), np.eye(4), rng=np.random.default_rng(0))
-
-
-def test_the_crossed_interval_covers_where_cells_share_rows_and_columns() -> None:
-    """Rows and columns with normal scores whose measurements correlate by .6: 100 tables of 6 by 6."""
-    random, truth, covered = np.random.default_rng(3), 6 / np.pi * np.arcsin(0.3), 0
-    for _ in range(100):
-        scores = random.normal(size=(2, 6))
-        read = 0.6 * scores + 0.8 * random.normal(size=(2, 6))
-        found = spearman_crossed(np.subtract.outer(*scores), np.subtract.outer(*read), rng=random, draws=1)
-        covered += found.low <= truth <= found.high
-    assert covered >= 90

@@ -10,20 +10,17 @@ group, where there are two).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.clustered import clustered_mean, clustered_rate, sign_flip_p
+from askew.stats.clustered import clustered_mean, clustered_rate
 from askew.stats.intervals import TOLERANCE, Floats, ends, less_null, mover, p_value
-from askew.stats.means import welch_error, with_student
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
-Sides = tuple[ArrayLike, ArrayLike]
 UNDECIDED = 0.5
 """The association of a classifier that does not care about the group."""
 
@@ -76,48 +73,7 @@ def differential(
     n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, "MOVER, Wilson, effective size"
     found = Estimate(a.value - b.value, low, high, level, name, n, missing, max=1.0)
     x, y = (_mean(np.asarray(side, dtype=float)) for side in (first, second))
-    return less_null(found, 0.0, _dealt_p(x[~np.isnan(x)], y[~np.isnan(y)], rng, draws))
-
-
-def recovered(
-    first: ArrayLike,
-    second: ArrayLike,
-    planted: ArrayLike,
-    *,
-    before: Sides | None = None,
-    rng: np.random.Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-) -> Estimate:
-    """How much of the planted differences between two groups their decisions show: 0 nothing, 1 as much as planted.
-
-    The slope, through zero, of the measured on the planted differences of the pairs: Σ planted · measured / Σ planted².
-    It is a difference of means over pictures. Interval: Welch's t, with one further picture of each group that is
-    decided by a coin, or does not change, so that pictures that all agree have one. p: pictures are dealt to the groups
-    at random, or a picture's decisions before and after change places.
-
-    Args:
-        first, second: decisions (pictures, pairs) about the pictures of both groups; those with a tie are missing.
-        planted: (pairs,) planted differences, first less second.
-        before: other decisions about the same pictures: the estimate is how much more is shown than by them.
-
-    Raises NotEnoughData for fewer than two pictures of a group, and where nothing was planted.
-    """
-    x = np.asarray(planted, dtype=float)
-    if float(x @ x) <= TOLERANCE:
-        raise NotEnoughData("nothing was planted between these groups, so that there is nothing to find again")
-    weights = x / float(x @ x)
-    shown = [np.asarray(side, dtype=float) @ weights for side in (first, second)]
-    if before is not None:
-        shown = [now - np.asarray(then, dtype=float) @ weights for now, then in zip(shown, before, strict=True)]
-    a, b = (side[~np.isnan(side)] for side in shown)
-    if min(len(a), len(b)) < 2:
-        raise NotEnoughData("two pictures of each group are needed, each decided between all pairs of classes")
-    n, every = len(a) + len(b), len(shown[0]) + len(shown[1])
-    error, freedom = welch_error(a, b, UNDECIDED * float(weights.sum()) if before is None else 0.0)
-    found = with_student(float(a.mean() - b.mean()), error, freedom, n, level, "Welch")
-    p = _dealt_p(a, b, rng, draws) if before is None else sign_flip_p(np.append(a / len(a), -b / len(b)), rng, draws)
-    return less_null(replace(found, missing=every - n), 0.0, p)
+    return less_null(found, 0.0, dealt_p(x[~np.isnan(x)], y[~np.isnan(y)], rng, draws))
 
 
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -147,7 +103,7 @@ def _mean(gaps: Floats) -> Floats:
     return np.asarray(np.divide(sums, counts, out=np.full(len(gaps), np.nan), where=counts > 0))
 
 
-def _dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
+def dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
     """Two-sided p of the difference of two means when pictures are dealt to the groups at random."""
     everything = np.concatenate([np.sort(first), np.sort(second)])
     weights = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, Floats, ends, tail
+from askew.stats.intervals import TOLERANCE, ends, tail
 from askew.types import Estimate
 
 
@@ -102,17 +102,8 @@ def search_difference(first: Sequence[Sequence[float]], second: Sequence[Sequenc
     value, n = float(b.mean() - a.mean()), min(len(a), len(b))
     if n < 2:
         return Estimate(value, n=n)
-    error, freedom = welch_error(a, b)
+    parts = [float(x.var(ddof=1)) / len(x) for x in (a, b)]
+    error, shares = math.sqrt(sum(parts)), [part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)]
+    freedom = sum(parts) ** 2 / sum(shares) if error else 1.0  # Welch's
     name = "Welch t over the best prompts of one run"
     return with_student(value, error, freedom, n, level, name, 0.0 if error else None)
-
-
-def welch_error(a: Floats, b: Floats, *further: float) -> tuple[float, float]:
-    """The standard error of the difference of two means, and Welch's degrees of freedom; 1 without any spread.
-
-    `a` and `b` are two numbers or more each, `further` numbers that both have besides, for their spread alone.
-    """
-    parts = [float(np.append(x, further).var(ddof=1)) / len(x) for x in (a, b)]
-    total = sum(parts)
-    freedom = total**2 / sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)) if total else 1.0
-    return math.sqrt(total), freedom

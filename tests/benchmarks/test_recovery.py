@@ -1,0 +1,110 @@
+"""What was planted is found again: as a slope and in its order, at the edges, and with coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from askew.errors import NotEnoughData
+from benchmarks.recovery import recovered, spearman_crossed
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def decided(share: np.ndarray, pictures: int, random: np.random.Generator) -> np.ndarray:
+    """Decisions of pictures that choose a pair's first class with these probabilities."""
+    return (random.random((pictures, len(share))) < share).astype(float)
+
+
+def test_what_was_planted_is_recovered_as_the_slope_through_zero() -> None:
+    planted, random = np.array([0.8, 0.4, 0.0, -0.2]), rng()
+    first, second = (decided(0.5 + sign * planted / 4, 200, random) for sign in (1, -1))
+    found = recovered(first, second, planted, rng=random, draws=200)
+    measured = first.mean(axis=0) - second.mean(axis=0)
+    assert found.value == pytest.approx((measured @ planted) / (planted @ planted))
+    assert found.low < 0.5 < found.high  # half of what was planted
+    assert found.p < 0.01
+    nothing = recovered(first, first[::-1], planted, rng=random, draws=200)
+    assert nothing.value == pytest.approx(0)
+    with pytest.raises(NotEnoughData, match="nothing was planted"):
+        recovered(first, second, np.zeros(4), rng=random)
+    with pytest.raises(NotEnoughData, match="two pictures"):
+        recovered(first[:1], second, planted, rng=random)
+
+
+def test_pictures_with_a_tie_are_missing_and_agreement_of_all_still_has_an_interval() -> None:
+    ones, zeros = np.ones((10, 2)), np.zeros((10, 2))
+    ones[0, 1] = np.nan
+    found = recovered(ones, zeros, [0.5, 0.5], rng=rng(), draws=99)
+    assert (found.value, found.n, found.missing) == (pytest.approx(2.0), 19, 1)
+    assert found.low < 2 < found.high
+
+
+@pytest.mark.parametrize(("lean", "pictures"), [(0.0, 12), (0.9, 12), (0.5, 48)])
+def test_the_interval_of_what_is_recovered_covers(lean: float, pictures: int) -> None:
+    """Pictures with a lean of their own, nine pairs: at least .93 of 400 trials hold the truth, up to chance."""
+    random, planted, covered = np.random.default_rng(8), np.linspace(0.1, 0.9, 9), 0
+    for _ in range(400):
+        sides = []
+        for sign in (1, -1):
+            own = random.normal(size=(pictures, 1)) * 0.1
+            sides.append((random.random((pictures, 9)) < 0.5 + sign * lean * planted / 2 + own).astype(float))
+        found = recovered(sides[0], sides[1], planted, rng=random, draws=1)
+        covered += found.low <= lean <= found.high
+    assert covered >= 0.915 * 400
+
+
+def test_a_change_of_what_is_recovered_is_tested_on_the_same_pictures() -> None:
+    planted, random = np.array([0.8, 0.4]), rng()
+    before = tuple(decided(np.full(2, 0.5), 60, random) for _ in range(2))
+    after = (np.ones((60, 2)), np.zeros((60, 2)))
+    values = [recovered(*sides, planted, rng=random, draws=1).value for sides in (before, after)]
+    found = recovered(*after, planted, before=before, rng=random, draws=500)
+    assert found.value == pytest.approx(values[1] - values[0])
+    assert found.p < 0.01
+    assert found.low > 0
+    same = recovered(*after, planted, before=after, rng=random, draws=50)
+    assert same.value == 0
+    assert same.p == 1
+
+
+def test_crossed_correlation_is_spearman_of_the_cells() -> None:
+    random = np.random.default_rng(2)
+    x, y = random.normal(size=(2, 4, 5))
+    found = spearman_crossed(x, y, rng=np.random.default_rng(0), draws=50)
+    assert found.value == pytest.approx(spearmanr(x.ravel(), y.ravel()).statistic)
+    assert found.low < found.value < found.high
+    assert found.n == 20
+
+
+def test_crossed_p_counts_orders_of_rows_and_columns() -> None:
+    """Of 3! · 3! orders of a table of sums only the one as it is, and its reverse, are as extreme."""
+    table = np.add.outer([0.0, 10.0, 20.0], [0.0, 1.0, 3.0])
+    found = spearman_crossed(table, table, rng=np.random.default_rng(0), draws=4000)
+    assert found.value == pytest.approx(1)
+    assert found.p == pytest.approx(2 / 36, abs=0.015)
+    assert found.low < 0.99
+    assert found.high == pytest.approx(1)
+
+
+def test_crossed_correlation_of_two_rows_has_no_interval_and_wrong_tables_are_refused() -> None:
+    found = spearman_crossed([[1, 2], [3, 5]], [[1, 3], [2, 4]], rng=np.random.default_rng(0), draws=10)
+    assert (found.low, found.interval, found.level) == (None, None, None)
+    with pytest.raises(NotEnoughData):
+        spearman_crossed(np.ones((3, 3)), np.eye(3), rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="same rows and columns"):
+        spearman_crossed(np.eye(3), np.eye(4), rng=np.random.default_rng(0))
+
+
+def test_the_crossed_interval_covers_where_cells_share_rows_and_columns() -> None:
+    """Rows and columns with normal scores whose measurements correlate by .6: 100 tables of 6 by 6."""
+    random, truth, covered = np.random.default_rng(3), 6 / np.pi * np.arcsin(0.3), 0
+    for _ in range(100):
+        scores = random.normal(size=(2, 6))
+        read = 0.6 * scores + 0.8 * random.normal(size=(2, 6))
+        found = spearman_crossed(np.subtract.outer(*scores), np.subtract.outer(*read), rng=random, draws=1)
+        covered += found.low <= truth <= found.high
+    assert covered >= 90
