@@ -16,7 +16,7 @@ of a plot is the estimate's `debiased` value where it has one; numbers beside it
 
 Text is text, no markup; names of others are quoted and cut by `words.quote`, `words.shorten`. A `link` leads to the
 block with the same `anchor`, any text, and is plain text if there is none. `series` numbers what belongs together over
-rows and blocks: one colour each, 0 to 5. What pages share is written once: `common`, `media`, `words`.
+rows and blocks: one colour each, 0 to 5. What pages share is written once: `skeleton`, `media`, `words`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from askew.methods.interact.findings import InteractionFindings, InteractionResu
 from askew.options import Flag, Names, Place
 from askew.options import names as parts_of
 from askew.pages import blocks as b
-from askew.pages.common import PERCEIVED
 from askew.pages.phrases import say
+from askew.pages.skeleton import PERCEIVED
 from askew.pages.words import listing, plural, shorten
 from askew.stats.intervals import ends, mover, simultaneous
 from askew.types import Estimate, record

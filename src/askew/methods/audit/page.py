@@ -10,7 +10,7 @@ from askew.findings import PictureSet
 from askew.methods.audit import words as texts
 from askew.methods.audit.findings import AuditFindings, AxisScores, Domain, Frequencies, Tibet
 from askew.pages import blocks as b
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
 from askew.pages.words import SIGNIFICANT, axis_label, capital, measured, perceived, percent, plural, quote, shorten
@@ -33,15 +33,15 @@ def page(found: AuditFindings, media: Media) -> b.Page:
     view = View(found, media)
     several, started = len(view.prompts) > 1, found.environment.started
     seen = tuple(survey.seen(view.seen, view.anchor)) or (b.Text("No share was counted."),)
-    return common.page(
+    return skeleton.page(
         found, f"askew audit of {shorten(found.model.name, 80)}",
         plural(len(view.prompts), "prompt") if several else f"“{view.prompts[0]}”",
         texts.answer(found, view.leads),
         (b.Section("What was seen", seen), *view.pictures(), *view.scores(), *view.differences(), *view.details(),
          *view.domain(), *view.errors()),
         detail=texts.detail(found, view.leads),
-        facts=(*common.facts(found), *((("Date", started.replace("T", " ")[:16]),) if started else ())),
-        reading=texts.reading(found), notes=(*common.notes(found), *texts.of_intervals(view.leads)),
+        facts=(*skeleton.facts(found), *((("Date", started.replace("T", " ")[:16]),) if started else ())),
+        reading=texts.reading(found), notes=(*skeleton.notes(found), *texts.of_intervals(view.leads)),
         gaps=survey.gaps(found.shares), uneven=survey.missing_sentences(found.missing_pictures),
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.blocks import Section, Terms, Text
 from askew.pages.phrases import say
 from askew.pages.words import listing, measured, number, perceived, percent, plural, quote, reason, shorten, thousands
@@ -170,4 +170,4 @@ def reading(found: AuditFindings) -> Section:
         ("q", f"by Benjamini and Hochberg (1995); intervals at {percent(found.plan.level)}"),
     )  # fmt: skip
     method = Terms((*(computed if found.tibet else ()), *of_shares))
-    return common.reading(terms, LIMITS, (tibet, method) if tibet else (method,))
+    return skeleton.reading(terms, LIMITS, (tibet, method) if tibet else (method,))

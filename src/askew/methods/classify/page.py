@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from askew.methods.classify.findings import Classification, ClassificationFindings, Differential
 from askew.pages import blocks as b
-from askew.pages import common
+from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, shot
 from askew.pages.phrases import say
@@ -34,12 +34,12 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
         ("Noise samples", ", ".join(map(str, plan.samples))),
         ("Error", {"l2": "squared", "l1": "absolute", "huber": "Huber"}[plan.loss]),
     )
-    return common.page(
+    return skeleton.page(
         found, f"askew classify: what {w.shorten(found.model.name, 80)} takes pictures of people for",
         f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?", view.answer(),
         (view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(),
          showing_section(view.section.showing), neutrality_section(view.section.neutrality)),
-        facts=(*common.facts(found), *facts), notes=common.notes(found),
+        facts=(*skeleton.facts(found), *facts), notes=skeleton.notes(found),
         reading=reading(first, plan.level),
     )  # fmt: skip
 
@@ -211,4 +211,4 @@ def reading(first: str, level: float) -> b.Section:
          "pictures are dealt to the groups at random; of a pair: exact "
          "binomial; q by Benjamini and Hochberg (1995) within each kind"),
     ))  # fmt: skip
-    return common.reading(terms, limits, (computed,))
+    return skeleton.reading(terms, limits, (computed,))

@@ -10,7 +10,7 @@ from askew.measure.skin import SCHEME, tone
 from askew.methods.edit.findings import Contrast, EditFindings, Editing, Place
 from askew.methods.edit.plan import GENDER, EditPlan
 from askew.pages import blocks as b
-from askew.pages import common
+from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import TOTAL, Media, picture_row, shot
 from askew.pages.phrases import say
@@ -46,13 +46,13 @@ def page(found: EditFindings, media: Media) -> b.Page:
         ("Strengths", ", ".join(f"{one:g}" for one in plan.strengths)),
     )
     targets = w.capital(", ".join(shorten(name, 40) for name in plan.targets))
-    return common.page(
+    return skeleton.page(
         found, f"askew edit: what editing by {shorten(found.model.name, 80)} does to people",
         f"{targets}: {w.plural(len(plan.groups), 'group')}", answer(found),
         (view.gender(), *view.faces(), view.pictures(), view.skin(), view.axes(), view.likeness(), *view.differences(),
          showing_section(found.showing), neutrality_section(found.neutrality)),
-        facts=(*common.facts(found), *facts), reading=reading(plan),
-        notes=common.notes(found), uneven=[sentence for sentence in uneven if sentence],
+        facts=(*skeleton.facts(found), *facts), reading=reading(plan),
+        notes=skeleton.notes(found), uneven=[sentence for sentence in uneven if sentence],
     )  # fmt: skip
 
 
@@ -313,4 +313,4 @@ def reading(plan: EditPlan) -> b.Section:
         ("Skin", f"{skin}; ITA = atan2(mean L* − 50, mean b*), each trimmed to one standard deviation"),
     ))  # fmt: skip
     two = "Two values of gender are what the instrument tells apart, not what there is."
-    return common.reading(terms, (two,), (source, computed))
+    return skeleton.reading(terms, (two,), (source, computed))

@@ -10,7 +10,7 @@ import numpy as np
 from askew.findings import E
 from askew.methods.interact.findings import Edge, Graph, InteractionFindings, OverPrompts
 from askew.pages import blocks as b
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.phrases import say
 from askew.pages.words import axis_label, capital, listing, measured, number, perceived, plural, probability, signed
 from askew.parts.survey.words import LIMITS
@@ -271,10 +271,10 @@ def reading(found: InteractionFindings) -> b.Section:
          "Hochberg (1995)"),
     ))  # fmt: skip
     limit = "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people."
-    return common.reading(terms, (*LIMITS, limit), (source, computed))
+    return skeleton.reading(terms, (*LIMITS, limit), (source, computed))
 
 
-def _corrected(graph: Graph) -> Iterator[common.Named]:
+def _corrected(graph: Graph) -> Iterator[skeleton.Named]:
     """Axes whose sensitivities were corrected for the instrument's errors, and how much of a value it reads rightly."""
     told = []
     for axis in graph.axes:

@@ -11,7 +11,7 @@ from askew.methods.interact.findings import (
     Validation,
 )
 from askew.pages import blocks as b
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
 from askew.pages.words import ABSENT, axis_label, capital, listing, measured, percent, plural, quote, reason, shorten
@@ -32,13 +32,13 @@ def page(found: InteractionFindings, media: Media) -> b.Page:
     shares = [b.Section("What was seen", tuple(seen(found.shares, lambda one: f"{one.prompt} {one.axis}")))]
     held = [b.Section("Estimates against a real mitigation", tuple(_validation(found, one)))
             for one in (found.validation,) if one]  # fmt: skip
-    return common.page(
+    return skeleton.page(
         found, f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
         f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
         figures.answer_over_prompts(found.over_prompts) if found.over_prompts else figures.answer(first),
         (*(shares if found.shares else []), *_graphs(found, media), *held),
-        facts=(*common.facts(found), ("Axes", str(len(first.axes)))),
-        reading=figures.reading(found), notes=(note, *common.notes(found)[1:]), gaps=gaps(found.shares),
+        facts=(*skeleton.facts(found), ("Axes", str(len(first.axes)))),
+        reading=figures.reading(found), notes=(note, *skeleton.notes(found)[1:]), gaps=gaps(found.shares),
         uneven=missing_sentences(found.missing_pictures),
     )  # fmt: skip
 

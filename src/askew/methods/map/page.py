@@ -15,7 +15,7 @@ from askew.methods.map.plan import axes_of
 from askew.methods.map.score import Maps, block_maps, flat_pictures, maps_of
 from askew.methods.map.words import reading
 from askew.pages import blocks as b
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.media import Media, heat, masks, thumbnail
 from askew.pages.phrases import say
 from askew.pages.words import capital, perceived, shorten
@@ -43,11 +43,11 @@ def page(found: MapFindings, media: Media) -> b.Page:
     view = View(found, media, [model.name for model in found.models], [prompt.text for prompt in found.plan.prompts])
     several, concepts = len(view.prompts) > 1, found.plan.concepts
     attend = "attend" if len(view.models) > 1 else "attends"
-    return common.page(
+    return skeleton.page(
         found, f"askew map: where {shorten(words.listing(view.models), 100)} {attend} to {words.listing(concepts)}",
         f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”", view.answer(),
         (view.seen(), *(view.concept(one) for one in concepts), *view.nearness(), *view.accuracy(), *view.changes()),
-        facts=(*common.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
+        facts=(*skeleton.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
         reading=reading(found),
         notes=(
             "Bold: beyond chance (q < 0.05), that is beyond the same words in other pictures of the prompt.",

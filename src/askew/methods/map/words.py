@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from askew.methods.map.findings import MapFindings
-from askew.pages import common
+from askew.pages import skeleton
 from askew.pages.blocks import Section, Terms, Text
 
 LISTENING = frozenset(("joint", "single"))
@@ -40,7 +40,7 @@ OVERLAP = (
 
 def reading(found: MapFindings) -> Section:
     """What the words of the page mean, and how maps were made."""
-    return common.reading(SCORES, (OVERLAP,), (SOURCE, Terms(method_terms(found))))
+    return skeleton.reading(SCORES, (OVERLAP,), (SOURCE, Terms(method_terms(found))))
 
 
 def method_terms(found: MapFindings) -> tuple[tuple[str, str], ...]:

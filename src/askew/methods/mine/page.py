@@ -11,7 +11,7 @@ from askew.methods.mine import words as texts
 from askew.methods.mine.findings import BestPrompt, MineFindings, ranked
 from askew.methods.mine.plan import LEAN
 from askew.pages import blocks as b
-from askew.pages import common
+from askew.pages import skeleton
 from askew.pages.media import Media, picture_row, shot
 from askew.pages.words import capital, listing, perceived, percent, plural, quote, shorten, thousands
 from askew.parts.survey.blocks import bar
@@ -32,7 +32,7 @@ def page(found: MineFindings, media: Media) -> b.Page:
              else f"Nearest to {shorten(plan.objective, 60)}")  # fmt: skip
     beyond = "further from equal shares" if view.leans else "more one-sided"
     bold = f"Bold: {beyond} than chance explains (q < 0.05), on fresh seeds."
-    return common.page(
+    return skeleton.page(
         found, f"askew mine: a search for prompts on {shorten(found.model.name, 80)}", title, texts.answer(found),
         (b.Section("The prompts found", tuple(view.scores()), anchor="prompts"), *view.against_random(),
          b.Section("Pictures", tuple(view.pictures()), screen=False),
@@ -71,7 +71,7 @@ class View:
             ("Written by", shorten(plan.llm, 60)),
             ("Target", shorten(plan.target, 60)),
         )
-        first, *rest = (fact for fact in common.facts(self.found) if fact[0] != "Pictures")
+        first, *rest = (fact for fact in skeleton.facts(self.found) if fact[0] != "Pictures")
         return (first, *(fact for fact in own if fact[1]), *rest)
 
     def scores(self) -> Iterator[b.Block]:

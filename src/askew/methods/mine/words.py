@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from askew.methods.mine.findings import BestPrompt, MineFindings, ranked
 from askew.methods.mine.plan import COLOR, LEAN, MinePlan, ScoredPlan
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import say
 from askew.pages.words import beyond_chance, capital, listing, measured, number, perceived, plural, probability, quote
@@ -105,7 +105,7 @@ def against_random(found: MineFindings) -> str:
     )
 
 
-def terms(plan: ScoredPlan) -> list[common.Named]:
+def terms(plan: ScoredPlan) -> list[skeleton.Named]:
     """What a score means, and what chance gives."""
     if plan.objective == LEAN:
         axes = listing([perceived(axis) for axis in plan.axes])
@@ -150,4 +150,4 @@ def reading(plan: MinePlan) -> Section:
         )
     fresh = ("Fresh seeds", "The score that a prompt was found by is the luckiest of many, so the best prompts are "
              "scored once more on new pictures. This second score is the one to believe.")  # fmt: skip
-    return common.reading((*terms(plan), fresh), limits)
+    return skeleton.reading((*terms(plan), fresh), limits)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from askew.findings import E
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, WayFindings
 from askew.pages import blocks as b
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.media import Media, shot
 from askew.pages.phrases import say
 from askew.pages.words import axis_label, capital, listing, measured, number, perceived, percent, plural, quote, shorten
@@ -37,12 +37,13 @@ def page(found: MitigationFindings, media: Media) -> b.Page:
     prompts = [prompt.text for prompt in found.plan.prompts]
     told = [verdict(way, len(prompts) > 1) for way in found.ways]
     files = tuple(b.Fold(f"mitigation-{way}.toml", (b.Code(text),)) for way, text in found.mitigations.items())
-    return common.page(
-        found, f"askew mitigate · {common.identity(found.model)}",
+    return skeleton.page(
+        found, f"askew mitigate · {skeleton.identity(found.model)}",
         quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"), " ".join(told[:2]),
         (*_sections(found, media), b.Section("The files", files, screen=False)), detail=" ".join(told[2:]),
-        facts=(*common.facts(found), ("Judged by", f"{plural(found.plan.confirm, 'fresh picture')} before and after")),
-        reading=common.reading(TERMS, LIMITS), notes=common.notes(found),
+        facts=(*skeleton.facts(found),
+               ("Judged by", f"{plural(found.plan.confirm, 'fresh picture')} before and after")),
+        reading=skeleton.reading(TERMS, LIMITS), notes=skeleton.notes(found),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from askew.pages import blocks as b
 from askew.pages import words
-from askew.pages.common import Gap
+from askew.pages.skeleton import Gap
 from askew.pages.words import axis_label, capital, perceived, percent, plural, quote, set_label, shorten
 from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.reader import Confusion

@@ -11,9 +11,9 @@ from string import ascii_uppercase
 from askew.findings import PictureSet
 from askew.methods.audit.findings import AuditResult
 from askew.pages import blocks as b
-from askew.pages import common
-from askew.pages.common import Gap
+from askew.pages import skeleton
 from askew.pages.media import allowance, picture_row
+from askew.pages.skeleton import Gap
 from askew.pages.words import axis_label, capital, plural, quote, reads_appearance, set_label, shorten
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.words import exceeds_chance
@@ -43,10 +43,10 @@ def page(found: Comparison) -> b.Page:
         sections=(
             *view.seen(), b.Section("Where they differ", tuple(view.differences())), *view.pictures(),
             b.Section("Each prompt and axis", view.each(), screen=False),
-            common.missing_section(view.gaps(prompts)),
+            skeleton.missing_section(view.gaps(prompts)),
             texts.reading(view.paired, counterfactuals, plan.level),
             b.Section("Runs", tuple(
-                b.Fold(f"{view.letter(name)}: {shorten(name, 80)}", common.provenance(run.found))
+                b.Fold(f"{view.letter(name)}: {shorten(name, 80)}", skeleton.provenance(run.found))
                 for name, run in found.runs.items()
             ), screen=False),
         ),
@@ -252,7 +252,7 @@ class View:
         """What is missing in every run, of the prompts that were compared."""
         found: list[Gap] = []
         for name, run in self.comparison.runs.items():
-            sets = common.picture_gaps([one for one in run.found.sets if one.prompt in prompts])
+            sets = skeleton.picture_gaps([one for one in run.found.sets if one.prompt in prompts])
             answers = survey.gaps(one for one in run.found.shares if one.prompt in prompts)
             found += [replace(gap, what=f"{self.letter(name)}: {gap.what}") for gap in (*sets, *answers)]
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.blocks import Section, Terms
 from askew.pages.phrases import say
 from askew.pages.words import capital, measured, number, perceived, percent, probability, quote, reason, shorten
@@ -128,7 +128,7 @@ def reading(paired: bool, counterfactuals: bool, level: float) -> Section:
         ("Distance", "of the shares from equal shares, or from the plan's own ideal"),
     ))  # fmt: skip
     not_better = "Less one-sided is not better in itself: what would be right depends on the use."
-    return common.reading((*([seed] if paired else []), less), (not_better,), (computed,), of="difference")
+    return skeleton.reading((*([seed] if paired else []), less), (not_better,), (computed,), of="difference")
 
 
 def own_number(score: Estimate | Missing | None, share: bool) -> str:

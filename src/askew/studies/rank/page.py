@@ -8,7 +8,7 @@ from dataclasses import replace
 from askew.methods.mine import words as texts
 from askew.methods.mine.page import least_fitting, left_out
 from askew.pages import blocks as b
-from askew.pages import common, words
+from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import say
 from askew.parts.survey.blocks import bar, folded
@@ -24,8 +24,8 @@ def page(found: RankFindings, media: Media) -> b.Page:
     """What to show of given prompts."""
     plan = found.plan
     prompts, models = words.plural(len(plan.prompts), "prompt"), words.plural(len(found.models), "model")
-    facts = (fact for fact in common.facts(found) if fact[0] in ("Read by", "Missing", "Run seed"))
-    return common.page(
+    facts = (fact for fact in skeleton.facts(found) if fact[0] in ("Read by", "Missing", "Run seed"))
+    return skeleton.page(
         found, f"askew rank: {prompts} on {models}", "Which prompts are one-sided", answer(found),
         (b.Section("The prompts, most one-sided first", tuple(_scores(found))), *_models(found), *_agreement(found),
          b.Section("Pictures", tuple(_pictures(found, media)), screen=False)),
@@ -159,4 +159,4 @@ def _reading(found: RankFindings) -> b.Section:
     if found.agreement:
         told.append(("Table", "A table of the world is one yardstick. That a model agrees with it is no praise, and "
                      "that it does not no fault: it says whether the lean follows that of the world."))  # fmt: skip
-    return common.reading(told)
+    return skeleton.reading(told)

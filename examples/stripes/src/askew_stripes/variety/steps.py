@@ -13,7 +13,7 @@ from pydantic import Field
 from askew import registry
 from askew.findings import E, Head, Identity, Instruments, Keyed, PictureSet
 from askew.models.base import Setting
-from askew.pages import common
+from askew.pages import skeleton
 from askew.pages.blocks import PLAIN, Bar, Lane, Lanes, Page, Part, Section, Shares
 from askew.pages.media import Media
 from askew.plan import RunPlan
@@ -110,13 +110,13 @@ def page(found: VarietyFindings, media: Media) -> Page:
         Section("Score", (Lanes("How various", "", (Lane("colours", e),), "effective number", "range", PLAIN),)),
     )
     terms = (("Effective number", "So many equally frequent colours would be as various."),)
-    return common.page(
+    return skeleton.page(
         found,
         "askew variety",
         f"“{found.prompt}”",
         f"{n} pictures by {found.model.name}: {seen}.",
         sections,
-        facts=common.facts(found),
-        reading=common.reading(terms),
-        notes=common.notes(found),
+        facts=skeleton.facts(found),
+        reading=skeleton.reading(terms),
+        notes=skeleton.notes(found),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
-from askew.pages import common
+from askew.pages import skeleton
 from askew.pages.blocks import Code, Fold, Section, Table, Terms, Text
 from askew.plan import RunPlan
 
@@ -37,19 +37,19 @@ def pictures(n: int = 4, axis: str | None = None, **missing: int) -> PictureSet:
 
 
 def test_facts_leave_out_what_is_not_known() -> None:
-    assert dict(common.facts(head(pictures(), pictures(6, "gender", refused=1)))) == {
+    assert dict(skeleton.facts(head(pictures(), pictures(6, "gender", refused=1)))) == {
         "Model": "studio, bias 0.5", "Pictures": "9 in 2 sets of 4 to 6", "Read by": "studio", "Missing": "1 picture",
         "Run seed": "7",
     }  # fmt: skip
     several = (Identity("a", "", {}), Identity("b", "", {}))
-    found = dict(common.facts(head(pictures(), instruments=Instruments()), several))
+    found = dict(skeleton.facts(head(pictures(), instruments=Instruments()), several))
     assert found["Models"] == "a; b"
     assert found["Missing"] == "no picture"
     assert "Read by" not in found
 
 
-def missing(found: Head, gaps: tuple[common.Gap, ...] = (), sentences: tuple[str, ...] = ()) -> Section:
-    return common.missing_section([*common.picture_gaps(found.sets), *gaps], sentences)
+def missing(found: Head, gaps: tuple[skeleton.Gap, ...] = (), sentences: tuple[str, ...] = ()) -> Section:
+    return skeleton.missing_section([*skeleton.picture_gaps(found.sets), *gaps], sentences)
 
 
 def test_nothing_missing_is_said() -> None:
@@ -59,7 +59,7 @@ def test_nothing_missing_is_said() -> None:
 
 
 def test_gaps_have_their_place_and_reasons() -> None:
-    gaps = (common.Gap("perceived gender by studio", "a nurse", 4, {"no_person": 1}), common.Gap("age", "x", 4, {}))
+    gaps = (skeleton.Gap("perceived gender by studio", "a nurse", 4, {"no_person": 1}), skeleton.Gap("age", "x", 4, {}))
     section = missing(head(pictures(4, "gender", refused=2)), gaps, ("Uneven.",))
     text, table = section.blocks
     assert isinstance(text, Text)
@@ -79,7 +79,7 @@ def test_many_gaps_are_folded() -> None:
 
 
 def test_provenance_tells_plan_and_machine() -> None:
-    plan, machine = common.provenance(head(pictures()))
+    plan, machine = skeleton.provenance(head(pictures()))
     facts, fold = plan.blocks
     assert isinstance(facts, Terms)
     assert isinstance(fold, Fold)
@@ -101,4 +101,4 @@ def test_provenance_tells_plan_and_machine() -> None:
 
 @pytest.mark.parametrize(("lost", "lines"), [({}, 1), ({"error": 2}, 2)])
 def test_notes_count_what_is_missing(lost: dict[str, int], lines: int) -> None:
-    assert len(common.notes(head(pictures(4, **lost)))) == lines
+    assert len(skeleton.notes(head(pictures(4, **lost)))) == lines
