@@ -19,7 +19,6 @@ from askew.prompts.given import (
     occupation_prompts,
     prompt_of,
     read_prompts,
-    shows_people,
     stated_value,
 )
 from askew.studio.caption import parse
@@ -123,8 +122,6 @@ def test_questions_are_multiple_choice_and_disability_has_three_parts() -> None:
 
 def test_other_axes_keep_their_own_questions() -> None:
     assert asked_as_in_biasconnect(AXES["glasses"]) is AXES["glasses"]
-    assert shows_people([AXES["glasses"], AXES["age"]])
-    assert not shows_people([AXES["weather"]])
 
 
 @pytest.mark.parametrize("names", [["nurse", "nurse"], ["nurse", " "]])

@@ -60,7 +60,7 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
     ("target", "about"),
     [
         ("people", lambda prompt: area(prompt) == "people"),
-        ("animals", lambda prompt: parse_prompt(prompt).kinds() == {"animal"}),
+        ("animals", lambda prompt: {one.noun.kind for one in parse_prompt(prompt).phrases} == {"animal"}),
         ("food", lambda prompt: group_of(main_phrase(parse_prompt(prompt))).name == "food"),
         ("Red  Shoe", lambda prompt: "red shoe" in prompt),
         ("wedding dresses", lambda prompt: "wedding dresses" in prompt and "a wedding dresses" not in prompt),

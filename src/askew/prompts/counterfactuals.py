@@ -57,7 +57,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: Form | None = None)
 
 
 def _edits(parsed: ParsedPrompt, entry: Entry, value: str, form: Form) -> Iterator[Edit]:
-    axis, subjects = entry.axis.name, subjects_of(parsed, entry)
+    axis, subjects = entry.axis.name, _subjects(parsed, entry)
     found = list(statements(parsed, entry, subjects))
     rivals = [statement for statement in found if statement.value != value]
     said = [statement for statement in found if statement.value == value]
@@ -71,23 +71,30 @@ def _edits(parsed: ParsedPrompt, entry: Entry, value: str, form: Form) -> Iterat
             own = [rival for rival in rivals if rival.before and _modifies(parsed, rival, phrase)]
             for number, rival in enumerate(own):
                 yield rival.start, rival.end, form.words if number == 0 and not already else ""
-            if not own and not already:
-                at = parsed.words[_adjective_place(parsed, axis, phrase)].start
+            if not own and not already:  # before the noun, and before adjectives that English wants nearer to it
+                later = _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :] if axis in _ADJECTIVE_ORDER else []
+                nearer = [
+                    one for name in later for one in statements(parsed, catalogue()[name], [phrase]) if one.before
+                ]
+                at = min([parsed.words[phrase.head].start, *(one.start for one in nearer)])
                 yield at, at, f"{form.words} "
+    elsewhere = [rival for rival in rivals if not rival.before]
     if form.place == "before":
-        yield from ((rival.start, rival.end, "") for rival in rivals if not rival.before)
-    else:
-        already = bool(said) or any(_says(phrase.noun, axis, value) for phrase in subjects)
-        yield from _elsewhere(parsed, form, subjects, rivals, already)
+        yield from ((rival.start, rival.end, "") for rival in elsewhere)
+        return
+    already = bool(said) or any(_says(phrase.noun, axis, value) for phrase in subjects)
+    for rival in rivals:
+        at_work = f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
+        replaces = not already and rival in elsewhere[:1]
+        yield rival.start, rival.end, at_work + _agreed(form, subjects) if replaces else ""
+    if not already and not elsewhere:
+        yield phrase_edit(parsed, form, subjects)
 
 
-def subjects_of(parsed: ParsedPrompt, entry: Entry) -> list[NounPhrase]:
+def _subjects(parsed: ParsedPrompt, entry: Entry) -> list[NounPhrase]:
     """The phrases that an axis changes. An unknown noun may be anything; an animal may stand for a person."""
-    subjects = parsed.subjects(entry.about)
-    if not subjects and "person" in entry.about:
-        subjects = parsed.subjects({"animal"})
-    if not subjects:
-        subjects = [phrase for phrase in parsed.phrases if phrase.noun is None][:1]
+    subjects = parsed.subjects(entry.about) or (parsed.subjects({"animal"}) if "person" in entry.about else [])
+    subjects = subjects or [phrase for phrase in parsed.phrases if phrase.noun is None][:1]
     if not subjects and "any" not in entry.about:
         raise UsageError(
             f"axis {entry.axis.name!r} cannot be varied in the prompt {parsed.text!r}: it names no "
@@ -98,12 +105,12 @@ def subjects_of(parsed: ParsedPrompt, entry: Entry) -> list[NounPhrase]:
 
 def _renamed(phrase: NounPhrase, axis: str, value: str) -> str | None:
     """The noun in place of one that states another value: "man" for "woman"."""
-    noun = phrase.noun
-    if noun is None or axis not in noun.swap or noun.says.get(axis) == value:
+    if phrase.noun is None or axis not in phrase.noun.swap or phrase.noun.says.get(axis) == value:
         return None
-    other = noun.swap[axis]
-    known = nouns().get(other)
-    return (known.plural if known else plural(other)) if phrase.plural else other
+    other = phrase.noun.swap[axis]
+    if not phrase.plural:
+        return other
+    return nouns()[other].plural if other in nouns() else plural(other)
 
 
 def _says(noun: Noun | None, axis: str, value: str) -> bool:
@@ -115,31 +122,12 @@ def _modifies(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) ->
     return parsed.words[phrase.first].start <= statement.start < parsed.words[phrase.head].start
 
 
-def _adjective_place(parsed: ParsedPrompt, axis: str, phrase: NounPhrase) -> int:
-    """The word before which an adjective goes: the noun, or adjectives that English wants nearer to the noun."""
-    later = _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :] if axis in _ADJECTIVE_ORDER else []
-    found = [one for name in later for one in statements(parsed, catalogue()[name], [phrase]) if one.before]
-    starts = [word.start for word in parsed.words]
-    return min([phrase.head, *(starts.index(statement.start) for statement in found)])
-
-
-def _elsewhere(
-    parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase], rivals: list[Statement], said: bool
-) -> Iterator[Edit]:
-    """A phrase after the noun or at the end of the clause, in the place of a phrase that states another value."""
-    words = _agreed(form, subjects)
-    given_way = [rival for rival in rivals if not rival.before]
-    for rival in rivals:
-        replaces = not said and rival in given_way[:1]
-        at_work = f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
-        yield rival.start, rival.end, at_work + words if replaces else ""
-    if not said and not given_way:
-        yield phrase_edit(parsed, form, subjects)
-
-
 def phrase_edit(parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase]) -> Edit:
-    """Where a phrase about these goes: after their noun, or to the end of their clause."""
-    after = word_after(parsed, subjects[-1]) if subjects else len(parsed.words)
+    """Where a phrase about these goes: after their noun and its "of …", or to the end of their clause."""
+    after = subjects[-1].end if subjects else len(parsed.words)
+    if subjects and parsed.lower(after) == "of":
+        belongs = [other.end for other in parsed.phrases if after < other.end and other.start == after + 1]
+        after = belongs[0] if belongs else min(after + 2, len(parsed.words))
     at, words = parsed.words[after - 1].end if after else 0, _agreed(form, subjects)
     if form.place == "clause" or not subjects or (form.at_work and parsed.lower(after).endswith("ing")):
         at = clause_end(parsed, after)
@@ -156,14 +144,6 @@ def phrase_edit(parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase]) ->
 def _agreed(form: Form, subjects: list[NounPhrase]) -> str:
     several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
     return agree(form.words) if form.place == "after" and several else form.words
-
-
-def word_after(parsed: ParsedPrompt, phrase: NounPhrase) -> int:
-    """The word before which a phrase about the noun goes: past an "of ..." that belongs to it."""
-    if parsed.lower(phrase.end) != "of":
-        return phrase.end
-    belongs = [other.end for other in parsed.phrases if phrase.end < other.end and other.start == phrase.end + 1]
-    return belongs[0] if belongs else min(phrase.end + 2, len(parsed.words))
 
 
 def clause_end(parsed: ParsedPrompt, after: int) -> int:

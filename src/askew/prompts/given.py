@@ -39,14 +39,13 @@ def read_prompts(path: Path) -> list[str]:
     prompts: dict[str, int] = {}
     for number, line in enumerate(read_text(path, "prompts", UsageError).splitlines(), start=1):
         prompt = " ".join(line.split())
-        if not prompt or prompt.startswith("#"):
-            continue
         if prompt in prompts:
             raise UsageError(
                 f"{path}, line {number}: the prompt {prompt!r} stands in line {prompts[prompt]} already; "
                 "every prompt may stand there once"
             )
-        prompts[prompt] = number
+        if prompt and not prompt.startswith("#"):
+            prompts[prompt] = number
     if not prompts:
         raise UsageError(f"{path} holds no prompt; write one a line, comments after #")
     return list(prompts)
@@ -104,11 +103,6 @@ def asked_as_in_biasconnect(axis: Axis) -> Axis:
     return replace(axis, questions=(Question(text, axis.values, axis.name),))
 
 
-def shows_people(axes: Sequence[Axis]) -> bool:
-    """Whether the axes are about a person, so that pictures in which nobody is seen have to be set aside."""
-    return any(axis.name in BIASCONNECT for axis in axes)
-
-
 HEADSHOT = "A color photograph of {}, headshot, high-quality."
 """The template of source pictures and of edits."""
 
@@ -130,9 +124,9 @@ def prompt_of(words: str, template: str = HEADSHOT) -> str:
 
 def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
     """The groups in texts with commas. Raises UsageError if one is empty or named twice."""
-    parts = [part for one in ([text] if isinstance(text, str) else text) for part in one.split(",")]
+    parts = (text if isinstance(text, str) else ",".join(text)).split(",")
     names = tuple(" ".join(part.split()) for part in parts)
-    if not names or not all(names):
+    if not all(names):
         raise UsageError(
             'a group without a name; give one or more, as in: --groups "caucasian man, african-american woman"'
         )

@@ -69,10 +69,7 @@ class CompletionCache(Protocol):
 
 @dataclass(slots=True)
 class Usage:
-    """What a language model was asked so far. Answers from the cache cost nothing and count only as `cached`.
-
-    `unreported` calls came back without token counts.
-    """
+    """What a language model was asked. Answers from the cache are `cached` alone; `unreported` calls told no tokens."""
 
     calls: int = 0
     cached: int = 0
@@ -117,10 +114,9 @@ class Tally:
 
 def tell_usage(writer: object, tell: Callable[[str], object] | None) -> None:
     """Tell how much a writer has asked its language model, and what was of no use; nothing of a writer without one."""
-    usage, tally = getattr(writer, "usage", None), getattr(writer, "tally", None)
+    usage, tally = getattr(writer, "usage", None), getattr(writer, "tally", Tally())
     if tell and isinstance(usage, Usage):
-        told = [usage.line(), *(tally.lines() if isinstance(tally, Tally) else ())]
-        tell(f"{getattr(writer, 'name', 'llm')}: {'; '.join(told)}")
+        tell(f"{getattr(writer, 'name', 'llm')}: {'; '.join([usage.line(), *tally.lines()])}")
 
 
 Complete = Callable[[Sequence[Message], Schema | None, int], Completion]
@@ -152,16 +148,16 @@ class RememberedLLM:
         budget.
         """
         fresh: dict[str, Mapping[str, Any]] = {}
-        failed = False
+        useful = True
         try:
             yield partial(self._complete, fresh)
         except LanguageModelError:
-            failed = True
+            useful = False
             raise
         finally:
             with self._lock:
-                self._useful = self._useful or not failed
-                if goes_on or not failed:
+                self._useful = self._useful or useful
+                if goes_on or useful:
                     self._held |= fresh
                 for key, record in self._held.items() if self._useful and self._cache else ():
                     self._cache.put_completion(key, record)  # type: ignore[union-attr]
@@ -176,12 +172,16 @@ class RememberedLLM:
         }  # fmt: skip
         key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode("ascii")).hexdigest()
         with self._lock:
-            known = _completion(self._cache.completion(key)) if self._cache else None
-            self.usage.cached += known is not None
-            if known is None:
-                self._check_budget()
-        if known:
-            return known
+            if self._cache and (known := _completion(self._cache.completion(key))):
+                self.usage.cached += 1
+                return known
+            if self._budget is not None and self.usage.unreported:
+                raise UsageError(f"{self.name}: the server does not tell the tokens it used, so no budget can be kept")
+            if self._budget is not None and self.usage.tokens >= self._budget:
+                raise RunError(
+                    f"the budget of {self._budget} tokens for {self.name} is used up ({self.usage.line()}); what was "
+                    "answered is kept, and the same command with a new budget continues"
+                )
         answer = self._llm.complete(messages, schema, seed)
         with self._lock:
             self.usage.calls += 1
@@ -190,17 +190,6 @@ class RememberedLLM:
             self.usage.completion_tokens += answer.completion_tokens or 0
         fresh[key] = {**asked, "answer": asdict(answer)}
         return answer
-
-    def _check_budget(self) -> None:
-        if self._budget is None:
-            return
-        if self.usage.unreported:
-            raise UsageError(f"{self.name}: the server does not say how many tokens it used, so no budget can be kept")
-        if self.usage.tokens >= self._budget:
-            raise RunError(
-                f"the budget of {self._budget} tokens for {self.name} is used up ({self.usage.line()}); what was "
-                "answered is kept, and the same command with a new budget continues"
-            )
 
 
 def _completion(record: Mapping[str, Any] | None) -> Completion | None:

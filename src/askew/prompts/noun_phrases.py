@@ -71,10 +71,6 @@ class ParsedPrompt:
     words: tuple[Word, ...]
     phrases: tuple[NounPhrase, ...]
 
-    def kinds(self) -> set[str]:
-        """The kinds of things in the prompt."""
-        return {phrase.noun.kind for phrase in self.phrases if phrase.noun}
-
     def subjects(self, kinds: Collection[str]) -> list[NounPhrase]:
         """The first phrase of these kinds, with those joined to it by "and" or a comma."""
         found = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
@@ -131,7 +127,13 @@ def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
     found: list[NounPhrase] = []
     at = opening = parsed.frame_words()
     while at < len(parsed.words):
-        match = _longest_noun(parsed, at)
+        match = None
+        for end in range(min(at + 4, len(parsed.words)), at, -1):
+            form = parsed.form(at, end)
+            noun = nouns().get(" ".join(form.split()))
+            if noun and not (end < len(parsed.words) and form in adjectives() and parsed.touch(end)):
+                match = end, noun
+                break
         if match is None:
             at += 1
             continue
@@ -147,32 +149,23 @@ def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
     return found
 
 
-def _longest_noun(parsed: ParsedPrompt, at: int) -> tuple[int, Noun] | None:
-    for end in range(min(at + 4, len(parsed.words)), at, -1):
-        form = parsed.form(at, end)
-        noun = nouns().get(" ".join(form.split()))
-        if noun and not (end < len(parsed.words) and form in adjectives() and parsed.touch(end)):
-            return end, noun
-    return None
-
-
 def _phrase(parsed: ParsedPrompt, place: tuple[int, int], end: int, noun: Noun | None) -> NounPhrase:
     """The phrase of a noun. `place`: the first word that may belong to it, the first word of the noun."""
     floor, at = place
     start = head = at
     while start > floor and _is_modifier(parsed, start - 1):
         start -= 1
-        if head == start + 1 and _is_compounded(parsed.lower(start)):
-            head = start
+        word, known = parsed.lower(start), nouns().get(parsed.lower(start))
+        describes = known.says.keys() & {"gender", "age"} if known else _ADJECTIVE_ENDING.search(word)
+        if head == start + 1 and word not in adjectives() | value_words() and not describes:
+            head = start  # part of the noun ("bird photographer") rather than an adjective or a person
     first = start
     while start > floor and parsed.lower(start - 1) in DETERMINERS and parsed.touch(start):
         start -= 1
     determiners = {parsed.lower(k) for k in range(start, first)}
-    form = parsed.form(at, end)
+    several = bool(determiners & _PLURAL or re.search(r"[^su]s$", parsed.form(at, end)))
     if noun and noun.singular != noun.plural:
-        several = form != noun.singular
-    else:
-        several = bool(determiners & _PLURAL or re.search(r"[^su]s$", form))
+        several = parsed.form(at, end) != noun.singular
     return NounPhrase(start, first, head, at, end, several and not determiners & SINGULAR, noun)
 
 
@@ -184,13 +177,6 @@ def _is_modifier(parsed: ParsedPrompt, at: int) -> bool:
         return True
     before = parsed.lower(at - 1)  # what makes "smiling" an adjective, as in "a smiling", and no verb
     return before in DETERMINERS | _FUNCTION_WORDS | adjectives() or bool(_ADJECTIVE_ENDING.search(before))
-
-
-def _is_compounded(word: str) -> bool:
-    """Whether a word before a noun is part of it ("bird photographer") rather than an adjective or a person."""
-    noun = nouns().get(word)
-    describes = noun.says.keys() & {"gender", "age"} if noun else _ADJECTIVE_ENDING.search(word)
-    return word not in adjectives() | value_words() and not describes
 
 
 def _guess(parsed: ParsedPrompt) -> NounPhrase | None:

@@ -45,27 +45,21 @@ class OpenAILLM:
         """The next turn. Raises ServerError."""
         while True:
             left_out = self._left_out
+            content = {**self._fields, "messages": [asdict(message) for message in messages], "seed": seed}
+            if schema is not None:
+                answer = {"name": "answer", "strict": True, "schema": schema}
+                strict = {"type": "json_schema", "json_schema": answer}
+                content["response_format"] = {"type": "json_object"} if "json_schema" in left_out else strict
+            if "max_tokens" in left_out:
+                content["max_completion_tokens"] = content.pop("max_tokens")
+            content = {name: value for name, value in content.items() if name not in left_out}
             try:
-                content = self._content(messages, schema, seed, left_out)
                 return _completion(self._server.chat(**content), self._server.url)
             except ServerError as error:
                 unknown = _unknown_field(error, content)
                 if unknown is None:
                     raise
                 self._left_out |= {unknown}
-
-    def _content(
-        self, messages: Sequence[Message], schema: Schema | None, seed: int, left_out: frozenset[str]
-    ) -> dict[str, Any]:
-        content = {**self._fields, "messages": [asdict(message) for message in messages], "seed": seed}
-        if schema is not None:
-            answer = {"name": "answer", "strict": True, "schema": schema}
-            content["response_format"] = {"type": "json_schema", "json_schema": answer}
-        if "json_schema" in left_out and schema is not None:
-            content["response_format"] = {"type": "json_object"}
-        if "max_tokens" in left_out:
-            content["max_completion_tokens"] = content.pop("max_tokens")
-        return {name: value for name, value in content.items() if name not in left_out}
 
 
 def create(
@@ -81,11 +75,7 @@ def create(
     axes: int = 8,
     axes_on: AxesOn = "open",
 ) -> LLMWriter:
-    """The writer that `--llm openai/MODEL` names.
-
-    `url` is the server's address; for `axes` and `axes_on` see `LLMWriter`. `budget` is the largest number of tokens
-    to use. Raises UsageError.
-    """
+    """The writer that `--llm openai/MODEL` names; `budget` is the most tokens to use. Raises UsageError."""
     if not name:
         raise UsageError("which model? Write it as --llm openai/MODEL, with the name that the server gives it")
     if concurrency < 1:
@@ -112,15 +102,10 @@ def _completion(answer: ChatCompletion, url: str) -> Completion:
         refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     except (AttributeError, IndexError, TypeError) as error:
         raise ServerError(f"{url} answered JSON that is no chat completion: {str(answer)[:200]!r}") from error
+    counts = [getattr(answer.usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
     return Completion(
         str(text).encode(errors="replace").decode(),  # halves of characters could not be sent back
-        refused=refused,
-        truncated=choice.finish_reason == "length",
-        prompt_tokens=_count(answer.usage, "prompt_tokens"),
-        completion_tokens=_count(answer.usage, "completion_tokens"),
+        refused,
+        choice.finish_reason == "length",
+        *(count if isinstance(count, int) and count >= 0 else None for count in counts),
     )
-
-
-def _count(usage: object, name: str) -> int | None:
-    found = getattr(usage, name, None)
-    return found if isinstance(found, int) and found >= 0 else None

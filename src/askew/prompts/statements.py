@@ -45,9 +45,8 @@ def states(prompt: str, axis: str) -> bool:
     parsed = parse_prompt(" ".join(prompt.split()))
     if any(form.place == "frame" for form in entry.forms.values()):
         frame = FRAME.match(parsed.text)
-        closed = frame and (STYLE_WORDS.search(frame["adjectives"]) or frame["medium"].lower() not in _OPEN_MEDIA)
-        return bool(closed)
-    subjects = parsed.subjects(entry.about) or parsed.subjects(parsed.kinds())
+        return bool(frame and (STYLE_WORDS.search(frame["adjectives"]) or frame["medium"].lower() not in _OPEN_MEDIA))
+    subjects = parsed.subjects(entry.about) or parsed.subjects({one.noun.kind for one in parsed.phrases if one.noun})
     places = [phrase for phrase in parsed.phrases if phrase.noun and "setting" in phrase.noun.says]
     return (
         any(entry.axis.name in phrase.noun.says for phrase in [*subjects, *places] if phrase.noun)
@@ -94,30 +93,18 @@ def _matches(text: str, entry: Entry, before: bool, start: int, end: int) -> Ite
 
 @lru_cache
 def _pattern(axis: str, before: bool) -> re.Pattern[str]:
-    """Matches the words that state a value, one group per value in the order of `Entry.stated`."""
-    entry = catalogue()[axis]
-    groups = []
-    for number, value in enumerate(entry.stated):
-        words = sorted(_adjectives(entry, value) if before else _phrases(entry, value), key=lambda w: (-len(w), w))
-        groups.append(f"(?P<v{number}>{'|'.join(map(re.escape, words)) or '(?!)'})")
+    """Matches the words that state a value before a noun, or after it; a group per value in the order of `stated`."""
+    entry, groups = catalogue()[axis], []
+    for number, (value, stated) in enumerate(entry.stated.items()):
+        form = entry.forms.get(value)
+        words = {word for word in stated if not PHRASE_START.match(word)}
+        if form and (form.place == "before" or form.words.startswith("who is ")):
+            words.add(form.words.removeprefix("who is "))
+        if not before:
+            after = {word for word in stated if PHRASE_START.match(word)}
+            if form and form.place != "before":
+                after |= {form.words} | ({f"{form.at_work} {form.words}"} if form.at_work else set())
+            words = {f"who {be} {word}" for word in words for be in ("is", "are")} | after | set(map(agree, after))
+        listed = sorted(words, key=lambda word: (-len(word), word))
+        groups.append(f"(?P<v{number}>{'|'.join(map(re.escape, listed)) or '(?!)'})")
     return re.compile(rf"(?<![\w-])(?:{'|'.join(groups)})(?![\w-])", re.I)
-
-
-def _adjectives(entry: Entry, value: str) -> set[str]:
-    """The words that say the value before a noun."""
-    words = {word for word in entry.stated[value] if not PHRASE_START.match(word)}
-    form = entry.forms.get(value)
-    if form and (form.place == "before" or form.words.startswith("who is ")):
-        words.add(form.words.removeprefix("who is "))
-    return words
-
-
-def _phrases(entry: Entry, value: str) -> set[str]:
-    """The words that say the value after a noun or later."""
-    words = {word for word in entry.stated[value] if PHRASE_START.match(word)}
-    words |= set(map(agree, words))
-    words |= {f"who {be} {word}" for word in _adjectives(entry, value) for be in ("is", "are")}
-    form = entry.forms.get(value)
-    if form and form.place != "before":
-        words |= {form.words, agree(form.words)} | ({f"{form.at_work} {form.words}"} if form.at_work else set())
-    return words

@@ -46,7 +46,13 @@ def nouns() -> Mapping[str, Noun]:
     for _, one, many in _entries("occupations.txt"):
         found.append(Noun(one, many, "person", {"occupation": one}, {"occupation": "person"}))
     found += [Noun(one, many, "animal") for _, one, many in _entries("animals.txt")]
-    found += [_place(*entry) for entry in _entries("places.txt")]
+    for tag, one, many in _entries("places.txt"):
+        says = {"setting": one}
+        if tag in ("indoors", "outdoors", "landscape"):
+            says["environment"] = "indoors" if tag == "indoors" else "outdoors"
+        elif tag in ("region", "elsewhere"):
+            says["geography"] = one
+        found.append(Noun(one, many, "nature" if tag in ("landscape", "elsewhere") else "place", says))
     found += [Noun(one, many, "object") for _, one, many in _entries("objects.txt")]
     found += [Noun(one, many, "nature") for _, one, many in _entries("nature.txt")]
     table: dict[str, Noun] = {}
@@ -67,15 +73,6 @@ def adjectives() -> frozenset[str]:
 def occupations() -> tuple[str, ...]:
     """Every known occupation, in the singular."""
     return tuple(one for _, one, _ in _entries("occupations.txt"))
-
-
-def _place(tag: str, one: str, many: str) -> Noun:
-    says = {"setting": one}
-    if tag in ("indoors", "outdoors", "landscape"):
-        says["environment"] = "indoors" if tag == "indoors" else "outdoors"
-    elif tag in ("region", "elsewhere"):
-        says["geography"] = one
-    return Noun(one, many, "nature" if tag in ("landscape", "elsewhere") else "place", says)
 
 
 def _entries(name: str) -> Iterator[tuple[str, str, str]]:

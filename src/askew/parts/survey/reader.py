@@ -21,7 +21,7 @@ from askew.models.folder import FolderCollection
 from askew.pages.words import shorten
 from askew.parts.survey.observed import ObservedSet, observe
 from askew.plan import Plan, PromptPlan
-from askew.prompts.given import shows_people
+from askew.prompts.axes import BIASCONNECT
 from askew.run.base import Outcome, Run
 from askew.types import MISSING_REASONS, Axis, Missing, Prompt, Question, record
 
@@ -101,7 +101,7 @@ class Reader:
         return [observe(own, some, axes, answers, self.captioner) for own, some in sets]
 
     def _of_people(self, prompt: PromptPlan) -> bool:
-        return self.person and shows_people([axis.axis() for axis in prompt.axes])
+        return self.person and any(axis.name in BIASCONNECT for axis in prompt.axes)
 
 
 def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
