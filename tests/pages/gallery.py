@@ -13,7 +13,6 @@ from PIL import Image, ImageDraw
 from askew.pages.blocks import (
     DIFFERENCE,
     Bar,
-    Beside,
     Cell,
     Code,
     Edge,
@@ -284,7 +283,7 @@ def pictures() -> Section:
 
 def gallery() -> Page:
     """Every block."""
-    graph = (network(), Beside((network(), network())), effects(), overview(), concepts(), confusion())
+    graph = (network(), network(), network(), effects(), overview(), concepts(), confusion())
     told = Text("A sentence.", "Bold lead.", ("an item", Text("and what it means", "Led item:"), HOSTILE))
     terms = (Terms((("Score", LONG), (WORD, HOSTILE))), Terms((("Model", WORD), ("Moved", "age")), facts=True))
     sections = (
@@ -293,7 +292,7 @@ def gallery() -> Page:
         pictures(),
         Section("Scores", (ranking(), Section("gender", (by_model(), mined())),
                            Fold("Effects", (changes(),)))),
-        Section("Curves", (profile(), race(), course(), Beside((planted("Men"), planted(LONG))), picture_map())),
+        Section("Curves", (profile(), race(), course(), planted("Men"), planted(LONG), picture_map())),
         Section("Graph", graph, screen=False),
         Section("Words", (told, Text(LONG, muted=True), paper_table(), lists(), *terms, Code(f'name = "{LONG}"'))),
     )  # fmt: skip

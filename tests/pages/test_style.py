@@ -9,7 +9,7 @@ import pytest
 
 from askew.pages import figures, media
 from askew.pages.elements import COLOURS, RUNS
-from askew.pages.grids import SHADES
+from askew.pages.html import SHADES
 
 STYLE = resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
 LIGHT, DARK = (dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", block)) for block in STYLE.split("prefers-color-scheme"))

@@ -7,8 +7,8 @@ the answer rests on, folded. An author chooses by what is to be said:
     Shares    what was seen, as stacked bars              Table     texts and numbers that need no plot, or shaded
     Lanes     scores with interval and chance, in rows    Terms     words and what they mean; facts
     Lines     a score over ordered steps                  Fold      details behind a summary
-    Scatter   points in a plane                           Beside    blocks next to each other
-    Network   what moves what: arrows between names       Code      text as it is
+    Scatter   points in a plane                           Code      text as it is
+    Network   what moves what: arrows between names
 
 Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`, draw interval and
 chance, set in bold what is beyond chance (q below .05; `strong` overrides), and say why something is missing. The mark
@@ -257,6 +257,11 @@ class Network:
     edges: tuple[Edge, ...]
     more: tuple[str, ...] = ()
 
+    @property
+    def strongest(self) -> list[Edge]:
+        """The edges, the strongest first."""
+        return sorted(self.edges, key=lambda e: -abs(e.score.value))
+
 
 @dataclass(frozen=True, slots=True)
 class Shot:
@@ -323,13 +328,6 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Blocks next to each other where the page is wide."""
-
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Fold:
     """Blocks behind a summary, which says what is in them. A terminal leaves them out unless `screen`."""
 
@@ -350,7 +348,7 @@ class Section:
     anchor: str | None = None
 
 
-Block = Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Table | Terms | Beside | Fold | Section
+Block = Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Table | Terms | Fold | Section
 
 
 @dataclass(frozen=True, slots=True)

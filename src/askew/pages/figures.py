@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from askew.errors import MissingPackage
 from askew.pages import words
-from askew.pages.blocks import Bar, Beside, Block, Lane, Lanes, Lines, Network, Page, Scatter, Section, Shares
+from askew.pages.blocks import Bar, Block, Lane, Lanes, Lines, Network, Page, Scatter, Section, Shares
 from askew.pages.elements import reach
-from askew.pages.network import strongest
 from askew.pages.plain import ENDS, SENSITIVITY
 from askew.pages.plots import edge, lanes_axis, parted
 from askew.types import Estimate
@@ -63,12 +62,12 @@ Plot = Shares | Lanes | Lines | Scatter
 
 def _plots(blocks: Sequence[Block]) -> Iterator[Plot]:
     for one in blocks:
-        if isinstance(one, Beside) or (isinstance(one, Section) and one.screen):
+        if isinstance(one, Section) and one.screen:
             yield from _plots(one.blocks)
         elif isinstance(one, Shares | Lanes | Lines | Scatter):
             yield one
         elif isinstance(one, Network) and one.edges:
-            rows = (Lane(f"{e.source} → {e.target}", e.score) for e in strongest(one))
+            rows = (Lane(f"{e.source} → {e.target}", e.score) for e in one.strongest)
             yield Lanes(one.caption, ENDS[0], tuple(rows), SENSITIVITY, "signed")
 
 

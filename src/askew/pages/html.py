@@ -11,12 +11,15 @@ from importlib import resources
 
 from markupsafe import Markup
 
-from askew.pages import blocks, grids, plots, words
-from askew.pages.blocks import Block, Fold, Page, Section, Terms, Text
-from askew.pages.elements import NOTHING, Ids, bdi, joined, tag
+from askew.pages import blocks, plots, words
+from askew.pages.blocks import Block, Cell, Content, Fold, Page, PictureRow, Pictures, Section, Shot, Table, Terms, Text
+from askew.pages.elements import NOTHING, Axis, Ids, axis, bdi, joined, key, legend, note, reach, region, tag
 from askew.pages.plain import as_table
+from askew.types import Estimate
 
 LONG_TITLE = 60
+LONG, SHADES = 26, 5
+"""Letters from which a column of a table breaks lines, and shades to either side of zero."""
 
 
 def page(one: Page) -> str:
@@ -76,7 +79,7 @@ def _anchors(found: Iterable[Block]) -> Iterator[str]:
             yield _anchor(one)
         elif isinstance(one, Fold) and one.anchor:
             yield one.anchor
-        if isinstance(one, Section | Fold | blocks.Beside):
+        if isinstance(one, Section | Fold):
             yield from _anchors(one.blocks)
 
 
@@ -102,9 +105,6 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
             return tag("section", heading, *(block(inner, ids, level + 1) for inner in one.blocks))
         case Fold():
             return _fold(one, ids, level)
-        case blocks.Beside():
-            inner = (tag("div", block(part, ids, level)) for part in one.blocks)
-            return tag("div", *inner, class_="beside")
         case Text():
             told = tag("p", _led(one), class_="note" if one.muted else None) if one.lead or one.text else None
             items = (tag("li", item if isinstance(item, str) else _led(item)) for item in one.items)
@@ -127,9 +127,9 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
         case blocks.Network():
             return plots.network(one)
         case blocks.Table():
-            return grids.table(one)
+            return table(one)
         case blocks.Pictures():
-            return grids.pictures(one)
+            return pictures(one)
 
 
 def _fold(one: Fold, ids: Ids, level: int, class_: str | None = None) -> Markup:
@@ -145,3 +145,84 @@ def _led(one: Text) -> Markup:
 
 def _facts(found: Sequence[tuple[str, str]]) -> Markup:
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", bdi(value))) for name, value in found), class_="facts")
+
+
+def table(one: Table) -> Markup:
+    """Numbers at the right, texts at the left and never narrower than a few words; or shaded cells."""
+    texts = [[words.content(cell, one.scale) for cell in row] for row in one.rows]
+    columns = ([row[k] for row in texts] for k in range(len(one.columns)))
+    kinds = [None if k < one.labels or one.shaded else "num" if all(map(words.is_number, column))
+             else "texts" if max(map(len, column)) > LONG else "short" for k, column in enumerate(columns)]  # fmt: skip
+    names = (tag("th", bdi(name), scope="col", class_=kind) for name, kind in zip(one.columns, kinds, strict=True))
+    on = axis(one.scale, [v for row in one.rows for cell in row for v in reach(words.score_in(cell))])
+    rows, before = [], None
+    for row, told in zip(one.rows, texts, strict=True):
+        cells = [_shaded(on, one, k, row) if one.shaded and k else _cell(*found)
+                 for k, found in enumerate(zip(row, told, kinds, strict=True))]  # fmt: skip
+        if one.labels > 1 and told[0] == before:
+            cells[0] = tag("th", tag("span", bdi(told[0]), class_="hidden"), scope="row")
+        rows.append(tag("tr", *cells))
+        before = told[0]
+    parts = (tag("caption", one.caption) if one.caption else None, tag("thead", tag("tr", *names)), tag("tbody", *rows))
+    made = tag("table", *parts, class_="matrix" if one.shaded else "lists")
+    return region(one.caption or "Table", made) + (tag("p", one.note, class_="note") if one.note else NOTHING)
+
+
+def _cell(content: Content, text: str, kind: str | None) -> Markup:
+    """A cell; one of no kind is the label of its row."""
+    several = isinstance(content, tuple) and len(content) > 1
+    told = joined(tag("span", bdi(str(one)), class_="item") for one in content) if several else bdi(text)  # type: ignore[union-attr]
+    small = note(words.notes(content))
+    strong = "strong" if words.strong(content) else ""
+    if kind is None:
+        return tag("th", told, small, scope="row", class_=strong or None)
+    return tag("td", told, small, class_=f"{kind} {strong}".strip())
+
+
+def _shaded(on: Axis, one: Table, k: int, row: Sequence[Content]) -> Markup:
+    """A score or a count in the shade of its value, of a count of its share of the row; its interval or note below."""
+    content, small, level = row[k], "", 0.0
+    score = content.value if isinstance(content, Cell) else content
+    text = words.content(score, one.scale)
+    if isinstance(score, Estimate):
+        text, small = words.written(score.value, one.scale), words.interval(score, one.scale)
+        level = score.mark / on.high
+    elif isinstance(score, int):
+        counts = (c.value if isinstance(c, Cell) else c for c in row)
+        level = score / (sum(n for n in counts if isinstance(n, int)) or 1)
+    if isinstance(content, Cell):
+        small, level = content.note or small, level if content.level is None else content.level
+    steps = round(SHADES * min(abs(level), 1.0))
+    shade = f"{'up' if level > 0 else 'down'}-{steps}" if steps else ""
+    own = "own" if one.diagonal and words.content(row[0]) == one.columns[k] else ""
+    kind = " ".join(filter(None, ("strong" if words.strong(content) else "", own, shade)))
+    return tag("td", tag("span", text, class_="value"), note(small), class_=kind)
+
+
+def pictures(one: Pictures) -> Markup:
+    """Rows of pictures: grids of their own, or under each other cell by cell."""
+    caption = tag("figcaption", one.caption) if one.caption else None
+    keys = legend([(f"swatch {kind}", text) for kind, text in one.keys])
+    if not one.aligned:
+        return tag("figure", caption, keys, *(_row(row, one.size) for row in one.rows))
+    names = (tag("th", bdi(name), scope="col") for name in one.heads)
+    head = tag("thead", tag("tr", tag("td"), *names)) if one.heads else None
+    made = tag("table", head, tag("tbody", *map(_aligned, one.rows)), class_=f"aligned {one.size}")
+    return tag("figure", caption, keys, region(one.caption or "Pictures", made))
+
+
+def _row(row: PictureRow, size: str) -> Markup:
+    label = tag("p", key(row.series), tag("strong", bdi(row.label)), " ", note(row.note), class_="label")
+    shots = tag("div", *map(_shot, row.shots), class_=f"cells {size}", role="group", aria_label=row.label)
+    return tag("div", label if row.label or row.note else None, shots, class_="row")
+
+
+def _aligned(row: PictureRow) -> Markup:
+    label = tag("th", key(row.series), bdi(row.label), " ", note(row.note), scope="row")
+    return tag("tr", label, *(tag("td", _shot(shot)) for shot in row.shots))
+
+
+def _shot(one: Shot) -> Markup:
+    empty = tag("span", class_="empty", role="img", aria_label=f"{one.alt} is missing")
+    picture = tag("img", src=one.uri, alt=one.alt, loading="lazy", decoding="async") if one.uri else empty
+    return tag("figure", picture, tag("figcaption", bdi(one.caption))) if one.caption else picture

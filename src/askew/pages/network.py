@@ -44,11 +44,6 @@ def drawn(one: Network) -> Markup:
     return tag("div", *(_sized(one, size) for size in SIZES), class_="network")
 
 
-def strongest(one: Network) -> list[Edge]:
-    """The edges, the strongest first."""
-    return sorted(one.edges, key=lambda e: -abs(e.score.value))
-
-
 def sample(effect: str) -> Markup:
     """An arrow for the legend."""
     line = tag("path", class_=f"edge {effect}", d="M1 6H34", stroke_width=3)
@@ -62,7 +57,7 @@ def _sized(one: Network, size: Size) -> Markup:
         name: (size.width / 2 + size.across * math.cos(a), size.height / 2 + size.down * math.sin(a))
         for (name, _), a in zip(one.nodes, angles, strict=True)
     }
-    edges = strongest(one)[::-1]
+    edges = one.strongest[::-1]
     parts = [_edge(e, places) for e in edges] + [_node(name, note, places[name], size) for name, note in one.nodes]
     if len(edges) <= LABELLED:
         taken = [_label(name, note, places[name], size)[1:] for name, note in one.nodes]

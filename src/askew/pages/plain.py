@@ -27,8 +27,6 @@ def plain(found: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Tab
             case Fold():
                 inner = tuple(plain(one.blocks))
                 yield from [Fold(one.summary, inner, screen=one.screen)] if inner else []
-            case blocks.Beside():
-                yield from plain(one.blocks)
             case Text() | Code():
                 yield one
             case blocks.Terms():
@@ -81,7 +79,7 @@ def _(one: Lanes) -> Table | None:
         notes = "; ".join(filter(None, (row.note, words.absence(row.score))))
         label = (*((row.group,) if grouped else ()), Cell(row.label, notes))
         texts = (words.part(row.score, column, one.scale, one.digits) for column in one.columns)
-        scores = (Cell(text, strong=words.is_strong(row)) for text in texts)
+        scores = (Cell(text, strong=words.strong(row)) for text in texts)
         rows.append((*label, *scores, *row.more, *(own.get(name, "") for name in apart)))
     labels = (one.heading, "") if grouped else (one.heading,)
     note = "; ".join(f"{name}: {at[0][name]}" for name in alike)
@@ -117,7 +115,7 @@ def _(one: blocks.Network) -> Table | None:
     rows = tuple(
         (words.capital(e.source), e.target, Cell(words.signed(e.score.value), strong=e.effect != "changed"),
          words.interval(e.score, "signed"), *e.more, EFFECTS[e.effect])
-        for e in sorted(one.edges, key=lambda e: -abs(e.score.value))
+        for e in one.strongest
     )  # fmt: skip
     return Table(one.caption, (*ENDS, SENSITIVITY, "interval", *one.more, ""), rows, labels=2)
 

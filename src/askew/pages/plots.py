@@ -109,7 +109,7 @@ def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Ma
     numbers = (tag("td", text, class_="num", data_name=name if text.strip("–") else None)
                for name, text in zip(names, texts, strict=True))  # fmt: skip
     plot = tag("td", _drawn(on, one, row), class_="plotted")
-    return tag("tr", label, plot, *numbers, class_=f"{'strong' * words.is_strong(row)} {'muted' * row.muted}".strip())
+    return tag("tr", label, plot, *numbers, class_=f"{'strong' * words.strong(row)} {'muted' * row.muted}".strip())
 
 
 def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:

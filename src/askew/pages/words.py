@@ -97,8 +97,8 @@ def told(score: E | None, name: str = "", scale: Scale = "unit", digits: int | N
         return f"not measured: {absence(score)}" if score else "not asked"
     found = measured(score, scale, digits)
     if score.null:
-        chance = f"chance alone would give {written(score.null, scale, digits)}"
-        value, mark = (written(v, scale, digits) for v in (score.value, score.mark))
+        value, mark, null = (written(v, scale, digits) for v in (score.value, score.mark, score.null))
+        chance = f"chance alone would give {null}"
         found = f"{found}; {chance}" if value == mark else f"{value}; {chance}; allowing for few pictures {found}"
     return f"{name} {found}".strip()
 
@@ -117,17 +117,13 @@ def absence(score: E | None) -> str:
 
 def reason(missing: Missing) -> str:
     """Why something is missing, in words and with what is known of it."""
-    words = _reason(missing.reason)
+    words = _REASONS.get(missing.reason, missing.reason)
     return f"{words} ({shorten(missing.detail, 120)})" if missing.detail else words
 
 
 def reasons(missing: Mapping[str, int]) -> str:
     """How many are missing and why: "no person seen 2, refused 1"."""
-    return ", ".join(f"{_reason(name)} {thousands(count)}" for name, count in missing.items() if count)
-
-
-def _reason(name: str) -> str:
-    return _REASONS.get(name, name.replace("_", " "))
+    return ", ".join(f"{_REASONS.get(name, name)} {thousands(count)}" for name, count in missing.items() if count)
 
 
 def leading(bar: Bar) -> Part | None:
@@ -148,13 +144,13 @@ def bar_note(bar: Bar) -> str:
     lost = sum(bar.missing.values())
     if not bar.n:
         return f"none of {thousands(lost)} could be read: {reasons(bar.missing)}" if lost else "no pictures"
-    told = [plural(bar.n, "picture")]
+    told, missing = [plural(bar.n, "picture")], f"{thousands(lost)} not read: {reasons(bar.missing)}"
     if one := leading(bar):
         counted = f"of {thousands(bar.n)}" if one.count is None else f"{thousands(one.count)} of {thousands(bar.n)}"
         alike = len({p.ideal and round(p.ideal, 9) for p in bar.parts}) == 1
         ideal = [] if one.ideal is None else [f"{'even' if alike else 'ideal'}: {percent(one.ideal)}"]
         told = [f"{one.value} {counted}, {measured(one.share, 'share')}", *ideal]
-    return "; ".join([*told, *([f"{thousands(lost)} not read: {reasons(bar.missing)}"] if lost else [])])
+    return "; ".join([*told, missing] if lost else told)
 
 
 def content(found: Content, scale: Scale = "unit") -> str:
@@ -168,24 +164,22 @@ def content(found: Content, scale: Scale = "unit") -> str:
     return ABSENT if found is None else thousands(found) if isinstance(found, int) else found
 
 
-def strong(found: Content) -> bool:
-    """Whether a cell stands in bold."""
-    if isinstance(found, Cell) and found.strong is not None:
+def strong(found: Content | Lane) -> bool:
+    """Whether a cell, or a lane, stands in bold."""
+    if isinstance(found, Cell | Lane) and found.strong is not None:
         return found.strong
-    score = found.value if isinstance(found, Cell) else found
-    return isinstance(score, Estimate) and beyond_chance(score)
+    return beyond_chance(found.score if isinstance(found, Lane) else score_in(found))
 
 
-def is_strong(row: Lane) -> bool:
-    """Whether a lane stands in bold."""
-    return beyond_chance(row.score) if row.strong is None else row.strong
+def score_in(found: Content) -> E | None:
+    """The score that a cell holds."""
+    value = found.value if isinstance(found, Cell) else found
+    return value if isinstance(value, Estimate | Missing) else None
 
 
 def notes(found: Content) -> str:
     """What stands small below a cell: its note, and why a score is missing."""
-    score = found.value if isinstance(found, Cell) else found
-    absent = absence(score) if isinstance(score, Estimate | Missing) else ""
-    return "; ".join(filter(None, (found.note if isinstance(found, Cell) else "", absent)))
+    return "; ".join(filter(None, (found.note if isinstance(found, Cell) else "", absence(score_in(found)))))
 
 
 def probability(value: float | None, name: str = "") -> str:

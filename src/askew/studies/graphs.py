@@ -241,11 +241,10 @@ def against(runs: Runs, found: ModelGraphs) -> Iterator[str]:
 def _sides(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.Block]:
     """Every run's graph of a prompt."""
     graphs = {name: one.graph(prompt) for name, one in runs.items()}
-    yield b.Beside(tuple(
-        b.Section(f"{shorten(name, 60)}: {plural(len(graph.drawn), 'edge')}",
-                  (figures.network(graph, axes, f"{name}: {figures.title(prompt)}"), figures.summary(graph)))
-        for name, graph in graphs.items()
-    ))  # fmt: skip
+    for name, graph in graphs.items():
+        drawn = figures.network(graph, axes, f"{name}: {figures.title(prompt)}")
+        edges = plural(len(graph.drawn), "edge")
+        yield b.Section(f"{shorten(name, 60)}: {edges}", (drawn, figures.summary(graph)))
 
 
 def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> Iterator[b.Block]:

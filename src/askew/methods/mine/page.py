@@ -165,7 +165,7 @@ class View:
         for caption, counted in (("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)):
             rows = tuple(b.Lane(name, Estimate(number / missed.prompts), (number,)) for name, number in counted)
             plots.append(b.Lanes(caption, "", rows, "of the prompts", "share", ("value",), ("prompts",)))
-        yield b.Section("What is missed", (text, b.Beside(tuple(plots))), screen=False)
+        yield b.Section("What is missed", (text, *plots), screen=False)
 
 
 def least_fitting(made: PictureSet, names: Sequence[str]) -> str:
