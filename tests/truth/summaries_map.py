@@ -9,8 +9,7 @@ import numpy as np
 from askew.findings import with_q
 from askew.methods.map.findings import BiasMap, family
 from askew.methods.map.page import finding
-from askew.methods.map.score import PairMaps, pair
-from askew.methods.map.summary import overall
+from askew.methods.map.score import PairMaps, overall, pair
 from askew.parts.scoring import Scoring
 from askew.stats.overlap import mask
 from benchmarks.planted_overlap import planted_maps

@@ -17,10 +17,9 @@ from rich.console import Console
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet, with_q
 from askew.measure.attention import encode_maps
 from askew.methods.map import METHOD
-from askew.methods.map.findings import BiasMap, MapFile, MapFindings, RiskDifference, family
+from askew.methods.map.findings import BiasMap, MapFile, MapFindings, Pair, RiskDifference, family
 from askew.methods.map.plan import axes_of, plan_map
-from askew.methods.map.score import PairMaps, gradient, no_pair, pair
-from askew.methods.map.summary import changes, overall
+from askew.methods.map.score import PairMaps, changes, gradient, overall, pair
 from askew.pages import html, terminal
 from askew.pages.blocks import Shares
 from askew.parts.scoring import Scoring
@@ -72,7 +71,8 @@ def found(
             prompt, gone = f"A photo of the face of a {word}", word == absent
             maps = [] if gone else [made_up(model, word, concept) for concept in CONCEPTS]
             own = [pair(one, mask, SCORING) for one in maps]
-            own = own or [no_pair(prompt, model, concept, word, GAP) for concept in CONCEPTS]
+            own = own or [Pair(prompt, model, concept, word, *[GAP] * 4, {}, None, None, (), (), ())
+                          for concept in CONCEPTS]  # fmt: skip
             pairs += own
             near += [] if gone else [gradient(model, prompt, word, COSINES, own, SCORING)]
             estimate = GAP if gone else risk_difference(3, 1, 4)

@@ -12,8 +12,7 @@ from scipy import stats
 
 from askew.findings import with_q
 from askew.methods.map.findings import BiasMap, Gradient, Overall, Pair, RiskDifference, family
-from askew.methods.map.score import FLAT, PairMaps, block_maps, gradient, no_pair, pair
-from askew.methods.map.summary import changes, overall
+from askew.methods.map.score import FLAT, PairMaps, block_maps, changes, gradient, overall, pair
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
 from askew.stats.overlap import mask
@@ -100,11 +99,13 @@ def test_a_picture_with_a_flat_map_is_missing_there_alone() -> None:
 
 def test_a_prompt_without_pictures_is_missing_among_others() -> None:
     gap = Missing("blank_image", "studio made no usable picture of this prompt")
-    pairs = [pair(made_up(), mask, SCORING), no_pair("a chef", "studio", "gender", "chef", gap)]
+    pairs = [
+        pair(made_up(), mask, SCORING),
+        Pair("a chef", "studio", "gender", "chef", *[gap] * 4, {}, None, None, (), (), ()),
+    ]
     found = overall(pairs, [], {}, 0.95)[0]
     assert (found.miou.value, found.miou.missing) == (pairs[0].miou.value, 1)
     assert found.blocks["up-8"].missing == 1
-    assert found.chance_area == pairs[0].chance_area
     later = [replace(entry, model="other") for entry in pairs]
     change = changes([*pairs, *later], [], {}, ["studio", "other"], 0.95)[0]
     assert change.prompts[1].miou == gap
@@ -171,7 +172,7 @@ def test_every_p_has_a_q_beside_it() -> None:
     tested = [Estimate(0.1, p=p) for p in (0.01, 0.04)]
     found = section(
         risk_difference=[RiskDifference("", "", "", "", (), {}, risk_difference(k, 6 - k, 6)) for k in (0, 3)],
-        overall=[Overall("", "", 1, FLAT, FLAT, one, None, {}, None) for one in tested],
+        overall=[Overall("", "", 1, FLAT, FLAT, one, None, {}) for one in tested],
         gradient=[Gradient("", "", "", {}, one) for one in tested],
     )
     for scores in (

@@ -76,7 +76,6 @@ class Overall:
     corrected: E
     risk_difference: E | None
     blocks: Annotated[Mapping[str, E], Keyed("block")]
-    chance_area: float | None
 
 
 @record
@@ -140,10 +139,6 @@ class BiasMap:
     gradient: tuple[Gradient, ...]
     accuracy: tuple[MaskAccuracy, ...] = ()
 
-    def pair(self, model: str, prompt: str, a: str) -> Pair:
-        """The pair of a concept in a prompt's pictures by a model."""
-        return next(p for p in self.pairs if (p.model, p.prompt, p.a) == (model, prompt, a))
-
 
 @record
 class MapFindings(Head):
@@ -174,8 +169,6 @@ class MapResult(Result[MapPlan, MapFindings]):
 def family(at: Address) -> Address | None:
     """Tests that are adjusted together: one family per score; all blocks are one."""
     name = pattern(at)
-    if name[-2:-1] == ("blocks",):
-        name = name[:-1]
-    untested = (("overall", "miou"), ("overall", "mbiou"), ("overall", "blocks"), ("overall", "risk_difference"),
-                ("pairs", "corrected"), ("pairs", "mbiou_corrected"))  # fmt: skip
-    return None if name in untested else name
+    name = name[:-1] if name[-2:-1] == ("blocks",) else name
+    untested = {("overall", score) for score in ("miou", "mbiou", "blocks", "risk_difference")}
+    return None if name in untested | {("pairs", "corrected"), ("pairs", "mbiou_corrected")} else name

@@ -27,9 +27,6 @@ from askew.store.imagefile import opened, read
 from askew.store.store import Wanted
 from askew.types import Missing, Picture, Prompt
 
-GRADIENT = 4
-"""Concepts from which a correlation with their nearness in meaning is told."""
-
 GREY, SIDE = 127, 256
 """Above which a mask is white; the longest side at which it is looked at."""
 
@@ -122,7 +119,10 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
     held = [model.name for model in models.values()]
     models = dict(zip(held, models.values(), strict=True))
     if plan.baseline:
-        before = baseline_model(Path(plan.baseline))
+        if not (file := Path(plan.baseline) / PLAN_FILE).exists():
+            raise UsageError(f"{plan.baseline} is no run folder: it holds no {PLAN_FILE}")
+        earlier = MapPlan.checked(read_toml(file), f"the plan {file} of the baseline")
+        before = white_box(earlier.model, earlier.model_args)
         name = before.name if before.name not in held else f"{before.name} ({Path(plan.baseline).resolve().name})"
         models[name], held = before, [name, *held]
     first = next(iter(models.values()))
@@ -154,14 +154,6 @@ def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
     return cast("WhiteBox", model)
 
 
-def baseline_model(folder: Path) -> WhiteBox:
-    """The model of a finished run, with the settings that it had there. Raises UsageError for another folder."""
-    if not (folder / PLAN_FILE).exists():
-        raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
-    plan = MapPlan.checked(read_toml(folder / PLAN_FILE), f"the plan {folder / PLAN_FILE} of the baseline")
-    return white_box(plan.model, plan.model_args)
-
-
 def _watched(plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: Reader) -> list[Watched]:
     """The prompts of a model; all pictures are made at once."""
     wanted = wanted_pictures(model, plan.texts(), plan.images, plan.seed)
@@ -178,15 +170,14 @@ def _watched(plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: Reader
         rows = run.read(maps, present)
         (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
         cosines = {}
-        if len(plan.concepts) >= GRADIENT:
+        if len(plan.concepts) >= 4:  # a correlation needs some
             from askew.measure.attribution import word_vector  # imports torch
 
             anchor = word_vector(model.pipeline, against)
             cosines = {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in plan.concepts}
-        places = {word: Path(plan.masks) / word for word in (against, *plan.concepts) if plan.masks}
         masks: dict[str, Sequence[Mask | Missing]] = {}
-        for word, folder in places.items():
-            if folder.is_dir():
+        for word in (against, *plan.concepts):
+            if plan.masks and (folder := Path(plan.masks) / word).is_dir():
                 masks[word] = [*run.look(MaskLens(folder), present)]
         found.append(Watched(name, prompt.text, tuple(maps.words), maps.fingerprint, pictures, rows, observed,
                              cosines, masks))  # fmt: skip

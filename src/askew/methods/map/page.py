@@ -13,7 +13,6 @@ from askew.methods.map import findings as f
 from askew.methods.map.findings import MapFindings, Overall, Pair, RiskDifference
 from askew.methods.map.plan import axes_of
 from askew.methods.map.score import Maps, block_maps, flat_pictures, maps_of
-from askew.methods.map.words import reading
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, heat, masks, thumbnail
@@ -24,7 +23,15 @@ from askew.stats.overlap import iou, mask
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
-E = Estimate | Missing
+OVAM = "open-vocabulary attention maps (OVAM, Marcos-Manchón et al., CVPR 2024)"
+PASSIVE = (
+    "attention weights of words that listen in every block of a transformer without being heard (after "
+    "ConceptAttention, Helbling et al., arXiv 2502.04320)"
+)
+OUTPUT = (
+    "what pixels gather from attention against what words gather that listen in every block of a transformer without "
+    "being heard: softmax(o_x o_cᵀ) over the words (ConceptAttention, Helbling et al., arXiv 2502.04320)"
+)
 
 SHOWN, MOST, BARS, PLOTS = 6, 24, 10, 4
 """Pictures with overlays, if there is one prompt; prompts with one each; bars of an axis and plots of given masks that
@@ -35,7 +42,7 @@ KEYS: tuple[tuple[b.Swatch, str], ...] = (
     ("only-b", "the other word alone"), ("both", "both"),
 )  # fmt: skip
 CHANCE = ("chance", "the same words in other pictures of the prompt")
-NO_SHARE: E = Missing("not_asked")
+NO_SHARE: b.E = Missing("not_asked")
 
 
 def page(found: MapFindings, media: Media) -> b.Page:
@@ -74,7 +81,7 @@ class View:
         """A concept's means over the prompts."""
         return next(o for o in self.found.biasmap.overall if (o.a, o.model) == (a, model))
 
-    def risk(self, one: Pair | Overall) -> E | None:
+    def risk(self, one: Pair | Overall) -> b.E | None:
         """Of the axis that the concept is, in the same pictures; of means the mean."""
         if isinstance(one, Overall):
             return one.risk_difference
@@ -155,7 +162,7 @@ class View:
     def _change(self, one: f.Change) -> b.Lanes:
         """Over the pictures of a prompt, and over prompts; of a single prompt the first."""
         first, second = (model_label(model, 40) for model in one.models)
-        found: dict[str, E | None] = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
+        found: dict[str, b.E | None] = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
         found |= {"mean mIoU": one.miou, "mean mBIoU": one.mbiou, "mean corrected mIoU": one.corrected}
         if one.risk_difference:
             found[f"mean risk difference of {words.axis_label(axes_of([one.a]).get(one.a, ''))}"] = one.risk_difference
@@ -273,7 +280,7 @@ def masks_found(name: str, own: Sequence[f.MaskAccuracy]) -> str:
             f"leaves out {words.measured(outside)} of the rest (chance {by_chance})")  # fmt: skip
 
 
-def _miou(one: Pair | Overall) -> E:
+def _miou(one: Pair | Overall) -> b.E:
     """The overlap; a mean with what the corrected one says of chance."""
     if isinstance(one, Pair) or isinstance(one.miou, Missing) or isinstance(one.corrected, Missing):
         return one.miou
@@ -283,7 +290,47 @@ def _miou(one: Pair | Overall) -> E:
 def model_label(name: str, width: int) -> str:
     """A model's name on one line; of one that is too long the last parts of its path that fit, where paths differ."""
     line = shorten(name, len(name) + 1)
-    if len(line) <= width:
-        return line
     kept = [k for k, letter in enumerate(line) if letter == "/" and len(line) - k < width]
-    return f"…{line[kept[0] if kept else 1 - width :]}"
+    return line if len(line) <= width else f"…{line[kept[0] if kept else 1 - width :]}"
+
+
+def reading(found: MapFindings) -> b.Section:
+    """What the words of the page mean, and how maps were made, by the plan and by the layers of its models."""
+    scores = (
+        ("mIoU", "The places where two words' maps are high, by the mask of the plan: what both cover over what "
+         "either covers, from 0 to 1, mean over the pictures. mBIoU: the mean of the same over the network's blocks."),
+        ("Chance", "Not zero. Two random masks of 30 % share .176 of their union. Maps are smooth, and models put "
+         "heads and signs where they always are. So the grey band is the overlap of the one word in a picture with "
+         "the other word in another picture of the prompt. Corrected sets that to 0 and full overlap to 1: what is "
+         "left happens picture by picture."),
+    )  # fmt: skip
+    overlap = (
+        "Overlap says that two words are attended to in one place. A word for a whole person and a word for how people "
+        "look overlap wherever there is one person to see. That is not by itself an unfair link."
+    )
+    source = b.Text(
+        "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are made "
+        "while the pictures are. Intervals are at the level of the plan, q-values by Benjamini and Hochberg (1995)."
+    )
+    layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.blocks}
+    listening, output = layers & {"joint", "single"}, found.plan.definition == "output"  # those have passive streams
+    sources = [OVAM] if layers - listening or not layers else []
+    sources += [OUTPUT if output else PASSIVE] if listening else []
+    resized = "each layer resized to the largest by bilinear interpolation"
+    summed = f"{resized}; the middle block is shown by block only" if "mid" in layers else resized
+    computed = (
+        ("Source", " and ".join(sources)),
+        ("Words", "A word need not stand in the prompt: it is read as if it followed."),
+        *([("Branch", "It is the unconditional image, without the prompt, that was listened to.")]
+          if found.plan.branch == "uncond" else []),
+        ("Map", f"Σ over layers and steps of softmax(oₓ o_cᵀ), {summed}") if output else
+        ("Map (Eq. 1–2)", f"Σ over layers, steps and heads of softmax(Q K′ᵀ ⁄ √d), {summed}"),
+        ("IoU (Eq. 4)", "|A ∩ B| ⁄ |A ∪ B| of the masks"),
+        ("mBIoU (Eq. 6)", "mean of the IoU of every block's maps"),
+        ("Chance", "mean IoU of A in one picture and B in another of the prompt; by area: pq ⁄ (p + q − pq)"),
+        *([("Accuracy of masks (supplement F)", "of the place that was given, the share that the mask covers; of the "
+            "rest, the share that it leaves out")] if found.biasmap.accuracy else []),
+        ("Corrected", "(mIoU − chance) ⁄ (1 − chance)"),
+        ("Risk difference", "|share of one group − share of another| among the pictures"),
+    )  # fmt: skip
+    return skeleton.reading(scores, (overlap,), (source, b.Terms(computed)))

@@ -24,14 +24,6 @@ PROFESSIONS = (
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
 """Axes that go by another name than the concept."""
 
-NO_MODEL = "no model is named; name one whose insides can be seen: studio or diffusers/ID-OR-PATH"
-IMAGES = 24
-"""Pictures per prompt, unless told otherwise or suggested by the model."""
-
-READ_ANYWAY = "gender"
-"""The axis that instruments read where no concept is one."""
-
-
 Tau = Annotated[float, Field(ge=0, le=100)]
 
 
@@ -105,7 +97,7 @@ def plan_map(
     UsageError.
     """
     if not all(model.strip() for model in models) or not models:
-        raise UsageError(NO_MODEL)
+        raise UsageError("no model is named; name one whose insides can be seen: studio or diffusers/ID-OR-PATH")
     if prompts and not (against or "").strip():
         raise UsageError("name the word of the prompt whose place the concepts are held against, as in --against nurse")
     named = PROFESSIONS if professions is True else tuple(professions or ())
@@ -122,8 +114,9 @@ def plan_map(
         given |= {"masks": masks, "masks_digest": _digest(Path(masks), words)}
     if images is None:
         suggestion = getattr(registry.model(models[0], **(model_args or {})), "suggestion", None)
-        images = IMAGES if suggestion is None else suggestion.images
-    axes = tuple(AxisPlan.of(find_axis(name)) for name in dict.fromkeys(axes_of(concepts).values()) or (READ_ANYWAY,))
+        images = 24 if suggestion is None else suggestion.images
+    read = dict.fromkeys(axes_of(concepts).values()) or ("gender",)
+    axes = tuple(AxisPlan.of(find_axis(name)) for name in read)
     planned = [PromptPlan(text=prompt, axes=axes).model_dump() for prompt, _ in pairs]
     data = {**settings, **given, "method": "map", "model": models[0], "model_args": model_args or {}, "images": images,
             "compared": list(models[1:]), "concepts": list(concepts), "against": [word for _, word in pairs],

@@ -6,7 +6,7 @@ Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,6 @@ from askew.errors import NotEnoughData
 from askew.findings import E, Head, with_q
 from askew.measure.attention import Row, block_names, decode_maps
 from askew.methods.map import findings as f
-from askew.methods.map import summary
 from askew.methods.map.findings import MIDDLE, MapFindings, Pair, RiskDifference
 from askew.methods.map.gather import MapsGathered, Watched
 from askew.methods.map.plan import MapPlan, axes_of
@@ -25,6 +24,7 @@ from askew.pages.media import Media
 from askew.parts.scoring import Scoring, or_missing
 from askew.stats import overlap
 from askew.stats.differences import risk_difference
+from askew.stats.means import student_mean
 from askew.stats.overlap import Mask, bilinear
 from askew.stats.rank import spearman
 from askew.types import Axis, Estimate, Missing
@@ -33,8 +33,17 @@ Maps = NDArray[np.float64]
 Masking = Callable[[Maps], Mask]
 """Where maps (..., H, W) count as high: `stats.overlap.mask` with the threshold of a plan."""
 
+Mean = Callable[[list[float]], Estimate]
+
 ROUNDING = 1e-5
 """Differences within a map, of its largest number, that summing in single precision makes."""
+
+DIFFERENCE = (-1.0, 1.0)
+"""Bounds of the difference of two scores from 0 to 1."""
+
+NO_MAP = Missing("error", "this prompt's pictures have no such map")
+NO_PAIR = Missing("error", "the models have no picture of one seed in common")
+NOT_CORRECTED = Missing("not_asked", "no prompt has a corrected overlap")
 
 NO_PLACE = Missing("absent_file", "no usable mask of any picture was given")
 FLAT = Missing("error", "a map that is the same everywhere has no place that is high")
@@ -115,14 +124,21 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
     """The findings of a run. Raises NotEnoughData for a model without one overlap; a prompt alone may be missing."""
     masking = partial(overlap.mask, threshold=plan.threshold, tau=plan.tau)
     scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level)
-    maps = {(one.model, one.prompt): pair_maps(one) for one in found.prompts}
     pairs: list[Pair] = []
+    accuracy: list[f.MaskAccuracy] = []
     for one in found.prompts:
-        pairs += [pair(words, masking, scoring) for words in maps[one.model, one.prompt]]
-        if not one.present:
+        if one.present:
+            layers, seeds = decode_maps(one.rows), tuple(picture.seed for picture in one.present)
+            lost = len(one.pictures) - len(seeds)
+            maps = [PairMaps(one.model, one.prompt, a, b, _of_pair(layers, k), seeds, lost)
+                    for k, (a, b) in enumerate(one.words)]  # fmt: skip
+            pairs += [pair(words, masking, scoring) for words in maps]
+            accuracy += accuracies(one, maps, plan, scoring)
+        else:
             first = next(picture for picture in one.pictures if isinstance(picture, Missing))
             gap = Missing(first.reason, f"{one.model} made no usable picture of this prompt")
-            pairs += [no_pair(one.prompt, one.model, a, b, gap) for a, b in one.words]
+            pairs += [Pair(one.prompt, one.model, a, b, gap, gap, gap, gap, {}, None, None, (), (), ())
+                      for a, b in one.words]  # fmt: skip
     for model in dict.fromkeys(pair.model for pair in pairs):
         own = [pair.miou for pair in pairs if pair.model == model]
         reasons = dict.fromkeys(miou.detail for miou in own if isinstance(miou, Missing))
@@ -133,14 +149,14 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
     section = f.BiasMap(
         tuple(pairs),
         tuple(risks),
-        summary.overall(pairs, risks, axis_of, plan.level),
-        summary.changes(pairs, risks, axis_of, found.held, plan.level),
+        overall(pairs, risks, axis_of, plan.level),
+        changes(pairs, risks, axis_of, found.held, plan.level),
         tuple(
             gradient(one.model, one.prompt, one.words[0][1], one.cosines, pairs, scoring)
             for one in found.prompts
             if one.cosines and one.present
         ),
-        tuple(entry for one in found.prompts for entry in accuracies(one, maps[one.model, one.prompt], plan, scoring)),
+        tuple(accuracy),
     )
     return head.into(
         MapFindings,
@@ -148,17 +164,6 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
         maps=tuple(f.MapFile(one.model, one.prompt, one.fingerprint) for one in found.prompts),
         biasmap=with_q(section, f.family),
     )
-
-
-def pair_maps(one: Watched) -> list[PairMaps]:
-    """The maps of a prompt's pictures, a pair of words each; none if no picture could be made."""
-    if not one.present:
-        return []
-    seeds, lost = tuple(picture.seed for picture in one.present), len(one.pictures) - len(one.present)
-    layers = decode_maps(one.rows)
-    return [
-        PairMaps(one.model, one.prompt, a, b, _of_pair(layers, k), seeds, lost) for k, (a, b) in enumerate(one.words)
-    ]
 
 
 def maps_of(found: MapFindings, media: Media, a: str, prompt: str, model: str, picture: str) -> PairMaps | None:
@@ -175,11 +180,6 @@ def maps_of(found: MapFindings, media: Media, a: str, prompt: str, model: str, p
 def _of_pair(layers: Mapping[str, Row], k: int) -> dict[str, Row]:
     """By layer the maps (2, pictures, h, w) of the pair of words `k`, of maps (pictures, words, h, w)."""
     return {name: maps[:, 2 * k : 2 * k + 2].swapaxes(0, 1) for name, maps in layers.items()}
-
-
-def no_pair(prompt: str, model: str, a: str, b: str, gap: Missing) -> Pair:
-    """The scores of a prompt without a picture."""
-    return Pair(prompt, model, a, b, gap, gap, gap, gap, {}, None, None, (), (), ())
 
 
 def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
@@ -231,7 +231,7 @@ def accuracies(one: Watched, maps: Sequence[PairMaps], plan: MapPlan, scoring: S
 
     Pictures without such a place, or with a map that is the same everywhere, are missing.
     """
-    for word, given in one.masks.items() if maps else ():
+    for word, given in one.masks.items():
         pair = next(own for own in maps if word in (own.a, own.b))
         total = pair.total()[(pair.a, pair.b).index(word)]
         known = {k: place for k, place in enumerate(given) if isinstance(place, np.ndarray)}
@@ -269,3 +269,102 @@ def _risk(one: Watched, axis: Axis, scoring: Scoring) -> RiskDifference:
     )
     return RiskDifference(one.prompt, one.model, axis.name, scoring.instrument, tuple(groups), counts, estimate,
                           missing)  # fmt: skip
+
+
+def overall(
+    pairs: Sequence[Pair], risks: Sequence[RiskDifference], axis_of: Mapping[str, str], level: float
+) -> tuple[f.Overall, ...]:
+    """Means over the prompts of a model, by concept, with t intervals over prompts."""
+    entries = []
+    for model, a in dict.fromkeys((p.model, p.a) for p in pairs):
+        own = [p for p in pairs if (p.model, p.a) == (model, a)]
+        found = [r.estimate for r in risks if (r.model, r.axis) == (model, axis_of.get(a))]
+        blocks = dict.fromkeys(block for p in own for block in p.blocks)
+        tested = partial(student_mean, level=level, null=0.0)
+        entries.append(f.Overall(
+            model, a, len(own),
+            miou=_mean([p.miou for p in own], level), mbiou=_mean([p.mbiou for p in own], level),
+            corrected=_combined([p.corrected for p in own], tested, NOT_CORRECTED),
+            risk_difference=_mean(found, level) if found else None,
+            blocks={block: _mean([p.blocks.get(block, NO_MAP) for p in own], level) for block in blocks},
+        ))  # fmt: skip
+    return tuple(entries)
+
+
+def changes(
+    pairs: Sequence[Pair], risks: Sequence[RiskDifference], axis_of: Mapping[str, str], models: Sequence[str],
+    level: float,
+) -> tuple[f.Change, ...]:  # fmt: skip
+    """Every later model less the first, paired by seed, and by t-test over prompts.
+
+    mBIoU is a mean over blocks: where a prompt's counted other blocks, their difference is Missing.
+    """
+    entries, seen = [], {(r.model, r.prompt, r.axis): r.estimate for r in risks}
+    tested = partial(student_mean, level=level, null=0.0, bounds=DIFFERENCE)
+    for model in models[1:]:
+        for a in dict.fromkeys(p.a for p in pairs):
+            befores, afters = ([p for p in pairs if (p.model, p.a) == (m, a)] for m in (models[0], model))
+            matched = [(x, y) for x in befores for y in afters if x.prompt == y.prompt]
+            if not matched:
+                continue
+            common = dict.fromkeys(name for x, y in matched for name in x.blocks if name in y.blocks)
+            read = [[seen.get((p.model, p.prompt, axis_of.get(a, ""))) for p in both] for both in matched]
+            risk = [y.value - x.value for x, y in read if isinstance(x, Estimate) and isinstance(y, Estimate)]
+            corrected = [_minus(y.corrected, x.corrected) for x, y in matched]
+            entries.append(f.Change(
+                (models[0], model), a,
+                tuple(
+                    f.PromptChange(x.prompt, _paired(x, y, "miou", "pictures", tested),
+                                 _other_blocks(x, y) or _paired(x, y, "mbiou", "block_pictures", tested))
+                    for x, y in matched
+                ),
+                miou=_combined([_minus(y.miou, x.miou) for x, y in matched], tested),
+                mbiou=_combined([_other_blocks(x, y) or _minus(y.mbiou, x.mbiou) for x, y in matched], tested),
+                corrected=_combined(corrected, partial(student_mean, level=level, null=0.0)),
+                blocks={name: _combined([_minus(y.blocks.get(name, NO_MAP), x.blocks.get(name, NO_MAP))
+                                         for x, y in matched], tested) for name in common},
+                risk_difference=tested(risk) if risk else None,
+            ))  # fmt: skip
+    return tuple(entries)
+
+
+def _paired(x: Pair, y: Pair, score: str, pictures: str, tested: Mean) -> E:
+    """Mean difference of IoU between pictures of one seed, of those that have a score."""
+    gap = _minus(getattr(y, score), getattr(x, score))
+    if isinstance(gap, Missing):
+        return gap
+    before, after = (dict(zip(one.seeds, getattr(one, pictures), strict=True)) for one in (x, y))
+    values = [v - u for seed, u in before.items()
+              if seed is not None and u is not None and (v := after.get(seed)) is not None]  # fmt: skip
+    return tested(values) if values else NO_PAIR
+
+
+def _other_blocks(before: Pair, after: Pair) -> Missing | None:
+    """Why mBIoU of two models cannot be compared; None where it can, or where one has none."""
+    first, second = ([b for b, e in one.blocks.items() if b != MIDDLE and isinstance(e, Estimate)]
+                     for one in (before, after))  # fmt: skip
+    if first == second or not first or not second:
+        return None
+    return Missing("error", f"mBIoU counts other blocks: {', '.join(second)} and not {', '.join(first)}")
+
+
+def _mean(estimates: Sequence[E], level: float) -> E:
+    mean = _combined(estimates, partial(student_mean, level=level, bounds=(0, 1)))
+    if isinstance(mean, Missing):
+        return mean
+    nulls = [e.null for e in estimates if isinstance(e, Estimate)]
+    known = [null for null in nulls if null is not None]
+    return replace(mean, null=float(np.mean(known)) if len(nulls) == len(known) else None, max=1.0)
+
+
+def _combined(scores: Sequence[E | float], combine: Mean, none: Missing | None = None) -> E:
+    """What becomes of those scores that are known; without one, why the first is missing, unless said by `none`."""
+    gaps = [one for one in scores if isinstance(one, Missing)]
+    known = [one.value if isinstance(one, Estimate) else one for one in scores if not isinstance(one, Missing)]
+    return replace(combine(known), missing=len(gaps)) if known else none or gaps[0]
+
+
+def _minus(a: E, b: E) -> float | Missing:
+    if isinstance(a, Missing):
+        return a
+    return b if isinstance(b, Missing) else a.value - b.value
