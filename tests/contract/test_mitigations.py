@@ -35,7 +35,7 @@ REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62
 
 
 def load(name: str) -> Mitigation:
-    learned = {"encoder": digest(StudioEmbedder().model.text_model)} if name == "iti-gen" else {}
+    learned = {"encoder": digest(StudioEmbedder().text_tower()[0].text_model)} if name == "iti-gen" else {}
     return mitigation.of({"method": name, **CASES[name], **learned}, name)
 
 

@@ -58,7 +58,7 @@ def chosen(bias: float, seed: int, images: int = 48) -> Chosen:
 
 def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> Judged:
     known = list(subjects) or ["nurse"] * len(observed.pictures)
-    return Judged(observed.prompt.value, observed, {}, known, None, None)
+    return Judged(observed.prompt.value, observed, {}, known, {}, None)
 
 
 def told(before: Judged, after: Judged, way: PromptPolicy, **settings: object) -> WayFindings:

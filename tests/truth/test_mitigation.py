@@ -6,14 +6,17 @@ Pictures are their planted attributes: nothing is drawn and nobody errs.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from askew.methods.mitigate.page import verdict
 from askew.methods.mitigate.policy import Chosen, Tables
+from askew.methods.mitigate.prompts import Policy, PolicyPart
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import BIASCONNECT, find_axis
+from askew.stats.contingency import cramers_v
 from askew.stats.distance import distance_named
 from askew.stats.intervals import ends
 from askew.studio.caption import Said, parse
@@ -23,31 +26,33 @@ from askew.types import Estimate, Prompt
 from truth.mitigations import AIMS, NAMES, NURSE, READ, changed, chosen, judged, measured, planned, policy, seen, told
 
 
-def exact(found: Chosen, axis: str, bias: float = 1.0) -> np.ndarray:
-    """The shares of an axis that a policy truly shows."""
-    total = np.zeros(len(ATTRIBUTES[axis]))
-    for part in found.policy.parts:
-        table = conditional(Said(parse(part.text).attributes, "nurse", True, ()), bias)
-        own = table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != axis))
-        if axis in part.says:
-            own = np.eye(len(total))[ATTRIBUTES[axis].index(part.says[axis])]
-        total += part.weight * own
-    return total / total.sum()
+AS_IT_IS = Chosen(Policy(prompt=NURSE, parts=(PolicyPart(text=NURSE, weight=1),)), {})
+
+
+def exact(found: Chosen, *axes: str) -> np.ndarray:
+    """The shares of an axis, or of the values of two, that a policy truly shows."""
+    others = tuple(k for k, name in enumerate(NAMES) if name not in axes)
+    tables = [conditional(Said(parse(part.text).attributes, "nurse", True, ()), 1.0) for part in found.policy.parts]
+    return sum(part.weight * table.sum(axis=others) for part, table in zip(found.policy.parts, tables, strict=True))
 
 
 def test_policies_truly_bring_four_axes_near_their_target() -> None:
     """Exact shares of what policies send, chosen on 48 pictures a prompt; before: .44, .20, .32, .33 in the mean."""
-    distances = [
-        [_exact_distance(chosen(1.0, 1000 * seed + 7), axis) for axis in AIMS] for seed in range(3)
-    ]  # fmt: skip
-    assert (np.mean(distances, axis=0) < 0.06).all()
-    assert np.mean(distances) < 0.04
+    policies = [chosen(1.0, 1000 * seed + 7) for seed in range(3)]
+    distances = [[_exact_distance(one, axis) for axis in AIMS] for one in policies]
+    assert (np.mean(distances, axis=0) < 0.04).all()
+    assert np.mean(distances) < 0.025
+    before, *after = (
+        np.array([cramers_v(exact(one, *pair)) for pair in combinations(AIMS, 2)]) for one in (AS_IT_IS, *policies)
+    )
+    assert np.max(after - before) < 0.15
+    assert np.mean(after) < np.mean(before)
 
 
-def _exact_distance(found: Chosen, axis: str, bias: float = 1.0) -> float:
+def _exact_distance(found: Chosen, axis: str) -> float:
     values = len(ATTRIBUTES[axis])
     kind = "wasserstein" if find_axis(axis).scale == "ordinal" else "total_variation"
-    return float(distance_named(kind)(exact(found, axis, bias), np.full(values, 1 / values)))
+    return float(distance_named(kind)(exact(found, axis), np.full(values, 1 / values)))
 
 
 @pytest.mark.slow

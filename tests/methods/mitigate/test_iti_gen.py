@@ -79,7 +79,7 @@ def test_a_cut_file_and_an_empty_value_are_one_sentence(
 ) -> None:
     embedder, tokens, _ = learned
     whole = {"method": "iti-gen", "targets": EVEN, "tokens": {"gender": as_text(tokens["gender"])}, "width": 128,
-             "encoder": digest(embedder.model.text_model)}  # fmt: skip
+             "encoder": digest(embedder.text_tower()[0].text_model)}  # fmt: skip
     found = mitigation.of(whole, "m.toml")
     assert isinstance(found, ITIGen)
     assert np.array_equal(found.table("gender"), tokens["gender"])
@@ -115,7 +115,7 @@ def test_tokens_are_there_for_others(
 ) -> None:
     embedder, tokens, _ = learned
     made = ITIGen(targets=EVEN, tokens={"gender": as_text(tokens["gender"])}, width=128,
-                  encoder=digest(embedder.model.text_model))  # fmt: skip
+                  encoder=digest(embedder.text_tower()[0].text_model))  # fmt: skip
     assert np.array_equal(load(made.extra()[".safetensors"])["gender"], tokens["gender"])
 
 

@@ -43,13 +43,12 @@ class AxisChange:
     @property
     def fell(self) -> bool:
         """Whether the axis is nearer to its target, beyond chance."""
-        return settled(self.change) and isinstance(self.change, Estimate) and self.change.value < 0
+        return settled(self.change, -1)
 
     @property
     def doubted(self) -> list[str]:
         """Instruments that do not see the change that the first one sees: it may have fooled that one."""
-        unseen = (name for name, one in self.by_others.items() if not _below(one)) if self.fell else ()
-        return list(unseen)
+        return [name for name, one in self.by_others.items() if self.fell and not _beyond(one, -1)]
 
     @property
     def as_predicted(self) -> bool:
@@ -62,7 +61,7 @@ class AxisChange:
     @property
     def rose(self) -> bool:
         """Whether the axis is further from its target, beyond chance."""
-        return settled(self.change) and isinstance(self.change, Estimate) and self.change.value > 0
+        return settled(self.change)
 
 
 @record
@@ -121,8 +120,8 @@ class WayFindings:
     @property
     def broken(self) -> list[str]:
         """What the pictures lost, beyond chance, as phrases."""
-        lost = {"way_loses_subject": _below(self.subject), "way_loses_prompt": _below(self.nearness),
-                "way_unread": _above(self.unread)}  # fmt: skip
+        lost = {"way_loses_subject": _beyond(self.subject, -1), "way_loses_prompt": _beyond(self.nearness, -1),
+                "way_unread": _beyond(self.unread, 1)}  # fmt: skip
         return [phrase for phrase, so in lost.items() if so]
 
 
@@ -161,14 +160,11 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
                 write_file(path.with_suffix(suffix), content)
 
 
-def settled(score: E | None) -> bool:
-    """Whether a change is beyond chance in its family."""
-    return isinstance(score, Estimate) and score.q is not None and score.q < 0.05
+def settled(score: E, sign: int = 1) -> bool:
+    """Whether a change upwards, or of the other sign, is beyond chance in its family."""
+    return isinstance(score, Estimate) and score.q is not None and score.q < 0.05 and sign * score.value > 0
 
 
-def _below(score: E | None) -> bool:
-    return isinstance(score, Estimate) and score.high is not None and score.high < 0
-
-
-def _above(score: E | None) -> bool:
-    return isinstance(score, Estimate) and score.low is not None and score.low > 0
+def _beyond(score: E | None, sign: int) -> bool:
+    """Whether an interval lies on one side of 0."""
+    return isinstance(score, Estimate) and min(sign * end for end in ends(score)) > 0

@@ -48,20 +48,15 @@ class Judged:
 
     asked     by axis what was asked of each picture; None of those of which nothing was
     subjects  what each picture's occupation is read as
-    vectors   (pictures that are there, dimensions), and `text` of the prompt; None without an embedder
+    vectors   by their places those of pictures that are there, and `text` of the prompt; none without an embedder
     """
 
     way: str | None
     observed: ObservedSet
     asked: Mapping[str, Sequence[str | None]]
     subjects: Sequence[Answer]
-    vectors: Vectors | None
+    vectors: Mapping[int, Vectors]
     text: Vectors | None
-
-    @property
-    def places(self) -> list[int]:
-        """Which pictures there are vectors of: those that are there."""
-        return [k for k, one in enumerate(self.observed.pictures) if isinstance(one, Picture)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +189,9 @@ def _judged(
     subjects = reader.run.ask(first, pictures, [SUBJECT])
     read = [one if isinstance(one, Missing) else subjects[one.id][0] if one.id in subjects else Missing("not_asked")
             for one in pictures]  # fmt: skip
-    present = [one for one in pictures if isinstance(one, Picture)]
     if embedder is None:
-        return Judged(way, observed, asked, read, None, None)
-    vectors = reader.run.read(embedder, present) if present else None
+        return Judged(way, observed, asked, read, {}, None)
+    present = {k: one for k, one in enumerate(pictures) if isinstance(one, Picture)}
+    vectors = dict(zip(present, reader.run.read(embedder, [*present.values()]), strict=True)) if present else {}
     text = reader.run.decide("the prompt's vector", lambda: embedder.embed_texts([prompt.text])[0], Work(), None)
     return Judged(way, observed, asked, read, vectors, text)

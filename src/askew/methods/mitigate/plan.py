@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 from askew.errors import UsageError
 from askew.options import Desk
 from askew.parts.survey.propose import survey_plan
-from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text
+from askew.parts.survey.shares import ideal_of
+from askew.plan import Plan, PromptPlan, Settings, Text
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.statements import states
 
@@ -28,9 +29,7 @@ class MitigationPlan(Plan):
     worsening    beyond so much further from its ideal than it is, any axis weighs like a mitigated one; None: never
     statements   axes that a prompt of a policy states at most
     most_prompts prompts of a policy at most; 0 is no limit
-    brevity      what a statement costs, in units of distance: obedience falls with the length of a prompt
     refine       pictures of every prompt of a policy that are drawn to plan it better
-    rounds       how often that is done at most
     confirm      fresh pictures before, and after every way, by which all is judged
     """
 
@@ -43,9 +42,7 @@ class MitigationPlan(Plan):
     worsening: float | None = Field(default=0.05, ge=0, le=1)
     statements: int = Field(default=2, ge=1, le=4)
     most_prompts: int = Field(default=12, ge=0)
-    brevity: float = Field(default=0.002, ge=0)
     refine: int = Field(default=24, ge=1, le=10_000)
-    rounds: int = Field(default=2, ge=0, le=5)
     confirm: int = Field(default=96, ge=2, le=100_000)
 
     @model_validator(mode="after")
@@ -74,7 +71,7 @@ class MitigationPlan(Plan):
 
     def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:
         """The wanted shares of the mitigated axes of a prompt."""
-        return {axis.name: target(axis) for axis in prompt.closed if axis.name in self.aims}
+        return {axis.name: ideal_of(axis) for axis in prompt.closed if axis.name in self.aims}
 
     def settings_of(self, way: str) -> Settings:
         """The settings of one way. Raises UsageError for one that does not say whose it is."""
@@ -86,12 +83,6 @@ class MitigationPlan(Plan):
             if owner in ("", way):
                 found[name] = value
         return found
-
-
-def target(axis: AxisPlan) -> dict[str, float]:
-    """The share that each value of an axis should have, in their order: equal ones unless the plan says others."""
-    ideal = axis.ideal or dict.fromkeys(axis.values, 1 / len(axis.values))
-    return {value: ideal[value] for value in axis.values}
 
 
 def plan_mitigation(
@@ -122,17 +113,10 @@ def plan_mitigation(
     wanted = {find_axis(name).name: dict(shares) for name, shares in (targets or {}).items()}
     if extra := wanted.keys() - {*aims}:
         raise UsageError(f"targets are of mitigated axes ({', '.join(aims)}), not {', '.join(sorted(extra))}")
-    planned = [PromptPlan(text=one.text, axes=tuple(_axis(axis, aims, wanted) for axis in one.axes))
-               for one in made.prompts]  # fmt: skip
-    return MitigationPlan.checked(
-        {**made.model_dump(), "prompts": [one.model_dump() for one in planned]}, "this request"
-    )
-
-
-def _axis(axis: AxisPlan, aims: Sequence[str], wanted: Mapping[str, Mapping[str, float]]) -> AxisPlan:
-    """An axis with its target; of one that is only watched no counterfactual is made."""
-    if axis.name not in aims:
-        return axis.model_copy(update={"counterfactuals": {}})
-    if axis.name in wanted:
-        return AxisPlan.checked({**axis.model_dump(), "ideal": dict(wanted[axis.name])}, f"the target of {axis.name}")
-    return axis
+    data = made.model_dump()
+    for axis in (axis for prompt in data["prompts"] for axis in prompt["axes"]):
+        if axis["name"] not in aims:  # of what is only watched no counterfactual is made
+            axis["counterfactuals"] = {}
+        elif axis["name"] in wanted:
+            axis["ideal"] = wanted[axis["name"]]
+    return MitigationPlan.checked(data, "this request")

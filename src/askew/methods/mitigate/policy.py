@@ -14,11 +14,11 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.methods.mitigate.plan import MitigationPlan, target
+from askew.methods.mitigate.plan import MitigationPlan
 from askew.methods.mitigate.prompts import Policy, PolicyPart
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Errors
-from askew.parts.survey.shares import DISTANCE
+from askew.parts.survey.shares import DISTANCE, ideal_of
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.counterfactuals import counterfactual
 from askew.stats.confusion import ReadingErrors, compatible_shares, least_squares_shares
@@ -30,8 +30,10 @@ from askew.types import Estimate
 
 Counts = NDArray[np.float64]
 Draw = Callable[[str], ObservedSet]
-SETTLED = 0.01
-"""A change of the total distance below which no further round is worth its pictures."""
+ROUNDS, SETTLED = 2, 0.01
+"""How often prompts of a policy are drawn at most, and the change of the total distance that is worth it."""
+BREVITY = 0.002
+"""What a statement costs, in units of distance: obedience falls with the length of a prompt."""
 DRAWS = 400
 """Tables that what was seen is compatible with, for the interval of a prediction."""
 PRIOR = 8.0
@@ -135,7 +137,7 @@ def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
     prompt = tables.prompt
     among = _cells(plan, prompt)
     weights, last = _solved(plan, tables, among)
-    for _ in range(plan.rounds):
+    for _ in range(ROUNDS):
         new = [among[k] for k in np.flatnonzero(weights) if len(among[k]) > 1 and among[k] not in tables.drawn]
         if not new:
             break
@@ -177,7 +179,7 @@ def _foretold(plan: MitigationPlan, tables: Tables, axis: AxisPlan, among: Seque
 def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
     """How many pictures `choose` draws at most: of prompts that state several values, each once."""
     composite = sum(len(cell) > 1 for cell in _cells(plan, prompt))
-    return plan.refine * min(composite, (plan.most_prompts or composite) * plan.rounds)
+    return plan.refine * min(composite, (plan.most_prompts or composite) * ROUNDS)
 
 
 def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
@@ -187,7 +189,7 @@ def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
 
 def wanted(axis: AxisPlan) -> Counts:
     """The shares that an axis should have, in the order of its values."""
-    return np.array([*target(axis).values()])
+    return np.array([*ideal_of(axis).values()])
 
 
 def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tuple[Counts, float]:
@@ -214,6 +216,6 @@ def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tupl
         apart = table - wanted(one)[:, None] * table.sum(axis=1, keepdims=True)
         importance = plan.joint * weight[one.name] * weight.get(other.name, 1.0)
         goals.append(Goal(apart.reshape(len(among), -1), np.zeros(apart[0].size), weight=importance))
-    costs = plan.brevity * np.array([len(cell) for cell in among])
+    costs = BREVITY * np.array([len(cell) for cell in among])
     found = plan_policy(goals, costs=costs, most_prompts=plan.most_prompts or None)
     return found, sum(goal.weight * goal.distance_of(found) for goal in aimed)

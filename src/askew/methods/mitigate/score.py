@@ -83,14 +83,16 @@ def _way(
     axes = tuple(
         AxisChange(
             axis.name, axis.name in plan.aims, one.distance, other.distance,
-            _subtracted(_change(before, after, axis, prompt, scoring), one.distance, other.distance),
-            {name: _change(before, after, axis, prompt, replace(scoring, instrument=name)) for name in plan.vqa[1:]},
+            _change(before, after, axis, scoring, (one.distance, other.distance)),
+            {name: _change(before, after, axis, replace(scoring, instrument=name)) for name in plan.vqa[1:]},
             chosen.predicted[axis.name] if chosen else None, _obeyed(after, axis, scoring),
         )
         for axis, one, other in zip(prompt.closed, *seen, strict=True)
     )  # fmt: skip
     kept = [_kept(one, prompt.text) for one in (after, before)]
-    unread = [_unread(one, plan, scoring) for one in (after, before)]
+    read = [zip(*(one.observed.values[scoring.instrument][name] for name in plan.aims), strict=True)
+            for one in (after, before)]  # fmt: skip
+    unread = [[any(isinstance(value, Missing) for value in row) for row in rows] for rows in read]
     return WayFindings(
         prompt.text,
         way,
@@ -120,33 +122,27 @@ def _more(after: Sequence[bool | None], before: Sequence[bool | None], level: fl
     return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
-def _change(before: Judged, after: Judged, axis: AxisPlan, prompt: PromptPlan, scoring: Scoring) -> E:
-    """The distance after less that before."""
+def _change(before: Judged, after: Judged, axis: AxisPlan, scoring: Scoring, beside: Sequence[E] = ()) -> E:
+    """The distance after less that before: of debiased ones that stand `beside` it, and then within its interval."""
     answers = [one.observed.values[scoring.instrument][axis.name] for one in (after, before)]
-    rng = scoring.rng(prompt.text, str(after.way), axis.name, scoring.instrument, "change")
+    rng = scoring.rng(before.observed.prompt.text, str(after.way), axis.name, scoring.instrument, "change")
 
     def change() -> Estimate:
         sets = paired(answers[0], answers[1], axis.values)
         return distance_difference(sets, wanted(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
 
-    return or_missing(change, detail="no picture before or after has an answer")
-
-
-def _subtracted(change: E, before: E, after: E) -> E:
-    """The change as what stands beside it: the debiased distance after less that before, kept within its interval."""
-    if not (isinstance(change, Estimate) and isinstance(before, Estimate) and isinstance(after, Estimate)):
-        return change
-    value = after.mark - before.mark
-    low, high = ends(change)
-    return replace(change, value=value, low=min(low, value), high=max(high, value))
+    found = or_missing(change, detail="no picture before or after has an answer")
+    marks = [one.mark for one in beside if isinstance(one, Estimate)]
+    if not isinstance(found, Estimate) or len(marks) < 2:
+        return found
+    value, (low, high) = marks[1] - marks[0], ends(found)
+    return replace(found, value=value, low=min(low, value), high=max(high, value))
 
 
 def _obeyed(after: Judged, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
     """How often that is read which was asked of a picture; what cannot be read counts as missing, not as disobeyed."""
-    asked = after.asked.get(axis.name)
-    if asked is None:
-        return None
     read = after.observed.values[scoring.instrument][axis.name]
+    asked = after.asked.get(axis.name) or [None] * len(read)
     pairs = [(a, b) for a, b in zip(asked, read, strict=True) if a is not None]
     known = [a == b for a, b in pairs if not isinstance(b, Missing)]
     if not known:
@@ -183,20 +179,13 @@ def _kept(judged: Judged, prompt: str) -> list[bool | None]:
     return [None if text is None else any(noun in text or text in noun for noun in nouns) for text in read]
 
 
-def _unread(judged: Judged, plan: MitigationPlan, scoring: Scoring) -> list[bool]:
-    """Of each picture whether an aimed axis could not be read."""
-    columns = [judged.observed.values[scoring.instrument][name] for name in plan.aims]
-    return [any(isinstance(value, Missing) for value in row) for row in zip(*columns, strict=True)]
-
-
 def _by_vectors(
     before: Judged, after: Judged, plan: MitigationPlan, rng: np.random.Generator
 ) -> tuple[Estimate | None, Estimate | None]:
     """How much nearer pictures are to the prompt, and how far from those before; of seeds that have both."""
-    sides = [{} if one.vectors is None else dict(zip(one.places, one.vectors, strict=True)) for one in (after, before)]
-    both = sorted(sides[0].keys() & sides[1].keys())
+    both = sorted(after.vectors.keys() & before.vectors.keys())
     if len(both) < 2 or before.text is None:
         return None, None
-    a, b = (np.array([side[k] for k in both], dtype=float) for side in sides)
+    a, b = (np.array([one.vectors[k] for k in both], dtype=float) for one in (after, before))
     nearness = student_mean((a - b) @ before.text, plan.level, "Student's t, paired", null=0.0)
     return nearness, kernel_distance(a, b, rng=rng, draws=plan.draws)
