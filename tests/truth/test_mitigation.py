@@ -25,7 +25,6 @@ from askew.studio.scene import ATTRIBUTES
 from askew.types import Estimate, Prompt
 from truth.mitigations import AIMS, NAMES, NURSE, READ, changed, chosen, judged, measured, planned, policy, seen, told
 
-
 AS_IT_IS = Chosen(Policy(prompt=NURSE, parts=(PolicyPart(text=NURSE, weight=1),)), {})
 
 
