@@ -1,43 +1,31 @@
 """The bias that was planted in the studio world: how its portraits are distributed, exactly.
 
-A log-linear network: every attribute is drawn given its parents with P ∝ exp(bias · θ), so that bias 0 is
-uniform and independent, and bias 1 the stereotyped world. θ of gender given the occupation is the log-odds of
-a share of women that rises evenly from .05 to .95 over the occupations. Interactions: gender -> age,
-gender -> hair, age -> glasses, ethnicity -> clothing, environment -> clothing, clothing -> emotion. What a
-prompt says conditions the whole network (Bayes), as it does in a model trained on captioned pictures.
-
-The leanings of ethnicity, body type, age, emotion and disability are dealt out to the occupations by rotation: they are
-a known pattern to be found again, and describe no real group.
+A log-linear network: every attribute is drawn given its parents with P ∝ exp(bias · θ), so that bias 0 is uniform and
+independent, and bias 1 the stereotyped world. θ of gender given the occupation is the log-odds of a share of women that
+rises evenly from .05 to .95 over the occupations; planted.toml has all other θ. What a prompt says conditions the whole
+network (Bayes), as it does in a model trained on captioned pictures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import UnknownName, UsageError
+from askew.studio import toml
 from askew.studio.caption import Said, parse
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 
 Array = NDArray[np.float64]
 
 LEAST_SHARE, GREATEST_SHARE = 0.05, 0.95
+FAVOURED, NEXT = 0.9, 0.45
 NAMES = tuple(ATTRIBUTES)
 
-_AGE_GIVEN_GENDER = {"male": (-0.6, 0.5, 0.4), "female": (0.9, 0.0, -0.9)}
-_HAIR_GIVEN_GENDER = {"male": (1.2, -0.8, 0.0), "female": (-0.2, 1.2, -1.6)}
-_GLASSES_GIVEN_AGE = {"young": 0.5, "middle-aged": 0.0, "old": -0.5}
-_CLOTHING_GIVEN_ETHNICITY = (0.8, -0.8, 0.5, -0.5, 0.3, -0.3)
-_CLOTHING_GIVEN_ENVIRONMENT = {"indoors": 0.6, "outdoors": -0.6}
-_CLOTHING_GIVEN_ATTIRE = {"formal": 0.6, "informal": -0.6}
-_EMOTION_GIVEN_CLOTHING = {"formal": (0.0, -0.7, 1.2, -0.5), "informal": (1.2, 0.0, -0.7, -0.2)}
-_ENVIRONMENT_GIVEN_PLACE = 0.9
-_STYLE = (2.0, 0.0, -0.4)
-_ROTATION = 0.9
-_FIT = 1.6
+_THETA = toml("planted.toml")
 
 
 def female_share(occupation: str | None) -> float:
@@ -128,37 +116,18 @@ def world(occupation: str | None, bias: float) -> Array:
 
 def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
     """(attribute, its parents, log-weights with the attribute's own values along the last dimension)."""
-    turn, share, shown = 0, female_share(occupation), OCCUPATIONS.get(occupation or "")
-    if occupation is not None:
-        turn = list(OCCUPATIONS).index(occupation)
-    outdoors = {"outdoors": 1, "indoors": -1}.get(shown.place if shown else "", 0) * _ENVIRONMENT_GIVEN_PLACE
-    formal = np.add.outer(_CLOTHING_GIVEN_ETHNICITY, _by(_CLOTHING_GIVEN_ENVIRONMENT, "environment"))
-    formal += _CLOTHING_GIVEN_ATTIRE.get(shown.attire if shown else "", 0.0)
-    fit = np.array([_FIT, 0.0, 0.0, 0.0]) + _rotated("disability", turn) / 2
-    lens = _by(_GLASSES_GIVEN_AGE, "age")
-    glasses = np.repeat(np.stack([lens, -lens], axis=-1)[:, None, :], len(ATTRIBUTES["disability"]), axis=1)
-    glasses[:, ATTRIBUTES["disability"].index("blind"), 1] = -np.inf  # dark ones and never clear ones
-    return [
-        ("gender", (), np.array([np.log1p(-share), np.log(share)])),
-        ("age", ("gender",), _by(_AGE_GIVEN_GENDER, "gender") + _rotated("age", turn) / 2),
-        ("ethnicity", (), _rotated("ethnicity", turn)),
-        ("body_type", (), _rotated("body_type", turn)),
-        ("environment", (), np.array([-outdoors, outdoors])),
-        ("clothing", ("ethnicity", "environment"), np.stack([formal, -formal], axis=-1)),
-        ("emotion", ("clothing",), _by(_EMOTION_GIVEN_CLOTHING, "clothing") + _rotated("emotion", turn) / 2),
-        ("disability", (), fit),
-        ("glasses", ("age", "disability"), glasses),
-        ("hair", ("gender",), _by(_HAIR_GIVEN_GENDER, "gender")),
-        ("style", (), np.array(_STYLE)),
-    ]
-
-
-def _rotated(attribute: str, turn: int) -> Array:
-    """One value favoured, the next one half as much; which one turns with the occupation."""
-    count = len(ATTRIBUTES[attribute])
-    steps = (np.arange(count) - turn) % count
-    return np.select([steps == 0, steps == 1], [_ROTATION, _ROTATION / 2], 0.0)
-
-
-def _by(table: Mapping[str, float | Sequence[float]], parent: str) -> Array:
-    return np.array([table[value] for value in ATTRIBUTES[parent]])
+    share, work = female_share(occupation), OCCUPATIONS.get(occupation or "")
+    turn = list(OCCUPATIONS).index(occupation) if occupation else 0
+    found: list[tuple[str, tuple[str, ...], Array]] = [("gender", (), np.array([np.log1p(-share), np.log(share)]))]
+    for child, told in _THETA.items():
+        parents, count = tuple(told.get("given", ())), len(ATTRIBUTES[child])
+        theta = np.zeros([*(len(ATTRIBUTES[name]) for name in parents), count])
+        for at, name in enumerate(parents):
+            rows = np.array([told["given"][name][value] for value in ATTRIBUTES[name]])
+            theta += rows.reshape([len(rows) if at == other else 1 for other in range(len(parents))] + [count])
+        for what, by in told.get("work", {}).items():
+            theta += by.get(getattr(work, what, ""), 0.0)
+        steps = (np.arange(count) - turn) % count
+        turned = np.select([steps == 0, steps == 1], [FAVOURED, NEXT], 0.0)
+        found.append((child, parents, theta + told.get("always", 0.0) + told.get("turns", 0.0) * turned))
+    return found

@@ -58,23 +58,14 @@ class Look:
         return "woman" if self.female else "man"
 
 
-_BODY = {  # neck half width, face width, jaw widening, right half of the torso from the neck down
-    "slim": (7.2, 19.3, -0.03, ((7.0, 76.0), (9.5, 83.5), (20.0, 88.5), (28.0, 94.0), (30.5, 106.0), (30.0, 145.0))),
-    "muscular": (12.0, 20.6, 0.03, ((12.0, 70.0), (19.0, 78.5), (33.0, 82.5), (46.5, 88.0), (52.0, 102.0),
-                                    (49.5, 118.0), (45.0, 145.0))),
-    "obese": (14.0, 24.2, 0.12, ((13.0, 76.0), (18.0, 82.5), (34.0, 88.0), (46.0, 96.0), (54.5, 110.0),
-                                 (60.0, 126.0), (61.0, 145.0))),
-}  # fmt: skip
-
-
 def look(scene: Scene, seed: int) -> Look:
     """Decide colours and measures of a scene at a seed."""
     varied, female = Jitter(seed), scene.gender == "female"
-    neck, face, widening, torso = _BODY[scene.body_type]
-    torso = tuple((x * (0.93 if female else 1.05), y) for x, y in torso)
-    face *= 0.975 if female else 1.0
-    jaw = (0.72 if female else 0.88) + widening + (0.02 if scene.age == "young" else 0.0)
-    chin = (0.26 if female else 0.50) + widening
+    body = palette.DATA["body"][scene.body_type]
+    torso = tuple((x * (0.93 if female else 1.05), y) for x, y in body["torso"])
+    face = body["face"] * (0.975 if female else 1.0)
+    jaw = (0.72 if female else 0.88) + body["jaw"] + (0.02 if scene.age == "young" else 0.0)
+    chin = (0.26 if female else 0.50) + body["jaw"]
     low = {"formal": (92.0, 86.0), "informal": (97.0, 87.5)}[scene.clothing]
     measures = {
         "w": face,
@@ -83,7 +74,7 @@ def look(scene: Scene, seed: int) -> Look:
         "chin": chin,
         "k": face * chin,
         "c": {"young": 26.0, "middle-aged": 27.0, "old": 27.6}[scene.age] - (0.5 if female else 0.0),
-        "n": neck * (0.88 if female else 1.06),
+        "n": body["neck"] * (0.88 if female else 1.06),
         "b": low[0] if female else low[1],
         "t": torso[-2][0],
         "o": {"happy": 3.3, "sad": 3.3, "serious": 3.0, "tired": 3.2}[scene.emotion],

@@ -12,7 +12,7 @@ from askew.studio.drawing.canvas import Colour
 
 INK: Colour = (38, 36, 44)
 WHITE: Colour = (255, 255, 255)
-DATA = toml("colours.toml")
+DATA = toml("looks.toml")
 SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = DATA["skin_lightness"]
 """Range of CIELAB L* of the skin."""
 
