@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from askew.plan import Plan as Plan
     from askew.plan import read_plan as read_plan
     from askew.studies.compare.command import compare as compare
-    from askew.studies.compare.result import Comparison as Comparison
+    from askew.studies.compare.findings import Comparison as Comparison
     from askew.studies.rank import RankResult as RankResult
     from askew.studies.rank.command import rank as rank
     from askew.types import Axis as Axis

@@ -21,9 +21,9 @@ from askew.stats.association import mad
 from askew.stats.association_intervals import fair_histograms
 from askew.store.keys import picture_seed
 from askew.studies.compare.findings import changes
+from askew.studies.compare.page import pair_sentence
 from askew.studies.compare.score import ComparedRun
 from askew.studies.compare.score import score as compared
-from askew.studies.compare.words import pair_sentence
 from askew.studio.caption import parse
 from askew.studio.planted import sample
 from askew.studio.scene import Scene

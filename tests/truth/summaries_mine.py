@@ -10,9 +10,9 @@ from askew.findings import FORMAT, Environment, Head, Identity, Instruments, wit
 from askew.methods.mine.findings import MineFindings, MineTheGap, RandomSearch, family
 from askew.methods.mine.gather import Best, Shown
 from askew.methods.mine.lean import LeanReading
+from askew.methods.mine.page import against_random, answer
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
-from askew.methods.mine.words import against_random, answer
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis

@@ -53,9 +53,10 @@ PHRASES: Mapping[str, Phrase] = {
     "sets_alike": Phrase("No difference is shown with this number of pictures.", "no share has"),
     # two runs
     "run_differs": Phrase("{b} differs from {a} beyond chance {where}.", "some verdict of the comparison has q < 0.05"),
-    "runs_alike": Phrase("No difference between {b} and {a} is shown with this number of pictures.", "none has"),
+    "runs_alike": Phrase("{by} no difference between {b} and {a} is shown with this number of pictures.",
+                         "none has; scores that are no verdict are tested apart"),
     "differs_here": Phrase("{b} differs from {a} beyond chance", "the verdict on one axis has q < 0.05"),
-    "alike_here": Phrase("No difference shown with this number of pictures", "it has not"),
+    "alike_here": Phrase("{by} no difference is shown with this number of pictures", "it has not"),
     # where two words are attended to
     "place_shared": Phrase("beyond chance", "of a single prompt: its mIoU has q < 0.05"),
     "place_by_chance": Phrase("not shown to be beyond chance", "it has not, or has no chance to be held against"),

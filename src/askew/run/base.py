@@ -30,6 +30,9 @@ W_contra = TypeVar("W_contra", bound=Wanted, contravariant=True)
 T = TypeVar("T")
 L = TypeVar("L")
 
+Filed = list[tuple[FiledPicture, Outcome]]
+"""Pictures of a collection, and what became of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
@@ -123,9 +126,7 @@ class Run(Protocol):
             found[one.prompt].append(made[one.key])
         return found
 
-    def collect(
-        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
-    ) -> list[tuple[FiledPicture, Outcome]]:
+    def collect(self, collection: Collection, chosen: Sequence[FiledPicture] | None = None) -> Filed:
         """Every picture of a collection, or those that are `chosen`, in their order."""
 
     def ask(self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:

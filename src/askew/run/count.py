@@ -12,7 +12,7 @@ import numpy as np
 from askew.measure.base import VQA, Evaluator, PictureReader
 from askew.models.base import Collection, FiledPicture
 from askew.plan import RunPlan
-from askew.run.base import Answer, L, Maker, Outcome, Rows, Run, T, W
+from askew.run.base import Answer, Filed, L, Maker, Outcome, Rows, Run, T, W
 from askew.run.live import check_folder
 from askew.run.progress import Stage, StageName, silent
 from askew.run.work import SLICE, Work, lacking, slices, unfinished, unique, wanted_files
@@ -45,9 +45,7 @@ class Count(Run):
         self._seen |= {(who, one.key) for who in maker.sees for one in wanted if one.key not in stored}
         return {one.key: stored.get(one.key, Picture(one.key, "", one.prompt, one.seed)) for one in wanted}
 
-    def collect(
-        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
-    ) -> list[tuple[FiledPicture, Outcome]]:
+    def collect(self, collection: Collection, chosen: Sequence[FiledPicture] | None = None) -> Filed:
         """Files of a collection, imported or standing in, of a folder by their ids; what is not there is missing."""
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)

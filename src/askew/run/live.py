@@ -19,7 +19,7 @@ from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
-from askew.run.base import CONTINUES, Answer, L, Maker, Outcome, Rows, Run, T, W, expect, provider
+from askew.run.base import CONTINUES, Answer, Filed, L, Maker, Outcome, Rows, Run, T, W, expect, provider
 from askew.run.environment import StageTime, environment
 from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
 from askew.run.work import SLICE, Budget, Engine, Group, Work, lacking, slices, unfinished, unique, wanted_files
@@ -48,15 +48,10 @@ class Live(Run):
     """
 
     def __init__(
-        self,
-        folder: Path,
-        store: Store,
-        plan: RunPlan,
-        progress: Progress | None = None,
-        budget: int | str | None = None,
+        self, folder: Path, store: Store, plan: RunPlan, progress: Progress = silent, budget: int | str | None = None
     ) -> None:
         self.folder, self.store, self.plan = folder, store, plan
-        self._progress, self._budget, self._spent = progress or silent, Budget.parse(budget), 0
+        self._progress, self._budget, self._spent = progress, Budget.parse(budget), 0
         self.stages: dict[str, StageTime] = {}
         self.warnings: list[str] = []
         check_folder(folder, plan)
@@ -98,9 +93,7 @@ class Live(Run):
             raise RunError(f"the budget of {self._budget.told} is used up: {told}")
         return stored
 
-    def collect(
-        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
-    ) -> list[tuple[FiledPicture, Outcome]]:
+    def collect(self, collection: Collection, chosen: Sequence[FiledPicture] | None = None) -> Filed:
         """Every picture of a collection, or those that are `chosen`, in their order, imported into the store."""
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)

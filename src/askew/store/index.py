@@ -33,6 +33,7 @@ TABLES = {
 """By table its columns. `sum` is the checksum of the others: a row that does not fit its own is as good as absent."""
 
 Row = Sequence[Any]
+Known = Callable[[], Iterable[tuple[str, Sequence[Row]]]]
 
 
 def checksum(table: str, row: Sequence[object]) -> int:
@@ -51,13 +52,7 @@ class Index:
     new index begins with. With `write` False nothing on disk is changed.
     """
 
-    def __init__(
-        self,
-        path: Path | None,
-        timeout: float,
-        known: Callable[[], Iterable[tuple[str, Sequence[Row]]]] = tuple,
-        write: bool = True,
-    ) -> None:
+    def __init__(self, path: Path | None, timeout: float, known: Known = tuple, write: bool = True) -> None:
         self.where, self.timeout = "the store" if path is None else f"the store {path.parent}", timeout
         with faults(self.where, timeout):
             reads = path is not None and not write
@@ -138,7 +133,7 @@ class Index:
     def _has_schema(self) -> bool:
         return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
 
-    def _create(self, known: Callable[[], Iterable[tuple[str, Sequence[Row]]]]) -> None:
+    def _create(self, known: Known) -> None:
         self._use_wal()
         with self.transaction():
             if self._has_schema():  # another process was faster

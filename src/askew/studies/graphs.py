@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import ClassVar
 
@@ -35,14 +36,14 @@ READING = b.Text(items=(
 ))  # fmt: skip
 
 Runs = Mapping[str, InteractionFindings]
+"""By name."""
 
 
 @record
 class Change:
     """A pair of different axes in a later run against the first; `prompt` None: all prompts together.
 
-    difference     of the sensitivities, the later less the first
-    simultaneous   its interval together with those of all changes
+    `difference` is of the sensitivities, `simultaneous` its interval together with those of all changes.
     """
 
     run: str
@@ -83,13 +84,15 @@ class ModelGraphs:
 
 @dataclass(frozen=True)
 class GraphsResult(Document):
-    """The graphs of several runs by name, what differs, and the page that shows it."""
+    """The graphs of several runs by name, what differs, and the page that shows it at `place`.
+
+    There are no warnings: what a reader must know stands in the runs' own reports.
+    """
 
     place: Path
     runs: Mapping[str, InteractionFindings]
     found: ModelGraphs
     warnings: ClassVar[Sequence[str]] = ()
-    """None: what a reader must know stands in the runs' own reports."""
 
     @property
     def report(self) -> Path:
@@ -99,7 +102,7 @@ class GraphsResult(Document):
     @property
     def numbers(self) -> Path:
         """Where the differences lie as JSON."""
-        return self.report.with_suffix(".json")
+        return self.place.with_suffix(".json")
 
     @cached_property
     def page(self) -> b.Page:
@@ -141,8 +144,8 @@ def graphs(*runs: str | Path, names: Names = None, to: Place = None, json: Flag 
     loaded: list[InteractionFindings] = []
     for folder in folders:
         if not isinstance(run := load(folder), InteractionResult):
-            method = run.method.name
-            raise UsageError(f"{folder} is a run of the method {method!r}; this needs a run of `askew interact`")
+            other = run.method.name
+            raise UsageError(f"{folder} is a run of the method {other!r}; this needs a run of `askew interact`")
         loaded.append(run.found)
     models = [one.model.name for one in loaded]
     own = parts_of(names) or (models if len(set(models)) == len(models) else [str(folder) for folder in folders])
@@ -167,14 +170,18 @@ def model_graphs(runs: Runs) -> ModelGraphs:
     """The runs by name, and how each later one differs from the first, where their numbers mean the same."""
     first, *_ = runs.values()
     told = {name: ComparedRun(one.model, one.plan_hash, one.askew, differs(first, one)) for name, one in runs.items()}
-    found = [
-        Change(name, prompt, was.source, was.target, _difference(e, was.sensitivity), (0.0, 0.0))
-        for name, one in list(runs.items())[1:] if told[name].differs is None
-        for prompt in shared_prompts(runs)
-        for was in first.graph(prompt).edges
-        if not was.direct and isinstance(was.sensitivity, Estimate)
-        if (now := one.graph(prompt).edge(was.source, was.target)) and isinstance(e := now.sensitivity, Estimate)
-    ]  # fmt: skip
+    found = []
+    later = [(name, one) for name, one in list(runs.items())[1:] if told[name].differs is None]
+    for (name, one), prompt in product(later, shared_prompts(runs)):
+        for edge in first.graph(prompt).edges:
+            now = one.graph(prompt).edge(edge.source, edge.target)
+            if edge.direct or now is None:
+                continue
+            if isinstance(was := edge.sensitivity, Estimate) and isinstance(new := now.sensitivity, Estimate):
+                low, high = mover(new.value, was.value, ends(new), ends(was))
+                n = (new.n or 0) + (was.n or 0)
+                difference = Estimate(new.value - was.value, low, high, was.level, "MOVER", n)
+                found.append(Change(name, prompt, edge.source, edge.target, difference, (0.0, 0.0)))
     return ModelGraphs(told, tuple(replace(c, simultaneous=simultaneous(c.difference, len(found))) for c in found))
 
 
@@ -194,18 +201,12 @@ def differs(first: InteractionFindings, other: InteractionFindings) -> str | Non
     return None
 
 
-def _difference(second: Estimate, first: Estimate) -> Estimate:
-    low, high = mover(second.value, first.value, ends(second), ends(first))
-    n = (second.n or 0) + (first.n or 0)
-    return Estimate(second.value - first.value, low, high, first.level, "MOVER", n)
-
-
 def page(runs: Runs, found: ModelGraphs) -> b.Page:
     """What to show of several runs by name. Only graphs that every run has are shown."""
     axes = figures.axes_of(graph for one in runs.values() for graph in one.biasconnect)
     first, *others = shared_prompts(runs)
     told = [f"{shorten(name, 50)} has {plural(len(one.graph(first).drawn), 'edge')}" for name, one in runs.items()]
-    more = [b.Fold(figures.title(prompt, 120), (*_sides(runs, prompt, axes), *_against(runs, found, prompt)))
+    more = [b.Fold(figures.title(prompt, 120), (*_sides(runs, prompt, axes), _against(runs, found, prompt)))
             for prompt in others]  # fmt: skip
     return b.Page(
         kicker=f"askew graphs: how biases pull on each other in {plural(len(runs), 'run')}",
@@ -214,7 +215,7 @@ def page(runs: Runs, found: ModelGraphs) -> b.Page:
         facts=(),
         sections=(
             b.Section(figures.title(first, 120), tuple(_sides(runs, first, axes)), screen=False),
-            b.Section(f"Against {shorten(next(iter(runs)), 50)}", tuple(_against(runs, found, first))),
+            b.Section(f"Against {shorten(next(iter(runs)), 50)}", (_against(runs, found, first),)),
             *([b.Section("Each prompt", tuple(more), screen=False)] if more else []),
             b.Section("How to read this", (READING,), screen=False),
         ),
@@ -247,7 +248,7 @@ def _sides(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.Bl
         yield b.Section(f"{shorten(name, 60)}: {edges}", (drawn, figures.summary(graph)))
 
 
-def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> Iterator[b.Block]:
+def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> b.Block:
     """What differs from the first run: the pairs that are an edge in either, and those that surely differ."""
     first, *others = runs
     drawn = {name: {(e.source, e.target) for e in one.graph(prompt).drawn} for name, one in runs.items()}
@@ -258,11 +259,10 @@ def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> Iterator[b.B
                strong=one.clear)
         for one in sorted(own, key=lambda one: (not one.clear, -abs(one.difference.value)))
     )  # fmt: skip
-    if rows:
-        yield b.Lanes(
+    if not rows:
+        return b.Text("No pair of axes has an edge that could be held against the first run, and none surely differs.")
+    return b.Lanes(
             f"Change of Intersectional Sensitivity against {shorten(first, 50)}, of pairs that have an edge in either "
             "run or surely differ; right of zero the axis is brought nearer to its ideal than there", "Pair", rows,
             "change", "signed", b.PLAIN, interval="interval of the change, of all pairs of the page at once",
         )  # fmt: skip
-    else:
-        yield b.Text("No pair of axes has an edge that could be held against the first run, and none surely differs.")

@@ -16,6 +16,7 @@ from askew.methods.mine import METHOD
 from askew.methods.mine.findings import (
     BestPrompt,
     Evaluation,
+    Explained,
     Iteration,
     MineFindings,
     MineTheGap,
@@ -35,11 +36,11 @@ def e(value: float, **fields: Any) -> Estimate:
 
 
 def best(prompt: str, fresh: float, q: float) -> BestPrompt:
-    return BestPrompt(
-        0, prompt, e(fresh - 0.02), e(fresh, null=1.05, p=q, q=q), 1, "a doctor",
-        is_read=True, missed_visual_concepts=("a male one",), missed_pictures=("v1",), least_aligned_pictures=("i1",),
-        variations=("a male one", "a female one"), null_range=(1.04, 1.06),
-    )  # fmt: skip
+    told = Explained(
+        prompt, None, ("a male one", "a female one"), ("a male one",), True, ("v1",), ("i1",), (1.04, 1.06)
+    )
+    score, again = e(fresh - 0.02), e(fresh, null=1.05, p=q, q=q)
+    return told.into(BestPrompt, run=0, score=score, fresh_score=again, iteration=1, parent="a doctor")
 
 
 def point(prompt: str, score: float | None, parent: str | None = None) -> Evaluation:
@@ -145,7 +146,8 @@ def test_of_several_searches_the_one_that_found_the_first_prompt_is_drawn() -> N
 
 
 def test_other_objectives_are_not_called_bias() -> None:
-    plain = tuple(BestPrompt(0, one.prompt, one.score, e(1.0), 1) for one in SECTION.best)
+    nothing = {"variations": (), "missed_visual_concepts": (), "missed_pictures": (), "is_read": False}
+    plain = tuple(replace(one, fresh_score=e(1.0), null_range=None, **nothing) for one in SECTION.best)
     one = found(MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None)
     assert "come nearest to color:red" in answer(one)
     assert "one-sided" not in page(one)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from askew.methods.mine.findings import BestPrompt, Evaluation
 from askew.methods.mine.gather import Best, Found, Search, Shown
 from askew.methods.mine.objectives import Alignment
-from askew.methods.mine.score import (
-    best_prompt,
-    history,
-    missed_terms,
-)
+from askew.methods.mine.score import best_prompt, history, missed_terms
 from askew.parts.scoring import Scoring
 from askew.prompts.evolution import Candidate
 from askew.types import Estimate, Missing, Picture
@@ -27,6 +25,7 @@ EVALUATED = [
     Candidate("a nurse in a park", 2, "mutation", "a nurse outdoors", loss=1.15),
 ]
 FRESH = 77
+GONE = Missing("error")
 
 
 def best(prompt: str) -> Best:
@@ -92,7 +91,7 @@ def test_history_keeps_the_record_and_every_prompt() -> None:
 
 
 def missing(prompt: str, *missed: str) -> BestPrompt:
-    return BestPrompt(0, prompt, Missing("error"), Missing("error"), 0, None, missed)
+    return replace(best_prompt(Best(Candidate(prompt), GONE, GONE), 0, SCORING), missed_visual_concepts=missed)
 
 
 def test_a_word_counts_once_per_prompt_and_not_if_the_prompt_says_it() -> None:

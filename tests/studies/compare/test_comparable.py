@@ -8,7 +8,7 @@ import pytest
 
 from askew.errors import UsageError
 from askew.methods.audit.plan import AuditPlan
-from askew.studies.compare.recorded import comparable_prompts
+from askew.studies.compare.command import comparable_prompts
 
 
 def plan(prompts: tuple[str, ...] = ("a nurse",), axes: dict[str, Any] | None = None, **fields: Any) -> AuditPlan:

@@ -22,10 +22,8 @@ from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Fold, Lanes, Pictures, Section, Shares
 from askew.pages.words import measured
-from askew.studies.compare import words
-from askew.studies.compare.findings import Difference, changes
-from askew.studies.compare.page import View, page
-from askew.studies.compare.result import Comparison
+from askew.studies.compare.findings import Comparison, Difference, changes
+from askew.studies.compare.page import View, change_sentence, page, pair_sentence
 from askew.types import Estimate, Missing
 from methods.audit.made_up import CASES, HOSTILE, draw, found
 from pages import test_browser as browser
@@ -130,7 +128,7 @@ def printed(comparison: Comparison, color: bool = False) -> str:
 
 def first_sentence(comparison: Comparison, k: int = 0) -> str:
     view = View(comparison)
-    return words.pair_sentence(view.pairs[k], view.changes[view.pairs[k]], view.own)
+    return pair_sentence(view.pairs[k], view.changes[view.pairs[k]], view.own)
 
 
 def test_every_page_is_valid_and_fits_a_terminal(any_comparison: Comparison) -> None:
@@ -230,7 +228,7 @@ def test_what_was_not_measured_says_why_and_is_no_number(comparison_named: Named
     comparison = comparison_named("comparison of nothing")
     view = View(comparison)
     (change,) = view.changes[view.pairs[0]]
-    assert "no person" in words.change_sentence(change, "A", "B", view.own)
+    assert "no person" in change_sentence(change, "A", "B", view.own)
     assert "could not be compared" in first_sentence(comparison)
     assert "0.00" not in printed(comparison)
 
@@ -245,11 +243,34 @@ def test_a_lean_is_settled_only_if_the_interval_says_so(comparison_named: Named)
         assert change.lean
         assert isinstance(change.lean.difference, Estimate)
         lean = replace(change.lean, difference=replace(change.lean.difference, **fields))
-        return words.change_sentence(replace(change, lean=lean), "A", "B", view.own)
+        return change_sentence(replace(change, lean=lean), "A", "B", view.own)
 
     assert "B is less one-sided than A." in said(value=-0.2, low=-0.3, high=-0.1)
     assert "B differs from A beyond chance." in said(value=-0.2, low=-0.3, high=0.1)
     assert "B is more one-sided than A." in said(value=0.2, low=0.1, high=0.3)
+
+
+def test_what_is_said_not_to_differ_does_not_in_the_table(comparison_named: Named) -> None:
+    """Beside the verdict of the shares, scores of other families and shares read by others may be beyond chance."""
+    comparison, near = (
+        comparison_named("comparison"),
+        Estimate(0.3, 0.1, 0.5, 0.95, "test inversion", 48, p=0.01, q=0.018),
+    )
+    entries = [replace(one, difference=replace(near, q=0.6) if one.score == "share" else near)
+               for one in comparison.entries]  # fmt: skip
+    others = [replace(one, instrument="another", difference=near) for one in entries if one.score == "share"]
+    for own, by in ((entries, "shares"), ([*entries, *others], "shares read by studio")):
+        one = replace(comparison, entries=tuple(own))
+        assert first_sentence(one).startswith(f"By {by} no difference")
+        folds = [fold for fold in blocks(page(one).sections) if isinstance(fold, Fold) and "shown by" in fold.summary]
+        assert len(folds) == 9
+        for fold in folds:
+            said, *tables = fold.blocks
+            assert fold.summary.endswith(f"no difference shown by {by}")
+            assert f"By {by} no difference is shown" in str(said)
+            qs = {(by in table.caption or "read by studio" in table.caption, row.score.q) for table in tables
+                  if isinstance(table, Lanes) for row in table.rows if isinstance(row.score, Estimate)}  # fmt: skip
+            assert qs == {(True, 0.6), (False, 0.018)}
 
 
 def test_hostile_names_stay_text(comparison_named: Named) -> None:

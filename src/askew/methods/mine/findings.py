@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 from askew.errors import UnknownName
 from askew.findings import Address, E, Head, pattern
@@ -16,34 +17,50 @@ from askew.types import Estimate, Missing, record
 FRESH: Address = ("best", "fresh_score")
 
 
-@record
-class BestPrompt:
-    """One of the best prompts of a search, and what explains its score on fresh seeds.
+X = TypeVar("X", bound="Explained")
 
-    score                    of the pictures that it was found by: the luckiest of many
-    fresh_score              of pictures of fresh seeds: what it is worth
-    parent                   the prompt that it is a mutation of
+
+@record
+class Explained:
+    """A prompt, and what explains the score of its pictures.
+
+    shares                   where leans are asked for: what they show of an axis
+    variations               that they are held against, by value where leans are asked for
     missed_visual_concepts   if `is_read`, variations of which no picture shows all that they say, those first that
                              pictures of the variations show most; without a reader of what they say, those of low
                              similarity, of which some picture may well show one. `missed_pictures` is one of each
     least_aligned_pictures   pictures that fit no variation as well as pictures of variations do, the worst first
     null_range               between which scores the central part of chance lies
-    shares                   of a search for leans: the fresh pictures on the axis on which it was found to lean most
+    """
+
+    prompt: str
+    shares: SetShares | None
+    variations: tuple[str, ...]
+    missed_visual_concepts: tuple[str, ...]
+    is_read: bool
+    missed_pictures: tuple[str | None, ...]
+    least_aligned_pictures: tuple[str, ...]
+    null_range: tuple[float, float] | None
+
+    def into(self, kind: type[X], **own: object) -> X:
+        """A record that begins with this one. `own` are the fields of `kind` behind these."""
+        return kind(**{field.name: getattr(self, field.name) for field in fields(Explained)}, **own)  # type: ignore[arg-type]
+
+
+@record
+class BestPrompt(Explained):
+    """One of the best prompts of a search, explained by its pictures of fresh seeds.
+
+    score        of the pictures that it was found by: the luckiest of many
+    fresh_score  of pictures of fresh seeds: what it is worth
+    parent       the prompt that it is a mutation of
     """
 
     run: int
-    prompt: str
     score: E
     fresh_score: E
     iteration: int
-    parent: str | None = None
-    missed_visual_concepts: tuple[str, ...] = ()
-    is_read: bool = False
-    missed_pictures: tuple[str | None, ...] = ()
-    least_aligned_pictures: tuple[str, ...] = ()
-    variations: tuple[str, ...] = ()
-    null_range: tuple[float, float] | None = None
-    shares: SetShares | None = None
+    parent: str | None
 
 
 @record

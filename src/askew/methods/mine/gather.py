@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,12 +40,10 @@ SearchBy = Callable[[Writer, Callable[[Candidate], float | None], Evolution, See
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a prompt that was mined is explained by.
+    """What a prompt that was mined is explained by: its `pictures` of fresh seeds.
 
-    pictures    those of fresh seeds
     variations  by text one picture of each: of what a writer varies, or of the values of the axis that it leans on
-    shows       by variation whose details are known: of how many pictures of the prompt all of them are true, and of
-                how many of the variations
+    shows       by variation whose details are known: of how many pictures all are true, and of how many variations
     """
 
     pictures: tuple[Outcome, ...]
@@ -95,13 +93,11 @@ class MineGathered:
     @property
     def sets(self) -> tuple[PictureSet, ...]:
         """The fresh pictures of the best prompts, and those of their variations."""
-        return tuple(
-            one
-            for prompt, shown in self.found.best().items()
-            for one in (PictureSet.of(prompt, shown.pictures), *(
-                PictureSet.of(prompt, [picture], "variation", text, text) for text, picture in shown.variations.items()
-            ))
-        )  # fmt: skip
+        sets: list[PictureSet] = []
+        for prompt, own in self.found.best().items():
+            varied = (PictureSet.of(prompt, [one], "variation", text, text) for text, one in own.variations.items())
+            sets += [PictureSet.of(prompt, own.pictures), *varied]
+        return tuple(sets)
 
 
 def gather(plan: MinePlan, run: Run) -> MineGathered:
@@ -113,7 +109,10 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     finally:
         tell_usage(miner.writer, run.tell)
     instruments = miner.instruments()
-    run.warn(*miner.warnings(found), *beyond_drawings([model.name], instruments.vqa, instruments.embedder))
+    unscored = Counter(loss.detail for loss in miner.losses.values() if isinstance(loss, Missing))
+    run.warn(*(f"{count} of {len(miner.losses)} prompts have no score: {why}" for why, count in unscored.items()),
+             *unknown_words(model, list(found.best())),
+             *beyond_drawings([model.name], instruments.vqa, instruments.embedder))  # fmt: skip
     identity = Identity(model.name, model.revision, dict(model.settings))
     return MineGathered(identity, getattr(model, "device", None), instruments, found)
 
@@ -205,15 +204,14 @@ class Miner:
     def objective(self) -> Objective:
         """What the plan searches for."""
         plan = self.plan
-        if plan.objective == LEAN:
-            reader, axes = self.vqa or self.embedder, tuple(find_axis(name) for name in plan.axes)
-            assert reader is not None  # one of the two is loaded for this objective
-            return lean.LeanObjective(self.run, reader, self.pictures, axes, plan.images, plan.fresh_images)
         if runs_code(plan.objective):
             return objectives.OwnObjective(plan.objective, objectives.own_function(plan.objective), self.pictures)
         if plan.objective.startswith(COLOR):
             color = objectives.named_color(plan.objective.removeprefix(COLOR))
             return objectives.ColorObjective(self.run, color, self.pictures)
+        if plan.objective == LEAN and (reader := self.vqa or self.embedder):
+            axes = tuple(find_axis(name) for name in plan.axes)
+            return lean.LeanObjective(self.run, reader, self.pictures, axes, plan.images, plan.fresh_images)
         assert self.embedder is not None  # loaded for this objective
         return objectives.BiasObjective(
             self.run, self.embedder, self.pictures, self.variations, plan.variations, plan.quantile, plan.is_unit,
@@ -251,13 +249,6 @@ class Miner:
             {objective.name: objective.fingerprint} if isinstance(objective, objectives.OwnObjective) else None,
         )
 
-    def warnings(self, found: Found) -> Iterator[str]:
-        """What a reader must know."""
-        unscored = Counter(loss.detail for loss in self.losses.values() if isinstance(loss, Missing))
-        for why, number in unscored.items():
-            yield f"{number} of {len(self.losses)} prompts have no score: {why}"
-        yield from unknown_words(self.model, list(found.best()))
-
     def _search(self, name: str, by: SearchBy, number: int, steps: Stage) -> Search:
         plan, fresh = self.plan, derived_seed(self.plan.seed, "fresh")
         leads: list[tuple[float, str]] = []
@@ -265,7 +256,8 @@ class Miner:
         def evaluate(candidate: Candidate) -> float | None:
             text, run = candidate.text, f" {number + 1}/{plan.runs}" if plan.runs > 1 else ""
             if text not in self.losses:
-                self.losses[text] = loss_of(self.objective.read(text, plan.seed))
+                read = self.objective.read(text, plan.seed)
+                self.losses[text] = read if isinstance(read, Missing) else read.loss()
             loss = self.losses[text]
             if not isinstance(loss, Missing):
                 leads[:] = [min([*leads, (loss, text)], key=lambda lead: lead[0])]
@@ -305,29 +297,24 @@ class Miner:
 
         Without either nobody can tell: the nearest text alone calls every third one left out that is shown.
         """
-        said = {text: found for text in varied if (found := lean.details(prompt, text))}
-        reader, plan = self.vqa, self.plan
+        said, plan, reader = (
+            {text: told for text in varied if (told := lean.details(prompt, text))},
+            self.plan,
+            self.vqa,
+        )
         if said and reader is None and plan.embedder.partition("/")[0] in registry.providers("vqa"):
             reader = registry.vqa(plan.embedder, **plan.embedder_args)
         if not said or reader is None:
             return {}
         objective = lean.LeanObjective(self.run, reader, self.pictures, (), plan.images, plan.images)
         axes = [find_axis(name) for name in dict.fromkeys(name for one in said.values() for name in one)]
-        read: tuple[dict[str, Sequence[object]], ...] = ({}, {})
+        own, other = dict[str, Sequence[object]](), dict[str, Sequence[object]]()
         for axis in axes:
             with suppress(UsageError):  # an instrument that does not know these values
-                sets = [objective.observed(prompt, some, [axis]) for some in (pictures, [*varied.values()])]
-                for values, seen in zip(read, sets, strict=True):
-                    values.update(seen.values[reader.name])
+                for values, some in ((own, pictures), (other, [*varied.values()])):
+                    values |= objective.observed(prompt, some, [axis]).values[reader.name]
 
         def count(one: Mapping[str, str], values: Mapping[str, Sequence[object]]) -> int:
-            rows = zip(*(values[axis] for axis in one), strict=True)
-            return sum(row == tuple(one.values()) for row in rows)
+            return [*zip(*(values[axis] for axis in one), strict=True)].count(tuple(one.values()))
 
-        known = {text: one for text, one in said.items() if one.keys() <= read[0].keys()}
-        return {text: (count(one, read[0]), count(one, read[1])) for text, one in known.items()}
-
-
-def loss_of(reading: Reading | Missing) -> float | Missing:
-    """What a search lowers."""
-    return reading if isinstance(reading, Missing) else reading.loss()
+        return {text: (count(one, own), count(one, other)) for text, one in said.items() if one.keys() <= own.keys()}

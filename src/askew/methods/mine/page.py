@@ -1,4 +1,7 @@
-"""The page of `askew mine`: the prompts that a model is most one-sided on, their pictures, and how they were found."""
+"""The page of `askew mine`: the prompts that a model is most one-sided on, their pictures, and how they were found.
+
+Sentences go no further than the numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from askew.findings import PictureSet
-from askew.methods.mine import words as texts
 from askew.methods.mine.findings import BestPrompt, MineFindings, ranked
-from askew.methods.mine.plan import LEAN
+from askew.methods.mine.plan import COLOR, LEAN, MinePlan, ScoredPlan
 from askew.pages import blocks as b
 from askew.pages import skeleton
+from askew.pages import words as w
 from askew.pages.media import Media, picture_row, shot
-from askew.pages.words import capital, listing, perceived, percent, plural, quote, shorten, thousands
+from askew.pages.phrases import say
 from askew.parts.survey.blocks import bar
-from askew.types import Estimate
+from askew.parts.survey.words import seen
+from askew.types import Estimate, Missing
 
 OPEN, SHOWN = 3, 12
 """Prompts that stand open, and prompts whose pictures are shown."""
@@ -27,18 +31,18 @@ CHANCE = "what chance alone would give"
 def page(found: MineFindings, media: Media) -> b.Page:
     """What to show of a search."""
     view, plan = View(found, media), found.plan
-    axes = listing([perceived(axis) for axis in plan.axes])
+    axes = w.listing([w.perceived(axis) for axis in plan.axes])
     title = (f"Where {axes} leans most" if view.leans else "Where it is most one-sided" if plan.is_bias
-             else f"Nearest to {shorten(plan.objective, 60)}")  # fmt: skip
+             else f"Nearest to {w.shorten(plan.objective, 60)}")  # fmt: skip
     beyond = "further from equal shares" if view.leans else "more one-sided"
     bold = f"Bold: {beyond} than chance explains (q < 0.05), on fresh seeds."
     return skeleton.page(
-        found, f"askew mine: a search for prompts on {shorten(found.model.name, 80)}", title, texts.answer(found),
+        found, f"askew mine: a search for prompts on {w.shorten(found.model.name, 80)}", title, answer(found),
         (b.Section("The prompts found", tuple(view.scores()), anchor="prompts"), *view.against_random(),
          b.Section("Pictures", tuple(view.pictures()), screen=False),
          b.Section("The course of the search", tuple(view.course()), screen=False, anchor="course"),
          *view.missed()),
-        facts=view.facts(), reading=texts.reading(plan), notes=(bold,) if plan.is_bias or view.leans else (),
+        facts=view.facts(), reading=reading(plan), notes=(bold,) if plan.is_bias or view.leans else (),
     )  # fmt: skip
 
 
@@ -61,15 +65,15 @@ class View:
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was searched, and with whom."""
-        plan, evaluated = self.found.plan, thousands(self.found.minethegap.evaluated)
+        plan, evaluated = self.found.plan, w.thousands(self.found.minethegap.evaluated)
         searches = "1 search" if plan.runs == 1 else f"{plan.runs} searches"
-        more = f", {plural(plan.variations, 'variation')}" if plan.is_bias else ""
+        more = f", {w.plural(plan.variations, 'variation')}" if plan.is_bias else ""
         more += f", {plan.fresh_images} of each found" if self.leans else ""
         own = (
-            ("Prompts", f"{evaluated}: {searches}, {plural(plan.iterations, 'iteration')} of {plan.population}"),
-            ("Each prompt", plural(plan.images, "picture") + more),
-            ("Written by", shorten(plan.llm, 60)),
-            ("Target", shorten(plan.target, 60)),
+            ("Prompts", f"{evaluated}: {searches}, {w.plural(plan.iterations, 'iteration')} of {plan.population}"),
+            ("Each prompt", w.plural(plan.images, "picture") + more),
+            ("Written by", w.shorten(plan.llm, 60)),
+            ("Target", w.shorten(plan.target, 60)),
         )
         first, *rest = (fact for fact in skeleton.facts(self.found) if fact[0] != "Pictures")
         return (first, *(fact for fact in own if fact[1]), *rest)
@@ -80,13 +84,13 @@ class View:
         if not entries:
             yield b.Text("No prompt could be scored.")
             return
-        seen = [one.shares for one in entries if one.shares]
-        for axis in dict.fromkeys(one.axis for one in seen):
-            bars = [bar(one, shorten(one.prompt, 60), link=_anchor(one.prompt)) for one in seen if one.axis == axis]
-            yield b.Shares(f"{capital(perceived(axis))} on fresh seeds, shares in percent", tuple(bars), "Prompt")
-        is_bias, level = self.found.plan.is_bias, percent(self.found.plan.level)
+        shown = [one.shares for one in entries if one.shares]
+        for axis in dict.fromkeys(one.axis for one in shown):
+            bars = [bar(one, w.shorten(one.prompt, 60), link=_anchor(one.prompt)) for one in shown if one.axis == axis]
+            yield b.Shares(f"{w.capital(w.perceived(axis))} on fresh seeds, shares in percent", tuple(bars), "Prompt")
+        is_bias, level = self.found.plan.is_bias, w.percent(self.found.plan.level)
         rows = tuple(
-            b.Lane(shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range,
+            b.Lane(w.shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range,
                    marks=(b.Mark(one.score.value, "when found", "ring"),)
                    if isinstance(one.score, Estimate) and not self.leans else ())
             for one in entries
@@ -104,14 +108,12 @@ class View:
 
     def pictures(self) -> Iterator[b.Block]:
         """Every prompt with its pictures and with what they leave out: the first ones open."""
-        shown = [(f"{k}. {quote(one.prompt, 160)}", one) for k, one in enumerate(self.ranked[:SHOWN], start=1)]
-        for title, one in shown[:OPEN]:
-            yield b.Section(title, tuple(self._prompt(one)), anchor=_anchor(one.prompt))
-        for title, one in shown[OPEN:]:
-            yield b.Fold(title, tuple(self._prompt(one)), anchor=_anchor(one.prompt))
+        for k, one in enumerate(self.ranked[:SHOWN], start=1):
+            kind = b.Section if k <= OPEN else b.Fold
+            yield kind(f"{k}. {w.quote(one.prompt, 160)}", tuple(self._prompt(one)), anchor=_anchor(one.prompt))
 
     def _prompt(self, one: BestPrompt) -> Iterator[b.Block]:
-        yield b.Text(texts.finding(one))
+        yield b.Text(finding(one))
         own = next((s for s in self.found.sets if s.prompt == one.prompt and s.axis is None), None)
         if own:
             note = least_fitting(own, one.least_aligned_pictures)
@@ -120,14 +122,14 @@ class View:
         if one.missed_visual_concepts:
             pictures = dict(zip(one.missed_visual_concepts, one.missed_pictures, strict=True))
             yield left_out(self.media, pictures, "the pictures above", is_read=one.is_read)
-        yield b.Fold(f"Where it comes from{', and its variations' if one.variations else ''}", tuple(self._origin(one)))
-
-    def _origin(self, one: BestPrompt) -> Iterator[b.Block]:
         run = f" of search {one.run + 1}" if self.found.plan.runs > 1 else ""
-        mutated = f", a mutation of {quote(one.parent, 160)}" if one.parent else ""
-        yield b.Text(f"Found in iteration {one.iteration + 1}{run}{mutated}.")
+        mutated = f", a mutation of {w.quote(one.parent, 160)}" if one.parent else ""
+        origin = b.Text(f"Found in iteration {one.iteration + 1}{run}{mutated}.")
         if one.variations:
-            yield b.Text("Variations:", items=one.variations)
+            varied = b.Text("Variations:", items=one.variations)
+            yield b.Fold("Where it comes from, and its variations", (origin, varied))
+        else:
+            yield b.Fold("Where it comes from", (origin,))
 
     def course(self) -> Iterator[b.Block]:
         """The best so far of the search that found the first prompt, and of random prompts alone."""
@@ -150,20 +152,20 @@ class View:
         """Whether the search found better prompts than a random one of the same size."""
         random = self.found.minethegap.random
         if random:
-            rows = [b.Lane(shorten(one.prompt, 70), one.fresh_score) for one in ranked(random.best, self.leans)]
+            rows = [b.Lane(w.shorten(one.prompt, 70), one.fresh_score) for one in ranked(random.best, self.leans)]
             best = b.Fold("The best random prompts", (self._lanes("On fresh seeds", rows, self.found.plan.is_bias),))
-            yield b.Section("Against random search", (b.Text(texts.against_random(self.found)), best), anchor="random")
+            yield b.Section("Against random search", (b.Text(against_random(self.found)), best), anchor="random")
 
     def missed(self) -> Iterator[b.Section]:
-        """What the missed variations of all prompts have in common."""
+        """What the missed variations of all prompts have in skeleton."""
         missed = self.found.minethegap.missed
         if missed is None:
             return
         text = b.Text("Words of missed variations that their prompt does not hold, counted once per prompt, over "
-                      f"{plural(missed.prompts, 'prompt')}.")  # fmt: skip
+                      f"{w.plural(missed.prompts, 'prompt')}.")  # fmt: skip
         plots = []
         for caption, counted in (("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)):
-            rows = tuple(b.Lane(name, Estimate(number / missed.prompts), (number,)) for name, number in counted)
+            rows = tuple(b.Lane(name, Estimate(count / missed.prompts), (count,)) for name, count in counted)
             plots.append(b.Lanes(caption, "", rows, "of the prompts", "share", ("value",), ("prompts",)))
         yield b.Section("What is missed", (text, *plots), screen=False)
 
@@ -177,10 +179,136 @@ def least_fitting(made: PictureSet, names: Sequence[str]) -> str:
 
 def left_out(media: Media, pictures: Mapping[str, str | None], by: str, *, is_read: bool) -> b.Pictures:
     """What some pictures leave out, each with a picture of it; if nobody read that, what they are least like."""
-    shots = tuple(shot(media, name, f"A picture of {quote(text, 80)}", text) for text, name in pictures.items())
+    shots = tuple(shot(media, name, f"A picture of {w.quote(text, 80)}", text) for text, name in pictures.items())
     told = f"What {by} leave out" if is_read else f"What {by} are least like, by similarity alone"
     return b.Pictures(f"{told}, with a picture of each", (b.PictureRow(shots),), size="medium")
 
 
 def _anchor(prompt: str) -> str:
     return f"prompt {prompt}"
+
+
+def answer(found: MineFindings) -> str:
+    """The answer in a sentence or two."""
+    section, plan, model = found.minethegap, found.plan, found.model.name
+    tried = w.plural(section.evaluated, "prompt")
+    best = ranked(section.best, plan.objective == LEAN)
+    ordered = [one for one in best if isinstance(one.fresh_score, Estimate)]
+    if not ordered:
+        return f"None of {tried} could be scored on {model}."
+    first, leaning = ordered[0], [one for one in ordered if w.beyond_chance(one.fresh_score)]
+    of_all = f"{len(leaning)} of the {w.plural(len(ordered), 'prompt')} found" if len(ordered) > 1 else ""
+    if plan.objective == LEAN:
+        shown = seen(first.shares) if first.shares else "nothing could be read"
+        kind = "mine_leans" if leaning else "mine_leans_none"
+        said = say(kind, tried=tried, model=model, prompt=w.quote(first.prompt), seen=shown)
+        return f"{said} {of_all} lean further than chance explains." if leaning and of_all else said
+    if not plan.is_bias:
+        nearest = "come nearest to" if plan.objective.startswith(COLOR) else "have the lowest value of"
+        return (
+            f"Of {tried}, the pictures of {w.quote(first.prompt)} by {model} {nearest} {section.objective}: a loss "
+            f"of {w.measured(first.fresh_score, 'range')} on fresh seeds."
+        )
+    if not leaning:
+        return (
+            f"Of {tried}, {model} is more one-sided on none than chance explains, by the score on fresh seeds (the "
+            f"lowest: {w.quote(first.prompt)})."
+        )
+    missed = [w.quote(text, 60) for text in leaning[0].missed_visual_concepts[: 2 * leaning[0].is_read]]
+    left_out = f" Its pictures leave out {w.listing(missed)}." if missed else ""
+    more = f" On fresh seeds, {of_all} are more one-sided than chance explains." if of_all else ""
+    return f"Of {tried}, {model} is most one-sided on {w.quote(leaning[0].prompt)}.{left_out}{more}"
+
+
+def finding(one: BestPrompt) -> str:
+    """One prompt: its score on fresh seeds against chance, and what the search believed."""
+    fresh, when_found = one.fresh_score, w.number(one.score.value if isinstance(one.score, Estimate) else None, 3)
+    if isinstance(fresh, Missing):
+        return "It could not be scored on fresh seeds."
+    scores = f"on fresh seeds it scores {w.measured(fresh, 'range')}"
+    if fresh.null is None:
+        return f"{w.capital(scores)}; when it was found, {when_found}."
+    beyond = w.beyond_chance(fresh)
+    if one.shares:
+        verdict = "further from equal shares than chance explains" if beyond else "no lean shown"
+        return (
+            f"{w.capital(seen(one.shares))}, on fresh pictures, {verdict}: distance {w.measured(fresh, 'range')}, in "
+            f"the mean of a fair model {w.number(fresh.null, 3)}, {w.probability(fresh.q, 'q')}."
+        )
+    verdict = "One-sided" if beyond else "No more one-sided than chance explains"
+    return (
+        f"{verdict}: {scores}, pictures of the variations would score {w.number(fresh.null, 3)}, "
+        f"{w.probability(fresh.q, 'q')}. When it was found it scored {when_found}."
+    )
+
+
+def against_random(found: MineFindings) -> str:
+    """Whether the search found better prompts than a random one of the same size."""
+    section, plan = found.minethegap, found.plan
+    difference = section.random.difference if section.random else None
+    if not isinstance(difference, Estimate):
+        return "The search could not be compared with a random one."
+    leans = plan.objective == LEAN
+    better, worse = (
+        ("more biased", "less biased") if plan.is_bias else ("further leaning", "less leaning") if leans
+        else ("better", "less fitting")
+    )  # fmt: skip
+    low, high = difference.low, difference.high
+    settled = low is not None and high is not None and (high < 0 or low > 0)
+    said = say("mine_finds" if settled else "mine_finds_none",
+               which=worse if settled and difference.value > 0 else better)  # fmt: skip
+    what = ""
+    if leans:  # less the loss
+        low, high, debiased = (None if one is None else -one for one in (high, low, difference.debiased))
+        difference = replace(difference, value=-difference.value, low=low, high=high, debiased=debiased)
+        what = " in lean, which is 1 where all pictures show one value,"
+    pairs = w.plural(plan.runs, "paired run") if plan.runs > 1 else "one run"
+    return (
+        f"{said}: the difference{what} of their best {plan.top} prompts on fresh seeds is "
+        f"{w.measured(difference, 'range')} over {pairs}."
+    )
+
+
+def terms(plan: ScoredPlan) -> list[skeleton.Named]:
+    """What a score means, and what chance gives."""
+    if plan.objective == LEAN:
+        axes = w.listing([w.perceived(axis) for axis in plan.axes])
+        return [
+            ("Lean", f"How far the shares of {axes} in the pictures are from equal ones: their distance less the mean "
+             "distance of as many pictures of a fair model, over the most that this could be. 0 is no lean, 1 is one "
+             "value in all pictures. An axis that a prompt states counts 0; of several axes the furthest counts."),
+            ("Chance", "The mean distance of as many pictures drawn from equal shares. q below 0.05: a fair model "
+             "would rarely be so far from them, however many prompts there are."),
+        ]  # fmt: skip
+    if not plan.is_bias:
+        return [("Loss", f"What was searched for: {w.shorten(plan.objective, 80)}. Lower is nearer.")]
+    unit = "; similarities are (1 + cosine) / 2 here" if plan.is_unit else ""
+    return [
+        ("Score", "How well the pictures of a prompt cover what its variations ask for: the similarity that all "
+         "but a quarter of the variations find among the pictures, and all but a quarter of the pictures among the "
+         "variations, by the mean similarity (MineTheGap, Eq. 1). Lower is more one-sided. It depends on the "
+         f"number of pictures and variations, and on the embedder{unit}. It asks whether something is shown at "
+         "all, not how often, and falls as a prompt says more."),
+        ("Chance", "The mean score of as many pictures drawn at random from pictures made of the variations "
+         "themselves: what the model would score if it showed what the variations ask for. q below 0.05: such "
+         "pictures rarely score as low."),
+    ]  # fmt: skip
+
+
+def reading(plan: MinePlan) -> b.Section:
+    """What the words of the page mean, and what a score does not."""
+    limits = [
+        "A value may be read more often than it is shown, above all where a prompt says unusual things. Look at the "
+        "pictures, and audit a prompt before you build on its lean."
+        if plan.objective == LEAN else
+        "Variations are a writer's idea of what a prompt leaves open. What the writer does not think of cannot be "
+        "missed, and the embedder may not see what they differ in. Look at the pictures."
+    ]  # fmt: skip
+    if plan.is_bias:
+        limits.append(
+            "Where the bias is known, no search by this score found prompts that lean further than random ones do. "
+            "The ranked random prompts are as good a result."
+        )
+    fresh = ("Fresh seeds", "The score that a prompt was found by is the luckiest of many, so the best prompts are "
+             "scored once more on new pictures. This second score is the one to believe.")  # fmt: skip
+    return skeleton.reading((*terms(plan), fresh), limits)

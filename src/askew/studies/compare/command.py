@@ -1,28 +1,52 @@
-"""askew compare."""
+"""askew compare: what finished audits saw, and whether it can be compared. No model and no instrument is loaded."""
 
 from __future__ import annotations
 
 import hashlib
+import json as jsons
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from askew import conditions, findings
 from askew.errors import UsageError
+from askew.measure.base import CAPTION
+from askew.method import method_of
+from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
+from askew.methods.audit.plan import AuditPlan
 from askew.options import Flag, Names, Place, Texts, names
 from askew.parts.scoring import Scoring
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.observed import Gone, MissingPictures, uneven
-from askew.parts.survey.reader import beyond_drawings
-from askew.plan import PromptPlan
-from askew.studies.compare import COMPARISON_FILE, recorded
-from askew.studies.compare.findings import SCORES, Difference
-from askew.studies.compare.result import RUNS_FILE, Comparison, ComparisonPlan
+from askew.parts.survey.observed import Answer, Gone, MissingPictures, ObservedSet, observe, uneven
+from askew.parts.survey.reader import LABELS, beyond_drawings, captioner_of
+from askew.plan import AxisPlan, PromptPlan
+from askew.store.keys import question_hash
+from askew.store.store import Store
+from askew.studies.compare import COMPARISON_FILE
+from askew.studies.compare.findings import RUNS_FILE, SCORES, Comparison, ComparisonPlan, Difference
 from askew.studies.compare.score import ComparedRun, score
+from askew.types import Missing, Picture, Prompt
 
 MOST = 6
 """Runs at once: as many as there are colours that everybody can tell apart."""
+
+SHOWN = 3
+"""What a warning names before it counts the rest."""
+
+NOT_STORED = Missing("error", "the store holds no answer")
+
+COMPARED_BY = {"mine": "askew rank --mined", "interact": "askew graphs"}
+"""Which command compares finished runs of another method."""
+
+OF_PLAN = ("variant", "concepts", "vqa")
+OF_MADE = ("images", "seed")
+OF_LABELS = ("aliases", "values")
+"""Fields of a plan that must be the same: of any, of one that made pictures, of one that read a person's labels."""
+
+OF_AXIS = ("values", "scale", "ideal", "questions", "counterfactuals")
+"""Fields of an axis that decide its scores."""
 
 UNPAIRED = "these pictures have no seeds in common: sets are compared as independent ones, not picture by picture"
 SAME = "{} and {} are runs of one plan on one model with the same pictures: nothing can differ"
@@ -68,17 +92,22 @@ def compare(
     CheckFailed
         Where a condition of `fail_if` holds.
     """
-    wanted, folders = conditions.parse(fail_if, SCORES), _folders(runs)
-    audits = [recorded.finished_run(folder, Path(store) if store else None) for folder in folders]
+    wanted, folders, seen = conditions.parse(fail_if, SCORES), [Path(run) for run in runs], dict[Path, Path]()
+    if len(folders) < 2:
+        raise UsageError("a comparison needs two runs or more: askew compare RUN RUN")
+    if len(folders) > MOST:
+        raise UsageError(f"{len(folders)} runs are too many to read side by side; compare up to {MOST} at once")
+    for folder in folders:
+        if (twin := seen.setdefault(folder.resolve(), folder)) is not folder:
+            raise UsageError(f"{twin} and {folder} are one and the same run; name two different ones")
+    audits = [finished_run(folder, Path(store) if store else None) for folder in folders]
     found = dict(zip(_names(audits, names), audits, strict=True))
     prompts, warnings = _matched(found)
-    compared = [
-        ComparedRun(name, recorded.identity(run), recorded.observed_sets(run, prompts)) for name, run in found.items()
-    ]
+    compared = [ComparedRun(name, identity(run), observed_sets(run, prompts)) for name, run in found.items()]
     digest = hashlib.sha256(" ".join(run.plan.hash for run in audits).encode()).hexdigest()[:8]
-    folder, plan = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}", audits[0].plan
+    place, plan = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}", audits[0].plan
     entries = score(compared, prompts, plan.vqa, _scoring(audits), plan.concepts == "axis")
-    result = Comparison(folder, found, entries, warnings).write()
+    result = Comparison(place, found, entries, warnings).write()
     conditions.check(wanted, result.entries)
     return result
 
@@ -89,7 +118,7 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
     runs = {}
     for one in plan.runs:
         own, kept = (Path(os.path.normpath(folder / place)) for place in (one.folder, one.store))
-        runs[one.name] = recorded.finished_run(own, store or kept)
+        runs[one.name] = finished_run(own, store or kept)
     path = folder / COMPARISON_FILE
     entries = findings.valid(tuple[Difference, ...], findings.read_text(path), path)
     return Comparison(folder, runs, entries, _matched(runs)[1])
@@ -97,30 +126,29 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
 
 def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:
     """The prompts that can be compared, and what a reader must know. Raises UsageError where nothing can."""
-    generated = all(recorded.is_generated(run) for run in runs.values())
+    generated = all(is_generated(run) for run in runs.values())
     by_folder = {str(run.folder): run for run in runs.values()}
-    prompts, warnings = recorded.comparable_prompts({name: run.plan for name, run in by_folder.items()}, generated)
-    recorded.check_instruments(by_folder)
+    prompts, warnings = comparable_prompts({name: run.plan for name, run in by_folder.items()}, generated)
+    (first, reference), *others = ((name, _instruments(run)) for name, run in by_folder.items())
+    for name, own in others:
+        if own != reference:
+            other = _some(one for one in own if own[one] != reference.get(one))
+            raise UsageError(f"{name} and {first} cannot be compared, since {name} was read by another version of "
+                             f"{other}. Audit both with the same instruments")  # fmt: skip
     seen: dict[str, str] = {}
     warnings += [SAME.format(twin, name) for name, run in runs.items()
-                 if (twin := seen.setdefault(recorded.identity(run), name)) != name]  # fmt: skip
+                 if (twin := seen.setdefault(identity(run), name)) != name]  # fmt: skip
     warnings += _missing_sentences(runs, prompts)
-    warnings += [*_sets_left_out(runs, prompts), *([] if generated else [UNPAIRED])]
+    compared = {prompt.text for prompt in prompts}
+    sets = {name: {(one.prompt, one.axis, one.value) for one in run.found.sets if one.prompt in compared}
+            for name, run in runs.items()}  # fmt: skip
+    shared = set.intersection(*sets.values())  # conditions of a folder may be those of some runs alone
+    lost = {name: len(own - shared) for name, own in sets.items() if own - shared}
+    warnings += [f"{n} picture sets of {name} are left out, which not every run has" for name, n in lost.items()]
+    warnings += [] if generated else [UNPAIRED]
     for run in runs.values():
         warnings += beyond_drawings([run.found.model.name], run.found.instruments.vqa)
     return prompts, list(dict.fromkeys(warnings))
-
-
-def _folders(runs: Sequence[str | Path]) -> list[Path]:
-    folders, seen = [Path(run) for run in runs], dict[Path, Path]()
-    if len(folders) < 2:
-        raise UsageError("a comparison needs two runs or more: askew compare RUN RUN")
-    if len(folders) > MOST:
-        raise UsageError(f"{len(folders)} runs are too many to read side by side; compare up to {MOST} at once")
-    for folder in folders:
-        if (twin := seen.setdefault(folder.resolve(), folder)) is not folder:
-            raise UsageError(f"{twin} and {folder} are one and the same run; name two different ones")
-    return folders
 
 
 def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
@@ -131,22 +159,12 @@ def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
             raise UsageError(f"{len(runs)} runs need {len(runs)} different names, not: {', '.join(own) or 'none'}")
         return own
     plain = [run.found.model.name for run in runs]
-    settings = [run.found.model.settings if recorded.is_generated(run) else {} for run in runs]
+    settings = [run.found.model.settings if is_generated(run) else {} for run in runs]
     apart = [{key for key, value in own.items() if any(s.get(key) != value for s in settings)} for own in settings]
     full = [name + "".join(f" {key}={own[key]}" for key in own if key in told)
             for name, own, told in zip(plain, settings, apart, strict=True)]  # fmt: skip
     candidates = (plain, full, [run.folder.resolve().name for run in runs])
     return next((some for some in candidates if len(set(some)) == len(some)), [str(run.folder) for run in runs])
-
-
-def _sets_left_out(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan]) -> list[str]:
-    """Sets that only some runs have: conditions of a folder."""
-    compared = {prompt.text for prompt in prompts}
-    sets = {name: {(s.prompt, s.axis, s.value) for s in run.found.sets if s.prompt in compared}
-            for name, run in runs.items()}  # fmt: skip
-    shared = set.intersection(*sets.values())
-    lost = {name: len(own - shared) for name, own in sets.items()}
-    return [f"{n} picture sets of {name} are left out, which not every run has" for name, n in lost.items() if n]
 
 
 def _missing_sentences(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan]) -> list[str]:
@@ -166,3 +184,127 @@ def _scoring(runs: Sequence[AuditResult]) -> Scoring:
     plans = [run.plan for run in runs]
     return Scoring("", min(plan.seed for plan in plans), max(plan.draws for plan in plans),
                    max(plan.level for plan in plans), plans[0].variant)  # fmt: skip
+
+
+def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
+    """The run in a folder. Raises UsageError that says why there is none, or that it is not finished."""
+    method = method_of(folder).name
+    if method != METHOD.name:
+        other = f"; `{COMPARED_BY[method]}` compares such runs" if method in COMPARED_BY else ""
+        raise UsageError(f"{folder} is a run of the method {method!r}; this needs a run of `askew audit`{other}")
+    return METHOD.load(folder, store)
+
+
+def identity(run: AuditResult) -> str:
+    """A name for what the run was and saw: the same for the same plan, weights and pictures."""
+    sets = [{name: value for name, value in asdict(one).items() if name != "model"} for one in run.found.sets]
+    content = [run.plan.hash, asdict(run.found.model), sets]
+    return hashlib.sha256(jsons.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def is_generated(run: AuditResult) -> bool:
+    """Whether the pictures were made on request, each from its seed."""
+    return any(seed is not None for one in run.found.sets for seed in one.seeds)
+
+
+def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, list[ObservedSet]]:
+    """By prompt the run's sets, with the answers that its store holds; without those of axes that are not in `prompts`.
+
+    Raises UsageError for a store that does not hold the answers that the run was scored by.
+    """
+    planned = {prompt.text: prompt for prompt in run.plan.prompts}
+    with Store(run.store, create=False) as store:
+        found = {prompt.text: _sets(run, prompt, planned[prompt.text], store) for prompt in prompts}
+    axes = {(prompt.text, axis.name): axis.axis() for prompt in prompts for axis in prompt.axes}
+    sets = {(prompt, observed.name): observed for prompt, some in found.items() for observed in some}
+    for entry in run.found.shares:
+        axis, observed = axes.get((entry.prompt, entry.axis)), sets.get((entry.prompt, entry.set))
+        if axis and observed and observed.counts(entry.instrument, axis) != [*entry.counts.values()]:
+            raise UsageError(f"the store {run.store} does not hold the answers that {run.folder} was scored by: "
+                             "name its store (--store), or give the run's own command again")  # fmt: skip
+    return found
+
+
+def _sets(run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Store) -> list[ObservedSet]:
+    axes, captioner = [axis.axis() for axis in prompt.axes], captioner_of(run.plan.vqa)
+    sets: list[tuple[Prompt, list[Picture | Missing]]] = []
+    for one in run.found.sets:
+        if one.prompt == prompt.text and (prompt.has(one.axis) or not planned.has(one.axis)):
+            # findings say of a set, not of a picture, why some are missing
+            reason = max(one.missing, key=lambda why: (one.missing[why], why)) if one.missing else "error"
+            pictures = [Missing(reason) if name is None else Picture(name, "", one.text, seed)  # type: ignore[arg-type]
+                        for name, seed in zip(one.pictures, one.seeds, strict=True)]  # fmt: skip
+            sets.append((Prompt(one.text, one.axis, one.value), pictures))
+    ids = list({one.id: None for _, some in sets for one in some if isinstance(one, Picture)})
+    answers: dict[str, dict[str, list[Answer]]] = {}
+    for name, fingerprint in (run.found.instruments.vqa or {}).items():
+        questions = [question for axis in axes for question in axis.questions]
+        questions += [CAPTION] if name == captioner else []
+        known, hashes = store.answers(fingerprint, ids, questions), [question_hash(one) for one in questions]
+        answers[name] = {one: [known.get((one, asked), NOT_STORED) for asked in hashes] for one in ids}
+    return [observe(text, some, axes, answers, captioner) for text, some in sets]
+
+
+def comparable_prompts(runs: Mapping[str, AuditPlan], generated: bool) -> tuple[list[PromptPlan], list[str]]:
+    """The prompts that all plans have, in the first's order, with the axes that all ask alike; and what is left out.
+
+    Plans are by the name of their run. `generated` says that the pictures were made on request, so that their number
+    and seed must be the same. Raises UsageError that says what differs, or that nothing is shared.
+    """
+    (first, reference), *others = runs.items()
+    labels = LABELS in reference.vqa
+    fields = (*OF_PLAN, *(OF_MADE if generated else ()), *(OF_LABELS if labels else ()))
+    for name, plan in others:
+        both = {field: (getattr(plan, field), getattr(reference, field)) for field in fields}
+        if found := [f"{field} {_shown(own)}, not {_shown(other)}" for field, (own, other) in both.items()
+                     if own != other]:  # fmt: skip
+            raise UsageError(f"{name} and {first} cannot be compared, since {name} has {'; '.join(found)}")
+    asked = {name: {prompt.text: prompt for prompt in plan.prompts} for name, plan in runs.items()}
+    shared = [text for text in asked[first] if all(text in own for own in asked.values())]
+    common, other_axes = [], list[str]()
+    for text in shared:
+        axes = {axis.name: [next((a for a in own[text].axes if a.name == axis.name), None) for own in asked.values()]
+                for one in asked.values() for axis in one[text].axes}  # fmt: skip
+        differ = {name: why for name, some in axes.items() if (why := _why_other(some))}
+        other_axes += [f"{name} of {text!r} ({why})" for name, why in differ.items()]
+        if alike := tuple(axis for axis in asked[first][text].axes if axis.name not in differ):
+            common.append(asked[first][text].model_copy(update={"axes": alike}))
+    if not common:
+        own = "; ".join(f"{name} has {_some(map(repr, of))}" for name, of in asked.items())
+        why = f"no axis is asked alike: {_some(other_axes)}" if shared else f"no prompt is shared: {own}"
+        raise UsageError(f"there is nothing to compare in {' and '.join(runs)}: {why}")
+    warnings = [f"prompts of {name} alone are left out: {_some(map(repr, left))}" for name, own in asked.items()
+                if (left := [text for text in own if text not in shared])]  # fmt: skip
+    if other_axes:
+        warnings.append(f"axes that are not asked alike are left out: {_some(other_axes)}")
+    if other_axes and reference.concepts == "all":
+        warnings.append(
+            "these runs ask different questions: differences of MAD and CAS rest on what all of them ask, the MAD and "
+            "CAS of each run on all that it asks, so that these columns need not subtract"
+        )
+    return common, warnings
+
+
+def _instruments(run: AuditResult) -> dict[str, str]:
+    """Versions by name; labels belong to their pictures."""
+    return {name: version for name, version in (run.found.instruments.vqa or {}).items() if name != LABELS}
+
+
+def _why_other(asked: Sequence[AxisPlan | None]) -> str:
+    """Why an axis of the same name cannot be compared; nothing where it can."""
+    axes = [one for one in asked if one is not None]
+    if len(axes) < len(asked):
+        return "not asked by all"
+    other = [field for field in OF_AXIS if any(getattr(one, field) != getattr(axes[0], field) for one in axes)]
+    return f"other {' and other '.join(other)}" if other else ""
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        value = tuple(f"{name}={_shown(one)}" for name, one in value.items())
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
+
+
+def _some(texts: Iterable[str]) -> str:
+    named = [*texts]
+    return ", ".join(named[:SHOWN]) + (f" and {len(named) - SHOWN} more" if len(named) > SHOWN else "")

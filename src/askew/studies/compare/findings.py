@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
+
+from pydantic import Field
 
 from askew import findings
 from askew.conditions import Scores
+from askew.document import Document, Row, rows
+from askew.errors import UsageError
 from askew.findings import E, Scored
-from askew.methods.audit.findings import AuditFindings
+from askew.methods.audit.findings import AuditFindings, AuditResult
+from askew.pages.blocks import Page
 from askew.parts.survey.words import exceeds_chance
+from askew.plan import Part, RunPlan, Text
+from askew.store.files import write_file
+from askew.studies.compare import COMPARISON_FILE
 from askew.types import Estimate, Missing, record
+
+PAGE_FILE, RUNS_FILE = "comparison.html", "comparison.toml"
 
 OF_SETS = ("share", "distance")
 """Scores of one picture set; the others compare the initial set with the counterfactual ones."""
@@ -79,6 +91,7 @@ class Change:
              distance from the ideal
     share    of the value whose share differs most
     differs  the verdict: whether any share does so beyond chance; where there is none, MAD
+    read_by_others  whether other instruments read these shares, too, which the verdict does not look at
     """
 
     prompt: str
@@ -87,6 +100,7 @@ class Change:
     lean: Difference | None
     share: Difference | None
     differs: bool
+    read_by_others: bool
 
     @property
     def size(self) -> float:
@@ -103,12 +117,20 @@ def changes(entries: Sequence[Difference], pair: Pair) -> list[Change]:
     for entry in entries:
         if entry.runs == pair:
             groups.setdefault((entry.prompt, entry.axis), []).append(entry)
-    found = [
-        _change(prompt, axis, name, own)
-        for (prompt, axis), own in groups.items()
-        for name in dict.fromkeys(e.set or "initial" for e in own)
-        if not name.startswith(f"{axis}: ")
-    ]
+    found = []
+    for (prompt, axis), own in groups.items():
+        for name in dict.fromkeys(e.set or "initial" for e in own if e.of_prompt):
+            of_set = [e for e in own if e.set == name]
+            spread = [e for e in own if e.score == "mad"] if name == "initial" else []
+            leans = spread or [e for e in of_set if e.score == "distance"]
+            read = [e for e in of_set if e.score == "share"]
+            shares = [e for e in read if e.instrument == of_set[0].instrument]
+            known = [(e, e.difference.value) for e in shares if isinstance(e.difference, Estimate)]
+            # of shares that differ as much, the first that grows
+            largest = max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0] if known else next(iter(shares), None)
+            differs = any(exceeds_chance(e.difference) for e in shares or leans[:1])
+            lean, others = next(iter(leans), None), len(read) > len(shares)
+            found.append(Change(prompt, axis, name, lean, largest, differs, others))
     return sorted(found, key=lambda change: (not change.differs, -change.size))
 
 
@@ -123,13 +145,84 @@ def key(entry: Difference) -> Key:
     return entry.score, *(getattr(entry, name) for name in WHERE[:-1]), entry.instrument if entry.set else None
 
 
-def _change(prompt: str, axis: str, name: str, entries: Sequence[Difference]) -> Change:
-    of_set = [e for e in entries if e.set == name]
-    spread = [e for e in entries if e.set is None] if name == "initial" else []
-    leans = [e for e in spread if e.score == "mad"] or [e for e in of_set if e.score == "distance"]
-    shares = [e for e in of_set if e.score == "share" and e.instrument == of_set[0].instrument]
-    known = [(e, e.difference.value) for e in shares if isinstance(e.difference, Estimate)]
-    # of shares that differ as much, the first that grows
-    largest = max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0] if known else next(iter(shares), None)
-    differs = any(exceeds_chance(e.difference) for e in shares or leans[:1])
-    return Change(prompt, axis, name, leans[0] if leans else None, largest, differs)
+class ComparedRunPlan(Part):
+    """Where a run lies; paths that are not absolute begin at the folder of the comparison."""
+
+    name: Text
+    folder: Path
+    store: Path
+
+
+class ComparisonPlan(RunPlan):
+    """Which runs were compared, under which names: the content of comparison.toml."""
+
+    runs: tuple[ComparedRunPlan, ...] = Field(min_length=2)
+
+
+@dataclass(frozen=True)
+class Comparison(Document):
+    """What differs between runs: the entries of comparison.json, the runs by name, and what a reader should know."""
+
+    folder: Path
+    runs: Mapping[str, AuditResult]
+    entries: tuple[Difference, ...]
+    warnings: Sequence[str]
+
+    def difference(
+        self,
+        score: str,
+        axis: str,
+        value: str | None = None,
+        *,
+        prompt: str | None = None,
+        runs: tuple[str, str] | None = None,
+        set_name: str | None = None,
+        instrument: str | None = None,
+    ) -> Estimate | Missing:
+        """One score of the second run less that of the first; of the first prompt, pair and instrument unless named.
+
+        `set_name` is for shares and distances, "initial" by default. Raises UsageError for what was not compared.
+        """
+        first, of_set = self.entries[0], set_name or ("initial" if score in OF_SETS else None)
+        wanted = {"score": score, "prompt": prompt or first.prompt, "axis": axis, "set": of_set, "value": value,
+                  "runs": tuple(runs or first.runs), **({"instrument": instrument} if instrument else {})}  # fmt: skip
+        for entry in self.entries:
+            if all(getattr(entry, name) == sought for name, sought in wanted.items()):
+                return entry.difference
+        text = ", ".join(f"{name} {sought!r}" for name, sought in wanted.items() if sought is not None)
+        raise UsageError(f"this comparison has no entry with {text}")
+
+    @property
+    def results(self) -> Path:
+        """Where comparison.json lies."""
+        return self.folder / COMPARISON_FILE
+
+    numbers = results
+
+    @property
+    def report(self) -> Path:
+        """Where the page lies."""
+        return self.folder / PAGE_FILE
+
+    @cached_property
+    def page(self) -> Page:
+        """What the report shows."""
+        from askew.studies.compare.page import page
+
+        return page(self)
+
+    def estimates(self) -> list[Row]:
+        """A row for every difference, in the order of comparison.json."""
+        return rows(scored(self.entries), "compare")
+
+    def write(self) -> Comparison:
+        """Write comparison.json, comparison.toml and comparison.html into the folder."""
+        findings.write(self.entries, self.results, tuple[Difference, ...])
+        runs = []
+        for name, run in self.runs.items():
+            folder, store = (str(place) if place.is_absolute() else os.path.relpath(place, self.folder)
+                             for place in (run.folder, run.store))  # fmt: skip
+            runs.append({"name": name, "folder": folder, "store": store})
+        write_file(self.folder / RUNS_FILE, ComparisonPlan.checked({"runs": runs}).to_toml().encode())
+        self.write_report()
+        return self

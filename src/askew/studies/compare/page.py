@@ -1,4 +1,7 @@
-"""The page of `askew compare`: what was seen in every run, where they differ, and the pictures beside each other."""
+"""The page of `askew compare`: what was seen in every run, where they differ, and the pictures beside each other.
+
+What is said never goes further than the q-value allows.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,19 @@ from askew.findings import PictureSet
 from askew.methods.audit.findings import AuditResult
 from askew.pages import blocks as b
 from askew.pages import skeleton
+from askew.pages import words as w
 from askew.pages.media import allowance, picture_row
-from askew.pages.skeleton import Gap
-from askew.pages.words import axis_label, capital, plural, quote, reads_appearance, set_label, shorten
+from askew.pages.phrases import say
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.words import exceeds_chance
-from askew.studies.compare import words as texts
-from askew.studies.compare.findings import OF_SETS, Change, Difference, Key, Pair, changes, key, own_scores
-from askew.studies.compare.result import Comparison
-from askew.types import Estimate
+from askew.stats.intervals import ends
+from askew.studies.compare.findings import OF_SETS, Change, Comparison, Difference, Pair, changes, key, own_scores
+from askew.types import Estimate, Missing
+
+Own = Callable[[str, Difference], Estimate | None]
+"""Who knows the score of a run that a difference is of."""
+
+SCORES = {"mad": "MAD", "cas": "CAS", "share": "Share", "distance": "Distance"}
 
 Place = tuple[str, str]
 """A prompt and the name of one of its sets."""
@@ -37,16 +44,20 @@ def page(found: Comparison) -> b.Page:
     plan = next(iter(found.runs.values())).plan
     return b.Page(
         kicker=f"askew comparison of {len(found.runs)} runs",
-        title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
-        answer=texts.pair_sentence(view.pairs[0], view.changes[view.pairs[0]], view.own),
+        title=f"“{prompts[0]}”" if len(prompts) == 1 else w.plural(len(prompts), "prompt"),
+        answer=pair_sentence(view.pairs[0], view.changes[view.pairs[0]], view.own),
         facts=tuple((view.letter(name), view.fact(name, run)) for name, run in found.runs.items()),
         sections=(
             *view.seen(), b.Section("Where they differ", tuple(view.differences())), *view.pictures(),
             b.Section("Each prompt and axis", view.each(), screen=False),
-            skeleton.missing_section(view.gaps(prompts)),
-            texts.reading(view.paired, counterfactuals, plan.level),
+            skeleton.missing_section([
+                replace(gap, what=f"{view.letter(name)}: {gap.what}") for name, run in found.runs.items()
+                for gap in (*skeleton.picture_gaps([one for one in run.found.sets if one.prompt in prompts]),
+                            *survey.gaps(one for one in run.found.shares if one.prompt in prompts))
+            ]),
+            reading(view.paired, counterfactuals, plan.level),
             b.Section("Runs", tuple(
-                b.Fold(f"{view.letter(name)}: {shorten(name, 80)}", skeleton.provenance(run.found))
+                b.Fold(f"{view.letter(name)}: {w.shorten(name, 80)}", skeleton.provenance(run.found))
                 for name, run in found.runs.items()
             ), screen=False),
         ),
@@ -58,8 +69,8 @@ def page(found: Comparison) -> b.Page:
 
 
 def _label(entry: Difference) -> str:
-    name = capital(axis_label(entry.axis))
-    return name if entry.value is None else f"{name}: {shorten(entry.value, 40)}"
+    name = w.capital(w.axis_label(entry.axis))
+    return name if entry.value is None else f"{name}: {w.shorten(entry.value, 40)}"
 
 
 @dataclass(frozen=True)
@@ -95,19 +106,15 @@ class View:
     @cached_property
     def paired(self) -> bool:
         """Whether pictures of different runs belong together: some have the same seed."""
-        seeds = [
-            {(one.text, seed) for one in run.found.sets for seed in one.seeds if seed is not None}
-            for run in self.comparison.runs.values()
-        ]
+        sets = (run.found.sets for run in self.comparison.runs.values())
+        seeds = ({(one.text, seed) for one in own for seed in one.seeds if seed is not None} for own in sets)
         return bool(set.intersection(*seeds))
 
     @cached_property
-    def _own(self) -> dict[str, Mapping[Key, Estimate]]:
-        return {name: own_scores(run.found) for name, run in self.comparison.runs.items()}
-
-    def own(self, run: str, entry: Difference) -> Estimate | None:
-        """A run's own score, of which the entry is a difference."""
-        return self._own[run].get(key(entry))
+    def own(self) -> Own:
+        """Who knows a run's own scores."""
+        scores = {name: own_scores(run.found) for name, run in self.comparison.runs.items()}
+        return lambda run, entry: scores[run].get(key(entry))
 
     def letter(self, name: str) -> str:
         """The letter that stands for a run in columns."""
@@ -122,27 +129,28 @@ class View:
         model, everyone = run.found.model, [other.found.model.settings for other in self.comparison.runs.values()]
         told = (model.name, *(f"{setting}={value}" for setting, value in model.settings.items()
                               if any(other.get(setting) != value for other in everyone)))  # fmt: skip
-        return shorten(", ".join([name, *(one for one in told if one not in name), str(run.folder)]), 240)
+        return w.shorten(", ".join([name, *(one for one in told if one not in name), str(run.folder)]), 240)
 
     def seen(self) -> Iterator[b.Section]:
         """What every run shows: a group of bars an axis, of several sets an axis and set."""
-        groups = [[*self._bars(place, axis)] for place, axes in self.places.items() for axis in axes]
+        groups: list[list[b.Bar]] = []
+        for place, axis in ((place, axis) for place, axes in self.places.items() for axis in axes):
+            group = w.capital(w.axis_label(axis)) + (f", {self._where(place)}" if len(self.places) > 1 else "")
+            bars = []
+            for k, (name, run) in enumerate(self.comparison.runs.items()):
+                label = f"{self.letter(name)}: {w.shorten(name, 40)}"
+                own = [one for one in run.found.shares if (one.prompt, one.set, one.axis) == (*place, axis)]
+                bars += [survey.bar(one, label, group, k, _anchor(place, axis)) for one in own[:1]]
+            groups.append(bars)
         most = len([*chain(*groups[: max(1, BARS // len(self.comparison.runs))])])
         caption = "Shares in percent, a bar a run; what differs most first"
-        if bars := [*chain(*groups)]:
-            shown = survey.folded(caption, bars, "Axis", most, "The shares that differ less")
+        if every := [*chain(*groups)]:
+            shown = survey.folded(caption, every, "Axis", most, "The shares that differ less")
             yield b.Section("What was seen", tuple(shown))
-
-    def _bars(self, place: Place, axis: str) -> Iterator[b.Bar]:
-        where = f", {self._where(place)}" if len(self.places) > 1 else ""
-        for k, (name, run) in enumerate(self.comparison.runs.items()):
-            for entry in [s for s in run.found.shares if (s.prompt, s.set, s.axis) == (*place, axis)][:1]:
-                yield survey.bar(entry, f"{self.letter(name)}: {shorten(name, 40)}",
-                                 f"{capital(axis_label(axis))}{where}", k, _anchor(place, axis))  # fmt: skip
 
     def _where(self, place: Place) -> str:
         prompt, name = place
-        return quote(prompt, 50) if name == "initial" else f"{quote(prompt, 50)}, {set_label(name)}"
+        return w.quote(prompt, 50) if name == "initial" else f"{w.quote(prompt, 50)}, {w.set_label(name)}"
 
     def differences(self) -> Iterator[b.Block]:
         """By pair of runs the scores that differ most."""
@@ -154,8 +162,8 @@ class View:
             if len(self.pairs) == 1:
                 yield from blocks
                 continue
-            first, second = (f"{shorten(name, 60)} ({self.letter(name)})" for name in pair)
-            told = [] if pair == self.pairs[0] else [b.Text(texts.pair_sentence(pair, found, self.own))]
+            first, second = (f"{w.shorten(name, 60)} ({self.letter(name)})" for name in pair)
+            told = [] if pair == self.pairs[0] else [b.Text(pair_sentence(pair, found, self.own))]
             yield b.Section(f"{second} less {first}", (*told, *blocks))
 
     def _pair(self, pair: Pair, found: Sequence[Change]) -> Iterator[b.Block]:
@@ -173,22 +181,22 @@ class View:
     def _lanes(
         self, caption: str, entries: Sequence[Difference], pair: Pair, label: Callable[[Difference], str] = _label
     ) -> b.Lanes:
-        share = entries[0].score == "share"
-        rows = [
-            b.Lane(label(e), e.difference, tuple(texts.own_number(self.own(run, e), share) for run in pair),
-                   group=self._where((e.prompt, e.set or "initial")) if len(self.places) > 1 else "",
-                   link=_anchor((e.prompt, e.set or "initial"), e.axis), strong=self._strong(e))
-            for e in entries
-        ]  # fmt: skip
+        share, rows = entries[0].score == "share", []
+        for e in entries:
+            place = e.prompt, e.set or "initial"
+            # a score stands out only where the runs differ on its axis; the marks of two runs subtract
+            differs = not e.of_prompt or any(
+                one.differs for one in self.changes[pair] if (one.prompt, one.set, one.axis) == (*place, e.axis)
+            )
+            marks = [one.mark if (one := self.own(run, e)) else None for run in pair]
+            rows.append(b.Lane(
+                label(e), e.difference, tuple(w.percent(one) if share else w.number(one) for one in marks),
+                group=self._where(place) if len(self.places) > 1 else "", link=_anchor(place, e.axis),
+                strong=differs and exceeds_chance(e.difference) is True,
+            ))  # fmt: skip
         return b.Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
                        "points" if share else "signed", b.DIFFERENCE, tuple(map(self.letter, pair)),
                        interval="interval for the true difference")  # fmt: skip
-
-    def _strong(self, entry: Difference) -> bool:
-        """A score stands out only where the runs differ on its axis."""
-        own = (one for one in self.changes[entry.runs] if (one.prompt, one.axis) == (entry.prompt, entry.axis))
-        differs = any(one.differs for one in own if one.set == (entry.set or "initial")) or not entry.of_prompt
-        return differs and exceeds_chance(entry.difference) is True
 
     def pictures(self) -> Iterator[b.Section]:
         """The first pictures of the set that differs most, of every run."""
@@ -229,34 +237,127 @@ class View:
         """All of one axis of a set: what is said of it, and every value's difference beside the runs' own scores."""
         prompt, name = place
         blocks: list[b.Block] = []
-        differs = False
+        told: list[Change] = []
         for pair in self.pairs:
             for one in self.changes[pair]:
                 if (one.prompt, one.set, one.axis) == (prompt, name, axis):
-                    differs = differs or one.differs
-                    told = texts.change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own)
-                    blocks.append(b.Text(told, lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else ""))
+                    told.append(one)
+                    said = change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own)
+                    blocks.append(b.Text(said, lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else ""))
             own = [e for e in self.comparison.entries if (e.runs, e.prompt, e.axis) == (pair, prompt, axis)]
             shares = [e for e in own if e.score == "share" and e.set == name]
-            how = "Perceived shares" if reads_appearance(axis) else "Shares seen"
-            kinds = [(f"{how} in {set_label(name)}, read by {shorten(reader, 60)}, in percentage points",
+            how = "Perceived shares" if w.reads_appearance(axis) else "Shares seen"
+            kinds = [(f"{how} in {w.set_label(name)}, read by {w.shorten(reader, 60)}, in percentage points",
                       [e for e in shares if e.instrument == reader])
                      for reader in dict.fromkeys(e.instrument for e in shares)]  # fmt: skip
             others = [e for e in own if e.score != "share" and (e.set or "initial") == name]
-            kinds.append((f"Scores of {axis_label(axis)}", others))
-            blocks += [self._lanes(caption, some, pair, texts.score_label) for caption, some in kinds if some]
-        verdict = "differs beyond chance" if differs else "no difference shown"
-        return b.Fold(f"{capital(axis_label(axis))}: {verdict}", tuple(blocks), anchor=_anchor(place, axis))
-
-    def gaps(self, prompts: Sequence[str]) -> list[Gap]:
-        """What is missing in every run, of the prompts that were compared."""
-        found: list[Gap] = []
-        for name, run in self.comparison.runs.items():
-            sets = skeleton.picture_gaps([one for one in run.found.sets if one.prompt in prompts])
-            answers = survey.gaps(one for one in run.found.shares if one.prompt in prompts)
-            found += [replace(gap, what=f"{self.letter(name)}: {gap.what}") for gap in (*sets, *answers)]
-        return found
+            kinds.append((f"Scores of {w.axis_label(axis)}", others))
+            blocks += [self._lanes(caption, some, pair, score_label) for caption, some in kinds if some]
+        differs = any(one.differs for one in told)
+        verdict = "differs beyond chance" if differs else f"no difference shown by {_judged_by(told)}"
+        return b.Fold(f"{w.capital(w.axis_label(axis))}: {verdict}", tuple(blocks), anchor=_anchor(place, axis))
 
 
 def _anchor(place: Place, axis: str) -> str:
     return f"{place[0]} {place[1]} {axis}"
+
+
+def pair_sentence(pair: Pair, found: Sequence[Change], own: Own) -> str:
+    """What differs between two runs, in a sentence or two; `found` are their changes in order."""
+    known = [change for change in found if change.size >= 0]
+    first, second = (w.shorten(name, 60) for name in pair)
+    if not known:
+        return f"{second} and {first} could not be compared on any axis."
+    differing = [change for change in known if change.differs]
+    if not differing:
+        return say("runs_alike", a=first, b=second, by=w.capital(f"by {_judged_by(known)}"))
+    what = "prompt" if all(change.set == "initial" for change in known) else "picture set"
+    one_set = len({(change.prompt, change.set) for change in known}) == 1
+    where = (f"on {w.perceived(known[0].axis)}" if len(known) == 1
+             else f"on {len(differing)} of {len(known)} axes" if one_set
+             else f"in {len(differing)} of {len(known)} pairs of a {what} and an axis")  # fmt: skip
+    sides = [_side(change) for change in differing]
+    several = len(differing) > 1
+    leans = [say("less_or_more", word=word) + (f" in {sides.count(word)}" if several else "")
+             for word in ("less", "more") if word in sides]  # fmt: skip
+    differs = say("run_differs", a=first, b=second, where=where + (f": {' and '.join(leans)}" if leans else ""))
+    most = known[0]
+    of = w.quote(most.prompt) if most.set == "initial" else f"{w.quote(most.prompt)}, {w.set_label(most.set)}"
+    ground = _ground(most.share, own) or _ground(most.lean, own)
+    largest = "The largest of these differences" if several else "The difference"
+    return f"{differs} {largest} is on {w.perceived(most.axis)} of {of}: {ground}."
+
+
+def change_sentence(change: Change, a: str, b: str, own: Own) -> str:
+    """What differs between two runs, called `a` and `b`, on one axis of one picture set."""
+    if change.size < 0:
+        gap = change.lean or change.share
+        why = w.reason(gap.difference) if gap and isinstance(gap.difference, Missing) else "no score"
+        return f"{b} less {a}: not measured – {why}."
+    ground = "; ".join(filter(None, [_ground(change.lean, own), _ground(change.share, own)]))
+    side = _side(change) if change.differs else ""
+    verdict = (f"{b} is {say('less_or_more', word=side)} than {a}" if side
+               else say("differs_here", a=a, b=b) if change.differs
+               else say("alike_here", by=w.capital(f"by {_judged_by([change])}")))  # fmt: skip
+    return f"{verdict}. {w.capital(ground)}."
+
+
+def _judged_by(found: Sequence[Change]) -> str:
+    """The scores whose test says whether two runs differ: what other scores say of the same pictures is told apart."""
+    readers = {change.share.instrument for change in found if change.share and change.read_by_others}
+    shares = f"shares read by {w.shorten(readers.pop(), 40)}" if len(readers) == 1 else "shares"
+    names = [shares] if any(change.share for change in found) else []
+    leans = {SCORES[change.lean.score] for change in found if change.lean and not change.share}
+    return ", else by ".join([*names, *sorted(leans)]) or "any score"
+
+
+def score_label(entry: Difference) -> str:
+    """A score in words, with the value that it is about."""
+    name = SCORES[entry.score]
+    return f"{name}, {w.shorten(entry.value, 40)}" if entry.value is not None else name
+
+
+def _side(change: Change) -> str:
+    """Whether the second run is surely less or more one-sided: by q, and by an interval that leaves out 0."""
+    lean = change.lean.difference if change.lean else None
+    if not isinstance(lean, Estimate) or not exceeds_chance(lean) or ends(lean)[0] <= 0 <= ends(lean)[1]:
+        return ""
+    return "less" if lean.mark < 0 else "more"
+
+
+def _ground(entry: Difference | None, own: Own) -> str:
+    """A difference with its interval and q, of a share with that of both runs; nothing where there is none."""
+    if entry is None or not isinstance(score := entry.difference, Estimate):
+        return ""
+    q = f", {w.probability(score.q, 'q')}" if score.q is not None else ""
+    if entry.score != "share":
+        return f"{SCORES[entry.score]} {w.measured(score, 'signed')}{q}"
+    scores = [own(run, entry) for run in entry.runs]
+    before, after = (f"{w.percent(e.value)}, {round(e.value * e.n)} of {e.n}" if e and e.n else "–" for e in scores)
+    how = "perceived " if w.reads_appearance(entry.axis) else ""
+    what = f"{how}{w.shorten(entry.value or '', 40)} {w.measured(score, 'points')} points"
+    return f"{what} ({after}, against {before}){q}"
+
+
+def reading(paired: bool, counterfactuals: bool, level: float) -> b.Section:
+    """The terms of the page, what a difference does not mean, and how differences are computed."""
+    seed = ("Same seed", "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such "
+            "pairs, so that what differs is the model and not the luck of the draw.")  # fmt: skip
+    less = ("Difference", "The second run's score less the first one's, both allowing for few pictures. "
+            "Whether two runs differ on an axis is one test, by its shares; every other score is a family of its "
+            "own.")  # fmt: skip
+    joined = "both scores' own intervals joined (MOVER; Newcombe's tenth method for shares)"
+    joined += ", less the correlation of their errors over pairs of pictures" if paired else ", as independent sets"
+    tested = ("of shares: exact (McNemar's test where every picture was read); of the others: the two pictures of each "
+              "pair change places at random" if paired else
+              "of shares: a score test; of the others: pictures are dealt to both runs at random")  # fmt: skip
+    tibet = ("MAD and CAS", "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs")
+    computed = b.Terms((
+        ("Intervals", f"{joined}; at {w.percent(level)}"),
+        ("p", f"{tested}, (1 + draws at least as far from zero) ⁄ (1 + draws)"),
+        ("q", "shares by Holm over the values of an axis, then by Benjamini and Hochberg (1995) over sets and axes"),
+        *([tibet] if counterfactuals else []),
+        ("Distance", "of the shares from equal shares, or from the plan's own ideal"),
+    ))  # fmt: skip
+    not_better = "Less one-sided is not better in itself: what would be right depends on the use."
+    return skeleton.reading((*([seed] if paired else []), less), (not_better,), (computed,), of="difference")

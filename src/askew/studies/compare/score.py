@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.audit.tibet import Concepts, concepts_of_axis, extract_concepts
+from askew.methods.audit.tibet import concepts_of_axis, extract_concepts
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.parts.survey.reader import captioner_of
@@ -48,8 +49,8 @@ def score(
 ) -> tuple[Difference, ...]:
     """For each two of the runs, A and B, every score of B less that of A; computed in one order whatever theirs.
 
-    `prompts` are those that all runs have, planned alike. `scoring` holds seed, draws, level and variant. With
-    `own_concepts` those of an axis come from the answers about it alone. q-values: `judged`.
+    `prompts` are those that all runs have, planned alike. With `own_concepts` those of an axis come from the answers
+    about it alone. q-values: `judged`.
     """
     entries: list[Difference] = []
     for a, b in combinations(runs, 2):
@@ -114,7 +115,8 @@ class _Pair:
             cas: Sequence[Estimate | Missing]
             rng = scoring.rng(self._prompt.text, name, "comparison by concepts")
             try:
-                initial, *others = (self._paired_concepts(one, *by_set[one]) for one in wanted)
+                initial, *others = (_paired(self._sets[one], [c.counts.counts for c in by_set[one]],
+                                            [c.complete for c in by_set[one]]) for one in wanted)  # fmt: skip
                 each, spread = association_differences(initial, others, rng=rng, variant=scoring.variant, **scoring.how)
                 mad = replace(spread, missing=sum(lost))
                 cas = [replace(one, missing=lost[0] + own) for one, own in zip(each, lost[1:], strict=True)]
@@ -124,10 +126,6 @@ class _Pair:
             yield self._difference("mad", name, None, None, instrument, mad)
             for value, one in zip(values[name], cas, strict=True):
                 yield self._difference("cas", name, None, value, instrument, one)
-
-    def _paired_concepts(self, name: str, later: Concepts, sooner: Concepts) -> PairedSets:
-        keys = (_seeds(s, c.complete) for s, c in zip(self._sets[name], (later, sooner), strict=True))
-        return PairedSets.of(later.counts.counts, sooner.counts.counts, *keys)
 
     def shares(self, instrument: str) -> Iterator[Difference]:
         """Shares and their distance from the ideal: on every axis, but a counterfactual set on its own axis alone."""
@@ -145,7 +143,7 @@ class _Pair:
         if all(mask.any() for mask in read):
             codes = [np.eye(len(axis.values))[[axis.values.index(a) for a in some if not isinstance(a, Missing)]]
                      for some in answers]  # fmt: skip
-            paired = PairedSets.of(codes[0], codes[1], _seeds(sets[0], read[0]), _seeds(sets[1], read[1]))
+            paired = _paired(sets, codes, read)
             lost = sum(int((~mask).sum()) for mask in read)
             shares = [replace(share_difference(paired, k, level=scoring.level), missing=lost)
                       for k in range(len(axis.values))]  # fmt: skip
@@ -166,7 +164,10 @@ class _Pair:
         return Difference(score, self._prompt.text, axis, set, value, instrument, self._names, found)
 
 
-def _seeds(observed: ObservedSet, kept: NDArray[np.bool_]) -> list[int | None]:
-    """The seeds of the kept pictures, by which they find their partners."""
-    kept_pictures = (picture for picture, keep in zip(observed.pictures, kept, strict=True) if keep)
-    return [picture.seed if isinstance(picture, Picture) else None for picture in kept_pictures]
+def _paired(sets: Sequence[ObservedSet], rows: Sequence[NDArray[Any]], kept: Sequence[NDArray[np.bool_]]) -> PairedSets:
+    """Rows of the kept pictures of two sets, which find their partners by their seeds."""
+    seeds = []
+    for own, mask in zip(sets, kept, strict=True):
+        pictures = (one for one, keep in zip(own.pictures, mask, strict=True) if keep)
+        seeds.append([one.seed if isinstance(one, Picture) else None for one in pictures])
+    return PairedSets.of(rows[0], rows[1], *seeds)

@@ -103,7 +103,11 @@ def rank(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    own, searches = o.names(model), [_finished(Path(folder)) for folder in o.names(mined)]
+    own, searches = o.names(model), list[MiningResult]()
+    for folder in o.names(mined):
+        if not isinstance(run := load(Path(folder)), MiningResult) or run.plan.objective not in (LEAN, BIAS):
+            raise UsageError(f"{folder} is no search for leans or for bias; --mined needs runs of `askew mine`")
+        searches.append(run)
     shared = o.plan_fields({**options, "model": own[0] if own else None})
     settings, written = shared.get("model_args", {}), o.writer_settings(options)
     found = dict(_of_searches(searches, o.names(mined), settings)) if searches else {}
@@ -122,20 +126,11 @@ def rank(
     return METHOD.run(RankPlan.checked(data, "this request"), **o.run_options(options))
 
 
-def _finished(folder: Path) -> MiningResult:
-    run = load(folder)
-    if not isinstance(run, MiningResult) or run.plan.objective not in (LEAN, BIAS):
-        raise UsageError(f"{folder} is no search for leans or for bias; --mined needs runs of `askew mine`")
-    return run
-
-
 def _of_searches(searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]) -> RankPlan:
     """What finished searches say of a plan: their best prompts and variations, models, sizes, and fresh seeds.
 
     Their models take the `settings` that are given now, above their own. A prompt of two searches is the first one's.
-    All get the fresh seeds of the first: no search knows them, its own or another's.
-
-    Raises UsageError for searches whose scores cannot stand side by side.
+    All get the fresh seeds of the first, which no search knows. Raises UsageError where scores cannot be compared.
     """
     first = searches[0].plan
     lean, same = first.objective == LEAN, SAME[first.objective]
@@ -172,7 +167,7 @@ def _deciding(plan: MinePlan, name: str) -> object:
 def _over(
     vary: Mapping[str, Sequence[Setting]] | None, models: Sequence[ModelPlan], settings: Mapping[str, Setting]
 ) -> list[ModelPlan]:
-    """Every model once per value of the setting that is varied, which is none of the `settings` that are given."""
+    """Every model once per value of the setting that is varied, which is none of the `settings`."""
     if vary is None:
         return [*models]
     if len(vary) != 1 or any(len({str(value) for value in values}) < 2 for values in vary.values()):
@@ -197,18 +192,17 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
             heads, *rows = [[cell.strip() for cell in row] for row in csv.reader(file) if any(row)] or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"the table {path} cannot be read: {error}") from error
-    columns = [k for k in range(1, len(heads)) if rows and _holds_shares(rows, k)]
+
+    def holds_shares(column: int) -> bool:
+        try:  # a share or a percentage in every row; a column of years holds none
+            return all(0 <= float(row[column]) <= 100 for row in rows)
+        except (IndexError, ValueError):
+            return False
+
+    columns = [k for k in range(1, len(heads)) if rows and holds_shares(k)]
     if not columns:
         raise UsageError(f"the table {path} has no column of shares: write a row of heads, then NAME,SHARE a line")
     column = next((k for k in columns if value in re.split(r"[\W_]+", heads[k].lower())), columns[0])
     found = {row[0]: float(row[column]) for row in rows}
     scale = 100 if max(found.values()) > 1 else 1
     return {name: share / scale for name, share in found.items()}
-
-
-def _holds_shares(rows: Sequence[Sequence[str]], column: int) -> bool:
-    """Whether every row has a share or a percentage there; a column of years has not."""
-    try:
-        return all(0 <= float(row[column]) <= 100 for row in rows)
-    except (IndexError, ValueError):
-        return False

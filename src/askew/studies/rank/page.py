@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from askew.methods.mine import words as texts
-from askew.methods.mine.page import least_fitting, left_out
+from askew.methods.mine.page import least_fitting, left_out, terms
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
@@ -18,6 +17,9 @@ from askew.types import Estimate, Missing
 
 SHOWN, PICTURES = 12, 15
 """Prompts whose pictures are shown, and of each model how many."""
+
+TABLE = [("Table", "A table of the world is one yardstick. That a model agrees with it is no praise, and that it does "
+          "not no fault: it says whether the lean follows that of the world.")]  # fmt: skip
 
 
 def page(found: RankFindings, media: Media) -> b.Page:
@@ -34,7 +36,8 @@ def page(found: RankFindings, media: Media) -> b.Page:
             ("Each prompt", f"{words.plural(plan.images, 'picture')} per model, of the same seeds"),
             *facts,
         ),
-        reading=_reading(found), notes=("Bold: beyond chance (q < 0.05) over all prompts and models.",),
+        reading=skeleton.reading([*terms(plan), *(TABLE if found.agreement else ())]),
+        notes=("Bold: beyond chance (q < 0.05) over all prompts and models.",),
     )  # fmt: skip
 
 
@@ -111,21 +114,20 @@ def _agreement(found: RankFindings) -> Iterator[b.Section]:
     """Spearman's correlations with the table, and each prompt's share in the pictures against the table's."""
     if not found.agreement:
         return
-    rows = []
+    rows, value = list[b.Lane](), found.plan.value
     for one in found.agreement:
         rows.append(b.Lane(f"{one.model}: score and how far the table is from one half", one.skew))
-        if one.share is not None:
-            rows.append(b.Lane(f"{one.model}: share of {found.plan.value} and the table's", one.share))
+        rows += [b.Lane(f"{one.model}: share of {value} and the table's", one.share)] if one.share is not None else []
     lanes = b.Lanes("Spearman's correlation over the prompts that the table has", "Model", tuple(rows), "rho",
                          "signed", ("value", "interval", "p"))  # fmt: skip
     series = {one.name: k for k, one in enumerate(found.models)}
     points = tuple(
         b.Point(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
         for one in found.ranked
-        if one.share is not None and one.shares and isinstance(e := one.shares.shares.get(found.plan.value), Estimate)
+        if one.share is not None and one.shares and isinstance(e := one.shares.shares.get(value), Estimate)
     )
     plot = b.Scatter(
-        f"Share of {found.plan.value} in the pictures against the table's", points, ("table", "share"),
+        f"Share of {value} in the pictures against the table's", points, ("table", "share"),
         ("pictures", "share"), f"{len(points)} shares against the table's", tuple(series), square=True,
         diagonal="as in the table",
     )  # fmt: skip
@@ -152,11 +154,3 @@ def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
             inner.append(b.Fold("All its pictures in one plane",
                                 (plane(media, maps[prompt].places, maps[prompt].explained),)))  # fmt: skip
         yield b.Section(words.quote(prompt, 160), tuple(inner))
-
-
-def _reading(found: RankFindings) -> b.Section:
-    told = texts.terms(found.plan)
-    if found.agreement:
-        told.append(("Table", "A table of the world is one yardstick. That a model agrees with it is no praise, and "
-                     "that it does not no fault: it says whether the lean follows that of the world."))  # fmt: skip
-    return skeleton.reading(told)

@@ -14,26 +14,22 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from askew import registry
-from askew.findings import Address, E, Head, Identity, Instruments, PictureSet, pattern, with_q
-from askew.methods.mine.gather import Best, Miner, Shown
+from askew.findings import E, Head, Identity, Instruments, PictureSet, pattern, with_q
+from askew.methods.mine.findings import Explained
+from askew.methods.mine.gather import Miner, Shown
 from askew.methods.mine.lean import LeanReading
 from askew.methods.mine.objectives import Reading
 from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPlan
-from askew.methods.mine.score import best_prompt
+from askew.methods.mine.score import estimate, explained
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.reader import beyond_drawings, unknown_words
-from askew.parts.survey.shares import SetShares
 from askew.plan import Part, Settings, Text
 from askew.prompts.axes import find_axis
-from askew.prompts.evolution import Candidate
 from askew.prompts.vocabulary import article
 from askew.run.base import Rows, Run
 from askew.stats.means import student_mean
 from askew.stats.rank import spearman
 from askew.types import Estimate, Missing, Picture, record
-
-IMAGES = {LEAN: 48, BIAS: 15}
-OVER_PROMPTS = "t over prompts"
 
 
 class ModelPlan(Part):
@@ -70,7 +66,7 @@ class RankPlan(ScoredPlan):
         objective, table = data.get("objective", LEAN), data.get("table") or {}
         axes = [find_axis(name).name for name in data.get("axes") or (DEFAULT_AXES if objective == LEAN else ())]
         prompts = data.get("prompts") or [f"photo portrait of {article(name)} {name}" for name in table]
-        return {"images": IMAGES.get(objective, 48), **data, "axes": axes, "prompts": list(dict.fromkeys(prompts))}
+        return {"images": 15 if objective == BIAS else 48, **data, "axes": axes, "prompts": [*dict.fromkeys(prompts)]}
 
     @model_validator(mode="after")
     def _distinct(self) -> RankPlan:
@@ -91,23 +87,13 @@ class RankPlan(ScoredPlan):
 
 
 @record
-class RankedPrompt:
-    """A prompt of a model, of several axes one for each, and what explains its score.
-
-    share   of the table
-    shares  of the axis in its pictures; the rest is as in a search
-    """
+class RankedPrompt(Explained):
+    """A prompt of a model with its score, of several axes one for each; `share` is that of the table."""
 
     model: str
     axis: str
-    prompt: str
     score: E
     share: float | None
-    shares: SetShares | None
-    missed_visual_concepts: tuple[str, ...]
-    is_read: bool
-    missed_pictures: tuple[str | None, ...]
-    least_aligned_pictures: tuple[str, ...]
 
 
 @record
@@ -174,7 +160,7 @@ class RankFindings(Head):
 
 @dataclass(frozen=True, slots=True)
 class RankGathered:
-    """By model and prompt what was read, and what explains it; `vectors` where there are any.
+    """By model and prompt what was read, what explains it, and `vectors` where there are any.
 
     `models` have the names of the plan; `model` is the first by its own.
     """
@@ -223,14 +209,16 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     scoring = Scoring(plan.vqa, plan.seed, plan.draws, plan.level)
     ranked = []
     for (model, prompt), (reading, shown) in gathered.read.items():
-        for own in _by_axis(reading):
+        alone: list[Reading | Missing] = [reading]
+        if isinstance(reading, LeanReading) and reading.axes:  # one for each axis: nothing is picked, nothing is lucky
+            alone = [replace(reading, axes=(axis,)) for axis in reading.axes]
+        for own in alone:
             axis = own.axes[0].name if isinstance(own, LeanReading) and own.axes else ""
-            one = best_prompt(Best(Candidate(prompt), Missing("not_asked"), own, shown), 0, scoring)
-            ranked.append(RankedPrompt(
-                model, axis, prompt, one.fresh_score, plan.share(prompt), one.shares, one.missed_visual_concepts,
-                one.is_read, one.missed_pictures, one.least_aligned_pictures,
+            ranked.append(explained(prompt, own, shown, scoring).into(
+                RankedPrompt, model=model, axis=axis, score=estimate(own, scoring), share=plan.share(prompt)
             ))  # fmt: skip
-    ordered = sorted(with_q(tuple(ranked), _family), reverse=True,
+    tested = (("score",), ("shares", "distance"))
+    ordered = sorted(with_q(tuple(ranked), lambda at: "ranked" if pattern(at) in tested else None), reverse=True,
                      key=lambda one: -np.inf if (size := one_sidedness(one)) is None else size)  # fmt: skip
     agreement = [_agreement(plan, one.name, [own for own in ordered if own.model == one.name], scoring)
                  for one in gathered.models if plan.table]  # fmt: skip
@@ -241,23 +229,11 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
                      maps=tuple(one for one in maps if one))  # fmt: skip
 
 
-def _by_axis(reading: Reading | Missing) -> list[Reading | Missing]:
-    """A reading of several axes as one for each: nothing is picked, so nothing is lucky."""
-    if not isinstance(reading, LeanReading) or not reading.axes:
-        return [reading]
-    return [replace(reading, axes=(axis,)) for axis in reading.axes]
-
-
 def one_sidedness(one: RankedPrompt) -> float | None:
     """What prompts are ranked by: the lean, or less the score of Eq. 1; None without a score."""
     if isinstance(one.score, Missing):
         return None
     return one.score.corrected if one.shares else -one.score.value
-
-
-def _family(at: Address) -> str | None:
-    """Tests that are adjusted together: the scores of all prompts."""
-    return "ranked" if pattern(at) in (("score",), ("shares", "distance")) else None
 
 
 def _against_each_other(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> tuple[list[Mean], list[Difference]]:
@@ -279,7 +255,7 @@ def _against_each_other(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> tuple
 
 def _mean(sizes: Sequence[float | None], level: float, null: float | None = None) -> Estimate | Missing:
     known = [one for one in sizes if one is not None]
-    return or_missing(student_mean, known, level, OVER_PROMPTS, missing=len(sizes) - len(known), null=null,
+    return or_missing(student_mean, known, level, "t over prompts", missing=len(sizes) - len(known), null=null,
                       reason="error", detail="no prompt could be scored")  # fmt: skip
 
 
