@@ -161,7 +161,7 @@ sys.meta_path.insert(0, NotInstalled())
 for name in {light}:
     importlib.import_module(name)
 for name in {list(registry.providers("method"))}:
-    assert importlib.import_module("askew.registry").method(name)
+    assert importlib.import_module("askew.registry").named("method", name)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ FILE = Path(__file__).parents[1] / "docs" / "reference" / "results.schema.json"
 
 def schema() -> dict[str, Any]:
     """One JSON Schema for the findings of all methods, by their plan's field `method`."""
-    kinds = [registry.method(name).findings for name, point in registry.providers("method").items()
+    kinds = [registry.named("method", name).findings for name, point in registry.providers("method").items()
              if point.module.startswith("askew.")]  # fmt: skip
     inputs = [(kind.__name__, "validation", TypeAdapter(kind)) for kind in kinds]
     by_input, whole = TypeAdapter.json_schemas(inputs, title="results.json of askew")

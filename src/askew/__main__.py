@@ -30,7 +30,7 @@ class Outlet(io.FileIO):
 
 
 def main() -> None:
-    """Run the command line and leave: 0 success, 1 failure, 2 usage, 3 a condition of --fail-if holds, 130 stopped."""
+    """Run the command line and leave with its exit code."""
     for name in ("SIGTERM", "SIGHUP"):  # of a scheduler, a container, a closed terminal; not where they are ignored
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) == signal.SIG_DFL:
@@ -40,12 +40,14 @@ def main() -> None:
         from askew.cli import run
 
         code = run(sys.argv[1:]) or _unwritten()
-        if code == 130:
-            _leave(code)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         print(f"askew: {STOPPED}", file=sys.stderr)
-        _leave(130)
+        code = 130
+    if code == 130:  # at once, without waiting for threads that wait for a server
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 
@@ -70,13 +72,6 @@ def _unwritten() -> int:
         return 0
     print(f"askew: cannot write to standard output: {raw.lost.strerror}", file=sys.stderr)
     return 1
-
-
-def _leave(code: int) -> None:
-    """End at once, without waiting for threads that wait for a server."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
 
 
 if __name__ == "__main__":

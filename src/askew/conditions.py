@@ -37,7 +37,6 @@ def of(name: str, found: object) -> Iterator[Scored]:
 class Condition:
     """A bound on a field of a score, wherever it was measured, or in one place: an axis, a group, a set of targets."""
 
-    text: str
     where: str | None
     score: str
     field: str
@@ -47,10 +46,14 @@ class Condition:
 
     def violations(self, found: object) -> list[str]:
         """Where the condition holds, in words."""
+
+        def plain(name: str) -> str:
+            return name.replace("_", " ").lower()
+
         compare, lines = OPERATORS[self.operator], []
         for one in self.find(found):
             value = getattr(one.estimate, self.field)
-            meant = self.where is None or _plain(self.where) in map(_plain, one.names.values())
+            meant = self.where is None or plain(self.where) in map(plain, one.names.values())
             if meant and value is not None and compare(value, self.number):
                 lines.append(f"{place(one)}: {self.score}.{self.field} is {value:.3g}")
         return lines
@@ -91,8 +94,4 @@ def _parse(text: str, scores: Scores) -> Condition:
         number = float(match["number"])
     except ValueError as error:
         raise UsageError(f"the condition {text!r} compares with {match['number']!r}, which is no number") from error
-    return Condition(text, match["where"], score, field, match["operator"], number, scores[score])
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ").lower()
+    return Condition(match["where"], score, field, match["operator"], number, scores[score])

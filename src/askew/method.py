@@ -47,10 +47,7 @@ R_co = TypeVar("R_co", bound="Result[Any, Any]", covariant=True)
 
 
 class Gathered(Protocol):
-    """What a gather brings: what its score needs, and who made and read the pictures.
-
-    `device` is where the model worked, for the record.
-    """
+    """What a gather brings: what its score needs, who made and read the pictures, and where the model worked."""
 
     @property
     def model(self) -> Identity: ...
@@ -91,8 +88,7 @@ class Method(Generic[P, G, F, R_co]):
     def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
         """Carry a plan out, or what is left of it. With `dry_run`, a `Count` of what is to be done comes instead.
 
-        Raises UsageError for a folder that holds another plan, CheckFailed where a condition of `fail_if` holds, other
-        AskewErrors where a run fails.
+        Raises UsageError for a folder with another plan, CheckFailed by `fail_if`, other AskewErrors where a run fails.
         """
         wanted = self.conditions(options.get("fail_if"))
         folder = Path(options.get("run") or self.folder(plan))
@@ -140,8 +136,7 @@ class Method(Generic[P, G, F, R_co]):
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
         """What a finished run found, if the same plan, instruments and code would find it again; else None.
 
-        Everything that it needs must lie in the store. What follows from answers is known to have been done by its
-        results.
+        All that it needs must lie in the store. What follows from answers was done, as its results tell.
         """
         files = (RESULTS_FILE, REPORT_FILE, SUMS_FILE)
         if not all((folder / name).exists() for name in files) or changed_files(folder):
@@ -175,6 +170,11 @@ class Result(Document, Generic[P, F]):
         return self.method.page(self.found, self)
 
     @property
+    def report(self) -> Path:
+        """Where the page lies."""
+        return self.folder / REPORT_FILE
+
+    @property
     def numbers(self) -> Path:
         """Where the findings lie as JSON."""
         return self.folder / RESULTS_FILE
@@ -183,11 +183,6 @@ class Result(Document, Generic[P, F]):
     def warnings(self) -> Sequence[str]:
         """What a reader must know."""
         return self.found.warnings
-
-    @property
-    def report(self) -> Path:
-        """Where the report lies."""
-        return self.folder / REPORT_FILE
 
     def estimates(self) -> list[Row]:
         """A row for every estimate, in the order of results.json."""
@@ -198,8 +193,7 @@ class Result(Document, Generic[P, F]):
         if name not in self._files:
             with Store(self.store, create=False) as store:
                 self._files.update(store.known_files([name]))
-        path = self._files.get(name)
-        return opened(path) if path is not None and path.exists() else None
+        return opened(path) if (path := self._files.get(name)) and path.exists() else None
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
         """Stored rows of pictures by their ids: vectors, maps."""
@@ -214,24 +208,22 @@ class Result(Document, Generic[P, F]):
 
 
 def lost(sets: Sequence[PictureSet]) -> list[str]:
-    """Warnings of many missing pictures, and of a set that lacks more than the others by more than chance.
+    """Warnings of many missing pictures, and of sets that lack more than the others by more than chance.
 
     The second is Fisher's exact test of each set against the rest, times the number of sets.
     """
-    gone, planned = [sum(one.missing.values()) for one in sets], [one.n for one in sets]
-    said, missing, all_planned = [], sum(gone), sum(planned)
-    if missing > TOLERATED * all_planned:
-        reasons = Counter({reason: 0 for one in sets for reason in one.missing})
-        for one in sets:
-            reasons.update(one.missing)
+    reasons = sum((Counter(one.missing) for one in sets), Counter())
+    said, missing, planned = [], reasons.total(), sum(one.n for one in sets)
+    if missing > TOLERATED * planned:
         told = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-        said.append(f"{missing} of {all_planned} pictures are missing ({told}): every score is of the others alone")
+        said.append(f"{missing} of {planned} pictures are missing ({told}): every score is of the others alone")
     uneven = []
-    for one, own, size in zip(sets, gone, planned, strict=True):
-        table = [[own, size - own], [missing - own, all_planned - size - missing + own]]
+    for one in sets:
+        own = sum(one.missing.values())
+        table = [[own, one.n - own], [missing - own, planned - one.n - missing + own]]
         if own and scipy.stats.fisher_exact(table, alternative="greater").pvalue * len(sets) < DIFFERENT:
             name = one.text + (f", {one.value}" if one.value and one.text == one.prompt else "")
-            uneven.append(f"{name!r} ({own} of {size})")
+            uneven.append(f"{name!r} ({own} of {one.n})")
     if uneven:
         more = f" and {len(uneven) - MOST_TOLD} more sets" if len(uneven) > MOST_TOLD else ""
         said.append(f"more pictures are missing than of the other sets: {', '.join(uneven[:MOST_TOLD])}{more}; what is "
@@ -255,5 +247,6 @@ def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
         raise UsageError(f"there is no run folder {folder}")
     if not (folder / PLAN_FILE).exists():
         raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
-    found: Method[Any, Any, Any, Any] = registry.method(str(read_toml(folder / PLAN_FILE).get("method", "audit")))
+    plan = read_toml(folder / PLAN_FILE)
+    found: Method[Any, Any, Any, Any] = registry.named("method", str(plan.get("method", "audit")))
     return found

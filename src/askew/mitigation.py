@@ -167,7 +167,7 @@ def of(data: Mapping[str, object], source: str) -> Mitigation:
     """The mitigation that `data` describes. Raises UsageError, which names the source."""
     if "method" not in data:
         raise UsageError(f'{source} does not name its method, such as: method = "prompts"')
-    kind: type[Mitigation] = registry.mitigation(str(data["method"]))
+    kind: type[Mitigation] = registry.named("mitigation", str(data["method"]))
     return kind.checked(data, source)
 
 

@@ -1,7 +1,4 @@
-"""Options that several commands share: their types, how they are read from text, and what they say of a plan.
-
-They are the keyword arguments of the Python functions and the options of the command line at once.
-"""
+"""Options that commands share, in Python and on the command line: how they are read, and what they say of a plan."""
 
 from __future__ import annotations
 
@@ -77,10 +74,6 @@ def _scalar(text: str) -> Setting:
     return text
 
 
-def _as_written(_: object, tokens: Sequence[Token]) -> list[str]:
-    return [token.value for token in tokens]
-
-
 def repeated(metavar: str) -> Parameter:
     """An option that may be given several times, each time with one text; what reads it is the same as in Python."""
     return Parameter(converter=_as_written, n_tokens=1, negative="", show_default=False, metavar=metavar)
@@ -99,6 +92,10 @@ def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
     return Parameter(converter=read, n_tokens=1, negative="", metavar="N,…")
 
 
+def _as_written(_: object, tokens: Sequence[Token]) -> list[str]:
+    return [token.value for token in tokens]
+
+
 Texts = Annotated[str | Sequence[str] | None, repeated("TEXT")]
 Names = Annotated[str | Sequence[str] | None, repeated("NAME,…")]
 Lists = Annotated[list[str] | Mapping[str, Sequence[str]] | None, repeated("NAME=VALUE,…")]
@@ -109,12 +106,9 @@ Args = Annotated[list[str] | Mapping[str, Setting] | None, repeated("NAME=VALUE"
 Prompt = Annotated[str | Sequence[str], Parameter(converter=lambda _, tokens: tokens[0].value, n_tokens=1)]
 """A positional prompt; in Python a list of them, too."""
 
-Prompts = Annotated[
-    str | Sequence[str],
-    Parameter(
-        name="PROMPT", converter=_as_written, n_tokens=-1, consume_multiple=True, negative="", show_default=False
-    ),
-]
+Prompts = Annotated[str | Sequence[str], Parameter(
+    name="PROMPT", converter=_as_written, n_tokens=-1, consume_multiple=True, negative="", show_default=False
+)]  # fmt: skip
 """All that is not behind an option; in Python a prompt or a list of them."""
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -125,20 +119,14 @@ Place = Annotated[str | Path | None, Parameter(metavar="PATH")]
 
 
 class RunOptions(TypedDict, total=False):
-    """Options of every command that runs a plan: where the run lies, and how it is told.
-
-    `progress` is Python's alone: tell on standard error how far the run is.
-    """
+    """Where a run lies, and how it is told. `progress` is Python's alone: tell on standard error how far the run is."""
 
     run: Annotated[Place, Parameter(help="Folder of the run. The same command goes on in it.")]
     store: Annotated[Place, Parameter(help="Shared store; default: .askew beside the run.")]
     json: Annotated[Flag, Parameter(help="Print results.json instead of the table.")]
     progress: Annotated[bool, Parameter(parse=False)]
     dry_run: Annotated[Flag, Parameter(help="Print what would be made and asked, and stop.")]
-    budget: Annotated[
-        int | str | None,
-        Parameter(help='Stop before more than 500 (pictures), "90min", or "$5 at $0.02" (the price of a picture).'),
-    ]
+    budget: Annotated[int | str | None, Parameter(help='Stop at 500 (pictures), "90min" or "$5 at $0.02" (a picture).')]
     log: Annotated[Place, Parameter(help="Add what happens to this file, a JSON object a line.")]
     fail_if: Annotated[Texts, Parameter(help='Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
 
@@ -222,20 +210,11 @@ class FolderOptions(ManifestOptions, total=False):
 class SourceOptions(ManifestOptions, total=False):
     """Where pictures of social groups come from."""
 
-    sources: Annotated[
-        str | None, Parameter(help="Who made the groups' pictures: folder/PATH or a model; if not given, the model.")
-    ]
+    sources: Annotated[str | None, Parameter(help="Who made the groups' pictures: folder/PATH, or else a model.")]
     sources_args: Annotated[Args, Parameter("--source-arg", help="Setting of the sources: bias=0.")]
     group_column: Annotated[
-        str | None,
-        Parameter(name=("--group-column", "--prompt-column"), help="Column or columns that name the group."),
+        str | None, Parameter(("--group-column", "--prompt-column"), help="Column or columns that name the group.")
     ]
-
-
-class DownstreamOptions(
-    SettingOptions, VQAOptions, EmbedderOptions, SourceOptions, StatisticsOptions, RunOptions, total=False
-):
-    """Options of commands that begin with pictures of social groups."""
 
 
 OF_FOLDERS = {name: name for name in (*ManifestOptions.__annotations__, "prompt_column", "condition", "initial")}

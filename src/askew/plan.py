@@ -50,7 +50,7 @@ class QuestionPlan(Part):
 class AxisPlan(Part):
     """An axis for one prompt: its questions, and a counterfactual prompt per value.
 
-    `ideal` are the shares that pictures should have, uniform if None; `ideal_pictures` in how many of a reference they
+    `ideal` are the shares that pictures should have, uniform if None, `ideal_pictures` in how many of a reference they
     were counted, exact if None.
     """
 
@@ -76,10 +76,9 @@ class AxisPlan(Part):
     @classmethod
     def of(cls, axis: Axis, counterfactuals: Mapping[str, str] | None = None) -> AxisPlan:
         """The plan of an axis, with a writer's counterfactual prompts by value."""
-        questions = tuple({"text": q.text, "options": q.options} for q in axis.questions)
-        content = {"name": axis.name, "kind": axis.kind, "scale": axis.scale, "values": axis.values}
-        told = {**content, "questions": questions, "counterfactuals": dict(counterfactuals or {})}
-        return cls.checked(told, f"the axis {axis.name!a}")
+        told = {name: getattr(axis, name) for name in ("name", "kind", "scale", "values")}
+        told["questions"] = [{"text": q.text, "options": q.options} for q in axis.questions]
+        return cls.checked({**told, "counterfactuals": dict(counterfactuals or {})}, f"the axis {axis.name!a}")
 
     def axis(self) -> Axis:
         """The axis as a record."""
@@ -126,15 +125,14 @@ class RunPlan(Part):
         """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
         data = read_toml(path)
         method, own = str(data.get("method", "audit")), cls.model_fields.get("method")
-        if own is not None and method not in get_args(own.annotation):
+        if own and method not in get_args(own.annotation):
             raise UsageError(f"{path} is a plan of the method {method!r}, which `askew {method}` runs")
         return cls.checked(data, f"the plan {path}")
 
     @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON of what decides the results."""
-        text = json.dumps(self._deciding(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self._deciding(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def _deciding(self) -> dict[str, Any]:
         """The fields that results depend on."""
@@ -212,7 +210,7 @@ def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
 def read_plan(path: str | Path) -> RunPlan:
     """The plan in a TOML file, of the method that it names. Raises UsageError that says what is wrong and where."""
     data = read_toml(Path(path))
-    kind: type[RunPlan] = registry.method(str(data.get("method", "audit"))).plan
+    kind: type[RunPlan] = registry.named("method", str(data.get("method", "audit"))).plan
     return kind.checked(data, f"the plan {path}")
 
 

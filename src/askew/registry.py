@@ -1,8 +1,7 @@
 """From a string such as "studio/planted" or "folder/PATH" to the object behind it.
 
-Providers are entry points of this or any other installed package, in the groups `askew.models`, `askew.vqa`,
-`askew.embedders`, `askew.llms` and `askew.methods`. An entry point's name is a provider ("folder") or a full name
-("studio/planted"); it loads a callable `(name: str, **settings) -> object`, where `name` is what follows the
+Providers are entry points of any installed package, in the `GROUPS`. An entry point's name is a provider ("folder") or
+a full name ("studio/planted"); it loads a callable `(name: str, **settings) -> object`, where `name` follows the
 provider's slash. Nothing heavy is imported before a provider is asked for.
 """
 
@@ -21,7 +20,7 @@ from importlib.util import find_spec
 from inspect import Parameter, signature
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
 
 from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
@@ -42,9 +41,7 @@ class Provider:
     def load(self) -> Any:
         """The object; the same one whenever this process is asked for it."""
         key = pickle.dumps((self.what, self.string, sorted(self.settings.items())))
-        if key not in _LOADED:
-            _LOADED[key] = _load(self.what, self.string, dict(self.settings))
-        return _LOADED[key]
+        return _LOADED[key] if key in _LOADED else _LOADED.setdefault(key, _load(self.what, self.string, self.settings))
 
 
 _LOADED: dict[bytes, Any] = {}
@@ -66,7 +63,7 @@ GROUPS = {
 
 @lru_cache
 def providers(what: str) -> dict[str, EntryPoint]:
-    """Entry points of one kind ("model", "vqa", "embedder", "llm") by name, sorted."""
+    """Entry points of one kind, such as "vqa", by name, sorted."""
     return dict(sorted((point.name, point) for point in entry_points(group=GROUPS[what])))
 
 
@@ -90,17 +87,8 @@ def writer(string: str, **settings: object) -> Writer:
     return cast(Writer, _load("llm", string, settings))
 
 
-def method(name: str) -> Any:
-    """The method of that name: a `Method`. Raises UnknownName."""
-    return _named("method", name)
-
-
-def mitigation(name: str) -> Any:
-    """The kind of `Mitigation` of that name. Raises UnknownName."""
-    return _named("mitigation", name)
-
-
-def _named(what: str, name: str) -> Any:
+def named(what: Literal["method", "mitigation"], name: str) -> Any:
+    """The `Method`, or the kind of `Mitigation`, of that name. Raises UnknownName."""
     if name not in providers(what):
         raise UnknownName(what, name, providers(what))
     return providers(what)[name].load()
@@ -108,8 +96,7 @@ def _named(what: str, name: str) -> Any:
 
 def summary(point: EntryPoint) -> str:
     """What a provider is, in one line: the first of its module's documentation, read without importing it."""
-    spec = find_spec(point.module)
-    if spec is None or spec.origin is None:
+    if not ((spec := find_spec(point.module)) and spec.origin):
         return ""
     text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
     return (text or "").partition("\n")[0]
@@ -147,7 +134,7 @@ def _check_settings(who: str, create: Callable[..., object], settings: Mapping[s
             raise UsageError(f"{who}: {name} is {value!r}; it must be {needed}")
 
 
-def _load(what: str, string: str, settings: dict[str, object]) -> Any:
+def _load(what: str, string: str, settings: Mapping[str, object]) -> Any:
     point, name = find(what, string)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read with torch: spinning threads would stop other runs
     try:
@@ -159,7 +146,6 @@ def _load(what: str, string: str, settings: dict[str, object]) -> Any:
             from askew import mitigation
 
             loaded = mitigation.wrapped(loaded, str(mitigated))
-        return _noted(loaded, Provider(what, string, settings))
     except ModuleNotFoundError as error:
         if error.name not in NETWORKS:
             raise
@@ -168,16 +154,13 @@ def _load(what: str, string: str, settings: dict[str, object]) -> Any:
         if any(fault in str(error) for fault in ("unexpected keyword argument", "multiple values for")):
             raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error
         raise
-
-
-def _noted(loaded: T, provider: Provider) -> T:
-    """The object, which from now on is pickled as what it was loaded by: weights and connections stay behind."""
-    with suppress(AttributeError):  # an object with slots is pickled as it is
-        object.__setattr__(loaded, PROVIDER, provider)
+    with suppress(AttributeError):  # weights and connections stay behind where it is pickled; not of one with slots
+        object.__setattr__(loaded, PROVIDER, Provider(what, string, settings))
         copyreg.pickle(type(loaded), _reduced)
     return loaded
 
 
 def _reduced(loaded: object) -> Any:
+    """What is pickled of a loaded object: how it was loaded."""
     provider = getattr(loaded, PROVIDER, None)
     return (Provider.load, (provider,)) if provider else loaded.__reduce_ex__(2)

@@ -5,35 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, dataclass_transform, get_args
+from typing import Literal, TypeVar, dataclass_transform, get_args
 
 MissingReason = Literal[
-    "no_person",
-    "no_face",
-    "several_people",
-    "other_group",
-    "refused",
-    "unparseable",
-    "blank_image",
-    "corrupt_file",
-    "absent_file",
-    "not_asked",
-    "error",
-]
+    "no_person", "no_face", "several_people", "other_group", "refused", "unparseable", "blank_image", "corrupt_file",
+    "absent_file", "not_asked", "error",
+]  # fmt: skip
 MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
 
 T = TypeVar("T")
 
-RECORD: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
-"""How records are read and written: no unknown field, no number that is not finite. Pydantic reads it, askew's types
-do not need it."""
-
 
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """A frozen dataclass that is written to JSON and read back by its types."""
+    """A frozen dataclass that is written to JSON and read back by its types: no unknown field, no number not finite."""
     made = dataclass(frozen=True, slots=True)(cls)
-    made.__pydantic_config__ = RECORD  # type: ignore[attr-defined]
+    config = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
+    made.__pydantic_config__ = config  # type: ignore[attr-defined]
     return made
 
 
@@ -83,9 +71,9 @@ class Question:
 class Axis:
     """A dimension of bias and how to read it from a picture.
 
-    `values` may be empty for an axis that a language model proposed with open answers.
-    One question reads the value directly. Several yes/no questions read `values[1:]` in order: the
-    first "yes" decides, none means `values[0]` (BiasConnect, appendix A.3, on disability).
+    `values` may be empty for an axis that a language model proposed with open answers. One question reads the value
+    directly. Several yes/no questions read `values[1:]` in order: the first "yes" decides, none means `values[0]`
+    (BiasConnect, appendix A.3, on disability).
     """
 
     name: str
@@ -101,15 +89,11 @@ class Axis:
 
     def read(self, answers: Sequence[str | Missing]) -> str | Missing:
         """The value that answers to `self.questions`, in their order, add up to."""
-        for answer in answers:
-            if isinstance(answer, Missing):
-                return answer
+        if missing := next((answer for answer in answers if isinstance(answer, Missing)), None):
+            return missing
         if len(self.questions) == 1:
             return answers[0]
-        for value, answer in zip(self.values[1:], answers, strict=True):
-            if answer == "yes":
-                return value
-        return self.values[0]
+        return next((v for v, answer in zip(self.values[1:], answers, strict=True) if answer == "yes"), self.values[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +117,13 @@ CorrectedForm = Literal["(value - null) / (max - null)", "value - null", "null -
 class Estimate:
     """A number with everything needed to trust it or not.
 
-    value      the score on the data, on the score's own scale
-    low, high  interval for the population score at `level`, by the method named in `interval`
-    n, missing pictures that gave an answer, and pictures that did not
-    null       mean of the score under no bias at this n; None where the score has no null
-    max        largest possible value; None if unbounded
-    corrected  the score corrected for chance, in the form named by `corrected_form`
-    debiased   the (median-)unbiased estimate of the population score, within the interval: `value` held within it where
-               a score gives no other; None without an interval
-    p, q       p-value against the null, and its Benjamini-Hochberg q-value in its family
+    value       the score on the data, on the score's own scale
+    low, high   interval for the population score at `level`, by the method named in `interval`
+    n, missing  pictures that gave an answer, and pictures that did not
+    null        mean of the score under no bias at this n; None where it has none. `max`: None if unbounded
+    corrected   the score corrected for chance, in the form named by `corrected_form`
+    debiased    the (median-)unbiased estimate of the population score, else `value`, held within the interval
+    p, q        p-value against the null, and its Benjamini-Hochberg q-value in its family
     """
 
     value: float

@@ -14,6 +14,13 @@ from askew.methods.edit.findings import EditingResult
 from askew.methods.edit.plan import EditPlan, Finder, Skin, plan_editing
 
 
+class EditOptions(
+    opt.SettingOptions, opt.VQAOptions, opt.EmbedderOptions, opt.SourceOptions, opt.StatisticsOptions, opt.RunOptions,
+    total=False,
+):  # fmt: skip
+    """Options that other commands have, too."""
+
+
 def edit(
     groups: opt.Names = None,
     model: str | None = None,
@@ -29,7 +36,7 @@ def edit(
     landmarks: Finder | None = None,
     skin: Skin | None = None,
     plan: opt.Place = None,
-    **options: Unpack[opt.DownstreamOptions],
+    **options: Unpack[EditOptions],
 ) -> EditingResult:
     """Edit pictures of social groups towards targets, and measure what changes: perceived gender, skin tone, likeness.
 
