@@ -118,7 +118,7 @@ def _scores(miner: Miner, prompt: str, images: int) -> dict[str, float]:
 
     lexicon, both = (_aligned(objective(by), prompt, seed) for by in (miner.variations, crossed))
     null = null_scores(both.chance.similarity, len(made), 0.25, 400, np.random.default_rng(seed))  # type: ignore[union-attr]
-    scale = float(embedder.model.logit_scale.detach().exp())  # type: ignore[attr-defined]
+    scale = float(embedder.text_tower()[0].logit_scale.detach().exp())  # type: ignore[attr-defined]
     forms = [counterfactual(prompt, "gender", value) for value in ATTRIBUTES["gender"]]
 
     def uneven(texts: Sequence[str]) -> float:
