@@ -66,6 +66,19 @@ def test_a_graph_is_a_table_of_its_edges() -> None:
     assert said.index("−0.33") < said.index("+0.30") < said.index("+0.12")  # the strongest first
 
 
+def test_no_line_ends_between_a_number_and_its_percent_sign_or_a_value_and_its_name() -> None:
+    told = "Female 17 % of 48 pictures, no more than chance gives (p = 0.64), then 83 % (q < 0.001); as before. " * 3
+    table = Table("c", ("what", "told"), (("one", told), (f"two {told}", "x")))
+    for width in range(40, 120):
+        said = shown(page(Text(told, "Of 17 % (n = 48):", (told,)), table, notes=(told,)), width)
+        assert "17 %" in said
+        assert "p = 0.64" in said
+        parts = re.split(r"\n|  +", said)
+        assert not [part for part in parts if re.match(r"%|[=<] ?\d|0\.\d", part)]
+        assert not [part for part in parts if re.search(r"\b[pqn]( [=<])?$", part)]
+        assert re.search(r"^- Female", said, re.MULTILINE)
+
+
 def test_says_why_a_score_is_missing() -> None:
     said = shown(page(Lanes("c", "Axis", (Lane("age", GONE),), "MAD")), 220)
     assert "no person seen (nobody is seen in 48 of 48 pictures)" in said

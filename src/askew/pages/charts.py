@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from askew.pages import words
 from askew.pages.blocks import Line, Lines, Point, Scatter
-from askew.pages.elements import NOTHING, RUNS, Axis, axis, drawing, joined, reach, rule, tag
+from askew.pages.elements import NOTHING, RUNS, Axis, axis, drawing, figure, joined, legend, reach, rule, tag
 from askew.types import Estimate, Missing
 
 HEIGHT, TOP, BOTTOM, SIDE = 300, 14, 44, 320
@@ -39,18 +39,15 @@ class Plane:
         return joined(rule("grid", 0, "100%", self.down(tick), self.down(tick)) for tick in self.y.ticks)
 
     def path(self, points: Iterable[tuple[float, float]], kind: str) -> Markup:
-        """A line through (x, y); stretched with the plane, its stroke is not."""
+        """A line through (x, y), drawn from 0 to 100 across; stretched with the plane, its stroke is not."""
         found = " ".join(f"{100 * self.x.share(x):.3f},{self.down(y)}" for x, y in points)
-        return self.stretched(tag("polyline", class_=kind, points=found)) if found else NOTHING
-
-    def stretched(self, part: Markup) -> Markup:
-        """A part whose coordinates across run from 0 to 100."""
-        box = {"viewBox": f"0 0 100 {self.height}", "width": "100%", "height": self.height}
-        return tag("svg", part, preserveAspectRatio="none", **box)
+        size = {"viewBox": f"0 0 100 {self.height}", "width": "100%", "height": self.height}
+        line = tag("polyline", class_=kind, points=found)
+        return tag("svg", line, preserveAspectRatio="none", **size) if found else NOTHING
 
 
-def chart(plane: Plane, above: str, title: str, said: str, *parts: object, kind: str = "chart") -> Markup:
-    """The plane below the name of its vertical axis, with that axis in a drawing of its own width."""
+def chart(plane: Plane, above: str, below: str, title: str, said: str, *parts: object, kind: str = "chart") -> Markup:
+    """The plane between the names of its axes, with the vertical one in a drawing of its own width."""
     width = round(12 + LETTER * max(map(len, plane.y.labels), default=0))
     labels = (
         tag("text", label, x=width - 8, y=plane.down(tick) + 4, text_anchor="end")
@@ -58,12 +55,13 @@ def chart(plane: Plane, above: str, title: str, said: str, *parts: object, kind:
         if label
     )
     ticks = tag("svg", *labels, class_="ticks", width=width, height=plane.height, aria_hidden="true")
-    plot = tag("div", ticks, drawing("plane", plane.height, title, said, *parts), class_=kind)
+    name = tag("text", below, class_="name", x="50%", y=plane.height - 4, text_anchor="middle")
+    plot = tag("div", ticks, drawing("plane", plane.height, title, said, *parts, name), class_=kind)
     return (tag("p", f"↑ {above}", class_="above") if above else NOTHING) + plot
 
 
 def lines(one: Lines) -> Markup:
-    """Scores over steps: chance behind them, every series a line with intervals."""
+    """Scores over steps: chance behind them, every series a line with intervals; the numbers follow as a table."""
     values = [v for line in one.lines for e in line.points for v in reach(e)] + [level for _, level in one.levels]
     on = axis("range", [0.0, *values]) if one.scale == "unit" else axis(one.scale, values)
     plane = Plane(Axis(0, max(len(one.steps), 1), (), ()), on, HEIGHT)
@@ -75,10 +73,15 @@ def lines(one: Lines) -> Markup:
         parts.append(_line(plane, one, line, shifts.get(id(line), 0.0)))
     gaps = (k for k in range(len(one.steps)) if all(isinstance(line.points[k], Missing) for line in main))
     parts += [tag("text", "–", x=plane.x.at(k + 0.5), y=plane.floor() - 6, text_anchor="middle") for k in gaps]
-    parts += [*_below(plane, one.steps), _name(plane, one.heading)]
+    parts += _below(plane, one.steps)
     said = "; ".join(f"{step} {words.measured(e, one.scale)}" for line in main[:1]
                      for step, e in zip(one.steps, line.points, strict=True))  # fmt: skip
-    return chart(plane, one.name, one.caption, said, *parts)
+    keys, thin = [(f"run-{line.series % RUNS}", line.name) for line in main], [li.name for li in one.lines if li.thin]
+    keys += [("thin", f"thin: {words.shorten(words.listing(thin), 120)}")] if thin else []
+    known = [e for line in one.lines for e in line.points if isinstance(e, Estimate)]
+    keys += [("null", one.chance)] if any(e.null is not None for e in known) else []
+    keys += [("level", name) for name, _ in one.levels]
+    return figure(one.caption, chart(plane, one.name, one.heading, one.caption, said, *parts), legend(keys))
 
 
 def _line(plane: Plane, one: Lines, line: Line, shift: float) -> Markup:
@@ -117,32 +120,27 @@ def _below(plane: Plane, labels: Sequence[str]) -> Iterator[Markup]:
         yield tag("text", labels[k], class_="spare" if k % narrow else None, **at)
 
 
-def _name(plane: Plane, text: str) -> Markup:
-    return tag("text", text, class_="name", x="50%", y=plane.height - 4, text_anchor="middle")
-
-
 def scatter(one: Scatter) -> Markup:
-    """Points in a plane."""
+    """Points in a plane, with their key."""
     xs, ys = [p.x for p in one.points], [p.y for p in one.points]
     if one.square:
         xs = ys = [*xs, *ys]
     bare = one.x[1] is None or one.y[1] is None
     plane = Plane(axis(one.x[1] or "range", xs), axis(one.y[1] or "range", ys), SIDE if one.square else HEIGHT + 80)
-    parts = [] if bare else [plane.rows(), *_columns(plane)]
+    parts = [] if bare else [plane.rows()]
+    last = len(plane.x.ticks) - 1
+    for k, (tick, label) in enumerate(zip(plane.x.ticks, plane.x.labels, strict=True)) if not bare else ():
+        at, anchor = plane.x.at(tick), "start" if k == 0 else "end" if k == last else "middle"
+        parts += [rule("grid", at, at, TOP, plane.floor()),
+                  tag("text", label, x=at, y=plane.floor() + 18, text_anchor=anchor)]  # fmt: skip
     parts += [plane.path(((end, end) for end in (plane.x.low, plane.x.high)), "diagonal")] if one.diagonal else []
     parts += [_point(plane, p) for p in one.points]
-    parts.append(_name(plane, one.x[0]))
     kind = "chart square" if one.square else "chart bare" if bare else "chart"
-    return chart(plane, one.y[0], one.caption, one.said, *parts, kind=kind)
-
-
-def _columns(plane: Plane) -> Iterator[Markup]:
-    last = len(plane.x.ticks) - 1
-    for k, (tick, label) in enumerate(zip(plane.x.ticks, plane.x.labels, strict=True)):
-        at = plane.x.at(tick)
-        yield rule("grid", at, at, TOP, plane.floor())
-        anchor = "start" if k == 0 else "end" if k == last else "middle"
-        yield tag("text", label, x=at, y=plane.floor() + 18, text_anchor=anchor)
+    framed = "frame " if any(p.uri for p in one.points) else ""
+    keys = [(f"{framed}run-{k % RUNS}", name) for k, name in enumerate(one.keys)]
+    keys += [("diagonal", one.diagonal)] if one.diagonal else []
+    plot = chart(plane, one.y[0], one.x[0], one.caption, one.said, *parts, kind=kind)
+    return figure(one.caption, plot, legend(keys))
 
 
 def _point(plane: Plane, one: Point) -> Markup:

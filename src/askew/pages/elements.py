@@ -87,6 +87,11 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
     return tag("p", *found, class_="legend") if keys else NOTHING
 
 
+def figure(caption: str, *parts: object) -> Markup:
+    """What is drawn, below its caption."""
+    return tag("figure", tag("figcaption", caption) if caption else None, *parts)
+
+
 def region(name: str, table: Markup) -> Markup:
     """Scrolls by itself where it is wider than the page."""
     return tag("div", table, class_="wide", role="region", aria_label=words.shorten(name, 80), tabindex=0)

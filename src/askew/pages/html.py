@@ -11,9 +11,9 @@ from importlib import resources
 
 from markupsafe import Markup
 
-from askew.pages import blocks, plots, words
+from askew.pages import blocks, charts, network, plots, words
 from askew.pages.blocks import Block, Cell, Content, Fold, Page, PictureRow, Pictures, Section, Shot, Table, Terms, Text
-from askew.pages.elements import NOTHING, Axis, Ids, axis, bdi, joined, key, legend, note, reach, region, tag
+from askew.pages.elements import NOTHING, Axis, Ids, axis, bdi, figure, joined, key, legend, note, reach, region, tag
 from askew.pages.plain import as_table
 from askew.types import Estimate
 
@@ -121,11 +121,11 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
             return plots.lanes(one, ids)
         case blocks.Lines():
             numbers = Fold("The numbers", tuple(filter(None, [as_table(one)])))
-            return plots.lines(one) + _fold(numbers, ids, level, class_="numbers")
+            return charts.lines(one) + _fold(numbers, ids, level, class_="numbers")
         case blocks.Scatter():
-            return plots.scatter(one)
+            return charts.scatter(one)
         case blocks.Network():
-            return plots.network(one)
+            return network.drawn(one)
         case blocks.Table():
             return table(one)
         case blocks.Pictures():
@@ -201,14 +201,13 @@ def _shaded(on: Axis, one: Table, k: int, row: Sequence[Content]) -> Markup:
 
 def pictures(one: Pictures) -> Markup:
     """Rows of pictures: grids of their own, or under each other cell by cell."""
-    caption = tag("figcaption", one.caption) if one.caption else None
     keys = legend([(f"swatch {kind}", text) for kind, text in one.keys])
     if not one.aligned:
-        return tag("figure", caption, keys, *(_row(row, one.size) for row in one.rows))
+        return figure(one.caption, keys, *(_row(row, one.size) for row in one.rows))
     names = (tag("th", bdi(name), scope="col") for name in one.heads)
     head = tag("thead", tag("tr", tag("td"), *names)) if one.heads else None
     made = tag("table", head, tag("tbody", *map(_aligned, one.rows)), class_=f"aligned {one.size}")
-    return tag("figure", caption, keys, region(one.caption or "Pictures", made))
+    return figure(one.caption, keys, region(one.caption or "Pictures", made))
 
 
 def _row(row: PictureRow, size: str) -> Markup:

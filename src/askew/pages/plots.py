@@ -1,18 +1,18 @@
-"""Blocks that draw, as HTML: the plot, what it means, and the numbers beside it.
+"""Plots in rows, as HTML: a score on its lane or shares in a bar, what it means, and the numbers beside it.
 
-A row is a score on its lane, or shares in a bar. Positions are percentages, so that text never shrinks.
+Positions are percentages, so that text never shrinks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
 
 from markupsafe import Markup
 
-from askew.pages import charts, words
-from askew.pages.blocks import Bar, Effect, Lane, Lanes, Lines, Network, Part, Scatter, Shares
+from askew.pages import words
+from askew.pages.blocks import Bar, Lane, Lanes, Part, Shares
 from askew.pages.elements import (
     COLOURS,
     RUNS,
@@ -30,17 +30,10 @@ from askew.pages.elements import (
     rule,
     tag,
 )
-from askew.pages.network import drawn, sample
 from askew.pages.plain import heads
 from askew.types import Estimate
 
 Row = TypeVar("Row", Bar, Lane)
-EFFECTS: Mapping[Effect, str] = {
-    "better": "brings it nearer to its ideal",
-    "worse": "takes it further away",
-    "changed": "changes it, to which side is not settled",
-}
-"""What the three kinds of edges mean."""
 
 LANE, BAR, STRIP = 24, 24, 9
 NARROWEST, LETTER = 320, 6.8
@@ -126,37 +119,6 @@ def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
     keys += dict.fromkeys((f"mark {m.shape}", m.name) for row in one.rows for m in row.marks)
     tested = any(row.strong is None and words.beyond_chance(row.score) for row in one.rows)
     return keys + ([("", "bold: beyond chance (q < 0.05)")] if tested else [])
-
-
-def lines(one: Lines) -> Markup:
-    """Lines with their key; the numbers follow as a table (`plain`)."""
-    main, thin = [li for li in one.lines if not li.thin], [li.name for li in one.lines if li.thin]
-    keys = [(f"run-{line.series % RUNS}", line.name) for line in main]
-    keys += [("thin", f"thin: {words.shorten(words.listing(thin), 120)}")] if thin else []
-    known = [e for line in one.lines for e in line.points if isinstance(e, Estimate)]
-    keys += [("null", one.chance)] if any(e.null is not None for e in known) else []
-    keys += [("level", name) for name, _ in one.levels]
-    return _figure(one.caption, charts.lines(one), legend(keys))
-
-
-def scatter(one: Scatter) -> Markup:
-    """Points with their key."""
-    kind = "frame " if any(p.uri for p in one.points) else ""
-    keys = [(f"{kind}run-{k % RUNS}", name) for k, name in enumerate(one.keys)]
-    keys += [("diagonal", one.diagonal)] if one.diagonal else []
-    return _figure(one.caption, charts.scatter(one), legend(keys))
-
-
-def network(one: Network) -> Markup:
-    """A graph with its key."""
-    found = {e.effect for e in one.edges}
-    keys = (tag("span", sample(effect), text) for effect, text in EFFECTS.items() if effect in found)
-    named = tag("p", *keys, tag("span", "wider: stronger"), class_="legend") if found else Markup()
-    return _figure(one.caption, drawn(one), named)
-
-
-def _figure(caption: str, *parts: Markup) -> Markup:
-    return tag("figure", tag("figcaption", caption) if caption else None, *parts)
 
 
 def lanes_axis(one: Lanes) -> Axis:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rich import text
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.constrain import Constrain
+from rich.containers import Lines
 from rich.table import Table as Grid
-from rich.text import Text as Line
 
 from askew.pages import words
 from askew.pages.blocks import Code, Content, Fold, Page, Section, Table, Text
@@ -20,6 +22,22 @@ ROWS = 24
 WARNINGS = 12
 LABEL, TEXT, LEAST, WORD = 28, 40, 12, 16
 """Letters of a label and of a text at most in 80 columns, of either at least, and of a word that is not broken."""
+
+_KEPT, HELD = re.compile(r"(?<=\d) (?=%)|(?<=\b\w) (?=[=<] ?\d)|(?<=[=<]) (?=\d)"), "\ue000"
+"""Spaces that are no end of a line, and what stands for them while lines are broken: rich breaks at no-break spaces."""
+
+
+class Line(text.Text):
+    """Text in which a number stays with its percent sign, and a value with its name: "p = 0.64"."""
+
+    def wrap(self, *args: object, **options: object) -> Lines:
+        """The lines."""
+        held = self.copy()
+        held.plain = _KEPT.sub(HELD, self.plain)
+        lines = held.wrap(*args, **options)  # type: ignore[arg-type]
+        for line in lines:
+            line.plain = line.plain.replace(HELD, " ")
+        return lines
 
 
 def screen(page: Page, width: int | None = None) -> RenderableType:
@@ -45,7 +63,8 @@ def _shown(one: Section | Fold | Text | Code | Table) -> Iterator[RenderableType
             yield from (shown for inner in plain(one.blocks) for shown in _shown(inner))
         case Text():
             style = "dim" if one.muted else ""
-            yield from [Line("\n", end="").append_text(_led(one, style))] if one.lead or one.text else [Line()]
+            end = "\n" if one.items else ""
+            yield from [Line("\n", end=end).append_text(_led(one, style))] if one.lead or one.text else [Line()]
             led = (item if isinstance(item, Text) else Text(item) for item in one.items)
             yield from (Line("- ").append_text(_led(item, style)) for item in led)
         case Code():
@@ -54,7 +73,7 @@ def _shown(one: Section | Fold | Text | Code | Table) -> Iterator[RenderableType
             yield Fitted(one)
 
 
-def _led(one: Text, style: str) -> Line:
+def _led(one: Text, style: str) -> text.Text:
     return Line.assemble((words.clean(one.lead), "bold"), " " if one.lead else "", (words.clean(one.text), style))
 
 
