@@ -29,9 +29,6 @@ from askew.store.keys import derived_seed
 from askew.types import Missing
 
 LEXICON, NO_VQA = "lexicon", "none"
-NONSENSE = "a photo of a xqzzy"
-"""No model knows this word; one that says so knows its vocabulary."""
-
 SHOWN = 48
 """Letters of the best prompt that who watches a search sees."""
 
@@ -153,7 +150,8 @@ def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = 
     Where a lexicon of the model's own is registered, it says which words these are: it knows their second names, too.
     `cache` keeps what a language model answers, so that a search that goes on gets the same prompts.
     """
-    if plan.llm != LEXICON or not model.unknown_words(NONSENSE):
+    # no model knows this word; one that says so knows its vocabulary
+    if plan.llm != LEXICON or not model.unknown_words("a photo of a xqzzy"):
         return registry.writer(plan.llm, cache=cache, **plan.llm_args)
     family = model.name.partition("/")[0]
     if f"{LEXICON}/{family}" in registry.providers("llm"):
@@ -219,7 +217,7 @@ class Miner:
         )  # fmt: skip
 
     def pictures(self, prompt: str, seed: int, images: int | None = None) -> Sequence[Outcome]:
-        """The pictures of one prompt, as many as the plan says unless told otherwise."""
+        """The pictures of a prompt, as many as the plan says unless told otherwise."""
         return self.run.pictures(self.model, [prompt], images or self.plan.images, seed)[prompt]
 
     def one_each(self, texts: Sequence[str]) -> dict[str, Outcome]:

@@ -6,7 +6,7 @@ prompt ("a photo of a female nurse") it is nearest to, which is the most probabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -31,10 +31,9 @@ from askew.types import Axis, Estimate, Missing, Picture, Prompt
 
 @dataclass(frozen=True, slots=True)
 class LeanReading:
-    """Which values of some axes a prompt's pictures show, as read by an instrument.
+    """Which values of the `axes` that a prompt leaves open its pictures show, as read by an instrument.
 
-    axes    those that the prompt leaves open
-    stated  whether it states another one itself, which counts 0
+    `stated` is whether it states another one itself, which counts 0.
     """
 
     seen: ObservedSet
@@ -63,7 +62,7 @@ class LeanReading:
     def axis(self) -> Axis | None:
         """The open axis on which it leans most; None where none could be read."""
         known = {axis: lean for axis, lean in self.leans().items() if not isinstance(lean, Missing)}
-        return max(known, key=known.__getitem__, default=None)
+        return max(known, key=lambda axis: known[axis], default=None)
 
     def loss(self) -> float | Missing:
         """Less the largest lean. An axis that the prompt states counts 0, so nothing is won by stating one."""
@@ -87,10 +86,7 @@ class LeanReading:
 
 @dataclass(frozen=True)
 class LeanObjective(Objective):
-    """How far a model leans on some axes where a prompt leaves them open.
-
-    pictures  of a prompt for a run seed, as many as are said
-    """
+    """How far a model leans on axes where a prompt leaves them open; `pictures` of a prompt, by run seed and number."""
 
     run: Run
     reader: VQA | Embedder
@@ -125,33 +121,23 @@ class LeanObjective(Objective):
         """
         forms = variations(prompt, axes)
         known = {} if isinstance(forms, Missing) else forms
-        if isinstance(self.reader, VQA):
-            return self._asked(self.reader, prompt, pictures, [axis for axis in axes if axis.name in known])
-        return self._nearest(self.reader, prompt, pictures, known)
-
-    def _asked(self, vqa: VQA, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]) -> ObservedSet:
-        questions = [question for axis in axes for question in axis.questions]
-        rows = self.run.ask(vqa, pictures, [*questions, PERSON]) if axes else {}
-        told = {one: [NOBODY] * len(row) if row[-1] == "no" else row for one, row in rows.items()}
-        return observe(Prompt(prompt), pictures, axes, {vqa.name: told}, None)
-
-    def _nearest(
-        self, embedder: Embedder, prompt: str, pictures: Sequence[Outcome], forms: Mapping[str, Mapping[str, str]]
-    ) -> ObservedSet:
-        vectors = self.run.read(embedder, [one for one in pictures if isinstance(one, Picture)])
+        reader = self.reader
+        if isinstance(reader, VQA):
+            asked = [axis for axis in axes if axis.name in known]
+            questions = [*(question for axis in asked for question in axis.questions), PERSON]
+            rows = self.run.ask(reader, pictures, questions) if asked else {}
+            told = {one: [NOBODY] * len(row) if row[-1] == "no" else row for one, row in rows.items()}
+            return observe(Prompt(prompt), pictures, asked, {reader.name: told}, None)
+        vectors = self.run.read(reader, [one for one in pictures if isinstance(one, Picture)])
+        texts = self.run.look(reader.embed_texts, [list(one.values()) for one in known.values()])
         values: dict[str, tuple[Answer, ...]] = {}
-        for (axis, by_value), texts in zip(
-            forms.items(), self.run.look(embedder.embed_texts, [list(one.values()) for one in forms.values()]),
-            strict=True,
-        ):  # fmt: skip
-            read: Iterator[Answer] = (
-                repeat(texts)
-                if isinstance(texts, Missing)
-                else (list(by_value)[k] for k in np.argmax(vectors @ np.asarray(texts).T, axis=1))
-            )
-            values[axis] = tuple(one if isinstance(one, Missing) else next(read) for one in pictures)
+        for (axis, by_value), own in zip(known.items(), texts, strict=True):
+            nearest: Iterator[Answer] = repeat(own) if isinstance(own, Missing) else (
+                list(by_value)[k] for k in np.argmax(vectors @ np.asarray(own).T, axis=1)
+            )  # fmt: skip
+            values[axis] = tuple(one if isinstance(one, Missing) else next(nearest) for one in pictures)
         nothing = tuple(one if isinstance(one, Missing) else Missing("not_asked") for one in pictures)
-        return ObservedSet(Prompt(prompt), tuple(pictures), {embedder.name: values}, nothing)
+        return ObservedSet(Prompt(prompt), tuple(pictures), {reader.name: values}, nothing)
 
 
 def details(prompt: str, variation: str) -> dict[str, str]:

@@ -1,7 +1,4 @@
-"""What a search for prompts can look for: a loss of prompts by their pictures. Lower is what is sought.
-
-An objective reads the pictures of a prompt; what it read holds the loss, and its estimate for the best prompts.
-"""
+"""What a search for prompts can look for: a loss of their pictures. Lower is what is sought."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from PIL import Image, ImageColor
 from askew.errors import AskewError, NotEnoughData, UsageError
 from askew.measure.base import Embedder
 from askew.parts.scoring import Scoring, or_missing
-from askew.run.base import Outcome, Rows, Run
+from askew.run.base import Outcome, Run
 from askew.stats.gap import bias_score, gap_estimate, null_scores, unit_similarity
 from askew.stats.intervals import bootstrap_errors, percentile_interval
 from askew.store.imagefile import opened
@@ -36,20 +33,17 @@ OwnLoss = Callable[[str, Sequence[Image.Image]], float]
 
 NO_PICTURE = Missing("error", "no picture of this prompt could be made")
 
-COMPLETE = 0.8
-"""Share of the pictures, and of the variations, that were asked for without which a prompt has no score.
-
-Fewer pictures show less and fewer variations ask for less, so a score of fewer is lower. A search would follow a
-writer that fails, or a filter that blocks.
-"""
-
 SEARCH_DRAWS = 200
 """Draws of the null that a search by the corrected score takes off each prompt's."""
 
 
 def enough(count: int) -> int:
-    """How many of `count` must be there."""
-    return math.ceil(COMPLETE * count)
+    """How many of `count` pictures or variations must be there, without which a prompt has no score.
+
+    Fewer pictures show less and fewer variations ask for less, so a score of fewer is lower. A search would follow a
+    writer that fails, or a filter that blocks.
+    """
+    return math.ceil(0.8 * count)
 
 
 class Reading(Protocol):
@@ -77,7 +71,6 @@ class Objective(Protocol):
 class Alignment:
     """Pictures of a prompt held against its variations (MineTheGap, section 4.1).
 
-    vectors     (pictures, dimensions) unit vectors
     similarity  (variations, pictures)
     missing     pictures that could not be made
     quantile    alpha of the score
@@ -89,7 +82,6 @@ class Alignment:
     seed: int
     variations: tuple[str, ...]
     pictures: tuple[Picture, ...]
-    vectors: Rows
     similarity: NDArray[np.float64]
     missing: int
     quantile: float
@@ -120,12 +112,11 @@ class Alignment:
 
 @dataclass(frozen=True)
 class BiasObjective(Objective):
-    """How much the pictures of a prompt leave out of what its variations ask for.
+    """How much the pictures of a prompt leave out of what its variations ask for, of which there are to be `planned`.
 
-    variations  those of a prompt, the same for every model; `planned` were asked for
-    is_unit     similarities are (1 + cosine) / 2
-    one_each    by text a picture of it
-    corrected   take the score of these pictures off that of every prompt
+    is_unit    similarities are (1 + cosine) / 2
+    one_each   by text a picture of it
+    corrected  take the score of these pictures off that of every prompt
     """
 
     run: Run
@@ -178,7 +169,7 @@ class BiasObjective(Objective):
         cosine = np.asarray(texts, float) @ np.asarray(vectors, float).T
         similarity = unit_similarity(cosine) if self.is_unit else cosine
         lost = len(pictures) - len(present)
-        return Alignment(prompt, seed, tuple(variations), present, vectors, similarity, lost, self.quantile)
+        return Alignment(prompt, seed, tuple(variations), present, similarity, lost, self.quantile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +189,13 @@ class Measured:
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
         """The same, with an interval by bootstrap over the pictures where their errors are known."""
-        found = Estimate(self.value, n=self.n, missing=self.missing)
         if not self.errors:
-            return found
+            return Estimate(self.value, n=self.n, missing=self.missing)
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
         drawn = bootstrap_errors(np.array(self.errors)[:, None], scoring.draws, rng)[:, 0]
         low, high = percentile_interval(self.value - drawn, scoring.level)
-        return replace(found, low=max(low, 0.0), high=min(high, 1.0), level=scoring.level,
-                       interval="bootstrap over pictures", max=1.0)  # fmt: skip
+        how = "bootstrap over pictures"
+        return Estimate(self.value, max(low, 0), min(high, 1), scoring.level, how, self.n, self.missing, max=1.0)
 
 
 @dataclass(frozen=True, slots=True)
