@@ -45,9 +45,9 @@ class Made:
 class Maker(Protocol[W_contra]):
     """Whoever makes pictures, in batches of a fixed size: a model, an editor of pictures.
 
-    A maker can be sent to another process: it holds providers and settings. What it needs for a single picture
-    stands in what is wanted, a subclass of `Wanted`. `sees` are the fingerprints under which it keeps rows. If it has a
-    method `check`, that is called before anything is made or written; it raises UsageError.
+    A maker can be sent to another process: it holds providers and settings. What it needs for a single picture stands
+    in what is wanted, a subclass of `Wanted`. If it has a method `check`, that is called before anything is made or
+    written; it raises UsageError.
     """
 
     @property

@@ -16,10 +16,7 @@ from askew.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a run holds: `counts` and `faults` in words, how many pictures are `left`.
-
-    `damaged` are the files of the run folder that are not what was written.
-    """
+    """What a run holds: `counts` and `faults` in words, how many pictures are `left`, `damaged` files of its folder."""
 
     counts: str
     left: int
@@ -40,8 +37,7 @@ class CheckReport:
 def check(folder: Path, store: Store, found: Head | AskewError | None = None) -> CheckReport:
     """Compare a run folder with its store: plan and results, every row of the index, every picture file of the run.
 
-    `found` are its findings, or why they cannot be read; None leaves them out. Raises UsageError for a folder that
-    holds no run.
+    `found` are its findings, or why they cannot be read; None leaves them out. Raises UsageError where there is no run.
     """
     plan_hash = plan_hash_in(folder)
     if plan_hash is None:
@@ -60,17 +56,15 @@ def check(folder: Path, store: Store, found: Head | AskewError | None = None) ->
     faults = [*files.values(), *store.index_faults(), *store.file_faults(one.path for one in planned if one.path)]
     if isinstance(found, Head):
         known = {one.id for one in planned}
-        named = sorted({name for one in found.sets for name in one.pictures if name is not None} - known)
-        faults += [
-            f"{results.name} names the picture {name}, which is none of the run's in the store" for name in named
-        ]
+        named = {name for one in found.sets for name in one.pictures if name is not None}
+        told = "which is none of the run's in the store"
+        faults += [f"{results.name} names the picture {name}, {told}" for name in sorted(named - known)]
     reasons = Counter(one.reason for one in planned if one.reason is not None)
     stored = sum(one.path is not None for one in planned)
     left = len(planned) - stored - reasons.total()
     missing = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items())) or "none"
-    return CheckReport(
-        f"planned {len(planned)}, stored {stored}, missing {missing}, left {left}", left, faults, [*files]
-    )
+    counts = f"planned {len(planned)}, stored {stored}, missing {missing}, left {left}"
+    return CheckReport(counts, left, faults, [*files])
 
 
 def set_aside(folder: Path, report: CheckReport) -> list[str]:

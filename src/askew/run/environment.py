@@ -27,10 +27,7 @@ class StageTime:
 
 @record
 class Environment:
-    """Where and when a run was made; no score depends on it. Times are UTC, to the second.
-
-    `stages` are those of the last go at it: of one that went on, what was left.
-    """
+    """Where and when (UTC) a run was made; `stages` are those of the last go at it, of what was left then."""
 
     python: str
     platform: str
@@ -47,10 +44,8 @@ def environment(
 ) -> Environment:
     """This machine, and now as the time of finish."""
     began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
-    ended = datetime.now(UTC).isoformat(timespec="seconds")
-    return Environment(
-        python_version(), platform(), package_versions(), device, threads(), began, ended, dict(stages or {})
-    )
+    ended, versions = datetime.now(UTC).isoformat(timespec="seconds"), package_versions()
+    return Environment(python_version(), platform(), versions, device, threads(), began, ended, {**(stages or {})})
 
 
 @lru_cache

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,18 +32,15 @@ LABELS: dict[StageName, str] = {
     "prompts": "Searching",
     "tokens": "Learning tokens",
 }
-
-
 LEVELS: dict[Kind, str] = {"started": "info", "batch": "debug", "finished": "info", "stopped": "warning"}
-"""By kind of event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """A step of a stage. `done` and `total` count pictures, `rate` is pictures per second, `eta` seconds left.
 
-    `name` is the model or instrument at work. What the store held already counts as done, but not for the rate. The
-    stage "prompts" counts the prompts of a search, and `note` says what it has found; other stages have none.
+    `name` is the model or instrument at work. What the store held counts as done, but not for the rate. The stage
+    "prompts" counts the prompts of a search, and `note` says what it has found.
     """
 
     kind: Kind
@@ -79,25 +76,20 @@ class JsonLines:
     def note(self, level: str, message: str, **more: object) -> None:
         """Write a line."""
         if self.stream is not None:
-            time = datetime.now(UTC).isoformat(timespec="milliseconds")
+            told = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, "message": message}
             with suppress(OSError, ValueError):
-                print(
-                    json.dumps({"time": time, "level": level, "message": message, **more}), file=self.stream, flush=True
-                )
+                print(json.dumps({**told, **more}), file=self.stream, flush=True)
 
 
 @contextmanager
 def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
     """Lines that are added to a file, if there is a path. Raises UsageError for one that cannot be opened."""
-    if path is None:
-        yield JsonLines(None)
-        return
     try:
-        file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115, its errors alone are the user's
+        file = nullcontext() if path is None else Path(path).open("a", encoding="utf-8")  # noqa: SIM115
     except OSError as error:
         raise UsageError(f"cannot write the log {path}: {error.strerror}") from error
-    with file:
-        yield JsonLines(file)
+    with file as stream:
+        yield JsonLines(stream)
 
 
 class Noted(Bars):
@@ -148,7 +140,7 @@ def choose(stream: TextIO | None = None) -> Progress:
 
 @dataclass(slots=True)
 class Stage:
-    """Counts one stage and tells `progress` about it, with a `note` where there is one to keep."""
+    """Counts one stage and tells `progress` about it, with a `note` if any; `made` is what was done of it here."""
 
     progress: Progress
     stage: StageName
@@ -157,7 +149,6 @@ class Stage:
     total: int
     note: str | None = None
     made: int = field(default=0, init=False)
-    """What was done of it here."""
     _begun: float = field(default_factory=time.monotonic, init=False)
 
     def tell(self, kind: Kind) -> None:
@@ -180,10 +171,7 @@ class Stage:
 @contextmanager
 def stage(progress: Progress, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:
     """A stage from "started" to "finished", or to "stopped" when an exception ends it. Silent with nothing to do."""
-    current = Stage(progress, name, who, done, total)
-    if done == total:
-        yield current
-        return
+    current = Stage(progress if done < total else silent, name, who, done, total)
     current.tell("started")
     try:
         yield current
