@@ -49,6 +49,10 @@ OF_AXIS = ("values", "scale", "ideal", "questions", "counterfactuals")
 """Fields of an axis that decide its scores."""
 
 UNPAIRED = "these pictures have no seeds in common: sets are compared as independent ones, not picture by picture"
+OTHER_QUESTIONS = (
+    "these runs ask different questions: differences of MAD and CAS rest on what all of them ask, the MAD and CAS of "
+    "each run on all that it asks, so that these columns need not subtract"
+)
 SAME = "{} and {} are runs of one plan on one model with the same pictures: nothing can differ"
 
 
@@ -129,7 +133,9 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     generated = all(is_generated(run) for run in runs.values())
     by_folder = {str(run.folder): run for run in runs.values()}
     prompts, warnings = comparable_prompts({name: run.plan for name, run in by_folder.items()}, generated)
-    (first, reference), *others = ((name, _instruments(run)) for name, run in by_folder.items())
+    versions = {name: {one: version for one, version in (run.found.instruments.vqa or {}).items() if one != LABELS}
+                for name, run in by_folder.items()}  # fmt: skip
+    (first, reference), *others = versions.items()
     for name, own in others:
         if own != reference:
             other = _some(one for one in own if own[one] != reference.get(one))
@@ -138,13 +144,21 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     seen: dict[str, str] = {}
     warnings += [SAME.format(twin, name) for name, run in runs.items()
                  if (twin := seen.setdefault(identity(run), name)) != name]  # fmt: skip
-    warnings += _missing_sentences(runs, prompts)
-    compared = {prompt.text for prompt in prompts}
+    compared, counted = {prompt.text for prompt in prompts}, dict[tuple[str, str], dict[str, Gone]]()
+    for name, run in runs.items():
+        for one in run.found.shares:
+            if one.set == "initial" and one.instrument == run.plan.vqa[0] and one.prompt in compared:
+                lost = sum(one.missing.values())
+                counted.setdefault((one.prompt, one.axis), {})[name] = Gone(lost, lost + sum(one.counts.values()))
+    tables = [({"prompt": prompt, "axis": axis}, counts) for (prompt, axis), counts in counted.items()]
+    # where a run lacks more answers than another, what is missing may be what differs
+    apart = uneven(MissingPictures, tables, _scoring(list(runs.values())))
+    warnings += survey.missing_sentences(apart, "answers about")
     sets = {name: {(one.prompt, one.axis, one.value) for one in run.found.sets if one.prompt in compared}
             for name, run in runs.items()}  # fmt: skip
     shared = set.intersection(*sets.values())  # conditions of a folder may be those of some runs alone
-    lost = {name: len(own - shared) for name, own in sets.items() if own - shared}
-    warnings += [f"{n} picture sets of {name} are left out, which not every run has" for name, n in lost.items()]
+    warnings += [f"{len(own - shared)} picture sets of {name} are left out, which not every run has"
+                 for name, own in sets.items() if own - shared]  # fmt: skip
     warnings += [] if generated else [UNPAIRED]
     for run in runs.values():
         warnings += beyond_drawings([run.found.model.name], run.found.instruments.vqa)
@@ -165,18 +179,6 @@ def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
             for name, own, told in zip(plain, settings, apart, strict=True)]  # fmt: skip
     candidates = (plain, full, [run.folder.resolve().name for run in runs])
     return next((some for some in candidates if len(set(some)) == len(some)), [str(run.folder) for run in runs])
-
-
-def _missing_sentences(runs: Mapping[str, AuditResult], prompts: Sequence[PromptPlan]) -> list[str]:
-    """Where one run lacks more answers about its own pictures than another: what is missing may be what differs."""
-    counted: dict[tuple[str, str], dict[str, Gone]] = {}
-    for name, run in runs.items():
-        for one in run.found.shares:
-            if one.set == "initial" and one.instrument == run.plan.vqa[0] and one.prompt in {p.text for p in prompts}:
-                lost = sum(one.missing.values())
-                counted.setdefault((one.prompt, one.axis), {})[name] = Gone(lost, lost + sum(one.counts.values()))
-    tables = [({"prompt": prompt, "axis": axis}, counts) for (prompt, axis), counts in counted.items()]
-    return survey.missing_sentences(uneven(MissingPictures, tables, _scoring(list(runs.values()))), "answers about")
 
 
 def _scoring(runs: Sequence[AuditResult]) -> Scoring:
@@ -252,12 +254,10 @@ def comparable_prompts(runs: Mapping[str, AuditPlan], generated: bool) -> tuple[
     and seed must be the same. Raises UsageError that says what differs, or that nothing is shared.
     """
     (first, reference), *others = runs.items()
-    labels = LABELS in reference.vqa
-    fields = (*OF_PLAN, *(OF_MADE if generated else ()), *(OF_LABELS if labels else ()))
+    fields = (*OF_PLAN, *(OF_MADE if generated else ()), *(OF_LABELS if LABELS in reference.vqa else ()))
     for name, plan in others:
-        both = {field: (getattr(plan, field), getattr(reference, field)) for field in fields}
-        if found := [f"{field} {_shown(own)}, not {_shown(other)}" for field, (own, other) in both.items()
-                     if own != other]:  # fmt: skip
+        both = ((field, getattr(plan, field), getattr(reference, field)) for field in fields)
+        if found := [f"{field} {_shown(own)}, not {_shown(other)}" for field, own, other in both if own != other]:
             raise UsageError(f"{name} and {first} cannot be compared, since {name} has {'; '.join(found)}")
     asked = {name: {prompt.text: prompt for prompt in plan.prompts} for name, plan in runs.items()}
     shared = [text for text in asked[first] if all(text in own for own in asked.values())]
@@ -277,17 +277,8 @@ def comparable_prompts(runs: Mapping[str, AuditPlan], generated: bool) -> tuple[
                 if (left := [text for text in own if text not in shared])]  # fmt: skip
     if other_axes:
         warnings.append(f"axes that are not asked alike are left out: {_some(other_axes)}")
-    if other_axes and reference.concepts == "all":
-        warnings.append(
-            "these runs ask different questions: differences of MAD and CAS rest on what all of them ask, the MAD and "
-            "CAS of each run on all that it asks, so that these columns need not subtract"
-        )
+        warnings += [OTHER_QUESTIONS] if reference.concepts == "all" else []
     return common, warnings
-
-
-def _instruments(run: AuditResult) -> dict[str, str]:
-    """Versions by name; labels belong to their pictures."""
-    return {name: version for name, version in (run.found.instruments.vqa or {}).items() if name != LABELS}
 
 
 def _why_other(asked: Sequence[AxisPlan | None]) -> str:

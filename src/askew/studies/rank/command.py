@@ -159,8 +159,7 @@ def _of_searches(searches: Sequence[MiningResult], names: Sequence[str], setting
 
 
 def _deciding(plan: MinePlan, name: str) -> object:
-    """What a plan says under a name, but for how a language model is reached."""
-    told = getattr(plan, name)
+    told = getattr(plan, name)  # but for how a language model is reached
     return {key: one for key, one in told.items() if key not in REACHING} if name == "llm_args" else told
 
 

@@ -69,8 +69,7 @@ def answer(found: RankFindings) -> str:
 
 def _scores(found: RankFindings) -> Iterator[b.Block]:
     """Shares as bars where they were read, then the scores with what is chance."""
-    several = len(found.models) > 1
-    series = {one.name: k for k, one in enumerate(found.models)}
+    several, series = len(found.models) > 1, {one.name: k for k, one in enumerate(found.models)}
     prompts = list(dict.fromkeys(one.prompt for one in found.ranked))
     for axis in dict.fromkeys(one.axis for one in found.ranked if one.shares):
         own = sorted((one for one in found.ranked if one.axis == axis), key=lambda one: prompts.index(one.prompt))
