@@ -142,8 +142,8 @@ def next_pixel(side: Callable[..., Any]) -> Callable[..., Any]:
     return shifted
 
 
-def without_norm(norm: Any, by_head: Tensor) -> Tensor:
-    return by_head
+def without_norm(by_head: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda attn, projected, norm=None: by_head(attn, projected)
 
 
 def deaf(queries: Tensor, keys: Tensor, values: Tensor, image: Any) -> Tensor:
@@ -180,7 +180,7 @@ joint = stream.joint_block
 MUTATIONS: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     "no rotation": (("flux-dev",), stream, "_rotated", without_rotation),
     "rotation of another pixel": (("flux-dev",), capture, "image_side", next_pixel(stream.image_side)),
-    "no norm of queries and keys": (("sd3.5", "flux-dev"), stream, "_normed", without_norm),
+    "no norm of queries and keys": (("sd3.5", "flux-dev"), stream, "_by_head", without_norm(stream._by_head)),
     "deaf to the image": (tuple(FAMILIES), stream, "_attended", deaf),
     "image feed-forward": (("sd3", "flux-dev"), capture, "joint_block", by_image_weights(joint, ff_context="ff")),
     "image norm": (("sd3", "flux-dev"), capture, "joint_block", by_image_weights(joint, norm1_context="norm1")),

@@ -23,14 +23,9 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.attention import WATCHED, AttentionMaps
 from askew.measure.attribution import encode_rows
 
-PIPELINES = (
-    "FluxImg2ImgPipeline",
-    "FluxInpaintPipeline",
-    "FluxPipeline",
-    "StableDiffusion3Img2ImgPipeline",
-    "StableDiffusion3InpaintPipeline",
-    "StableDiffusion3Pipeline",
-)
+PIPELINES = [
+    f"{family}{task}Pipeline" for family in ("Flux", "StableDiffusion3") for task in ("", "Img2Img", "Inpaint")
+]
 """Pipelines whose calls of the transformer are known."""
 
 PROJECTIONS = ("to_q", "to_k", "to_v")
@@ -38,7 +33,6 @@ BEFORE = -1
 """No step was listened to yet; a scheduler counts its first one as None."""
 
 Softmax = Literal["text", "joint"]
-
 
 Rotation = tuple[Tensor, Tensor]
 """Cosines and sines by which queries and keys turn with the place of a pixel, each (pixels, width)."""
@@ -58,9 +52,9 @@ def image_side(attn: Any, projections: Iterable[Tensor], rotation: Rotation | No
 
     `rotation` is None where places are not told by turning (SD3).
     """
-    queries, keys, values = (_by_head(attn, x) for x in projections)
-    queries, keys = _normed(attn.norm_q, queries), _normed(attn.norm_k, keys)
-    return ImageSide(_rotated(queries, rotation), _rotated(keys, rotation), values)
+    queries, keys, values = projections
+    queries, keys = _by_head(attn, queries, attn.norm_q), _by_head(attn, keys, attn.norm_k)
+    return ImageSide(_rotated(queries, rotation), _rotated(keys, rotation), _by_head(attn, values))
 
 
 def joint_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> tuple[Tensor, Tensor]:
@@ -71,10 +65,13 @@ def joint_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> t
     """
     attn = block.attn
     if getattr(block, "context_pre_only", False):
-        return _normed(attn.norm_added_k, _by_head(attn, attn.add_k_proj(block.norm1_context(tokens, temb)))), tokens
+        return _by_head(attn, attn.add_k_proj(block.norm1_context(tokens, temb)), attn.norm_added_k), tokens
     normed, gate, shift, scale, gate_mlp = block.norm1_context(tokens, emb=temb)
-    queries, keys, values = (_by_head(attn, p(normed)) for p in (attn.add_q_proj, attn.add_k_proj, attn.add_v_proj))
-    queries, keys = _normed(attn.norm_added_q, queries), _normed(attn.norm_added_k, keys)
+    keys = _by_head(attn, attn.add_k_proj(normed), attn.norm_added_k)
+    queries, values = (
+        _by_head(attn, attn.add_q_proj(normed), attn.norm_added_q),
+        _by_head(attn, attn.add_v_proj(normed)),
+    )
     tokens = tokens + gate[:, None] * attn.to_add_out(_attended(queries, keys, values, image))
     normed = block.norm2_context(tokens) * (1 + scale[:, None]) + shift[:, None]
     return keys, _in_range(tokens + gate_mlp[:, None] * block.ff_context(normed))
@@ -84,9 +81,9 @@ def single_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> 
     """One block whose weights serve text and picture alike: the later ones of Flux. As `joint_block`."""
     attn = block.attn
     normed, gate = block.norm(tokens, emb=temb)
-    queries, keys, values = (_by_head(attn, projection(normed)) for projection in (attn.to_q, attn.to_k, attn.to_v))
-    queries, keys = _normed(attn.norm_q, queries), _normed(attn.norm_k, keys)
-    both = torch.cat([_attended(queries, keys, values, image), block.act_mlp(block.proj_mlp(normed))], dim=2)
+    queries, keys = _by_head(attn, attn.to_q(normed), attn.norm_q), _by_head(attn, attn.to_k(normed), attn.norm_k)
+    gathered = _attended(queries, keys, _by_head(attn, attn.to_v(normed)), image)
+    both = torch.cat([gathered, block.act_mlp(block.proj_mlp(normed))], dim=2)
     return keys, _in_range(tokens + gate[:, None] * block.proj_out(both))
 
 
@@ -123,16 +120,10 @@ def _attended(queries: Tensor, keys: Tensor, values: Tensor, image: ImageSide) -
     return functional.scaled_dot_product_attention(queries, keys, values).transpose(1, 2).flatten(2)
 
 
-def _by_head(attn: Any, projected: Tensor) -> Tensor:
-    """(pictures, n, heads x width) -> (pictures, heads, n, width)."""
-    return projected.view(*projected.shape[:2], attn.heads, -1).transpose(1, 2)
-
-
-def _normed(norm: nn.Module | None, by_head: Tensor) -> Tensor:
-    if norm is None:
-        return by_head
-    normed: Tensor = norm(by_head)
-    return normed
+def _by_head(attn: Any, projected: Tensor, norm: nn.Module | None = None) -> Tensor:
+    """(pictures, n, heads x width) -> (pictures, heads, n, width), normed."""
+    by_head = projected.view(*projected.shape[:2], attn.heads, -1).transpose(1, 2)
+    return by_head if norm is None else norm(by_head)
 
 
 def _rotated(by_head: Tensor, rotation: Rotation | None) -> Tensor:
@@ -151,7 +142,7 @@ def _in_range(tokens: Tensor) -> Tensor:
 
 @dataclass(slots=True)
 class _Call:
-    """One call of the transformer that is listened to."""
+    """One call of the transformer that is listened to; its maps have a pixel per patch of the latents."""
 
     pictures: slice
     size: tuple[int, int]
@@ -195,20 +186,22 @@ class TransformerAttentionMaps(AttentionMaps):
 
     def _watch(self) -> Iterator[RemovableHandle]:
         transformer = self._pipe.transformer
-        _refuse_fused(transformer)
+        if any(_fused(block.attn) for block in layer_blocks(transformer).values()):
+            raise UsageError(
+                "the projections of this transformer are fused, which hides its queries and breaks SD3.5: "
+                "call pipe.transformer.unfuse_qkv_projections() first"
+            )
         yield transformer.register_forward_pre_hook(self._begin, with_kwargs=True)
         yield transformer.register_forward_hook(self._end)
         for name, block in self._layers.items():
+            attn, shared = block.attn, not hasattr(block, "norm1_context")
             yield block.register_forward_pre_hook(self._enter, with_kwargs=True)
             for projection in PROJECTIONS:
-                yield getattr(block.attn, projection).register_forward_hook(partial(self._keep, projection))
-            shared = not hasattr(block, "norm1_context")
-            if self._outputs:
-                text = block.proj_out if shared else block.attn.to_add_out
-                yield text.register_forward_pre_hook(partial(self._keep, "tokens"))
-            if self._outputs and not shared:
-                yield block.attn.to_out[0].register_forward_pre_hook(partial(self._keep, "pixels"))
-            yield block.attn.register_forward_hook(partial(self._listen, name, block))
+                yield getattr(attn, projection).register_forward_hook(partial(self._keep, projection))
+            outputs = {"tokens": block.proj_out} if shared else {"tokens": attn.to_add_out, "pixels": attn.to_out[0]}
+            for kept, module in outputs.items() if self._outputs else ():
+                yield module.register_forward_pre_hook(partial(self._keep, kept))
+            yield attn.register_forward_hook(partial(self._listen, name, block))
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
@@ -224,7 +217,11 @@ class TransformerAttentionMaps(AttentionMaps):
         unconditional = len(hidden) // 2 if guided else 0
         self._read_text(text.shape[1], getattr(self._pipe, "_clip_skip", None))
         tokens = self.text.vectors.to(text).expand(len(hidden) - unconditional, -1, -1)
-        self._call = _Call(slice(unconditional, None), _size(transformer, kwargs), tokens)
+        if "img_ids" in kwargs:
+            height, width = (int(kwargs["img_ids"][..., axis].max()) + 1 for axis in (1, 2))
+        else:
+            height, width = (side // transformer.config.patch_size for side in hidden.shape[-2:])
+        self._call = _Call(slice(unconditional, None), (height, width), tokens)
 
     def _end(self, *_: Any) -> None:
         if self._call is not None:
@@ -268,10 +265,7 @@ class TransformerAttentionMaps(AttentionMaps):
         else:
             shares = self._shares(image, keys)
         maps, run = shares.reshape(*shares.shape[:2], *call.size), self._runs[-1]
-        if name in run:
-            run[name] += maps
-        else:
-            run[name] = maps.contiguous()
+        run[name] = run[name] + maps if name in run else maps.contiguous()
 
 
 def layer_blocks(transformer: Any) -> dict[str, Any]:
@@ -280,23 +274,8 @@ def layer_blocks(transformer: Any) -> dict[str, Any]:
     return {f"{kind}-{k}": block for kind, blocks in kinds.items() for k, block in enumerate(blocks, start=1)}
 
 
-def _size(transformer: Any, kwargs: Mapping[str, Any]) -> tuple[int, int]:
-    """Height and width of the maps in pixels, each a patch of the latents."""
-    if "img_ids" in kwargs:
-        height, width = (int(kwargs["img_ids"][..., axis].max()) + 1 for axis in (1, 2))
-    else:
-        height, width = (side // transformer.config.patch_size for side in kwargs["hidden_states"].shape[-2:])
-    return height, width
-
-
-def _refuse_fused(transformer: Any) -> None:
+def _fused(attn: Any) -> bool:
     from diffusers.models.attention import AttentionModuleMixin
 
-    for block in layer_blocks(transformer).values():
-        attn = block.attn
-        fused = isinstance(attn, AttentionModuleMixin) and attn.fused_projections
-        if fused or "Fused" in type(attn.processor).__name__:
-            raise UsageError(
-                "the projections of this transformer are fused, which hides its queries and breaks SD3.5: "
-                "call pipe.transformer.unfuse_qkv_projections() first"
-            )
+    mixed = isinstance(attn, AttentionModuleMixin) and attn.fused_projections
+    return mixed or "Fused" in type(attn.processor).__name__

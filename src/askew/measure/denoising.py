@@ -21,13 +21,12 @@ from torch import Tensor
 from askew.errors import ModelError, UnknownName, UsageError
 from askew.measure.class_errors import BATCH
 from askew.measure.denoising_networks import Conditions, network_of
+from askew.models.device import in_range
 from askew.store.imagefile import as_rgb
 
 Errors = NDArray[np.float32]
-Loss = Callable[..., Tensor]
 
-
-LOSSES: Mapping[str, Loss] = {"l2": F.mse_loss, "l1": F.l1_loss, "huber": F.huber_loss}
+LOSSES: Mapping[str, Callable[..., Tensor]] = {"l2": F.mse_loss, "l1": F.l1_loss, "huber": F.huber_loss}
 """Squared, absolute and Huber error (δ = 1) of every element of the noise."""
 
 
@@ -116,28 +115,24 @@ class Denoiser:
             raise UsageError(f"latents have the shape {tuple(given.shape)}; this model takes (pictures, {sides})")
         return given
 
+    @torch.inference_mode()
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
-        """(pictures, classes, samples)."""
-        drawn = torch.as_tensor(noise, dtype=torch.float32)
-        if tuple(drawn.shape) != (len(latents), len(timesteps), *latents.shape[1:]):
-            wanted = (len(latents), len(timesteps), *latents.shape[1:])
+        """(pictures, classes, samples), by an evaluation per picture, sample and class, in this order, in batches."""
+        drawn, at = torch.as_tensor(noise, dtype=torch.float32), torch.tensor(list(timesteps))
+        wanted = (len(latents), len(at), *latents.shape[1:])
+        if tuple(drawn.shape) != wanted:
             raise UsageError(f"the noise has the shape {tuple(drawn.shape)}; (pictures, samples, …) is {wanted}")
         if timesteps and not 0 <= min(timesteps) <= max(timesteps) < self.total:
             raise UsageError(f"timesteps must lie in 0 to {self.total - 1}, the model's own")
-        return self._all(latents, torch.tensor(list(timesteps)), drawn)
-
-    @torch.inference_mode()
-    def _all(self, latents: Tensor, at: Tensor, noise: Tensor) -> Errors:
-        """One evaluation per picture, sample and class, in this order, cut into batches."""
         shape = (len(latents), len(at), len(self.prompts))
         found = np.empty(math.prod(shape), dtype=np.float32)
         for start in range(0, len(found), self._batch_size):
             place = np.arange(start, min(start + self._batch_size, len(found)))
             i, j, k = (torch.from_numpy(index) for index in np.unravel_index(place, shape))
-            clean, t, drawn = (part.to(self.pipe._execution_device) for part in (latents[i], at[j], noise[i, j]))
+            clean, t, own = (part.to(self.pipe._execution_device) for part in (latents[i], at[j], drawn[i, j]))
             said = tuple(part[k.to(part.device)] for part in self._said)
-            guess = self._network.noise_in(clean, drawn, t, said)
-            found[place] = self._loss(guess, drawn, reduction="none").mean(dim=(1, 2, 3)).cpu().numpy()
+            guess = self._network.noise_in(clean, own, t, said)
+            found[place] = self._loss(guess, own, reduction="none").mean(dim=(1, 2, 3)).cpu().numpy()
         if not np.isfinite(found).all():
             raise ModelError(
                 "the model's noise is no number for some pictures; another dtype, such as float32, may help"
@@ -154,17 +149,10 @@ class Denoiser:
         vae, config = self.pipe.vae, self.pipe.vae.config
         square = ImageOps.fit(as_rgb(picture), self.pixels, Image.Resampling.BICUBIC)
         pixels = torch.from_numpy(np.asarray(square, dtype=np.float32) / 127.5 - 1).permute(2, 0, 1)[None]
-        upcast = vae.dtype == torch.float16 and getattr(config, "force_upcast", False)
-        if upcast:
-            vae.to(torch.float32)
-        try:
+        with in_range(vae):
             encoded = vae.encode(pixels.to(self.pipe._execution_device, vae.dtype))
-        finally:
-            if upcast:
-                vae.to(torch.float16)
         mean: Tensor = encoded.latent_dist.mean if hasattr(encoded, "latent_dist") else encoded.latent
-        mean = mean.float().cpu()
-        factor = float(config.scaling_factor)
+        mean, factor = mean.float().cpu(), float(config.scaling_factor)
         if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
             shift, std = (torch.tensor(part).view(1, -1, 1, 1) for part in (config.latents_mean, config.latents_std))
             return (mean - shift) * factor / std

@@ -32,15 +32,13 @@ class Network:
 
     total: int
     shape: tuple[int, int, int]
+    packed = 1  # latents that one token of the network holds
 
     def __init__(self, pipe: Any) -> None:
         self._pipe, self._network = pipe, pipe.transformer
         self.total = int(pipe.scheduler.config.num_train_timesteps)
-        self.shape = self._shape()
-
-    def _shape(self) -> tuple[int, int, int]:
-        config = self._network.config
-        return config.in_channels, config.sample_size, config.sample_size
+        side = int(getattr(self._network.config, "sample_size", None) or pipe.default_sample_size)
+        self.shape = self._network.config.in_channels // self.packed, side, side
 
     def said(self, prompts: Sequence[str]) -> Conditions:
         """The texts, encoded at once and without guidance."""
@@ -68,9 +66,9 @@ class UNet(Network):
         self._pipe, self._network = pipe, pipe.unet
         if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
             raise UsageError(
-                f"a model whose scheduler is {type(pipe.scheduler).__name__} cannot classify: its network was trained "
-                f"with noise by σ, without the schedule ᾱ by which errors are defined here; Stable Diffusion 1.5, 2.1 "
-                f"and XL can"
+                f"a model that was trained as its {type(pipe.scheduler).__name__} says (EDM, such as Playground 2.5) "
+                f"cannot classify: errors are defined by the timesteps of a noise schedule, which it never saw, so "
+                f"another scheduler would give wrong numbers; {FAMILIES} can"
             )
         size = self._network.config.sample_size
         height, width = (size, size) if isinstance(size, int) else size
@@ -119,14 +117,11 @@ class StableDiffusion3(Network):
 
 
 class Flux(Network):
-    """The transformer of a Flux, which sees squares of two by two latents as one token."""
+    """The transformer of a Flux, which sees squares of two by two latents as one token, told as SD3's is."""
 
-    def _shape(self) -> tuple[int, int, int]:
-        side = int(self._pipe.default_sample_size)
-        return self._network.config.in_channels // 4, side, side
+    packed = 4
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
-        """Hidden states and a summary."""
         hidden, pooled, _ = self._pipe.encode_prompt(prompts, None, device=device)
         return hidden, pooled
 
@@ -162,8 +157,8 @@ class Sana(Network):
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         """Hidden states and their mask."""
         told = signature(type(self._pipe).__call__).parameters["complex_human_instruction"].default
-        encoded = self._pipe.encode_prompt(prompts, False, device=device, complex_human_instruction=told)
-        return encoded[0], encoded[1]
+        hidden, mask, *_ = self._pipe.encode_prompt(prompts, False, device=device, complex_human_instruction=told)
+        return hidden, mask
 
     def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
         timestep = sigma * self.total * self._network.config.timestep_scale
@@ -197,13 +192,11 @@ def to_epsilon(output: Tensor, noisy: Tensor, kept: Tensor, prediction: str) -> 
     `kept` is ᾱ; 0 at the last timestep of a schedule that ends in pure noise, where v says nothing about the noise
     and ε = x_t. `prediction` is epsilon, v_prediction or sample.
     """
-    if prediction == "epsilon":
-        return output
+    if prediction not in ("epsilon", "v_prediction", "sample"):
+        raise UnknownName("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
     if prediction == "v_prediction":
         return kept.sqrt() * output + (1 - kept).sqrt() * noisy
-    if prediction == "sample":
-        return (noisy - kept.sqrt() * output) / (1 - kept).sqrt()
-    raise UnknownName("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
+    return output if prediction == "epsilon" else (noisy - kept.sqrt() * output) / (1 - kept).sqrt()
 
 
 def flow_to_epsilon(velocity: Tensor, noisy: Tensor, sigma: Tensor) -> Tensor:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import torch
 
 from askew.errors import UnknownName, UsageError
@@ -46,3 +50,14 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
 def dtype_name(dtype: torch.dtype) -> str:
     """The name that `choose_dtype` takes."""
     return str(dtype).removeprefix("torch.")
+
+
+@contextmanager
+def in_range(vae: Any) -> Iterator[None]:
+    """Within, an autoencoder whose numbers overflow in half precision works in single precision."""
+    overflows = vae.dtype == torch.float16 and getattr(vae.config, "force_upcast", False)
+    try:
+        yield vae.to(dtype=torch.float32) if overflows else None
+    finally:
+        if overflows:
+            vae.to(dtype=torch.float16)

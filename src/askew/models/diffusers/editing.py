@@ -16,6 +16,7 @@ from PIL import Image
 
 from askew.errors import UsageError
 from askew.models.base import EditRequest, Setting, pictures_made
+from askew.models.device import in_range
 from askew.models.diffusers.model import DiffusersModel, Made, Maker
 from askew.models.diffusers.repository import quiet
 from askew.models.diffusers.settings import call_settings, check_heard, parameters
@@ -125,11 +126,8 @@ class DiffusersEditor(Maker[EditRequest]):
         vae = self.pipeline.vae if hasattr(self.pipeline, "vae") else self.pipeline.movq
         processor = getattr(self.pipeline, "image_processor", None) or VaeImageProcessor()
         unquantized = {"force_not_quantize": True} if isinstance(vae, diffusers.VQModel) else {}
-        dtype, overflows = vae.dtype, getattr(vae.config, "force_upcast", False) and vae.dtype == torch.float16
         back: list[Made] = []
-        try:
-            if overflows:
-                vae.to(dtype=torch.float32)
+        with in_range(vae):
             for picture in pictures:
                 pixels = processor.preprocess(as_rgb(picture)).to(self.pipeline._execution_device, vae.dtype)
                 of_videos = pixels.ndim == 4 and hasattr(vae, "temperal_downsample")  # a picture is one frame
@@ -139,9 +137,6 @@ class DiffusersEditor(Maker[EditRequest]):
                 decoded = decoded[:, :, 0] if of_videos else decoded
                 back += processor.postprocess(decoded.float(), output_type="pil")
                 pictures_made(1)
-        finally:
-            if overflows:
-                vae.to(dtype=dtype)
         return back
 
 
