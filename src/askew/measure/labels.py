@@ -1,7 +1,4 @@
-"""Answers from the labels that a person gave to pictures in a manifest.
-
-From what a person wrote to the value of an axis that they meant.
-"""
+"""Answers from the labels that a person gave to pictures in a manifest: what they wrote, and the value they meant."""
 
 from __future__ import annotations
 
@@ -119,31 +116,23 @@ def _values(
         if axis not in labelled:
             raise UsageError(str(UnknownName("labelled axis", axis, labelled)))
     values = {axis: tuple(given.get(axis, AXES[axis].values if axis in AXES else ())) for axis in labelled}
-    open_axes = [axis for axis in labelled if not values[axis]]
-    for axis in open_axes:
-        values[axis] = _found({picture.labels.get(axis, "") for picture in pictures}, aliases_of(axis, aliases))
-    warnings = [
-        f"axis {axis!r} is not in the catalogue; its values are the labels found: {', '.join(values[axis])}"
-        for axis in open_axes
-    ]
-    few = [f"{axis!r} ({', '.join(values[axis]) or 'none'})" for axis in labelled if len(values[axis]) < 2]
-    if few:
+    warnings = []
+    for axis in (axis for axis in labelled if not values[axis]):
+        own = aliases_of(axis, aliases)
+        keys = {key(picture.labels.get(axis, "")) for picture in pictures} - {key(label) for label in own} - {""}
+        keys |= {key(target) for target in own.values() if not key(target).startswith(MISSING)}
+        values[axis] = tuple(sorted(one for one in keys if not (one.endswith("s") and one[:-1] in keys)))
+        listed = ", ".join(values[axis])
+        warnings.append(f"axis {axis!r} is not in the catalogue; its values are the labels found: {listed}")
+    if few := [f"{axis!r} ({', '.join(values[axis]) or 'none'})" for axis in labelled if len(values[axis]) < 2]:
         raise ManifestError(f"an axis needs two values or more, unlike {shorten(few)}")
     return values, warnings
-
-
-def _found(labels: set[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """Distinct labels without those that have an alias, singular where both forms occur, sorted."""
-    keys = {key(label) for label in labels} - {key(label) for label in aliases} - {""}
-    keys |= {key(target) for target in aliases.values() if not key(target).startswith(MISSING)}
-    return tuple(sorted(found for found in keys if not (found.endswith("s") and found[:-1] in keys)))
 
 
 def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
     """The aliases that hold on an axis, its own ("AXIS:LABEL") before those of every axis."""
     everywhere = {label: target for label, target in aliases.items() if ":" not in label}
-    own = {label.partition(":")[2]: t for label, t in aliases.items() if label.startswith(f"{axis}:")}
-    return everywhere | own
+    return everywhere | {label.partition(":")[2]: t for label, t in aliases.items() if label.startswith(f"{axis}:")}
 
 
 def _check_aliases(aliases: Mapping[str, str], spellings: Mapping[str, Spelling]) -> None:
@@ -164,8 +153,7 @@ def _read(pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]) -
     for picture in pictures:
         for axis, spelling in spellings.items():
             label = picture.labels.get(axis, "")
-            answer = spelling.read(label)
-            if answer is None:
+            if (answer := spelling.read(label)) is None:
                 unknown[axis, label].append(picture.path)
             else:
                 answers[picture.path][axis] = answer
@@ -189,18 +177,10 @@ def _by_content(collection: FolderCollection, answers: Mapping[Path, Answers]) -
 
     Files that are no picture, alike or not, are missing, each.
     """
-
-    def readable(path: Path) -> bool:
-        found = read(path)
-        return not (isinstance(found, Missing) and found.reason == "corrupt_file")
-
     first = {digest: path for path, digest in reversed(list(collection.digests.items()))}
-    faults = [
-        f"{first[digest]} and {path}"
-        for path, digest in collection.digests.items()
-        if answers[path] != answers[first[digest]] and readable(path)
-    ]
-    if faults:
+    differing = [path for path, digest in collection.digests.items() if answers[path] != answers[first[digest]]]
+    no_picture = {path for path in differing if isinstance(one := read(path), Missing) and one.reason == "corrupt_file"}
+    if faults := [f"{first[collection.digests[path]]} and {path}" for path in differing if path not in no_picture]:
         raise ManifestError(f"identical pictures have different labels: {shorten(faults)}")
     return {digest: answers[path] for digest, path in first.items()}
 
@@ -259,12 +239,8 @@ class Spelling:
 
     def __init__(self, axis: str, values: Sequence[str], aliases: Mapping[str, str]) -> None:
         self.values = tuple(values)
-        self._known: dict[str, str | Missing] = {
-            spelling: value
-            for value, spellings in SPELLINGS.get(axis, {}).items()
-            if value in values
-            for spelling in spellings
-        }
+        others = SPELLINGS.get(axis, {})
+        self._known: dict[str, str | Missing] = {text: one for one in values for text in others.get(one, ())}
         self._known |= {key(value): value for value in values}
         targets = {key(label): self.target(target) for label, target in aliases.items()}
         self._known |= {label: answer for label, answer in targets.items() if answer is not None}

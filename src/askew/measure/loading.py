@@ -105,18 +105,10 @@ def load_processor(network: Pretrained, config: Any) -> Any:
     family = PROCESSOR_MAPPING.get(type(config), None)
     if family is None:
         raise UsageError(f"{network.name!r} ({config.model_type}) does not read pictures together with texts")
-    if VIDEO in family.get_attributes() and not is_torchvision_available():
-        return _without_video(family, network)
-    return load_part(AutoProcessor, network)
+    if VIDEO not in family.get_attributes() or is_torchvision_available():
+        return load_part(AutoProcessor, network)
 
-
-def picture_reader(processor: Any) -> str:
-    """The class that resizes pictures; the ones with and without torchvision round differently."""
-    return type(getattr(processor, "image_processor", processor)).__name__
-
-
-def _without_video(family: Any, network: Pretrained) -> Any:
-    class PicturesOnly(family):  # type: ignore[misc]
+    class PicturesOnly(family):  # type: ignore[misc,valid-type]
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
             if argument_name == VIDEO and argument is None:
                 return type(None)
@@ -129,3 +121,8 @@ def _without_video(family: Any, network: Pretrained) -> Any:
         processor = PicturesOnly.from_args_and_dict(loaded, known)
     processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
     return processor
+
+
+def picture_reader(processor: Any) -> str:
+    """The class that resizes pictures; the ones with and without torchvision round differently."""
+    return type(getattr(processor, "image_processor", processor)).__name__

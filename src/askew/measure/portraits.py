@@ -1,7 +1,4 @@
-"""Faces laid on each other by landmarks (turned, scaled and shifted), average faces, skin by its place and its change.
-
-Lenses open pictures and can be sent elsewhere.
-"""
+"""Faces laid on each other by landmarks: turned, scaled, shifted; average faces; skin by its place, and its change."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from PIL import Image
 
 from askew.errors import NotEnoughData
@@ -48,13 +45,13 @@ def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks) -> Bytes:
     """The picture turned, scaled and shifted so that its landmarks lie near the canonical ones: (FRAME, FRAME, 3)."""
     a, b = similarity(landmarks)
     pixels, block = rgb(image), max(int(0.5 / abs(a)), 1)
-    small = _reduced(pixels, block)
+    height, width = (length // block * block for length in pixels.shape[:2])
+    blocks = pixels[:height, :width].reshape(height // block, block, width // block, block, 3)
+    small = blocks.mean(axis=(1, 3))  # so that a large photograph is not sampled point by point
     y, x = np.mgrid[:FRAME, :FRAME]
     place = (x + 1j * y - b) / a
-    rows, columns = ((part - (block - 1) / 2) / block for part in (place.imag, place.real))
-    channels = [
-        scipy.ndimage.map_coordinates(small[..., k], [rows, columns], order=1, mode="nearest") for k in range(3)
-    ]
+    at = [(part - (block - 1) / 2) / block for part in (place.imag, place.real)]
+    channels = [scipy.ndimage.map_coordinates(small[..., k], at, order=1, mode="nearest") for k in range(3)]
     return np.asarray(np.stack(channels, axis=-1).round().clip(0, 255).astype(np.uint8))
 
 
@@ -73,13 +70,6 @@ def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:
     place = a * (x + 1j * y) + b
     inside = [((place.real - cx) / rx) ** 2 + ((place.imag - cy) / ry) ** 2 <= 1 for cx, cy, rx, ry in CHEEKS]
     return np.asarray(np.logical_or.reduce(inside))
-
-
-def _reduced(pixels: Bytes, block: int) -> NDArray[np.float64]:
-    """Means of square blocks, so that a large photograph is not sampled point by point."""
-    height, width = (length // block * block for length in pixels.shape[:2])
-    parts = pixels[:height, :width].reshape(height // block, block, width // block, block, 3)
-    return np.asarray(parts.mean(axis=(1, 3)))
 
 
 MaskOf = Callable[[Image.Image, "Landmarks | Missing"], "Mask | Missing"]
@@ -118,21 +108,12 @@ def skin_change(before: Image.Image, after: Image.Image, masks: tuple[Mask | Mis
     a, b, (first, second) = rgb(before), rgb(after), masks
     tones = [mask if isinstance(mask, Missing) else ita(pixels, mask) for pixels, mask in ((a, first), (b, second))]
     covered = [0.0 if isinstance(mask, Missing) else float(mask.mean()) for mask in masks]
-    if isinstance(first, Missing):
-        shifts: tuple[float | Missing, ...] = (first, first)
-    elif isinstance(second, Missing):
-        shifts = (second, second)
-    else:
-        shifts = _shift(a, b, first & second), _shift(a, b, ~(first | second))
-    return SkinChange(tones[0], tones[1], covered[0], covered[1], *shifts)
-
-
-def _shift(before: Bytes, after: Bytes, mask: Mask) -> float | Missing:
-    """Change of mean L* on the same pixels."""
-    first, second = lightness(before, mask), lightness(after, mask)
     if isinstance(first, Missing) or isinstance(second, Missing):
-        return Missing("no_person", "no pixel is left to compare")
-    return second - first
+        shifts: list[float | Missing] = [next(mask for mask in masks if isinstance(mask, Missing))] * 2
+    else:
+        pairs = [(lightness(a, mask), lightness(b, mask)) for mask in (first & second, ~(first | second))]
+        shifts = [x if isinstance(x, Missing) else y if isinstance(y, Missing) else y - x for x, y in pairs]
+    return SkinChange(tones[0], tones[1], covered[0], covered[1], *shifts)
 
 
 NOT_SOUGHT = Missing("not_asked", "nobody was asked to find faces")
@@ -156,9 +137,7 @@ class FaceLens:
         """The face, or why there is none."""
         image = opened(picture.path)
         landmarks = _finder(self.finder).find(image)
-        if isinstance(landmarks, Missing):
-            return landmarks
-        return Face(landmarks, aligned(image, landmarks))
+        return landmarks if isinstance(landmarks, Missing) else Face(landmarks, aligned(image, landmarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +156,11 @@ class SkinLens:
 
     def __call__(self, one: Compared) -> list[SkinChange]:
         """A change for every edit, in order."""
-        mask_of, (source, landmarks) = MASKS[self.mask], one.source
-        before = opened(source.path)
-        mask, changes = mask_of(before, landmarks), []
-        for edit, own in one.edits:
-            after = opened(edit.path)
-            changes.append(skin_change(before, after, (mask, mask_of(after, own))))
-        return changes
+        (before, mask), *edits = [
+            (image, MASKS[self.mask](image, landmarks))
+            for image, landmarks in ((opened(picture.path), at) for picture, at in (one.source, *one.edits))
+        ]
+        return [skin_change(before, after, (mask, own)) for after, own in edits]
 
 
 _finder = lru_cache(landmark_finder)

@@ -1,9 +1,8 @@
 """Skin in a picture by its colour, and its tone as an angle ("downstream", Saravanan et al., section 3).
 
 The rule rejects very dark skin, such as (87, 50, 28), and takes what merely has the colour of skin. Coverage therefore
-belongs to every result, and `askew.measure.portraits` offers a mask by the place of the face.
-
-Colour spaces in which skin is found and its tone measured: BT.601 YCbCr, and CIELAB under D65.
+belongs to every result, `askew.measure.portraits` offers a mask by the place of the face, and where no pixel is skin by
+the rule, that does not mean that there is nobody.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
 """The mean of equal numbers may differ from them by its last digit; they are within no deviation of it all the same."""
 
-NO_SKIN = Missing("no_person", "no pixel has the colour of skin")
+NO_SKIN = Missing("unparseable", "no pixel has the colour of skin")
 
 SCHEME = "chardon"
 """The scheme of classes: Chardon et al. 1991 with Del Bino and Bernerd 2013."""
@@ -49,19 +48,11 @@ def skin_mask(image: Image.Image | ArrayLike) -> Mask:
     pixels = rgb(image)
     r, g, b = (pixels[..., k].astype(np.int16) for k in range(3))
     by_rgb = (r >= 95) & (g >= 40) & (b >= 20) & (r >= g) & (r >= b) & (np.abs(r - g) >= 15)
-    mask = np.zeros(by_rgb.shape, dtype=bool)
-    y, cb, cr = ycbcr(pixels[by_rgb]).T
-    mask[by_rgb] = (
-        (y >= 80)
-        & (cb >= 85)
-        & (cr >= 135)
-        & (cr < 1.5862 * cb + 20)
-        & (cr > 0.3448 * cb + 76.2069)
-        & (cr > -4.5652 * cb + 234.5652)
-        & (cr < -1.15 * cb + 301.75)
-        & (cr < -2.2857 * cb + 432.85)
-    )
-    return mask
+    y, cb, cr = np.moveaxis(ycbcr(pixels), -1, 0)
+    by_luma = (y >= 80) & (cb >= 85) & (cr >= 135)
+    between = (cr > 0.3448 * cb + 76.2069) & (cr > -4.5652 * cb + 234.5652)
+    below = (cr < 1.5862 * cb + 20) & (cr < -1.15 * cb + 301.75) & (cr < -2.2857 * cb + 432.85)
+    return np.asarray(by_rgb & by_luma & between & below)
 
 
 def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float | Missing:
@@ -86,7 +77,10 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     used = (lightness != 0) & (yellow != 0)
     if not used.any():
         return NO_SKIN
-    return math.degrees(math.atan2(_trimmed_mean(lightness[used]) - 50, _trimmed_mean(yellow[used])))
+    kept = []
+    for values in (lightness[used], yellow[used]):
+        kept.append(values[np.abs(values - values.mean()) <= values.std() + ROUNDING].mean())
+    return math.degrees(math.atan2(kept[0] - 50, kept[1]))
 
 
 def lightness(image: Image.Image | ArrayLike, mask: ArrayLike) -> float | Missing:
@@ -120,18 +114,11 @@ def _fitting(mask: ArrayLike, pixels: Bytes) -> Mask:
     return chosen
 
 
-def _trimmed_mean(values: NDArray[np.float64]) -> float:
-    mean, deviation = values.mean(), values.std()
-    return float(values[np.abs(values - mean) <= deviation + ROUNDING].mean())
-
-
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 _TO_YCBCR = np.array([[65.481, 128.553, 24.966], [-37.797, -74.203, 112.0], [112.0, -93.786, -18.214]])
-_TO_XYZ = np.array(
-    [[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]
-)  # fmt: skip
+_TO_XYZ = np.array([[0.412453, 0.35758, 0.180423], [0.212671, 0.71516, 0.072169], [0.019334, 0.119193, 0.950227]])
 _WHITE = np.array([0.95047, 1.0, 1.08883])
 _LINEAR_PART = 0.008856
 """Below this share of white, CIELAB's root becomes a straight line."""

@@ -1,7 +1,4 @@
-"""What askew asks of a text-to-image model, and of a collection of pictures that exist already.
-
-How a model says, while it works on a batch, that some of its pictures are made: for progress alone.
-"""
+"""What askew asks of a text-to-image model, and of a collection of pictures that exist already."""
 
 from __future__ import annotations
 
@@ -136,20 +133,16 @@ class Editor(Protocol):
         ...
 
 
-Listener = Callable[[int], None]
-
-_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=lambda count: None)
 
 
 def pictures_made(count: int) -> None:
-    """Tell whoever listens that `count` more pictures of the batch are made. A model that never does is as good."""
-    listener = _LISTENER.get()
-    if listener is not None:
-        listener(count)
+    """Tell whoever listens that `count` more pictures of the batch are made, for progress alone; no model has to."""
+    _LISTENER.get()(count)
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
+def heard_by(listener: Callable[[int], None]) -> Iterator[None]:
     """Within, `listener` is called with every number of pictures that a model of this process tells of."""
     token = _LISTENER.set(listener)
     try:

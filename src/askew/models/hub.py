@@ -81,18 +81,18 @@ class Pretrained:
 
     def fetch(self, files: Iterable[str]) -> Path:
         """Its folder, in which `files` lie from now on. Raises ModelError if they cannot be downloaded."""
-        if self.on_hub:
-            from huggingface_hub import HfApi
-            from huggingface_hub.errors import LocalEntryNotFoundError
+        if not self.on_hub:
+            return self.folder
+        from huggingface_hub import HfApi
+        from huggingface_hub.errors import LocalEntryNotFoundError
 
-            wanted = list(files)
-            with explained(self.name):
-                try:
-                    _snapshot(self.name, self.identity, wanted, local_files_only=True)
-                except LocalEntryNotFoundError:
-                    HfApi().model_info(self.name)  # without a network this fails at once, a download after 24 s
-                    _snapshot(self.name, self.identity, wanted)
-        return self.folder
+        wanted = list(files)
+        with explained(self.name):
+            try:
+                return _snapshot(self.name, self.identity, wanted, local_files_only=True)
+            except LocalEntryNotFoundError:
+                HfApi().model_info(self.name)  # without a network this fails at once, a download after 24 s
+                return _snapshot(self.name, self.identity, wanted)
 
 
 def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
@@ -106,27 +106,29 @@ def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
         if revision:
             raise UsageError(f"{name!r} is a folder, which has no revision {revision!r}: leave the revision out")
         files = _files_below(folder)
-        found = Pretrained(name, folder, files, _digest(folder.resolve(), files), on_hub=False)
+        digest = hashlib.sha256()
+        for file in files:
+            if file.endswith((WEIGHTS, *SMALL)):
+                facts = (folder / file).stat()
+                own = _file_digest(folder.resolve() / file, facts.st_size, facts.st_mtime_ns)
+                digest.update(file.encode() + b"\0" + own)
+        found = Pretrained(name, folder, files, digest.hexdigest()[:16], on_hub=False)
     elif name.startswith(("/", ".", "~")) or name.count("/") > 1 or not name:
         raise UsageError(f"there is no folder {name!r}: give the folder of a model, or its ID on the Hugging Face Hub")
     else:
+        from huggingface_hub import get_cached_repo_tree
+        from huggingface_hub.errors import CachedRepoTreeNotFoundError
+
         with explained(name):
-            found = _repository(name, revision)
+            folder = _snapshot(name, revision, [*(f"*{suffix}" for suffix in SMALL), CARD])
+            try:
+                files = tuple(sorted(file.path for file in get_cached_repo_tree(name, revision=folder.name)))
+            except CachedRepoTreeNotFoundError:  # downloaded by an older client, and there is no network to ask
+                files = _files_below(folder)
+        found = Pretrained(name, folder, files, folder.name, on_hub=True)
     if not any(file.endswith(WEIGHTS) for file in found.files):
         raise UsageError(f"{name!r} {NO_SAFETENSORS}")
     return found
-
-
-def _repository(name: str, revision: str | None) -> Pretrained:
-    from huggingface_hub import get_cached_repo_tree
-    from huggingface_hub.errors import CachedRepoTreeNotFoundError
-
-    folder = _snapshot(name, revision, [*(f"*{suffix}" for suffix in SMALL), CARD])
-    try:
-        files = tuple(sorted(file.path for file in get_cached_repo_tree(name, revision=folder.name)))
-    except CachedRepoTreeNotFoundError:  # downloaded by an older client, and there is no network to ask
-        files = _files_below(folder)
-    return Pretrained(name, folder, files, folder.name, on_hub=True)
 
 
 def _snapshot(name: str, revision: str | None, files: list[str], *, local_files_only: bool = False) -> Path:
@@ -140,16 +142,6 @@ def _snapshot(name: str, revision: str | None, files: list[str], *, local_files_
 
 def _files_below(folder: Path) -> tuple[str, ...]:
     return tuple(path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file())
-
-
-def _digest(folder: Path, files: Iterable[str]) -> str:
-    """A digest of all files that a loader may read."""
-    digest = hashlib.sha256()
-    for file in files:
-        if file.endswith((WEIGHTS, *SMALL)):
-            facts = (folder / file).stat()
-            digest.update(file.encode() + b"\0" + _file_digest(folder / file, facts.st_size, facts.st_mtime_ns))
-    return digest.hexdigest()[:16]
 
 
 @lru_cache

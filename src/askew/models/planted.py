@@ -13,7 +13,7 @@ from PIL import Image
 
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Request, Setting
-from askew.studio.caption import Said, parse
+from askew.studio.caption import parse
 from askew.studio.drawing import draw
 from askew.studio.planted import sample
 from askew.studio.scene import ATTRIBUTES
@@ -42,16 +42,15 @@ class PlantedModel:
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """One drawing per request; it depends on the request alone."""
-        return [draw(sample(self._said(r), self.bias, r.seed), r.seed) for r in requests]
-
-    def _said(self, request: Request) -> Said:
-        """What the prompt says, with a value for the attribute that is to be equal."""
-        said = parse(request.prompt)
-        if not self.equal or not said.person or self.equal in said.attributes:
-            return said
-        values = ATTRIBUTES[self.equal]
-        value = values[int(np.random.default_rng([request.seed, 2]).integers(len(values)))]
-        return replace(said, attributes={**said.attributes, self.equal: value})
+        found: list[Image.Image | Missing] = []
+        for request in requests:
+            said = parse(request.prompt)
+            if self.equal and said.person and self.equal not in said.attributes:
+                values = ATTRIBUTES[self.equal]
+                value = values[int(np.random.default_rng([request.seed, 2]).integers(len(values)))]
+                said = replace(said, attributes={**said.attributes, self.equal: value})
+            found.append(draw(sample(said, self.bias, request.seed), request.seed))
+        return found
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of the prompt that the caption grammar does not know."""
